@@ -1,0 +1,139 @@
+"""The record of one cascade run: who was scored and dropped at each exit, and what it cost.
+
+A trace made without dropping holds every candidate's score at every exit, so it can be replayed under any schedule
+without running the model: `trace.replay(DropSchedule.constant(0.4, exits=5))`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.cost import EncoderShape, head_flops, layer_flops
+from as2core.errors import BadSetting
+
+
+@dataclass(frozen=True, slots=True)
+class ExitRecord:
+    """One exit. `alive` and `dropped` are candidate positions; `scores` are logits, aligned with `alive`."""
+
+    layer: int
+    alive: np.ndarray  # int (a,)
+    scores: np.ndarray  # float32 (a,)
+    dropped: np.ndarray  # int (d,), a subset of alive
+    seconds: float  # the segment's time up to this exit; in a replay, scaled by its share of FLOPs
+    tokens: int
+    flops: int
+
+    @property
+    def kept(self) -> int:
+        return len(self.alive) - len(self.dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeTrace:
+    """A whole run over `n` candidates. `lengths` are tokens per (question, candidate) pair, int `(n,)`."""
+
+    lengths: np.ndarray
+    exits: tuple[ExitRecord, ...]
+    schedule: DropSchedule
+    shape: EncoderShape
+    replayed: bool = False
+
+    @property
+    def candidates(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every exit scored every candidate, so that any schedule can be replayed."""
+        return all(len(e.alive) == self.candidates for e in self.exits)
+
+    @property
+    def flops(self) -> int:
+        return sum(e.flops for e in self.exits)
+
+    @property
+    def full_flops(self) -> int:
+        """What the monolithic model of the same depth costs: every candidate through every layer, one classifier."""
+        return self.exits[-1].layer * layer_flops(self.lengths, self.shape) + head_flops(self.candidates, self.shape)
+
+    @property
+    def relative_cost(self) -> float:
+        """FLOPs of this run over the monolithic model's; below 1 the cascade saves."""
+        return self.flops / self.full_flops if self.candidates else 1.0
+
+    @property
+    def seconds(self) -> float:
+        return sum(e.seconds for e in self.exits)
+
+    def ranking(self) -> np.ndarray:
+        """All candidates, best first: by the exit they reached, then by their score there. int `(n,)`."""
+        return np.argsort(-self.scores().astype(np.float64), kind="stable")
+
+    def dropped_at(self) -> np.ndarray:
+        """The exit index after which each candidate was dropped, -1 if it stayed to the end. int `(n,)`."""
+        out = np.full(self.candidates, -1)
+        for i, e in enumerate(self.exits):
+            out[e.dropped] = i
+        return out
+
+    def scores(self) -> np.ndarray:
+        """One score a candidate, float32 `(n,)`: the last exit's logits for survivors, and for the dropped their logits
+        at the exit that dropped them, moved down as a block so that everyone dropped earlier stands below."""
+        out = np.zeros(self.candidates, dtype=np.float32)
+        if not self.candidates:
+            return out
+        last = self.exits[-1]
+        out[last.alive] = last.scores
+        floor = float(last.scores.min())
+        for e in reversed(self.exits[:-1]):
+            if not len(e.dropped):
+                continue
+            at = dict(zip(e.alive.tolist(), e.scores.tolist(), strict=True))
+            block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float32)
+            block = block - block.max() + min(floor - 1.0, float(block.max()))
+            out[e.dropped] = block
+            floor = float(block.min())
+        return out
+
+    def replay(self, schedule: DropSchedule) -> CascadeTrace:
+        """The same run under another schedule, from the scores at hand; seconds are estimates by share of FLOPs.
+
+        Raises BadSetting if this trace dropped candidates itself, or the schedule has another number of exits.
+        """
+        if not self.complete:
+            raise BadSetting("this trace dropped candidates; make one with drop ratio 0 to replay it")
+        if schedule.exits != len(self.exits):
+            raise BadSetting(f"the schedule has {schedule.exits} exits, the cascade {len(self.exits)}")
+        alive = np.arange(self.candidates)
+        exits, below = [], 0
+        for i, e in enumerate(self.exits):
+            scores = np.empty(self.candidates, dtype=np.float32)
+            scores[e.alive] = e.scores
+            flops = (e.layer - below) * layer_flops(self.lengths[alive], self.shape) + head_flops(
+                len(alive), self.shape
+            )
+            dropped = select_dropped(alive, scores[alive], schedule.kept(i, len(alive)))
+            exits.append(
+                replace(
+                    e,
+                    alive=alive,
+                    scores=scores[alive],
+                    dropped=dropped,
+                    seconds=e.seconds * flops / e.flops if e.flops else 0.0,
+                    tokens=int(self.lengths[alive].sum()),
+                    flops=flops,
+                )
+            )
+            alive = np.setdiff1d(alive, dropped)
+            below = e.layer
+        return replace(self, exits=tuple(exits), schedule=schedule, replayed=True)
+
+
+def select_dropped(alive: np.ndarray, scores: np.ndarray, kept: int) -> np.ndarray:
+    """The positions that leave when the best `kept` of `alive` stay; ties favour the earlier candidate. int `(d,)`."""
+    best_first = np.argsort(-scores.astype(np.float64), kind="stable")
+    return np.sort(alive[best_first[kept:]])

@@ -1,0 +1,87 @@
+"""The few nouns everything else speaks of. Frozen, and free of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled."""
+
+    id: str
+    text: str
+    label: int | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its candidates in their original order (document order, not rank)."""
+
+    qid: str
+    text: str
+    candidates: tuple[Candidate, ...] = ()
+    kind: str = ""
+
+    @property
+    def positives(self) -> int:
+        return sum(c.label == 1 for c in self.candidates)
+
+    @property
+    def negatives(self) -> int:
+        return sum(c.label == 0 for c in self.candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence and its place: character offsets into the document's text, and the paragraph it stands in."""
+
+    text: str
+    start: int
+    end: int
+    paragraph: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as read: plain text, paragraphs divided by a blank line."""
+
+    id: str
+    title: str
+    text: str
+    source: str = ""
+    meta: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is indexed: a few sentences of one document, `first`..`last` (inclusive) by position in it."""
+
+    id: str
+    doc_id: str
+    text: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result. `rank` starts at 1; an engine's raw score never leaves it."""
+
+    passage_id: str
+    doc_id: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long call is: `done` of `total` (0 when unknown) and what it is at."""
+
+    done: int
+    total: int
+    what: str = ""
+
+
+OnProgress = Callable[[Progress], None]
