@@ -1,0 +1,298 @@
+"""What pages and commands get from the services: frozen values, no session and no row behind them.
+
+Identifiers are the database's integers, times are aware datetimes in UTC, labels are `LABELS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from as2core.cascade.trace import CascadeTrace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CORRECT, INCORRECT, UNSURE = "correct", "incorrect", "unsure"
+LABELS = (CORRECT, INCORRECT, UNSURE)
+
+JOB_ACTIVE = ("queued", "running")
+JOB_OVER = ("done", "failed", "cancelled", "lost")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusView:
+    """A corpus and what is in it. `labels` counts pairs of question and sentence that carry a current label."""
+
+    id: int
+    name: str
+    documents: int
+    sentences: int
+    questions: int
+    labels: int
+    vectors_done: int
+    vectors_total: int
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class IngestView:
+    """What became of the files: documents by outcome, `failed` as (name, reason), and the totals touched.
+
+    `job_id` is the background job that computes the vectors, None when nothing was new.
+    """
+
+    added: int
+    updated: int
+    unchanged: int
+    failed: tuple[tuple[str, str], ...]
+    documents: int
+    sentences: int
+    seconds: float
+    job_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    id: int
+    external_id: str
+    title: str
+    source: str
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceView:
+    id: int
+    text: str
+    position: int
+    paragraph: int
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateView:
+    """A sentence up for ranking, in its surroundings. `retrieval_rank` is its document's and passage's place among
+    the hits turned into one order over the sentences, from 1; `label` is the newest current label of anyone."""
+
+    id: int
+    sentence_id: int
+    text: str
+    title: str
+    document_id: int
+    position: int
+    before: str
+    after: str
+    retrieval_rank: int
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskView:
+    """An answered question. Candidates are in document order; arrays and the trace's positions follow it.
+
+    `trace` dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`;
+    `answered` says whether any reaches `threshold`, a number without meaning unless `calibrated`.
+    `seconds`: "retrieve", "rank", "store", "total". `notes` are sentences for the reader (a fallback, a cut).
+    """
+
+    question_id: int
+    run_id: int
+    corpus_id: int
+    question: str
+    version: str
+    candidates: tuple[CandidateView, ...]
+    trace: CascadeTrace
+    probability: np.ndarray
+    threshold: float
+    calibrated: bool
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answered(self) -> bool:
+        return (
+            bool(len(self.probability))
+            and float(self.probability.max()) >= self.threshold
+        )
+
+    @property
+    def best(self) -> int | None:
+        """The position of the top candidate by the complete trace, None without candidates."""
+        return int(self.trace.ranking()[0]) if self.candidates else None
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorView:
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the annotator saw when labelling: kept with the event, so anchoring can be measured."""
+
+    version: str = ""
+    rank: int | None = None
+    scores_visible: bool = True
+    queue: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelView:
+    """The state of one pair for one annotator after an event: `label` None when it carries none any more.
+
+    `changed` is False when the call repeated what was already so and no event was written.
+    """
+
+    event_id: int
+    question_id: int
+    sentence_id: int
+    annotator_id: int
+    label: str | None
+    created: datetime
+    changed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """One pair to label, and why it is asked. `token` names this showing: hand it back unchanged to refuse stale keys.
+
+    `rank` and `probability` are the cascade's last exit's, `generative_rank` the other ranker's; None if not scored.
+    `exit_probabilities` maps layer to probability. `position_in_queue` counts from 1 of `queue_length` items left.
+    """
+
+    question_id: int
+    sentence_id: int
+    question: str
+    text: str
+    before: str
+    after: str
+    title: str
+    document_id: int
+    why: str
+    queue: str
+    rank: int | None
+    probability: float | None
+    generative_rank: int | None
+    exit_probabilities: Mapping[int, float]
+    candidates: int
+    version: str
+    label: str | None
+    token: str
+    leased_until: datetime | None
+    position_in_queue: int
+    queue_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressView:
+    """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are
+    candidates of the corpus without a label of this annotator; `per_label` counts `all` by label."""
+
+    today: int
+    mine: int
+    all: int
+    questions_labelled: int
+    remaining: int
+    per_label: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    """A model version. `problem` is empty, or says why its directory can't be used."""
+
+    id: int
+    name: str
+    kind: str
+    parent: str | None
+    created: datetime
+    note: str
+    state: str
+    metrics: Mapping[str, float]
+    path: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether there is enough to train on. `problems` block the start, `warnings` don't."""
+
+    questions: int
+    labels: int
+    correct: int
+    incorrect: int
+    unsure: int
+    train_questions: int
+    dev_questions: int
+    heldout_questions: int
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def ready(self) -> bool:
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A background job as its row tells it. `progress` is 0 to 1; `log` is the path of the full error, if any."""
+
+    id: int
+    kind: str
+    state: str
+    progress: float
+    message: str
+    events: tuple[Mapping[str, Any], ...]
+    result: Mapping[str, Any]
+    error: str
+    log: str
+    settings: Mapping[str, Any]
+    corpus_id: int | None
+    attempt: int
+    cancelling: bool
+    created: datetime
+    started: datetime | None
+    finished: datetime | None
+
+    @property
+    def active(self) -> bool:
+        return self.state in JOB_ACTIVE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonView:
+    """Rankers over one labelled set.
+
+    `rows`: one dict a ranker: `ranker`, `questions`, each metric and its `<metric> low`, `<metric> high`, `seconds`,
+    `relative_cost` (None where it has no meaning). `paired`: one dict a pair: a, b, metric, difference, low, high, p,
+    wins, losses, ties. `per_question`: columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with
+    columns candidate, label, and a rank per ranker.
+    """
+
+    data: str
+    setting: str
+    questions: int
+    rows: tuple[Mapping[str, Any], ...]
+    paired: tuple[Mapping[str, Any], ...]
+    per_question: pd.DataFrame
+    ranks: Mapping[str, pd.DataFrame]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportView:
+    """What became of the lines. `conflicting` lines differ from a label the same annotator gave before and were not
+    taken; `malformed` are (line number, reason)."""
+
+    new: int
+    same: int
+    conflicting: int
+    malformed: tuple[tuple[int, str], ...]
+    questions: int
+    corpus_id: int
+    format: str
+    conflicts: tuple[str, ...] = field(default=())
