@@ -1,0 +1,149 @@
+"""The frame every page opens with: the gate, the side bar, and what the page may rely on afterwards.
+
+    frame = page("Label", "One key, one label, next.")
+    items = labelling.next_item(frame.wb, frame.corpus.id, frame.annotator.id, queue)
+
+The corpus is in the address (`?corpus=<name>`), so links keep it; the annotator's name is not: a link must not sign
+labels with someone else's name. Both stay when the page changes.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.components import errors, url
+from app.components.text import count, plain
+from app.services import Workbench, corpora, labelling, versions
+from app.services import open as open_workbench
+from app.services.views import AnnotatorView, CorpusView, VersionView
+from as2core.types import Progress
+
+NOBODY = "me"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a page gets. `version` is the chosen model's name where the page offers the choice, else the active one's."""
+
+    wb: Workbench
+    corpus: CorpusView
+    corpora: tuple[CorpusView, ...]
+    annotator: AnnotatorView
+    version: str
+
+
+@st.cache_resource(show_spinner=False)
+def workbench() -> Workbench:
+    """The one Workbench of this process: database, settings, loaded models."""
+    return open_workbench()
+
+
+@st.cache_resource(show_spinner=False)
+def _gate() -> tuple[threading.Lock, threading.Event]:
+    return threading.Lock(), threading.Event()
+
+
+def page(title: str, subtitle: str = "", *, choose_model: bool = False) -> Frame:
+    """Draw the frame and return what the page works with; stops the run, saying what to do, if there is no corpus.
+
+    `title` and `subtitle` are ours and read as Markdown; never pass foreign text.
+    """
+    st.header(title, anchor=False)
+    if subtitle:
+        st.caption(subtitle)
+    errors.show_pending()
+    wb = workbench()
+    _first_start(wb)
+    known = tuple(corpora.list_corpora(wb))
+    if not known:
+        st.info("There is no corpus yet. Open **Data** and bring in some documents.", icon=":material/folder_open:")
+        st.stop()
+    with st.sidebar:
+        corpus = _corpus_choice(known)
+        version = _version(wb, choose_model)
+        annotator = _annotator(wb)
+    return Frame(wb, corpus, known, annotator, version)
+
+
+def _first_start(wb: Workbench) -> None:
+    """Bring in the starter corpus, once a process; a session that comes meanwhile waits and finds it done."""
+    lock, done = _gate()
+    if done.is_set():
+        return
+    slot = st.empty()
+    with slot.container():
+        bar = st.progress(0.0, text="First start: reading the starter corpus …")
+        with lock:
+            if not done.is_set():
+                corpora.ensure_starter(wb, on_progress=lambda p: bar.progress(_share(p), text=_progress_text(p)))
+                done.set()
+    slot.empty()
+
+
+def _share(p: Progress) -> float:
+    return min(1.0, p.done / p.total) if p.total else 0.0
+
+
+def _progress_text(p: Progress) -> str:
+    return plain(f"First start: {p.what or 'reading the starter corpus'}")
+
+
+def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
+    by_name = {c.name: c for c in known}
+    wanted = url.get("corpus") or st.session_state.get("_as2_corpus", "")
+    if wanted and wanted not in by_name:
+        st.caption(f"There is no corpus called “{plain(wanted)}” here.")
+    if st.session_state.get("as2_corpus") not in by_name:  # a new session, another page, or the corpus is gone
+        st.session_state["as2_corpus"] = wanted if wanted in by_name else known[0].name
+    name = st.selectbox("Corpus", list(by_name), key="as2_corpus")
+    corpus = by_name[name]
+    st.session_state["_as2_corpus"] = name
+    url.put(corpus=name)
+    parts = [count(corpus.documents, "document"), count(corpus.sentences, "sentence")]
+    if corpus.labels:
+        parts.append(count(corpus.labels, "label"))
+    st.caption(" · ".join(parts))
+    if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
+        st.caption(f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. Search by words works already.")
+    return corpus
+
+
+def _version(wb: Workbench, choose: bool) -> str:
+    active = versions.active(wb).name
+    if not choose:
+        st.caption(f"Model: {plain(active)}")
+        return active
+    usable = [v for v in versions.list_versions(wb, kind="cascade") if not v.problem]
+    names = [v.name for v in usable]
+    states = {v.name: v.state for v in usable}
+    if active not in names:
+        names.insert(0, active)
+    wanted = url.get("model") or active
+    if st.session_state.get("as2_model") not in names:
+        st.session_state["as2_model"] = wanted if wanted in names else active
+    name = st.selectbox("Model", names, key="as2_model", format_func=lambda n: _version_label(n, active, states.get(n)))
+    url.put(model=None if name == active else name)
+    return name
+
+
+def _version_label(name: str, active: str, state: str | None) -> str:
+    if name == active:
+        return f"{name} (active)"
+    return f"{name} ({state})" if state else name
+
+
+def _annotator(wb: Workbench) -> AnnotatorView:
+    if "as2_name" not in st.session_state:
+        st.session_state["as2_name"] = st.session_state.get("_as2_name", NOBODY)
+    typed = st.text_input(
+        "Your name", key="as2_name", max_chars=60, help="Labels are signed with it. Two people, two names."
+    )
+    name = " ".join(typed.split()) or NOBODY
+    st.session_state["_as2_name"] = name
+    known = st.session_state.setdefault("_as2_annotators", {})
+    if name not in known:
+        known[name] = labelling.annotator(wb, name)
+    return known[name]

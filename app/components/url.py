@@ -1,0 +1,28 @@
+"""State in the page's address, so that a link reproduces the page. Values are short strings; defaults stay out."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def get(name: str, default: str = "") -> str:
+    return st.query_params.get(name, default)
+
+
+def number(name: str, default: float, *, low: float, high: float) -> float:
+    """A number from the address within its bounds; what is none, or lies outside, counts as absent."""
+    try:
+        value = float(st.query_params[name])
+    except (KeyError, ValueError):
+        return default
+    return value if low <= value <= high else default
+
+
+def put(**values: str | float | int | None) -> None:
+    """Write these; None or "" removes. Only what differs is touched: each change is a message to the browser."""
+    for name, value in values.items():
+        if value is None or value == "":
+            if name in st.query_params:
+                del st.query_params[name]
+        elif st.query_params.get(name) != str(value):
+            st.query_params[name] = str(value)

@@ -1,0 +1,32 @@
+"""Navigation. Every page runs inside the error boundary and opens with `app.components.page.page`."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:  # the server puts only this script's own folder there
+    sys.path.insert(0, str(ROOT))
+
+from app.components.errors import boundary  # noqa: E402
+from app.components.theme import apply  # noqa: E402
+
+st.set_page_config(page_title="AS2 Workbench", page_icon=":material/filter_alt:", layout="wide")
+apply()
+PAGES = (
+    ("ask", "Ask", ":material/forum:"),
+    ("label", "Label", ":material/checklist:"),
+    ("adapt", "Adapt", ":material/model_training:"),
+    ("compare", "Compare", ":material/stacked_line_chart:"),
+    ("data", "Data", ":material/database:"),
+)
+chosen = st.navigation(
+    [
+        st.Page(ROOT / "pages" / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "ask")
+        for name, title, icon in PAGES
+        if (ROOT / "pages" / f"{name}.py").exists()
+    ]
+)
+with boundary():
+    chosen.run()
