@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # the server puts only this script's own folder there
     sys.path.insert(0, str(ROOT))
 
-from app.components.errors import boundary  # noqa: E402
-from app.components.theme import apply  # noqa: E402
+from app.components.errors import boundary
+from app.components.theme import apply
 
 st.set_page_config(page_title="AS2 Workbench", page_icon=":material/filter_alt:", layout="wide")
 apply()

@@ -18,7 +18,7 @@ from app.components import errors, url
 from app.components.text import count, plain
 from app.services import Workbench, corpora, labelling, versions
 from app.services import open as open_workbench
-from app.services.views import AnnotatorView, CorpusView, VersionView
+from app.services.views import AnnotatorView, CorpusView
 from as2core.types import Progress
 
 NOBODY = "me"

@@ -18,7 +18,7 @@ def number(name: str, default: float, *, low: float, high: float) -> float:
     return value if low <= value <= high else default
 
 
-def put(**values: str | float | int | None) -> None:
+def put(**values: str | float | None) -> None:
     """Write these; None or "" removes. Only what differs is touched: each change is a message to the browser."""
     for name, value in values.items():
         if value is None or value == "":

@@ -1,0 +1,96 @@
+"""Values with their intervals: rankers side by side, before and after, and the differences question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from app.components.theme import BLUE, GREEN, GREY, ORANGE
+
+ROW = 30  # pixels a line of a dot plot
+
+
+def intervals(rows: Sequence[Mapping[str, Any]], *, metric: str = "AP", highlight: str | None = None) -> alt.LayerChart:
+    """`rows` as `ComparisonView.rows`: `ranker`, the metric, `<metric> low`, `<metric> high`. Best first.
+
+    `highlight` names the ranker drawn in the accent; without it the best is.
+    """
+    ordered = sorted(rows, key=lambda r: -float(r[metric]))
+    chosen = highlight if highlight is not None else (ordered[0]["ranker"] if ordered else None)
+    frame = pd.DataFrame(
+        {
+            "ranker": [r["ranker"] for r in ordered],
+            "value": [float(r[metric]) for r in ordered],
+            "low": [r.get(f"{metric} low") for r in ordered],
+            "high": [r.get(f"{metric} high") for r in ordered],
+            "chosen": [r["ranker"] == chosen for r in ordered],
+        }
+    )
+    names = frame["ranker"].tolist()
+    y = alt.Y("ranker:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=160))
+    x = alt.X("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".2f"))
+    colour = alt.condition("datum.chosen", alt.value(BLUE), alt.value(GREY))
+    tip = [
+        "ranker:N",
+        alt.Tooltip("value:Q", title=metric, format=".3f"),
+        alt.Tooltip("low:Q", title="low (95 %)", format=".3f"),
+        alt.Tooltip("high:Q", title="high (95 %)", format=".3f"),
+    ]
+    base = alt.Chart(frame)
+    bar = base.mark_rule(strokeWidth=2).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour, tooltip=tip)
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x, y, color=colour, tooltip=tip)
+    number = base.mark_text(dy=-11, fontSize=11, color=GREY).encode(x, y, text=alt.Text("value:Q", format=".3f"))
+    return alt.layer(bar, dot, number).properties(height=max(60, ROW * len(names) + 20), width="container")
+
+
+def before_after(rows: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
+    """A line a metric: `name`, `before`, `after`, and optionally `low`, `high` (the interval of `after`).
+
+    Green where it rose, orange where it fell.
+    """
+    frame = pd.DataFrame(
+        {
+            "name": [r["name"] for r in rows],
+            "before": [float(r["before"]) for r in rows],
+            "after": [float(r["after"]) for r in rows],
+            "low": [r.get("low") for r in rows],
+            "high": [r.get("high") for r in rows],
+        }
+    )
+    frame["difference"] = frame["after"] - frame["before"]
+    frame["told"] = [f"{d:+.3f}" for d in frame["difference"]]
+    y = alt.Y("name:N", sort=frame["name"].tolist(), title=None, axis=alt.Axis(domain=False, ticks=False))
+    scale = alt.Scale(zero=False, nice=True, padding=16)
+    x = alt.X("after:Q", title=None, scale=scale, axis=alt.Axis(format=".2f"))
+    colour = alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE))
+    tip = ["name:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("before", "after", "low", "high"))]
+    base = alt.Chart(frame)
+    spread = base.mark_rule(strokeWidth=7, opacity=0.22).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour)
+    way = base.mark_rule(strokeWidth=2.4).encode(alt.X("before:Q"), y, alt.X2("after:Q"), color=colour)
+    was = base.mark_point(filled=True, size=70, color=GREY, opacity=1).encode(alt.X("before:Q"), y, tooltip=tip)
+    now = base.mark_point(filled=True, size=100, opacity=1).encode(x, y, color=colour, tooltip=tip)
+    told = base.mark_text(dy=-12, fontSize=11).encode(x, y, text="told:N", color=colour)
+    return alt.layer(spread, way, was, now, told).properties(height=max(70, 38 * len(frame) + 24), width="container")
+
+
+def differences(frame: pd.DataFrame, *, height: int = 200) -> alt.Chart:
+    """A bar a question, sorted: how far the second ranker is above (green) or below (orange) the first.
+
+    `frame`: columns `question` (text) and `difference`.
+    """
+    data = frame.sort_values("difference", ascending=False).reset_index(drop=True)
+    data["place"] = data.index + 1
+    return (
+        alt.Chart(data)
+        .mark_bar()
+        .encode(
+            alt.X("place:O", title="questions, most gained first", axis=alt.Axis(labels=False, ticks=False)),
+            alt.Y("difference:Q", title="difference in AP", axis=alt.Axis(format="+.1f")),
+            color=alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE)),
+            tooltip=[alt.Tooltip("question:N"), alt.Tooltip("difference:Q", format="+.3f")],
+        )
+        .properties(height=height, width="container")
+    )
