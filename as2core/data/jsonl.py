@@ -1,0 +1,95 @@
+"""Our own format: one question a line.
+
+`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?}], "kind"?}`, candidates in original order; a
+label is 1, 0, or absent (null) for a sentence nobody judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from as2core.data.source import Problems, Source, numbered_lines, write_text
+from as2core.types import Candidate, Question
+
+
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+    """The questions, and the lines that are none. Raises UnreadableFile (at the first such line when `strict`)."""
+    questions, problems, seen = [], Problems(source, strict=strict), {}
+    for number, line in numbered_lines(source):
+        try:
+            question = from_record(json.loads(line))
+        except json.JSONDecodeError as error:
+            problems.add(number, f"not JSON ({error.msg} at column {error.colno})")
+        except ValueError as error:
+            problems.add(number, str(error))
+        else:
+            if question.qid in seen:
+                problems.add(number, f"question {question.qid!r} stands already at line {seen[question.qid]}")
+                continue
+            seen[question.qid] = number
+            questions.append(question)
+    return questions, problems
+
+
+def write(questions: Iterable[Question], path: str | Path) -> None:
+    """One line a question; `read` gives the same questions again."""
+    write_text(dumps(questions), path)
+
+
+def dumps(questions: Iterable[Question]) -> str:
+    """What `write` writes."""
+    return "".join(json.dumps(to_record(q), ensure_ascii=False) + "\n" for q in questions)
+
+
+def to_record(question: Question) -> dict:
+    """A question as the JSON object of its line."""
+    candidates = []
+    for c in question.candidates:
+        record = {"id": c.id, "text": c.text, "label": c.label}
+        candidates.append({**record, "title": c.title} if c.title else record)
+    record = {"qid": question.qid, "question": question.text, "candidates": candidates}
+    return {**record, "kind": question.kind} if question.kind else record
+
+
+def from_record(record: object) -> Question:
+    """The question of a line's JSON object. Raises ValueError saying what is wrong."""
+    if not isinstance(record, dict):
+        raise ValueError("not a JSON object")
+    candidates = record.get("candidates")
+    if not isinstance(candidates, list):
+        raise ValueError('"candidates" is not a list')
+    made = tuple(_candidate(c, i) for i, c in enumerate(candidates))
+    if len({c.id for c in made}) < len(made):
+        raise ValueError("two candidates have the same id")
+    return Question(_name(record, "qid"), _string(record, "question"), made, _string(record, "kind", ""))
+
+
+def _candidate(record: object, position: int) -> Candidate:
+    where = f"candidate {position + 1}: "
+    if not isinstance(record, dict):
+        raise ValueError(where + "not a JSON object")
+    label = record.get("label")
+    if isinstance(label, bool) or label not in (0, 1, None):
+        raise ValueError(f"{where}label {label!r} is not 0, 1 or null")
+    try:
+        label = None if label is None else int(label)
+        return Candidate(_name(record, "id"), _string(record, "text"), label, _string(record, "title", ""))
+    except ValueError as error:
+        raise ValueError(where + str(error)) from error
+
+
+def _name(record: dict, key: str) -> str:
+    value = record.get(key)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise ValueError(f'"{key}" is missing' if value in (None, "") else f'"{key}" is not a string')
+    return str(value)
+
+
+def _string(record: dict, key: str, default: str | None = None) -> str:
+    value = record.get(key)
+    value = default if value is None else value
+    if not isinstance(value, str):
+        raise ValueError(f'"{key}" is missing' if value is None else f'"{key}" is not a string')
+    return value

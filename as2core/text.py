@@ -1,0 +1,265 @@
+"""Sentences and words of plain text.
+
+spaCy's blank English tokenizer and its sentencizer propose where sentences end; rules around them decide. The
+sentencizer alone breaks after every full stop that is a token of its own ("Fig. 2"), misses those inside a token
+("the U.S. The"), gives an opening quote to the sentence before, and knows neither headings nor lists.
+
+A text is cut three times: into paragraphs at blank lines, into blocks (list items, headings, wrapped prose), and
+into sentences. Nothing but white space and bullets stands outside the sentences.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from functools import cache
+from itertools import zip_longest
+
+from as2core.types import Sentence
+
+MAX_SENTENCE = 1000  # characters; a longer run without a stop is cut at a list dash, semicolon, comma or space
+_CHUNK = 100_000  # characters given to spaCy at once; it refuses a million
+
+STOP_WORDS = frozenset(
+    """a an the and or but nor so if then than as of in on at by for from to into onto with without about over under
+    between during is are was were be been being am do does did done doing have has had having can could shall should
+    will would may might must it its he him his she her hers they them their theirs we us our ours you your yours i me
+    my mine this that these those there here what which who whom whose when where why how not no s t d ll m re ve don
+    also such some any each all both other only own same too very just""".split()
+)
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+
+# Abbreviations that always go on, to a name or a number.
+_GO_ON = frozenset(
+    """dr mr mrs ms mx prof rev fr st hon gen lt col maj capt cmdr sgt cpl adm pres gov sen rep amb supt messrs mme mlle
+    ste mt vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp a.k.a""".split()
+)
+# Those that go on when a number or a Roman numeral follows.
+_NUMBERED = frozenset("no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para".split())
+# Those that end a sentence only when a word follows that usually opens one.
+_MAY_END = frozenset(
+    """inc ltd co corp bros plc llc jr sr esq dept univ assn ave blvd rd bldg ph.d b.sc m.sc d.phil jan feb apr jun jul
+    aug sept oct nov dec tue tues wed thu thurs ft oz lb lbs tbsp tsp hr hrs mph sq calif conn ariz penn tenn mich
+    yahoo! jeopardy!""".split()
+)
+_OPENERS = frozenset(
+    """The A An In On At It Its He She They We You I This That These Those There Here His Her Their Our My As After
+    Before When While Where However Although Though But And Or So If For From By With Within Without Most Many Much
+    Some Several All Both Each Every Other Others Another One Two Three Four Five Six During Since Until Under Over
+    Today Later Then Now Also Not No Because Despite Among According Such To What Who Why How Like Unlike Even Only
+    Once Thus Therefore Instead Between Through Throughout Early Following Further Furthermore Moreover Nevertheless
+    Finally First Second Third Still Yet Is Are Was Were Do Does Did Can""".split()
+)
+
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
+_HEADING = re.compile(r"#{1,6}(?=\s)")
+_INLINE_ITEM = re.compile(r"(?<=[.!?:;)\]])\s+-\s+(?=[^\W_])")
+_STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
+_LATIN_STOPS = ".!?\u2026"  # the others need no space after them
+_CLOSERS = r"[\"'\u201d\u2019\u00bb)\]}]"
+_AFTER_STOP = re.compile(rf"{_STOP}{_CLOSERS}*(?:\[[^\]]{{1,40}}\])*(\s+)(?=\S)")
+_TAIL = re.compile(rf"(\S*?)({_STOP}+){_CLOSERS}*(?:\[[^\]]{{1,40}}\])*$")
+_OPENING = re.compile(r"[\"'\u201c\u2018\u00ab(\[{\u00bf\u00a1]*\s*")
+_NEXT_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_ALNUM = re.compile(r"[^\W_]")
+_INITIAL = re.compile(r"(?:.*[-\u2013(])?[^\W\d_a-z]")
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_ENUMERATOR = re.compile(r"(?:^|[:;]\s+)\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,5})[.)]$")
+_ROMAN = re.compile(r"[IVXLC]+$")
+
+_spacy_lock = threading.Lock()
+
+
+def words(text: str) -> list[str]:
+    """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide."""
+    return _WORD.findall(text.lower())
+
+
+def split_sentences(text: str) -> list[Sentence]:
+    """The sentences of a text in order; `text[s.start:s.end] == s.text` for each.
+
+    A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop.
+    """
+    found = []
+    for number, (start, end) in enumerate(_paragraphs(text)):
+        for block_start, block_end in _blocks(text, start, end):
+            for a, b in _sentences(text, block_start, block_end):
+                found.append(Sentence(text[a:b], a, b, number))
+    return found
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    edges = [0, *(edge for m in _PARAGRAPH.finditer(text) for edge in m.span()), len(text)]
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        start, end = _trim(text, start, end)
+        if start < end:
+            yield start, end
+
+
+def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Runs of lines that are one item, heading or piece of prose, without their bullets."""
+    cuts = [start]
+    if "\n" in text[start:end]:
+        cuts += _line_cuts(text, start, end)
+    items = list(_INLINE_ITEM.finditer(text, start, end))
+    for item, following in zip_longest(items, items[1:]):
+        # "...cells: - Red cells that carry oxygen. - Platelets." is a list of sentences, "...: - fever - rash" is one.
+        item_end = following.start() if following else end
+        if text[item.start() - 1] != ":" or " - " not in text[item.end() : item_end]:
+            cuts.append(item.start())
+    cuts = sorted(set(cuts))
+    for a, b in zip(cuts, [*cuts[1:], end], strict=True):
+        a, b = _trim(text, a, b)
+        marker = _BULLET.match(text, a, b) or _HEADING.match(text, a, b)
+        if marker:
+            a, b = _trim(text, marker.end(), b)
+        if a < b:
+            yield a, b
+
+
+def _line_cuts(text: str, start: int, end: int) -> list[int]:
+    """Where a line begins something new rather than going on with wrapped prose."""
+    lines = []
+    for m in re.finditer(r"[^\n]+", text[start:end]):
+        a, b = _trim(text, start + m.start(), start + m.end())
+        if a < b:
+            lines.append((a, b))
+    width = max(b - a for a, b in lines)
+    cuts, in_list = [], False
+    for i, (a, b) in enumerate(lines):
+        item = _BULLET.match(text, a, b) or _HEADING.match(text, a, b)
+        numbered = _NUMBER.match(text, a, b)
+        before = text[lines[i - 1][0] : lines[i - 1][1]] if i else ""
+        if numbered and (not i or in_list or before[-1] in ".:;!?" or numbered[0] in ("1.", "1)", "(1)")):
+            item = numbered
+        if i and (item or _HEADING.match(before) or _wrapped_on_purpose(before, text[a:b], width)):
+            cuts.append(a)
+        in_list = bool(item) or (in_list and not cuts[-1:] == [a])
+    return cuts
+
+
+def _wrapped_on_purpose(before: str, line: str, width: int) -> bool:
+    """The next word would have fitted on the line before, and the line looks like a beginning: a heading stood there."""
+    first = line.split(None, 1)[0]
+    fits = len(before) + 1 + len(first) < 0.75 * width or len(before) + 1 + len(line) <= width < 60
+    return fits and before[-1] not in ",;-\u2013\u2014&" and not _opens_lower(line)
+
+
+def _opens_lower(text: str) -> bool:
+    """Begins with a lower-case word, not one like "iPod"."""
+    word = _NEXT_WORD.match(text, _OPENING.match(text).end())
+    return bool(word) and word[0].islower()
+
+
+@cache
+def _sentencizer():
+    import spacy
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    return nlp
+
+
+def _proposed(text: str, start: int, end: int) -> list[int]:
+    """Offsets where the sentencizer, or a stop hidden inside one of its tokens, may end a sentence."""
+    from spacy.attrs import SENT_START
+
+    found = {m.end() for m in _AFTER_STOP.finditer(text, start, end)}
+    for at in range(start, end, _CHUNK):
+        piece = text[at : min(at + _CHUNK, end)]
+        with _spacy_lock:
+            doc = _sentencizer()(piece)
+            starts = [doc[int(i)].idx for i in (doc.to_array([SENT_START]) == 1).nonzero()[0][1:]]
+        for cut in starts:
+            cut += at
+            while cut > start and not text[cut - 1].isspace() and not re.match(_STOP, text[cut - 1]):
+                cut -= 1  # an opening quote belongs to the sentence it opens
+            found.add(cut)
+    return sorted(found)
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    lower_case = text[start:end].islower()
+    begin = start
+    for cut in _proposed(text, start, end):
+        if cut > begin and _ends(text, start, begin, cut, end, lower_case):
+            yield from _bounded(text, begin, cut)
+            begin = cut
+    yield from _bounded(text, begin, end)
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The span without white space at its ends, in pieces no longer than MAX_SENTENCE."""
+    start, end = _trim(text, start, end)
+    while end - start > MAX_SENTENCE:
+        limit = start + MAX_SENTENCE
+        for mark in (" - ", "; ", "\n", ", ", " "):
+            at = text.rfind(mark, start + MAX_SENTENCE // 4, limit)
+            if at > 0:
+                limit = at + (1 if mark in (" - ", "\n", " ") else 2)
+                break
+        yield _trim(text, start, limit)
+        start, end = _trim(text, limit, end)
+    if start < end:
+        yield start, end
+
+
+def _ends(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool) -> bool:
+    """Does the sentence begun at `begin` end before `cut`?"""
+    before = text[begin:cut].rstrip()
+    opening = _OPENING.match(text, cut, end)
+    if not _ALNUM.search(before) or not _ALNUM.search(text, cut, end):
+        return False
+    if opening[0] == '" ' and text.count('"', block, cut) % 2:
+        return False  # tokenised text: a closing quote standing free
+    tail = _TAIL.search(before, max(0, len(before) - 60))
+    if not tail:
+        return True
+    word, stop = tail[1].lstrip("\"'\u201c\u2018([{"), tail[2]
+    match = _NEXT_WORD.match(text, opening.end(), end)
+    following = match[0] if match else ""
+    if stop[-1] in _LATIN_STOPS and following.islower() and not lower_case:
+        return False
+    if stop[-1] in _LATIN_STOPS and not text[cut - 1].isspace():
+        return word.isalpha() and word.islower() and len(word) > 1 and following.istitle() and len(following) > 1
+    if _ENUMERATOR.search(before) or _inside_bracket(text, begin, cut, end):
+        return False
+    opener = following in _OPENERS and text[opening.end() + len(following) : opening.end() + len(following) + 1] != "."
+    return _stop_ends(word, stop, following, opener, bool(opening[0]))
+
+
+def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool) -> bool:
+    """Is the stop after `word` a full stop, seen from what follows?"""
+    if stop == "!":
+        return opener or (word + "!").lower() not in _MAY_END
+    if stop != ".":
+        return True
+    abbreviation = word.lower()
+    if abbreviation in _GO_ON:
+        return False
+    if abbreviation in _NUMBERED and (following[:1].isdigit() or _ROMAN.match(following)):
+        return False
+    if abbreviation == "al":
+        return opener and not opened
+    if abbreviation in _MAY_END or _INITIAL.fullmatch(word) or _ACRONYM.fullmatch(word):
+        return opener
+    return True
+
+
+def _inside_bracket(text: str, begin: int, cut: int, end: int) -> bool:
+    """A bracket opened within the sentence, not at its beginning, is still open and closes soon."""
+    for opened, closed in ("()", "[]"):
+        at = text.rfind(opened, begin + 1, cut)
+        if at > begin and closed not in text[at:cut]:
+            close = text.find(closed, cut, min(end, cut + 300))
+            return close > 0 and opened not in text[cut:close]
+    return False
