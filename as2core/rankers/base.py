@@ -32,6 +32,4 @@ def rank(ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top
     """Rank texts: `[{corpus_id, score, text}]`, best first (the shape sentence-transformers' `rank` gives)."""
     candidates = [t if isinstance(t, Candidate) else Candidate(str(i), t) for i, t in enumerate(texts)]
     scores = ranker.score(question, candidates)
-    return [
-        {"corpus_id": int(i), "score": float(scores[i]), "text": candidates[i].text} for i in order(scores)[:top_n]
-    ]
+    return [{"corpus_id": int(i), "score": float(scores[i]), "text": candidates[i].text} for i in order(scores)[:top_n]]

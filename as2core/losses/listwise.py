@@ -1,0 +1,26 @@
+"""KL from a target distribution over one question's candidates to the softmax of the logits.
+
+With labels as the target it is the listwise loss of Bonadiman and Moschitti (2020), section 3.3; with a teacher's
+scores it is distillation (Hinton et al., 2015).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.functional import kl_div
+
+
+def listwise(logits: torch.Tensor, target: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """logits (n,) and target (n,) of several questions one after the other, `sizes` candidates each -> mean KL.
+
+    A question's targets sum to 1.
+    """
+    total = logits.new_zeros(())
+    for x, p in zip(logits.float().split(sizes), target.float().split(sizes), strict=True):
+        total = total + kl_div(x.log_softmax(0), p, reduction="sum")
+    return total / len(sizes)
+
+
+def soften(scores: torch.Tensor, sizes: list[int], temperature: float) -> torch.Tensor:
+    """A teacher's scores (n,) as one distribution a question: softmax(scores / temperature)."""
+    return torch.cat([(s.float() / temperature).softmax(0) for s in scores.split(sizes)])

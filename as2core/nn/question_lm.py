@@ -1,0 +1,140 @@
+"""log P(question | passage), token by token, from three kinds of language model (Generation paper, section 3).
+
+All three have one face: `encode(passages, questions)` makes a batch, `forward(**batch)` gives the log-probabilities of
+the question's tokens `(batch, m)` and which of the m are real. Only the question's tokens count.
+
+- PrefixLM: an encoder read as a prefix language model: `[CLS] passage [SEP] question`, the passage attends both ways
+  but never to the question, the question left to right; the input embeddings are the output layer, after one dense
+  transform. The passage side does not depend on the question, so its states can be kept.
+- CausalLM: `passage <sep> question` in a GPT-like model.
+- Seq2SeqLM: passage to the encoder, question to the decoder, as in BART.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from as2core.nn.backbone import QUESTION_TOKENS, Backbone
+
+Batch = dict[str, torch.Tensor]
+
+
+def _padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
+    return nn.utils.rnn.pad_sequence([torch.tensor(r, dtype=torch.long) for r in rows], True, fill)
+
+
+def _token_log_p(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """(k, vocabulary) and (k,) -> log p (k,), in float32 whatever the model runs in."""
+    return -cross_entropy(logits.float(), targets, reduction="none")
+
+
+class PrefixLM(nn.Module):
+    """The output layer is the (frozen or trained) input embedding table; `bias` is one number a word piece."""
+
+    def __init__(self, backbone: Backbone, *, max_length: int = 128) -> None:
+        super().__init__()
+        self.backbone, self.max_length = backbone, max_length
+        self.tokenizer = backbone.tokenizer
+        self.transform = nn.Sequential(nn.Linear(backbone.hidden, backbone.hidden), nn.GELU())
+        self.norm = nn.LayerNorm(backbone.hidden)
+        self.bias = nn.Parameter(torch.zeros(backbone.config.vocab_size))
+
+    def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:
+        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=QUESTION_TOKENS)
+        p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)
+        ids = [a + b for a, b in zip(p["input_ids"], q["input_ids"], strict=True)]
+        return {
+            "ids": _padded(ids, self.tokenizer.pad_token_id or 0),
+            "prefix": torch.tensor([len(a) for a in p["input_ids"]]),
+            "length": torch.tensor([len(i) for i in ids]),
+        }
+
+    def forward(
+        self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        at = torch.arange(ids.shape[1], device=ids.device)
+        in_passage = at[None, :] < prefix[:, None]  # (batch, length)
+        real = at[None, :] < length[:, None]
+        # a passage position sees the passage; a question position sees the passage and the question up to itself
+        causal = (at[None, :, None] >= at[None, None, :]) & ~in_passage[:, :, None]
+        mask = (in_passage[:, None, :] | causal) & real[:, None, :]  # (batch, query, key)
+        hidden = self.backbone.embed(ids, (~in_passage & real).long())
+        hidden = self.backbone.run(hidden, mask, 0, self.backbone.layers)
+        asked = real & ~in_passage  # the question's tokens, each predicted from the position before it
+        before = torch.roll(asked, -1, dims=1)
+        state = self.norm(self.transform(hidden[before]))  # (k, hidden)
+        logits = state @ self.backbone.embeddings.word_embeddings.weight.to(state.dtype).T + self.bias
+        m = int((length - prefix).max()) if len(ids) else 0
+        valid = torch.arange(m, device=ids.device)[None, :] < (length - prefix)[:, None]
+        log_p = torch.zeros(valid.shape, device=ids.device)
+        log_p[valid] = _token_log_p(logits, ids[asked])
+        return log_p, valid
+
+
+class CausalLM(nn.Module):
+    """Any causal model of the hub; the separator is a newline where the tokenizer has no own."""
+
+    def __init__(self, model: nn.Module, tokenizer, *, max_length: int = 128) -> None:
+        super().__init__()
+        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
+
+    def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:
+        tok = self.tokenizer
+        separator = [tok.sep_token_id] if tok.sep_token_id is not None else tok.encode("\n", add_special_tokens=False)
+        first = [tok.bos_token_id] if tok.bos_token_id is not None else []
+        ids, prefix = [], []
+        for passage, question in zip(passages, questions, strict=True):
+            p = first + tok.encode(passage, add_special_tokens=False)[: self.max_length] + separator
+            ids.append(p + tok.encode(question, add_special_tokens=False)[:QUESTION_TOKENS])
+            prefix.append(len(p))
+        return {
+            "ids": _padded(ids, tok.pad_token_id or 0),
+            "prefix": torch.tensor(prefix),
+            "length": torch.tensor([len(i) for i in ids]),
+        }
+
+    def forward(
+        self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        at = torch.arange(ids.shape[1], device=ids.device)[None, :]
+        real = at < length[:, None]
+        logits = self.model(input_ids=ids, attention_mask=real.long()).logits
+        asked = real & (at >= prefix[:, None])
+        valid = torch.arange(int((length - prefix).max()), device=ids.device)[None, :] < (length - prefix)[:, None]
+        log_p = torch.zeros(valid.shape, device=ids.device)
+        log_p[valid] = _token_log_p(logits[torch.roll(asked, -1, dims=1)], ids[asked])
+        return log_p, valid
+
+
+class Seq2SeqLM(nn.Module):
+    """Any encoder-decoder of the hub: the passage is encoded, the question decoded."""
+
+    def __init__(self, model: nn.Module, tokenizer, *, max_length: int = 128) -> None:
+        super().__init__()
+        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
+
+    def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:
+        p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)
+        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=QUESTION_TOKENS)
+        return {
+            "ids": _padded(p["input_ids"], self.tokenizer.pad_token_id or 0),
+            "mask": _padded([[1] * len(i) for i in p["input_ids"]], 0),
+            "targets": _padded(q["input_ids"], -100),
+        }
+
+    def forward(
+        self, ids: torch.Tensor, mask: torch.Tensor, targets: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        start = self.model.config.decoder_start_token_id
+        shifted = torch.cat([torch.full_like(targets[:, :1], start), targets[:, :-1]], dim=1)
+        logits = self.model(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=shifted.clamp(min=0), use_cache=False
+        ).logits
+        valid = targets >= 0
+        log_p = torch.zeros(valid.shape, device=ids.device)
+        log_p[valid] = _token_log_p(logits[valid], targets[valid])
+        return log_p, valid

@@ -1,0 +1,107 @@
+"""The Cascade Transformer (Soldaini and Moschitti, 2020): one encoder, a classifier at several depths,
+a share of the candidates dropped at each.
+
+Where we differ: one logit an exit instead of two classes; the exits' places scale with the encoder's depth;
+each exit carries a calibration, so that its logits read as probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from as2core.cascade.engine_torch import run_cascade
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace
+from as2core.errors import BadSetting
+from as2core.nn.backbone import Backbone, mean_pool
+from as2core.nn.heads import ExitHead
+from as2core.types import Candidate
+
+
+class CascadeModule(nn.Module):
+    """Backbone and heads, for training and for saving."""
+
+    def __init__(self, backbone: Backbone, exits: Sequence[int]) -> None:
+        super().__init__()
+        self.backbone, self.exits = backbone, tuple(exits)
+        self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
+
+    def forward(
+        self, ids: torch.Tensor, types: torch.Tensor, mask: torch.Tensor, *, exits: Sequence[int] | None = None
+    ) -> dict[int, torch.Tensor]:
+        """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them."""
+        wanted = self.exits if exits is None else exits
+        hidden, below, out = self.backbone.embed(ids, types), 0, {}
+        for layer, head in zip(self.exits, self.heads, strict=True):
+            if layer > max(wanted):
+                break
+            hidden = self.backbone.run(hidden, mask, below, layer)
+            below = layer
+            if layer in wanted:
+                out[layer] = head(mean_pool(hidden, mask))
+        return out
+
+
+class CascadeRanker:
+    """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
+
+    `calibration` holds (scale, shift) an exit: probability = sigmoid(scale * logit + shift). `threshold` is the
+    probability under which a best candidate is taken for no answer.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        exits: Sequence[int] | None = None,
+        drop_ratio: float | Sequence[float] = 0.3,
+        keep: int = 5,
+        max_length: int = 128,
+        calibration: Sequence[tuple[float, float]] | None = None,
+        threshold: float | None = None,
+        name: str = "cascade",
+    ) -> None:
+        exits = tuple(exits or backbone.default_exits)
+        if list(exits) != sorted(set(exits)) or exits[0] < 1 or exits[-1] > backbone.layers:
+            raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
+        self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
+        self.drop_ratio = drop_ratio
+        self.calibration = tuple(tuple(c) for c in calibration) if calibration else ((1.0, 0.0),) * len(exits)
+        self.calibrated = calibration is not None
+        self.threshold = 0.5 if threshold is None else threshold
+        self.module = CascadeModule(backbone, exits).eval()
+        _ = self.schedule  # a bad ratio is refused here, not at the first question
+
+    @property
+    def backbone(self) -> Backbone:
+        return self.module.backbone
+
+    @property
+    def schedule(self) -> DropSchedule:
+        if isinstance(self.drop_ratio, int | float):
+            return DropSchedule.constant(self.drop_ratio, exits=len(self.exits), keep=self.keep)
+        if len(self.drop_ratio) != len(self.exits) - 1:
+            raise BadSetting(f"{len(self.drop_ratio)} drop ratios for {len(self.exits) - 1} exits that drop")
+        return DropSchedule(tuple(self.drop_ratio), self.keep)
+
+    def trace(
+        self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None
+    ) -> CascadeTrace:
+        """The whole record of a run; `DropSchedule.constant(0, exits=n)` makes one that can be replayed."""
+        packed = self.backbone.encode(
+            [question] * len(candidates), [c.text for c in candidates], max_length=self.max_length
+        )
+        return run_cascade(self.backbone, self.module.heads, self.exits, packed, schedule or self.schedule)
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Logits of the last exit for survivors; those dropped earlier stand below, block by block."""
+        return self.trace(question, candidates).scores()
+
+    def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
+        """Calibrated probability that a candidate answers, from an exit's logits; same shape."""
+        scale, shift = self.calibration[exit_index]
+        return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))

@@ -1,0 +1,150 @@
+"""Every ranker by name. A spec is `name`, `name:setting=value,setting=value`, or a version's directory.
+
+The modules are imported when a ranker is asked for, so that listing the catalog costs nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from as2core.errors import BadSetting, DamagedModel, UnknownRanker
+from as2core.rankers.base import Ranker
+
+MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A catalog line. `settings` are the names a spec may set, with their defaults."""
+
+    name: str
+    what: str
+    paper: str
+    trains: bool
+    settings: dict[str, Any]
+    build: Callable[..., Ranker]
+
+
+def _class(module: str, name: str) -> Any:
+    return getattr(import_module(f"as2core.rankers.{module}"), name)
+
+
+def _shipped(name: str, models_dir: Path):
+    from as2core.rankers.versions import load_version
+
+    path = models_dir / name
+    if not path.is_dir():
+        raise DamagedModel(f"the shipped model {name!r} is not in {models_dir}: `git checkout -- models/{name}`")
+    return load_version(path)
+
+
+def _bi_encoder(models_dir: Path, *, backbone: str | None = None, max_length: int = 256):
+    from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
+
+    return _class("bi_encoder", "BiEncoderRanker")(load_backbone(backbone or DEFAULT_BACKBONE), max_length=max_length)
+
+
+def _cascade(models_dir: Path, *, backbone: str | None = None, drop_ratio: float = 0.3, keep: int = 5):
+    if backbone is not None:
+        from as2core.nn.backbone import load_backbone
+
+        return _class("cascade", "CascadeRanker")(load_backbone(backbone), drop_ratio=drop_ratio, keep=keep)
+    ranker = _shipped("cascade", models_dir)
+    ranker.drop_ratio, ranker.keep = drop_ratio, keep
+    _ = ranker.schedule
+    return ranker
+
+
+def _cross_encoder(models_dir: Path, *, backbone: str | None = None, depth: int | None = None):
+    cls = _class("cross_encoder", "CrossEncoderRanker")
+    if backbone is not None:
+        from as2core.nn.backbone import load_backbone
+
+        return cls(load_backbone(backbone), depth=depth)
+    cascade = _shipped("cascade", models_dir)
+    if depth is not None and depth not in cascade.exits:
+        raise BadSetting(f"depth {depth}: the shipped model has exits {', '.join(map(str, cascade.exits))}")
+    return cls.from_cascade(cascade, depth=depth)
+
+
+def _generative(models_dir: Path, *, backbone: str | None = None):
+    if backbone is not None:
+        cls, load = _class("generative", "GenerativeRanker"), _class("generative", "load_question_lm")
+        return cls(load(backbone))
+    return _shipped("generative", models_dir)
+
+
+def _entry(name: str, what: str, paper: str, build: Callable[..., Any], *, trains: bool = False) -> Entry:
+    settings = {p.name: p.default for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    return Entry(name, what, paper, trains, settings, build)
+
+
+def _simple(module: str, cls: str, **fixed: Any) -> Callable[..., Any]:
+    def build(models_dir: Path, **settings: Any):
+        return _class(module, cls)(**fixed, **settings)
+
+    return build
+
+
+def _bm25(models_dir: Path, *, k1: float = 1.2, b: float = 0.75):
+    return _class("bm25", "BM25Ranker")(k1=k1, b=b)
+
+
+STRUCTURE, CASCADE = "Bonadiman and Moschitti 2020", "Soldaini and Moschitti 2020"
+CATALOG: dict[str, Entry] = {
+    e.name: e
+    for e in (
+        _entry("rr", "the original order", STRUCTURE, _simple("reciprocal_rank", "ReciprocalRankRanker")),
+        _entry("wo", "unique shared words", STRUCTURE, _simple("word_overlap", "WordOverlapRanker")),
+        _entry(
+            "wo-rr",
+            "shared words, ties by original order",
+            STRUCTURE,
+            _simple("word_overlap", "WordOverlapRanker", rr=True),
+        ),
+        _entry("jaccard", "shared words over all words", "Matsubara et al. 2020", _simple("jaccard", "JaccardRanker")),
+        _entry("bm25", "term weighting over the candidates", "Robertson et al. 1994", _bm25),
+        _entry("bi-encoder", "cosine of the backbone's embeddings", "Reimers and Gurevych 2019", _bi_encoder),
+        _entry("cross-encoder", "monolithic transformer", "Garg et al. 2020", _cross_encoder, trains=True),
+        _entry("cascade", "cascade transformer, drops a share at every exit", CASCADE, _cascade, trains=True),
+        _entry("generative", "log P(question | sentence)", "Nogueira dos Santos et al. 2020", _generative, trains=True),
+    )
+}
+
+
+def get(spec: str | Path, *, models_dir: Path | None = None) -> Ranker:
+    """The ranker a spec names. Raises UnknownRanker, BadSetting, DamagedModel."""
+    text = str(spec)
+    name, _, given = text.partition(":")
+    if name not in CATALOG:
+        if (Path(text) / "config.json").is_file():
+            from as2core.rankers.versions import load_version
+
+            return load_version(Path(text))
+        raise UnknownRanker(f"no ranker {text!r}; known: {', '.join(CATALOG)}, or the directory of a version")
+    entry = CATALOG[name]
+    settings: dict[str, Any] = {}
+    for pair in filter(None, given.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals or key not in entry.settings:
+            known = ", ".join(entry.settings) or "none"
+            raise BadSetting(f"{name} has no setting {pair!r}; known: {known} (as in {name}:setting=value)")
+        settings[key] = _value(name, key, value, entry.settings[key])
+    return entry.build(models_dir or MODELS_DIR, **settings)
+
+
+def _value(name: str, key: str, text: str, default: Any) -> Any:
+    """A setting's value, of its default's type (a number where the default is None and it looks like one)."""
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return type(default)(text)
+        return int(text) if text.isdigit() else text
+    except (ValueError, KeyError):
+        raise BadSetting(f"{name}: {key}={text!r} is not a {type(default).__name__}") from None

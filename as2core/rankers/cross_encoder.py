@@ -1,0 +1,39 @@
+"""The monolithic cross-encoder: question and candidate read together, one classifier on top (TandA's setting).
+
+It is the cascade with a single exit, so it shares module, trainer and checkpoint with it: `depth` picks how many
+layers of the encoder are used (the paper's monolithic baselines of 4, 6, 8, 10 and 12 layers).
+"""
+
+from __future__ import annotations
+
+from as2core.nn.backbone import Backbone
+from as2core.rankers.cascade import CascadeRanker
+
+
+class CrossEncoderRanker(CascadeRanker):
+    """A cascade whose only exit is layer `depth`: nothing is ever dropped."""
+
+    def __init__(
+        self, backbone: Backbone, *, depth: int | None = None, name: str = "cross-encoder", **settings
+    ) -> None:
+        settings.pop("drop_ratio", None)
+        super().__init__(backbone, exits=(depth or backbone.layers,), drop_ratio=0.0, name=name, **settings)
+
+    @property
+    def depth(self) -> int:
+        return self.exits[0]
+
+    @classmethod
+    def from_cascade(cls, cascade: CascadeRanker, *, depth: int | None = None) -> CrossEncoderRanker:
+        """One exit of a trained cascade as a monolithic model; the weights are shared, not copied."""
+        at = cascade.exits.index(depth or cascade.exits[-1])
+        ranker = cls(
+            cascade.backbone,
+            depth=cascade.exits[at],
+            max_length=cascade.max_length,
+            calibration=[cascade.calibration[at]],
+            threshold=cascade.threshold,
+        )
+        ranker.module.heads[0] = cascade.module.heads[at]
+        ranker.module.eval()
+        return ranker

@@ -1,0 +1,18 @@
+"""RR, the original order as a ranker (Bonadiman and Moschitti, 2020, section 4.2): the earlier, the better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from as2core.types import Candidate
+
+
+class ReciprocalRankRanker:
+    """score = 1 / place, the first candidate at place 1."""
+
+    name = "rr"
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return (1.0 / np.arange(1, len(candidates) + 1)).astype(np.float32)

@@ -1,0 +1,154 @@
+"""A version of a ranker as a directory: `model.safetensors`, `config.json`, `card.json`. Never pickle.
+
+Only the tensors that differ from the backbone are stored; loading lays them over it. The card carries the SHA-256 of
+the weights. A directory appears by one rename, so a half-written version is never seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from as2core.errors import BadSetting, DamagedModel
+from as2core.nn.backbone import load_backbone
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.generative import GenerativeRanker, load_question_lm
+
+FORMAT = 1
+WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
+
+
+def save_version(ranker, path: Path, card: dict, *, half: bool = False) -> None:
+    """Write a ranker as a version. `half` stores float16, as the shipped models do.
+
+    Raises BadSetting if the path exists or the ranker has no weights of its own.
+    """
+    from safetensors.torch import save_file
+
+    path = Path(path)
+    if path.exists():
+        raise BadSetting(f"{path} exists already: choose another name for the version")
+    config = _config(ranker)
+    tensors = {
+        name: (t.half() if half and t.is_floating_point() else t).contiguous()
+        for name, t in _own_tensors(ranker, config["backbone"]).items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        save_file(tensors, building / WEIGHTS)
+        full_card = {**card, "name": path.name, "sha256": sha256(building / WEIGHTS)}
+        (building / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+        (building / CARD).write_text(json.dumps(full_card, indent=2) + "\n")
+        building.chmod(0o755)
+        building.rename(path)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+
+
+def load_version(path: Path):
+    """The ranker saved at `path`, ready to score. Raises DamagedModel, saying what is wrong and how to mend it."""
+    from safetensors.torch import load_file
+
+    path = Path(path)
+    config, card = _read(path, CONFIG), read_card(path)
+    weights = path / WEIGHTS
+    if not weights.is_file():
+        raise DamagedModel(f"{weights} is missing: {_remedy(path)}")
+    if sha256(weights) != card.get("sha256"):
+        raise DamagedModel(f"{weights} is damaged (its SHA-256 is not the card's): {_remedy(path)}")
+    ranker = _build(config, path)
+    tensors = {k: v.float() if v.is_floating_point() else v for k, v in load_file(weights).items()}
+    unknown = set(tensors) - set(ranker.module.state_dict())
+    if unknown:
+        raise DamagedModel(f"{weights} holds tensors this version of the program does not know: {sorted(unknown)[0]}")
+    ranker.module.load_state_dict(tensors, strict=False)
+    ranker.module.eval()
+    ranker.name = path.name
+    return ranker
+
+
+def read_card(path: Path) -> dict:
+    """The card of a version: data, recipe, numbers, hash. Raises DamagedModel."""
+    return _read(Path(path), CARD)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def _read(path: Path, name: str) -> dict:
+    try:
+        return json.loads((path / name).read_text())
+    except FileNotFoundError:
+        raise DamagedModel(f"{path / name} is missing: {_remedy(path)}") from None
+    except json.JSONDecodeError as e:
+        raise DamagedModel(f"{path / name} is not JSON ({e}): {_remedy(path)}") from None
+
+
+def _remedy(path: Path) -> str:
+    return f"restore {path.name} (a shipped model: `git checkout -- models/{path.name}`), or choose another version"
+
+
+def _config(ranker) -> dict:
+    if isinstance(ranker, CascadeRanker):
+        kind = "cross-encoder" if isinstance(ranker, CrossEncoderRanker) else "cascade"
+        settings = {
+            "exits": list(ranker.exits),
+            "drop_ratio": ranker.drop_ratio if isinstance(ranker.drop_ratio, int | float) else list(ranker.drop_ratio),
+            "keep": ranker.keep,
+            "max_length": ranker.max_length,
+            "calibration": [list(c) for c in ranker.calibration] if ranker.calibrated else None,
+            "threshold": ranker.threshold,
+        }
+        return {"format": FORMAT, "ranker": kind, "backbone": ranker.backbone.name, "settings": settings}
+    if isinstance(ranker, GenerativeRanker):
+        module = ranker.module
+        name = module.backbone.name if hasattr(module, "backbone") else module.model.config._name_or_path
+        return {
+            "format": FORMAT,
+            "ranker": "generative",
+            "backbone": name,
+            "settings": {"max_length": module.max_length},
+        }
+    raise BadSetting(f"the ranker {getattr(ranker, 'name', ranker)!r} has no weights to save")
+
+
+def _build(config: dict, path: Path):
+    if config.get("format") != FORMAT:
+        raise DamagedModel(f"{path} has format {config.get('format')!r}, this program reads {FORMAT}: update it")
+    settings = dict(config["settings"])
+    if config["ranker"] == "generative":
+        return GenerativeRanker(load_question_lm(config["backbone"], max_length=settings["max_length"]))
+    backbone = load_backbone(config["backbone"])
+    if config["ranker"] == "cascade":
+        return CascadeRanker(backbone, **settings)
+    if config["ranker"] == "cross-encoder":
+        depth = settings.pop("exits")[-1]
+        return CrossEncoderRanker(backbone, depth=depth, **settings)
+    raise DamagedModel(f"{path} is a {config['ranker']!r}, which this program does not know: update it")
+
+
+def _own_tensors(ranker, backbone_name: str) -> dict:
+    """What differs from the untouched backbone; everything, for models that have no backbone of ours."""
+    state = {k: v.detach().cpu() for k, v in ranker.module.state_dict().items()}
+    if not hasattr(ranker.module, "backbone"):
+        return _untied(state)
+    original = load_backbone(backbone_name).state_dict()
+    return {
+        k: v
+        for k, v in state.items()
+        if not (k.startswith("backbone.") and v.equal(original[k.removeprefix("backbone.")]))
+    }
+
+
+def _untied(state: dict) -> dict:
+    """Each shared tensor once: safetensors refuses aliases, and tied weights come back by loading either name."""
+    seen: set[int] = set()
+    return {k: v for k, v in state.items() if not (v.data_ptr() in seen or seen.add(v.data_ptr()))}

@@ -1,0 +1,160 @@
+"""What each kind of ranker needs to be trained: its batches as tensors, its loss, and its scores on dev questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.errors import BadSetting
+from as2core.losses.generative import mle, rll
+from as2core.losses.listwise import listwise, soften
+from as2core.losses.pointwise import pointwise
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.generative import GenerativeRanker
+from as2core.training.batches import PlannedBatch
+from as2core.training.settings import TrainSettings
+from as2core.types import Question
+
+Teacher = Callable[[str, list[str]], np.ndarray]
+
+
+class Learner(Protocol):
+    """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name."""
+
+    module: nn.Module
+    exits: tuple[str, ...]
+    needs_pair: bool
+
+    def collate(self, batch: PlannedBatch) -> dict: ...
+
+    def dev_scores(self, question: Question) -> dict[str, np.ndarray]: ...
+
+
+def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None = None) -> Learner:
+    """The learner of a trainable ranker. Raises BadSetting for one that has nothing to train."""
+    if isinstance(ranker, CascadeRanker):
+        return CascadeLearner(ranker, settings, teacher)
+    if isinstance(ranker, GenerativeRanker):
+        return GenerativeLearner(ranker, settings)
+    raise BadSetting(
+        f"the ranker {getattr(ranker, 'name', ranker)!r} has nothing to train; use cascade, cross-encoder or generative"
+    )
+
+
+class _CascadeLoss(nn.Module):
+    def __init__(self, ranker: CascadeRanker, settings: TrainSettings) -> None:
+        super().__init__()
+        self.module, self.settings = ranker.module, settings
+
+    def forward(self, ids, types, mask, labels, sizes, exit_index, teacher=None) -> dict[str, torch.Tensor]:
+        exits = self.module.exits if exit_index is None else (self.module.exits[exit_index],)
+        logits = self.module(ids, types, mask, exits=exits)
+        losses = [self._one(x, labels, sizes, teacher) for x in logits.values()]
+        return {"loss": torch.stack(losses).mean()}
+
+    def _one(self, logits, labels, sizes, teacher) -> torch.Tensor:
+        s = self.settings
+        if s.loss == "listwise":
+            rel = torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
+            loss = listwise(logits, rel, sizes)
+        else:
+            loss = pointwise(logits, labels)
+        if teacher is not None:
+            loss = loss + s.distill * listwise(logits, soften(teacher, sizes, s.temperature), sizes)
+        return loss
+
+
+class CascadeLearner:
+    """Cascade and cross-encoder (a cascade of one exit). Pointwise by default, as the papers."""
+
+    def __init__(self, ranker: CascadeRanker, settings: TrainSettings, teacher: Teacher | None) -> None:
+        if settings.loss in ("mle", "rll"):
+            raise BadSetting(f"the loss {settings.loss!r} is for generative rankers; use pointwise or listwise")
+        if settings.distill and teacher is None:
+            raise BadSetting("distillation needs a teacher")
+        self.ranker, self.teacher = ranker, teacher if settings.distill else None
+        self.module = _CascadeLoss(ranker, settings)
+        self.exits = tuple(str(layer) for layer in ranker.exits)
+        self.needs_pair = settings.loss == "listwise"
+        self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+
+    def collate(self, batch: PlannedBatch) -> dict:
+        texts = [t for g in batch.groups for t in g.texts]
+        asked = [g.question.text for g in batch.groups for _ in g.rows]
+        packed = self.ranker.backbone.encode(asked, texts, max_length=self.ranker.max_length)
+        ids, types, mask = self.ranker.backbone.pad(packed, list(range(len(texts))))
+        out = {
+            "ids": ids,
+            "types": types,
+            "mask": mask,
+            "labels": torch.tensor([y for g in batch.groups for y in g.labels]),
+            "sizes": [len(g.rows) for g in batch.groups],
+            "exit_index": batch.exit_index,
+        }
+        if self.teacher is not None:
+            out["teacher"] = torch.from_numpy(
+                np.concatenate([self.teacher(g.question.text, g.texts) for g in batch.groups])
+            )
+        return out
+
+    def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
+        trace = self.ranker.trace(question.text, question.candidates, self._complete)
+        return {str(e.layer): e.scores for e in trace.exits}
+
+
+class _GenerativeLoss(nn.Module):
+    def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
+        super().__init__()
+        self.module, self.settings = ranker.module, settings
+
+    def forward(self, labels, sizes, **batch) -> dict[str, torch.Tensor]:
+        log_p, valid = self.module(**batch)
+        if self.settings.loss == "rll":
+            return {"loss": rll((log_p * valid).sum(1), labels, sizes, self.settings.margin)}
+        return {"loss": mle(log_p, valid)}
+
+
+class GenerativeLearner:
+    """Question likelihood: MLE on the positives alone, or RLL on positives against sampled negatives."""
+
+    def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
+        if settings.loss in ("pointwise", "listwise"):
+            raise BadSetting(f"the loss {settings.loss!r} is for discriminative rankers; use mle or rll")
+        self.ranker, self.pairs = ranker, settings.loss == "rll"
+        self.module = _GenerativeLoss(ranker, settings)
+        self.exits = ("lm",)
+        self.needs_pair = self.pairs
+
+    def collate(self, batch: PlannedBatch) -> dict:
+        rows = [
+            (g.question.text, t, y)
+            for g in batch.groups
+            for t, y in zip(g.texts, g.labels, strict=True)
+            if y == 1 or self.pairs
+        ]
+        asked, texts, labels = zip(*rows, strict=True) if rows else ((), (), ())
+        out = dict(self.ranker.module.encode(texts, asked))
+        out["labels"] = torch.tensor(labels)
+        out["sizes"] = [sum(y == 1 or self.pairs for y in g.labels) for g in batch.groups]
+        return out
+
+    def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
+        return {"lm": self.ranker.score(question.text, question.candidates)}
+
+
+def cosine_teacher(embed: Callable[[Sequence[str]], np.ndarray]) -> Teacher:
+    """A teacher that gives the bi-encoder's cosines; every text is embedded once."""
+    known: dict[str, np.ndarray] = {}
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        new = [t for t in dict.fromkeys([question, *texts]) if t not in known]
+        if new:
+            known.update(zip(new, embed(new).astype(np.float16), strict=True))
+        return np.stack([known[t] for t in texts]).astype(np.float32) @ known[question].astype(np.float32)
+
+    return teach
