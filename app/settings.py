@@ -1,0 +1,72 @@
+"""Where things are and how the app runs: read from the environment (`AS2_...`) once, at the edge."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from as2core.errors import BadSetting
+
+REPO = Path(__file__).resolve().parent.parent
+
+
+class Settings(BaseSettings):
+    """`home` holds everything the app makes: database, versions, indexes, job folders.
+
+    `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="AS2_", extra="ignore", frozen=True)
+
+    home: Path = REPO / ".as2"
+    database_url: str = ""
+    redis_url: str = ""
+    models_dir: Path = REPO / "models"
+    corpora_dir: Path = REPO / "corpora"
+    worker: Literal["auto", "external"] = "auto"
+
+    @field_validator("home", "models_dir", "corpora_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.home / 'as2.db'}"
+
+    @property
+    def versions_dir(self) -> Path:
+        return self.home / "versions"
+
+    @property
+    def jobs_dir(self) -> Path:
+        return self.home / "jobs"
+
+    @property
+    def queue_file(self) -> Path:
+        return self.home / "queue.db"
+
+    @property
+    def worker_lock(self) -> Path:
+        return self.home / "worker.lock"
+
+    @property
+    def worker_log(self) -> Path:
+        return self.home / "worker.log"
+
+    def index_file(self, corpus_id: int) -> Path:
+        return self.home / "index" / f"{corpus_id}.db"
+
+
+@cache
+def get_settings() -> Settings:
+    """The process's settings. Raises BadSetting naming the variable."""
+    try:
+        return Settings()
+    except ValidationError as e:
+        first = e.errors()[0]
+        raise BadSetting(f"AS2_{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}") from e

@@ -1,0 +1,13 @@
+"""What can go wrong below the services, in words a person can act on."""
+
+
+class DbError(Exception):
+    """The database could not be opened, read or written."""
+
+
+class DatabaseBusy(DbError):
+    """Someone else held the write lock for longer than the time-out."""
+
+
+class DatabaseTooNew(DbError):
+    """The database was migrated by a newer version of this program."""

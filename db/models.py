@@ -1,0 +1,317 @@
+"""What is stored, as SQLAlchemy tables.
+
+Everything imported keeps the name it came with (`external_id`), so that it can leave as it came. Label events are only
+ever added: who labels what at present is the view `current_label`, and undoing is one more event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    MetaData,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    column,
+    table,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+WITHDRAWN = "withdrawn"
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware datetime in UTC on both engines; SQLite keeps none of the zone by itself."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.astimezone(UTC) if value is not None else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def text_key(text: str) -> int:
+    """A signed 64-bit fingerprint of a text, blind to white space: what exact look-ups are indexed by."""
+    digest = hashlib.blake2b(" ".join(text.split()).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+class Base(DeclarativeBase):
+    """Text columns are unbounded, times are UTC, constraints have names that migrations can speak of."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {str: Text(), datetime: UtcDateTime(), dict[str, Any]: JSON(), list[Any]: JSON()}
+
+
+def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Mapped[int]:
+    return mapped_column(ForeignKey(target, ondelete="CASCADE"), index=index, primary_key=primary_key)
+
+
+class Corpus(Base):
+    __tablename__ = "corpus"
+    # ids are never used twice: an index file left behind must not be taken for another corpus's
+    __table_args__ = {"sqlite_autoincrement": True}
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    created: Mapped[datetime]
+
+
+class Document(Base):
+    """`digest` is the content's; `indexed` says whether the derived index has this content."""
+
+    __tablename__ = "document"
+    __table_args__ = (
+        UniqueConstraint("corpus_id", "external_id"),
+        Index(None, "corpus_id", "indexed"),
+        {"sqlite_autoincrement": True},
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    corpus_id: Mapped[int] = _owner("corpus.id", index=False)
+    external_id: Mapped[str]
+    title: Mapped[str]
+    source: Mapped[str]
+    text: Mapped[str]
+    digest: Mapped[str]
+    indexed: Mapped[bool] = mapped_column(default=False)
+    updated: Mapped[datetime]
+
+
+class Sentence(Base):
+    """`start` and `end` are offsets into the document's text. A retired sentence left its document but carries labels."""
+
+    __tablename__ = "sentence"
+    __table_args__ = (
+        Index(None, "document_id", "position"),
+        Index(None, "corpus_id", "text_key"),
+        Index(None, "corpus_id", "external_id"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    corpus_id: Mapped[int] = _owner("corpus.id", index=False)
+    document_id: Mapped[int] = _owner("document.id", index=False)
+    external_id: Mapped[str]
+    position: Mapped[int]
+    paragraph: Mapped[int]
+    start: Mapped[int]
+    end: Mapped[int]
+    text: Mapped[str]
+    text_key: Mapped[int] = mapped_column(BigInteger)
+    retired: Mapped[bool] = mapped_column(default=False)
+
+
+class Question(Base):
+    """`origin`: "asked", "imported" or "starter". `split`: "train", "dev" or "test" if the source says so, else ""."""
+
+    __tablename__ = "question"
+    __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "text_key"))
+    id: Mapped[int] = mapped_column(primary_key=True)
+    corpus_id: Mapped[int] = _owner("corpus.id", index=False)
+    external_id: Mapped[str]
+    text: Mapped[str]
+    text_key: Mapped[int] = mapped_column(BigInteger)
+    kind: Mapped[str] = mapped_column(default="")
+    origin: Mapped[str]
+    split: Mapped[str] = mapped_column(default="")
+    created: Mapped[datetime]
+
+
+class ModelVersion(Base):
+    """`state`: "shipped", "candidate", "former" or "rejected"; which one is active is told by the activations."""
+
+    __tablename__ = "model_version"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str]
+    parent: Mapped[str | None]
+    path: Mapped[str]
+    note: Mapped[str]
+    state: Mapped[str]
+    metrics: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
+class Activation(Base):
+    """A promotion. The active version of a kind is that of its newest activation not reverted; none: the shipped one."""
+
+    __tablename__ = "activation"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    version_id: Mapped[int] = _owner("model_version.id")
+    reason: Mapped[str]
+    created: Mapped[datetime]
+    reverted: Mapped[datetime | None]
+
+
+class Run(Base):
+    """One retrieval and ranking of a question. `last_exit` and `threshold` are the version's at that time."""
+
+    __tablename__ = "run"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[int] = _owner("question.id")
+    version_id: Mapped[int] = _owner("model_version.id")
+    generative_id: Mapped[int | None] = mapped_column(ForeignKey("model_version.id", ondelete="SET NULL"), index=True)
+    last_exit: Mapped[int]
+    threshold: Mapped[float]
+    settings: Mapped[dict[str, Any]]
+    seconds: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
+class Candidate(Base):
+    """A sentence that may answer a question, at its place `ordinal` among them, and where it came from.
+
+    `run_id` is the newest run it took part in. `cut_*`: where it came nearest to a cut of the version's own schedule:
+    at which layer, on which rank, how many stayed, and how far its logit was from the cut.
+    """
+
+    __tablename__ = "candidate"
+    __table_args__ = (UniqueConstraint("question_id", "sentence_id"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[int] = _owner("question.id", index=False)
+    sentence_id: Mapped[int] = _owner("sentence.id")
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id", ondelete="SET NULL"), index=True)
+    ordinal: Mapped[int]
+    retrieval_rank: Mapped[int | None]
+    origin: Mapped[str]
+    external_id: Mapped[str | None]
+    cut_layer: Mapped[int | None]
+    cut_rank: Mapped[int | None]
+    cut_kept: Mapped[int | None]
+    cut_margin: Mapped[float | None]
+
+
+class Score(Base):
+    """A model's number for a candidate after a layer (`exit`; 0 for rankers without exits), and its rank in that run."""
+
+    __tablename__ = "score"
+    candidate_id: Mapped[int] = _owner("candidate.id", index=False, primary_key=True)
+    version_id: Mapped[int] = _owner("model_version.id", primary_key=True)
+    exit: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[float]
+    probability: Mapped[float | None]
+    rank: Mapped[int]
+
+
+class Annotator(Base):
+    """`imported`: not a person; labels of people outrank theirs."""
+
+    __tablename__ = "annotator"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    imported: Mapped[bool] = mapped_column(default=False)
+    created: Mapped[datetime]
+
+
+class LabelEvent(Base):
+    """An act of labelling, with what was on the screen. `undoes` names the act that this one takes back."""
+
+    __tablename__ = "label_event"
+    __table_args__ = (
+        Index(None, "question_id", "sentence_id", "annotator_id", "id"),
+        Index(None, "annotator_id", "id"),
+        {"sqlite_autoincrement": True},
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[int] = _owner("question.id", index=False)
+    sentence_id: Mapped[int] = _owner("sentence.id")
+    annotator_id: Mapped[int] = _owner("annotator.id", index=False)
+    label: Mapped[str]
+    undoes: Mapped[int | None] = mapped_column(ForeignKey("label_event.id", ondelete="CASCADE"), unique=True)
+    shown_version: Mapped[str]
+    shown_rank: Mapped[int | None]
+    scores_visible: Mapped[bool]
+    queue: Mapped[str]
+    created: Mapped[datetime]
+
+
+class Lease(Base):
+    """Who is looking at a pair, until when: nobody else gets it from a queue meanwhile."""
+
+    __tablename__ = "lease"
+    question_id: Mapped[int] = _owner("question.id", index=False, primary_key=True)
+    sentence_id: Mapped[int] = _owner("sentence.id", primary_key=True)
+    annotator_id: Mapped[int] = _owner("annotator.id")
+    queue: Mapped[str]
+    token: Mapped[str]
+    expires: Mapped[datetime]
+
+
+class Job(Base):
+    """Work for the worker; this row is the truth about it. `worker` names the process that runs it."""
+
+    __tablename__ = "job"
+    __table_args__ = (Index(None, "state"), {"sqlite_autoincrement": True})
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    corpus_id: Mapped[int | None] = mapped_column(ForeignKey("corpus.id", ondelete="SET NULL"), index=True)
+    state: Mapped[str]
+    progress: Mapped[float]
+    message: Mapped[str]
+    settings: Mapped[dict[str, Any]]
+    result: Mapped[dict[str, Any]]
+    error: Mapped[str]
+    log: Mapped[str]
+    attempt: Mapped[int]
+    attempts: Mapped[int]
+    cancelling: Mapped[bool]
+    worker: Mapped[str]
+    heartbeat: Mapped[datetime | None]
+    created: Mapped[datetime]
+    started: Mapped[datetime | None]
+    finished: Mapped[datetime | None]
+
+
+class JobEvent(Base):
+    __tablename__ = "job_event"
+    __table_args__ = (Index(None, "job_id", "id"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    job_id: Mapped[int] = _owner("job.id", index=False)
+    payload: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
+class Evaluation(Base):
+    """A ranker's scores and measures on data known by hash, kept so that no comparison computes them twice."""
+
+    __tablename__ = "evaluation"
+    __table_args__ = (UniqueConstraint("ranker_key", "data_hash", "setting"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    ranker_key: Mapped[str]
+    ranker: Mapped[str]
+    data: Mapped[str]
+    data_hash: Mapped[str]
+    setting: Mapped[str]
+    result: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
+# A view (see the first migration): the newest event of each annotator on each pair, unless it is a withdrawal.
+current_label = table(
+    "current_label",
+    column("id", BigInteger),
+    column("question_id", BigInteger),
+    column("sentence_id", BigInteger),
+    column("annotator_id", BigInteger),
+    column("label", Text),
+    column("created", UtcDateTime),
+)

@@ -1,0 +1,140 @@
+"""Engines and sessions. One database object a process; one short session a use case.
+
+SQLite's defaults lose concurrent updates, so the driver's own transactions are off (`isolation_level=None`) and three
+engines share the file: a reader (deferred snapshot, cannot write, never waits), a writer (`BEGIN IMMEDIATE`: what it
+reads is still true when it writes), and a durable writer (the same, synced to the disk before the commit returns: for
+labels). PostgreSQL needs one engine for all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from db.errors import DatabaseBusy, DatabaseTooNew, DbError
+
+BUSY_MS = 5000
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+
+class Database:
+    """`read()` and `write()` give a session; leaving `write()` commits, an exception rolls back."""
+
+    def __init__(self, url: str) -> None:
+        self.url = make_url(url)
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        if self.sqlite:
+            self._reader = _sqlite_engine(self.url, begin="BEGIN", pragmas=("query_only=ON",))
+            self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=NORMAL",))
+            self._durable = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
+        else:
+            self._reader = self._writer = self._durable = create_engine(_with_driver(self.url), pool_pre_ping=True)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        with _said_plainly(self), Session(self._reader, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self, *, durable: bool = False) -> Iterator[Session]:
+        """`durable`: on SQLite, what was written survives a power cut once this returns, not only a kill."""
+        engine = self._durable if durable else self._writer
+        with _said_plainly(self), Session(engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @property
+    def engine(self) -> Engine:
+        """The writer, for migrations and for tests that look underneath."""
+        return self._writer
+
+    def close(self) -> None:
+        for engine in {self._reader, self._writer, self._durable}:
+            engine.dispose()
+
+
+def open_database(url: str) -> Database:
+    """Open, creating or migrating what is there to the newest revision. Raises DbError with the remedy."""
+    if make_url(url).get_backend_name() == "sqlite" and (path := make_url(url).database):
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise DbError(f"cannot make the folder of the database {path}: {e.strerror}; set AS2_HOME") from e
+    database = Database(url)
+    try:
+        with _said_plainly(database), database.engine.begin() as connection:
+            if not database.sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))  # one migrates, the others wait
+            _upgrade(connection)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _upgrade(connection: Any) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, "head")
+    except CommandError as e:
+        if "Can't locate revision" in str(e):
+            raise DatabaseTooNew("this database was made by a newer version of AS2 Workbench: update the program") from e
+        raise DbError(f"the database could not be migrated: {e}") from e
+
+
+def _with_driver(url: Any) -> Any:
+    return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
+
+
+def _sqlite_engine(url: Any, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON", *pragmas):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+@contextmanager
+def _said_plainly(database: Database) -> Iterator[None]:
+    """Turn the driver's trouble into one sentence; everything else passes."""
+    try:
+        yield
+    except DBAPIError as e:
+        raise _plain(str(e.orig).strip().splitlines()[0], database) from e
+    except SQLAlchemyError as e:
+        raise DbError(f"the database refused: {str(e).splitlines()[0]}") from e
+
+
+def _plain(reason: str, database: Database) -> DbError:
+    where = database.url.render_as_string(hide_password=True)
+    remedies: dict[str, Callable[[], DbError]] = {
+        "locked": lambda: DatabaseBusy("the database is busy with another write: try again in a moment"),
+        "unable to open": lambda: DbError(f"cannot open the database {where}: check the path and its permissions"),
+        "readonly": lambda: DbError(f"the database {where} cannot be written: check its permissions"),
+        "not a database": lambda: DbError(f"{where} is not a SQLite database: move it away or set AS2_DATABASE_URL"),
+        "disk is full": lambda: DbError("the disk is full: free some space and try again"),
+        "connection": lambda: DbError(f"cannot reach the database {where}: {reason}"),
+    }
+    for mark, make in remedies.items():
+        if mark in reason:
+            return make()
+    return DbError(f"the database refused: {reason}")
