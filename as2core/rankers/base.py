@@ -1,4 +1,4 @@
-"""What a ranker is, and the one place where scores become an order."""
+"""What a ranker is. Scores become an order in one place, `as2core.metrics.order`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from as2core.metrics import order
 from as2core.types import Candidate
+
+__all__ = ["Ranker", "order", "rank"]
 
 
 @runtime_checkable
@@ -21,11 +24,6 @@ class Ranker(Protocol):
     name: str
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
-
-
-def order(scores: np.ndarray) -> np.ndarray:
-    """Candidate positions, best first; ties go to the earlier candidate, never by a label. `(n,)` -> int `(n,)`."""
-    return np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
 
 
 def rank(ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top_n: int | None = None) -> list[dict]:

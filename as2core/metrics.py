@@ -1,0 +1,141 @@
+"""How good an order is, through ir_measures over pytrec_eval (trec_eval's own code), and how sure one can be of it.
+
+Ties are ours to break: trec_eval orders equal scores by document id, so it is given strictly decreasing ones, made
+from `order`. A candidate nobody labelled counts as not correct, as an unjudged document does for trec_eval. A question
+without any label cannot be judged and is left out of every mean; one with labels but no correct candidate counts 0
+(only the setting "raw" keeps such questions, see `as2core.data.catalog.apply_setting`). A run and qrels written from
+the same scores give the same figures in trec_eval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from as2core.errors import BadSetting
+from as2core.types import Question
+
+NAMES = ("AP", "RR", "P@1", "nDCG@10")
+
+
+def order(scores: np.ndarray) -> np.ndarray:
+    """Candidate positions, best first; ties go to the earlier candidate, never by a label. `(n,)` -> int `(n,)`."""
+    return np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
+
+
+def measures(
+    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
+) -> dict[str, float]:
+    """Mean of each measure over the questions with labels; NaN when there are none. Names as ir_measures has them."""
+    values = per_question(questions, scores, names)
+    return {name: float(np.mean(list(v.values()))) if v else float("nan") for name, v in values.items()}
+
+
+def per_question(
+    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
+) -> dict[str, dict[str, float]]:
+    """`{name: {qid: value}}`, questions in the order given.
+
+    Raises BadSetting for an unknown measure, and for a question whose scores are missing or not one per candidate.
+    """
+    import ir_measures
+
+    parsed = {name: _parse(name) for name in names}
+    qrels, run = {}, {}
+    for q in questions:
+        given = scores.get(q.qid)
+        if given is None or len(given) != len(q.candidates):
+            count = "no scores" if given is None else f"{len(given)} scores"
+            raise BadSetting(f"question {q.qid!r}: {count} for {len(q.candidates)} candidates; give one for each")
+        judged = {str(i): c.label for i, c in enumerate(q.candidates) if c.label is not None}
+        if judged:
+            qrels[q.qid] = judged
+            run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(given))}
+    values = {name: dict.fromkeys(qrels, 0.0) for name in names}
+    if qrels:
+        names_of = {}
+        for name, measure in parsed.items():
+            names_of.setdefault(measure, []).append(name)
+        for found in ir_measures.iter_calc(list(names_of), qrels, run):
+            for name in names_of[found.measure]:
+                values[name][found.query_id] = float(found.value)
+    return values
+
+
+def _parse(name: str):
+    import ir_measures
+
+    try:
+        return ir_measures.parse_measure(name)
+    except (NameError, ValueError, AssertionError) as error:
+        raise BadSetting(f"no measure {name!r}; ir_measures has AP, RR, P@1, nDCG@10, R@5, Judged@10 ...") from error
+
+
+def bootstrap(
+    values: Iterable[float], *, seed: int = 0, samples: int = 2000, level: float = 0.95
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean, questions drawn anew. Raises BadSetting when there is no value."""
+    from scipy import stats
+
+    values = np.asarray(list(values), dtype=np.float64)  # (questions,)
+    if not len(values):
+        raise BadSetting("no values to draw an interval from")
+    if np.ptp(values) == 0:
+        return float(values[0]), float(values[0])
+    found = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=samples,
+        batch=200,
+        confidence_level=level,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """`difference` is the mean of a minus the mean of b, with its bootstrap interval; wins are questions a does better.
+
+    `p` is two-sided, by a randomisation test over the questions.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    wins: int
+    losses: int
+    ties: int
+
+
+def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0, samples: int = 9999) -> Paired:
+    """Compare two rankers' values (`{qid: value}`) on the same questions; exact when the signs can be enumerated.
+
+    Raises BadSetting when the questions differ or there are none.
+    """
+    from scipy import stats
+
+    if not a or set(a) != set(b):
+        raise BadSetting(f"a paired test needs the same questions on both sides; here {len(a)} and {len(b)} differ")
+    differences = np.array([a[qid] - b[qid] for qid in a], dtype=np.float64)  # (questions,)
+    differences[np.abs(differences) < 1e-9] = 0.0
+    moved = differences[differences != 0]
+    p = 1.0
+    if len(moved):
+        test = stats.permutation_test(
+            (moved, np.zeros_like(moved)),
+            lambda x, y, axis: np.mean(x - y, axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=samples,
+            batch=500,
+            rng=np.random.default_rng(seed),
+        )
+        p = float(test.pvalue)
+    low, high = bootstrap(differences, seed=seed)
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    return Paired(float(differences.mean()), low, high, p, wins, losses, len(differences) - wins - losses)
