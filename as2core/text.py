@@ -148,7 +148,7 @@ def _line_cuts(text: str, start: int, end: int) -> list[int]:
 
 
 def _wrapped_on_purpose(before: str, line: str, width: int) -> bool:
-    """The next word would have fitted on the line before, and the line looks like a beginning: a heading stood there."""
+    """The next word would have fitted on the line before, and the line looks like a beginning: that was a heading."""
     first = line.split(None, 1)[0]
     fits = len(before) + 1 + len(first) < 0.75 * width or len(before) + 1 + len(line) <= width < 60
     return fits and before[-1] not in ",;-\u2013\u2014&" and not _opens_lower(line)

@@ -1,0 +1,68 @@
+"""Vectors in one growing array, searched by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+
+from as2core.errors import BadSetting
+
+
+class VectorMatrix:
+    """Rows known by a number `n`; a removed row's place is taken by the last one. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros((0, 0), dtype=np.float32)  # (room, d)
+        self._numbers = np.zeros(0, dtype=np.int64)  # (room,)
+        self._names: list[tuple[str, str]] = []
+        self._place: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def put(self, n: int, name: tuple[str, str], vector: np.ndarray) -> None:
+        """Add row `n`, or replace it. The first vector decides the width; BadSetting for one of another width."""
+        if not len(self):
+            self._rows = np.zeros((64, len(vector)), dtype=np.float32)
+            self._numbers = np.zeros(64, dtype=np.int64)
+        self._check(vector)
+        at = self._place.get(n)
+        if at is None:
+            at = len(self)
+            if at == len(self._rows):
+                self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+                self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
+            self._names.append(name)
+            self._place[n] = at
+        self._rows[at], self._numbers[at], self._names[at] = vector, n, name
+
+    def keep(self, numbers: Set[int]) -> None:
+        """Remove every row whose number is not among these."""
+        for n in [n for n in self._place if n not in numbers]:
+            at, last = self._place.pop(n), len(self) - 1
+            name = self._names.pop()
+            if at != last:
+                self._rows[at], self._numbers[at], self._names[at] = self._rows[last], self._numbers[last], name
+                self._place[int(self._numbers[at])] = at
+
+    def nearest(self, vector: np.ndarray, k: int) -> list[tuple[str, str]]:
+        """Names of the `k` rows with the largest inner product with `vector` `(d,)`, best first; equal ones by number."""
+        size = len(self)
+        if not size or k < 1:
+            return []
+        self._check(vector)
+        scores = self._rows[:size] @ vector  # (rows,)
+        places = np.arange(size)
+        if k < size:
+            kth = np.partition(scores, size - k)[size - k]
+            places = np.flatnonzero(scores >= kth)
+        best = np.lexsort((self._numbers[places], -scores[places]))[:k]
+        return [self._names[i] for i in places[best]]
+
+    def _check(self, vector: np.ndarray) -> None:
+        if vector.shape != (self._rows.shape[1],):
+            raise BadSetting(
+                f"a vector of shape {vector.shape} for an index of width {self._rows.shape[1]}; "
+                "embed all passages and questions with the same model"
+            )

@@ -1,0 +1,213 @@
+"""The embedded index: SQLite's FTS5 for words, and beside each passage its vector as a float32 blob.
+
+Words are ranked by FTS5's BM25 over stemmed tokens. Vectors are searched by brute force in numpy, which at the sizes a
+laptop holds beats an extension; the matrix lives in memory and follows the file step by step, whoever wrote to it.
+
+Two traps this avoids: `INSERT OR REPLACE` beside an external-content FTS table corrupts it (rows are deleted, then
+inserted), and a raw question is FTS syntax (its words are quoted one by one).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from as2core.errors import UnreadableFile
+from as2core.retrieval.matrix import VectorMatrix
+from as2core.text import STOP_WORDS, words
+from as2core.types import Hit, Passage
+
+MAX_TERMS = 256  # different words of a question that are searched for
+_LAYOUT = 1  # PRAGMA user_version of a file this module can use
+
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS passage (
+    n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, text TEXT NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL, vector BLOB, stamp INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS passage_doc ON passage (doc_id);
+CREATE INDEX IF NOT EXISTS passage_pending ON passage (n) WHERE vector IS NULL;
+CREATE INDEX IF NOT EXISTS passage_stamp ON passage (stamp) WHERE vector IS NOT NULL;
+CREATE TABLE IF NOT EXISTS change (
+    one INTEGER PRIMARY KEY CHECK (one = 1), stamp INTEGER NOT NULL, removed INTEGER NOT NULL
+);
+INSERT OR IGNORE INTO change VALUES (1, 0, 0);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
+    text, content = 'passage', content_rowid = 'n', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER IF NOT EXISTS passage_added AFTER INSERT ON passage BEGIN
+    INSERT INTO words (rowid, text) VALUES (new.n, new.text);
+END;
+CREATE TRIGGER IF NOT EXISTS passage_removed AFTER DELETE ON passage BEGIN
+    INSERT INTO words (words, rowid, text) VALUES ('delete', old.n, old.text);
+END;
+PRAGMA user_version = {_LAYOUT};
+COMMIT;
+"""
+
+
+class SqliteIndex:
+    """An `Index` in one file. Connections are pooled, so any number of short-lived threads may use one object."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._idle: list[sqlite3.Connection] = []
+        self._pool_lock, self._matrix_lock = threading.Lock(), threading.Lock()
+        self._matrix = VectorMatrix()
+        self._seen = (0, 0)  # the stamp and the count of removals the matrix has followed
+        self._closed = False
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self._connection() as db:
+                layout = db.execute("PRAGMA user_version").fetchone()[0]
+                if layout == 0:
+                    db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            raise UnreadableFile(f"{self.path}: not a search index ({error}); delete it and index again") from error
+        if layout not in (0, _LAYOUT):
+            raise UnreadableFile(f"{self.path}: an index of another version; delete it and index again")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with self._pool_lock:
+            db = self._idle.pop() if self._idle else None
+        if db is None:
+            db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA busy_timeout = 30000")
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield db
+        finally:
+            with self._pool_lock:
+                keep = not self._closed
+                if keep:
+                    self._idle.append(db)
+            if not keep:
+                db.close()
+
+    @contextmanager
+    def _transaction(self, mode: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        with self._connection() as db:
+            db.execute(f"BEGIN {mode}")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+
+    def upsert_docs(self, docs: Sequence[tuple[str, Sequence[Passage]]]) -> None:
+        docs = list(dict(docs).items())
+        with self._transaction() as db:
+            stamp = _next_stamp(db)
+            kept: dict[str, bytes] = {}
+            for doc_id, _ in docs:
+                kept.update(
+                    db.execute("SELECT id, vector FROM passage WHERE doc_id = ? AND vector IS NOT NULL", (doc_id,))
+                )
+            _delete(db, (doc_id for doc_id, _ in docs))
+            db.executemany(
+                "INSERT INTO passage (id, doc_id, text, first, last, vector, stamp) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (p.id, doc_id, p.text, p.first, p.last, kept.get(p.id), stamp)
+                    for doc_id, passages in docs
+                    for p in passages
+                ),
+            )
+
+    def delete_docs(self, doc_ids: Iterable[str]) -> None:
+        with self._transaction() as db:
+            _delete(db, doc_ids)
+
+    def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
+        with self._transaction() as db:
+            stamp = _next_stamp(db)
+            db.executemany(
+                "UPDATE passage SET vector = ?, stamp = ? WHERE id = ?",
+                ((np.asarray(v, dtype="<f4").tobytes(), stamp, pid) for pid, v in vectors.items()),
+            )
+
+    def lexical(self, question: str, k: int) -> list[Hit]:
+        query = match_expression(question)
+        if not query or k < 1:
+            return []
+        with self._connection() as db:
+            rows = db.execute(
+                "SELECT p.id, p.doc_id FROM (SELECT rowid AS n, rank AS r FROM words WHERE words MATCH ? ORDER BY rank"
+                " LIMIT ?) AS found JOIN passage AS p ON p.n = found.n ORDER BY found.r, p.n",
+                (query, k),
+            ).fetchall()
+        return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(rows, 1)]
+
+    def dense(self, vector: np.ndarray, k: int) -> list[Hit]:
+        with self._matrix_lock:
+            self._follow()
+            found = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k)
+        return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(found, 1)]
+
+    def _follow(self) -> None:
+        """Bring the matrix up to the file: rows stamped since, and, when any were removed, those no longer there."""
+        with self._transaction("DEFERRED") as db:
+            now = db.execute("SELECT stamp, removed FROM change").fetchone()
+            if now == self._seen:
+                return
+            if now[1] != self._seen[1]:
+                self._matrix.keep({n for (n,) in db.execute("SELECT n FROM passage WHERE vector IS NOT NULL")})
+            rows = db.execute(
+                "SELECT n, id, doc_id, vector FROM passage WHERE vector IS NOT NULL AND stamp > ? ORDER BY n",
+                (self._seen[0],),
+            )
+            for n, pid, doc_id, blob in rows:
+                self._matrix.put(n, (pid, doc_id), np.frombuffer(blob, dtype="<f4"))
+            self._seen = now
+
+    def pending(self, limit: int) -> list[Passage]:
+        with self._connection() as db:
+            rows = db.execute(
+                "SELECT id, doc_id, text, first, last FROM passage WHERE vector IS NULL ORDER BY n LIMIT ?", (limit,)
+            ).fetchall()
+        return [Passage(*row) for row in rows]
+
+    def count(self) -> int:
+        with self._connection() as db:
+            return db.execute("SELECT count(*) FROM passage").fetchone()[0]
+
+    def vectors(self) -> int:
+        with self._connection() as db:
+            without = "SELECT count(*) FROM passage WHERE vector IS NULL"
+            return db.execute(f"SELECT count(*) - ({without}) FROM passage").fetchone()[0]
+
+    def close(self) -> None:
+        with self._pool_lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for db in idle:
+            db.close()
+
+
+def match_expression(question: str) -> str:
+    """The question's words as an FTS5 expression: quoted, joined with OR, without stop words if any others are left.
+
+    "" when the text holds no word at all.
+    """
+    asked = list(dict.fromkeys(words(question)))
+    telling = [word for word in asked if word not in STOP_WORDS] or asked
+    return " OR ".join(f'"{word}"' for word in telling[:MAX_TERMS])
+
+
+def _next_stamp(db: sqlite3.Connection) -> int:
+    return db.execute("UPDATE change SET stamp = stamp + 1 RETURNING stamp").fetchone()[0]
+
+
+def _delete(db: sqlite3.Connection, doc_ids: Iterable[str]) -> None:
+    before = db.total_changes
+    db.executemany("DELETE FROM passage WHERE doc_id = ?", ((doc_id,) for doc_id in doc_ids))
+    if db.total_changes > before:
+        db.execute("UPDATE change SET removed = removed + 1")
