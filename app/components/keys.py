@@ -1,0 +1,54 @@
+"""One window listener for a page's keys.
+
+    keys(key="label_listener", data={"map": {"c": "correct", "ctrl+z": "undo"}, "doc": token}, on_key_change=callback)
+
+`map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
+actions; `doc` names what is shown. A press arrives once as `st.session_state[key].key == {"act": ..., "doc": ...}`: one
+action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. The server
+still has to refuse an action whose `doc` is no longer shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+_JS = """
+export default function (component) {
+  const { data, setTriggerValue } = component;
+  const state = (window.__as2keys = window.__as2keys || {});
+  state.data = data;
+  state.send = setTriggerValue;
+  if (!state.listen) {
+    state.listen = (event) => {
+      if (event.altKey || event.isComposing || !state.data) return;
+      const chord = event.ctrlKey || event.metaKey;
+      if (event.shiftKey && (chord || event.key.length > 1)) return;
+      const act = state.data.map[(chord ? "ctrl+" : "") + event.key.toLowerCase()];
+      if (!act) return;
+      const target = event.composedPath()[0];
+      if (target.isContentEditable) return;
+      if (target.matches && target.matches("input:not([type=checkbox]):not([type=radio]),textarea,select,[role=combobox],[role=slider]")) return;
+      if (document.querySelector("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]")) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (event.repeat || state.sentFor === state.data.doc) return;
+      state.sentFor = state.data.doc;
+      state.send("key", { act, doc: state.data.doc });
+    };
+    window.addEventListener("keydown", state.listen, true);
+  }
+  return () => {
+    window.removeEventListener("keydown", state.listen, true);
+    window.__as2keys = undefined;
+  };
+}
+"""  # noqa: E501
+
+
+def keys(*, key: str, data: Mapping[str, Any], on_key_change: Callable[[], None]) -> None:
+    """Listen while the page is shown; `data` and the callback as the module says."""
+    listener = st.components.v2.component("as2_keys", js=_JS)
+    listener(key=key, data=dict(data), on_key_change=on_key_change)
