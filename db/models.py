@@ -78,7 +78,7 @@ class Corpus(Base):
 
 
 class Document(Base):
-    """`digest` is the content's; `indexed` says whether the derived index has this content."""
+    """`digest` is the content's, `sentences` their number now; `indexed`: the derived index has this content."""
 
     __tablename__ = "document"
     __table_args__ = (
@@ -93,6 +93,7 @@ class Document(Base):
     source: Mapped[str]
     text: Mapped[str]
     digest: Mapped[str]
+    sentences: Mapped[int]
     indexed: Mapped[bool] = mapped_column(default=False)
     updated: Mapped[datetime]
 

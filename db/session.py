@@ -89,7 +89,9 @@ def _upgrade(connection: Any) -> None:
         command.upgrade(config, "head")
     except CommandError as e:
         if "Can't locate revision" in str(e):
-            raise DatabaseTooNew("this database was made by a newer version of AS2 Workbench: update the program") from e
+            raise DatabaseTooNew(
+                "this database was made by a newer version of AS2 Workbench: update the program"
+            ) from e
         raise DbError(f"the database could not be migrated: {e}") from e
 
 

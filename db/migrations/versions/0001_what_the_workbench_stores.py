@@ -101,6 +101,7 @@ def upgrade() -> None:
         sa.Column("source", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("sentences", sa.Integer(), nullable=False),
         sa.Column("indexed", sa.Boolean(), nullable=False),
         sa.Column("updated", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_document_corpus_id"), ondelete="CASCADE"),

@@ -1,0 +1,298 @@
+"""Corpora, their documents and their sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from as2core.types import Document as Content
+from as2core.types import Sentence as Piece
+from db.models import Corpus, Document, LabelEvent, Question, Sentence, current_label, text_key
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    documents: int
+    sentences: int
+    questions: int
+    labels: int
+
+
+def add_corpus(session: Session, name: str, now: datetime) -> Corpus:
+    corpus = Corpus(name=name, created=now)
+    session.add(corpus)
+    session.flush()
+    return corpus
+
+
+def lock_corpus(session: Session, corpus_id: int) -> bool:
+    """Hold the corpus for this transaction, so that two writers take turns; False if it is not there."""
+    return session.scalar(select(Corpus.id).where(Corpus.id == corpus_id).with_for_update()) is not None
+
+
+def corpora(session: Session) -> list[Corpus]:
+    """In the order they were made."""
+    return list(session.scalars(select(Corpus).order_by(Corpus.id)))
+
+
+def corpus_named(session: Session, name: str) -> Corpus | None:
+    return session.scalar(select(Corpus).where(Corpus.name == name))
+
+
+def remove_corpus(session: Session, corpus_id: int) -> None:
+    """With everything in it. Label events go too: the one way they ever do."""
+    session.execute(delete(Corpus).where(Corpus.id == corpus_id))
+
+
+def counts(session: Session, corpus_id: int) -> Counts:
+    """`labels` are pairs of question and sentence that anyone labels at present."""
+    documents, sentences = session.execute(
+        select(func.count(), func.coalesce(func.sum(Document.sentences), 0)).where(Document.corpus_id == corpus_id)
+    ).one()
+    questions = session.scalar(select(func.count()).where(Question.corpus_id == corpus_id))
+    pairs = (
+        select(current_label.c.question_id, current_label.c.sentence_id)
+        .join(Question, Question.id == current_label.c.question_id)
+        .where(Question.corpus_id == corpus_id)
+        .distinct()
+        .subquery()
+    )
+    return Counts(
+        documents, int(sentences), questions or 0, session.scalar(select(func.count()).select_from(pairs)) or 0
+    )
+
+
+def digests(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """Of those that are stored: external id -> (id, digest of the content)."""
+    rows = session.execute(
+        select(Document.external_id, Document.id, Document.digest).where(
+            Document.corpus_id == corpus_id, Document.external_id.in_(external_ids)
+        )
+    )
+    return {r.external_id: (r.id, r.digest) for r in rows}
+
+
+def add_documents(
+    session: Session, corpus_id: int, contents: Sequence[tuple[Content, str]], now: datetime
+) -> dict[str, int]:
+    """Store (document, digest) pairs that are new; returns external id -> id. Sentences come by `add_sentences`."""
+    if not contents:
+        return {}
+    values = [
+        {
+            "corpus_id": corpus_id,
+            "external_id": d.id,
+            "title": d.title,
+            "source": d.source,
+            "text": d.text,
+            "digest": digest,
+            "sentences": 0,
+            "indexed": False,
+            "updated": now,
+        }
+        for d, digest in contents
+    ]
+    rows = session.execute(insert(Document).returning(Document.external_id, Document.id), values)
+    return {r.external_id: r.id for r in rows}
+
+
+def add_sentences(session: Session, corpus_id: int, document_id: int, rows: Iterable[tuple[str, int, Piece]]) -> None:
+    """Store (external id, position, sentence)."""
+    values = [_sentence(corpus_id, document_id, name, position, s) for name, position, s in rows]
+    if values:
+        session.execute(insert(Sentence), values)
+
+
+def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int, str, Sequence[Piece]]]) -> int:
+    """Give new documents (id, external id, sentences) their sentences in bulk; returns how many."""
+    values = [
+        _sentence(corpus_id, document_id, f"{external_id}-{i}", i, s)
+        for document_id, external_id, pieces in filled
+        for i, s in enumerate(pieces)
+    ]
+    if values:
+        session.execute(insert(Sentence), values)
+    sizes = [{"id": document_id, "sentences": len(pieces)} for document_id, _, pieces in filled]
+    if sizes:
+        session.execute(update(Document), sizes)
+    return len(values)
+
+
+def _sentence(corpus_id: int, document_id: int, external_id: str, position: int, s: Piece) -> dict:
+    return {
+        "corpus_id": corpus_id,
+        "document_id": document_id,
+        "external_id": external_id,
+        "position": position,
+        "paragraph": s.paragraph,
+        "start": s.start,
+        "end": s.end,
+        "text": s.text,
+        "text_key": text_key(s.text),
+        "retired": False,
+    }
+
+
+def replace_document(
+    session: Session,
+    corpus_id: int,
+    document_id: int,
+    content: Content,
+    digest: str,
+    pieces: Sequence[Piece],
+    now: datetime,
+) -> None:
+    """New content for a document. A sentence whose text is still there keeps its row, and so its labels; one that
+    vanished is deleted, or retired if someone labelled it; a retired one whose text is back comes back."""
+    old = list(
+        session.scalars(
+            select(Sentence).where(Sentence.document_id == document_id).order_by(Sentence.retired, Sentence.position)
+        )
+    )
+    waiting: dict[str, list[Sentence]] = {}
+    for row in reversed(old):  # so that pop() gives those in use first, in their order
+        waiting.setdefault(row.text, []).append(row)
+    taken, number = {row.external_id for row in old}, len(pieces)
+    fresh: list[tuple[str, int, Piece]] = []
+    for position, piece in enumerate(pieces):
+        if rows := waiting.get(piece.text):
+            row = rows.pop()
+            row.position, row.paragraph, row.retired = position, piece.paragraph, False
+            row.start, row.end = piece.start, piece.end
+            continue
+        name = f"{content.id}-{position}"
+        while name in taken:
+            name, number = f"{content.id}-{number}", number + 1
+        taken.add(name)
+        fresh.append((name, position, piece))
+    gone = [row for rows in waiting.values() for row in rows if not row.retired]
+    labelled = set(
+        session.scalars(
+            select(LabelEvent.sentence_id).where(LabelEvent.sentence_id.in_([r.id for r in gone])).distinct()
+        )
+    )
+    for row in gone:
+        if row.id in labelled:
+            row.retired = True
+    session.flush()
+    session.execute(delete(Sentence).where(Sentence.id.in_([r.id for r in gone if r.id not in labelled])))
+    add_sentences(session, corpus_id, document_id, fresh)
+    session.execute(
+        update(Document)
+        .where(Document.id == document_id)
+        .values(
+            title=content.title,
+            source=content.source,
+            text=content.text,
+            digest=digest,
+            sentences=len(pieces),
+            indexed=False,
+            updated=now,
+        )
+    )
+
+
+def document(session: Session, document_id: int) -> Document | None:
+    return session.get(Document, document_id)
+
+
+def find_documents(session: Session, corpus_id: int, search: str, limit: int) -> list[Row]:
+    """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
+    where: list[ColumnElement[bool]] = [Document.corpus_id == corpus_id]
+    if search:
+        where.append(
+            or_(
+                Document.title.icontains(search, autoescape=True),
+                Document.external_id.icontains(search, autoescape=True),
+            )
+        )
+    columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
+    return list(session.execute(select(*columns).where(*where).order_by(Document.id).limit(limit)))
+
+
+def sentences_of(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
+    """Those in use, by document id, then in their order."""
+    return list(
+        session.scalars(
+            select(Sentence)
+            .where(Sentence.document_id.in_(document_ids), Sentence.retired.is_(False))
+            .order_by(Sentence.document_id, Sentence.position)
+        )
+    )
+
+
+def sentence(session: Session, sentence_id: int) -> Sentence | None:
+    return session.get(Sentence, sentence_id)
+
+
+def neighbours(session: Session, one: Sentence, reach: int = 1) -> tuple[str, str]:
+    """The text before and after a sentence in its document."""
+    rows = session.execute(
+        select(Sentence.position, Sentence.text)
+        .where(
+            Sentence.document_id == one.document_id,
+            Sentence.retired.is_(False),
+            Sentence.position.between(one.position - reach, one.position + reach),
+            Sentence.id != one.id,
+        )
+        .order_by(Sentence.position)
+    ).all()
+    before = " ".join(r.text for r in rows if r.position < one.position)
+    return before, " ".join(r.text for r in rows if r.position > one.position)
+
+
+def unindexed(session: Session, corpus_id: int, limit: int) -> list[Row]:
+    """Rows (id, title, digest) of documents the index does not have as they are now."""
+    return list(
+        session.execute(
+            select(Document.id, Document.title, Document.digest)
+            .where(Document.corpus_id == corpus_id, Document.indexed.is_(False))
+            .order_by(Document.id)
+            .limit(limit)
+        )
+    )
+
+
+def unindexed_count(session: Session, corpus_id: int) -> int:
+    where = (Document.corpus_id == corpus_id, Document.indexed.is_(False))
+    return session.scalar(select(func.count()).where(*where)) or 0
+
+
+def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> None:
+    """(id, digest) of what the index took in; a document changed since then stays marked as not indexed."""
+    table = Document.__table__
+    if documents:
+        session.connection().execute(
+            update(table)
+            .where(table.c.id == bindparam("of"), table.c.digest == bindparam("taken"))
+            .values(indexed=True),
+            [{"of": i, "taken": digest} for i, digest in documents],
+        )
+
+
+def forget_index(session: Session, corpus_id: int) -> None:
+    """Every document is to be indexed anew."""
+    session.execute(update(Document).where(Document.corpus_id == corpus_id).values(indexed=False))
+
+
+def sentences_named(session: Session, corpus_id: int, external_ids: Sequence[str]) -> list[Sentence]:
+    """By external id, retired ones too."""
+    return list(
+        session.scalars(select(Sentence).where(Sentence.corpus_id == corpus_id, Sentence.external_id.in_(external_ids)))
+    )
+
+
+def sentences_reading(session: Session, corpus_id: int, texts: Sequence[str]) -> list[Sentence]:
+    """By text, white space aside; those in use first."""
+    keys = [text_key(t) for t in texts]
+    return list(
+        session.scalars(
+            select(Sentence)
+            .where(Sentence.corpus_id == corpus_id, Sentence.text_key.in_(keys))
+            .order_by(Sentence.retired, Sentence.id)
+        )
+    )

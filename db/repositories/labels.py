@@ -1,0 +1,151 @@
+"""Annotators, label events and the state they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, func, insert, select
+from sqlalchemy.orm import Session, aliased
+
+from db.models import WITHDRAWN, Annotator, LabelEvent, Question, current_label
+
+
+def annotator_named(session: Session, name: str) -> Annotator | None:
+    return session.scalar(select(Annotator).where(Annotator.name == name))
+
+
+def add_annotator(session: Session, name: str, now: datetime, *, imported: bool = False) -> Annotator:
+    annotator = Annotator(name=name, imported=imported, created=now)
+    session.add(annotator)
+    session.flush()
+    return annotator
+
+
+def lock_annotator(session: Session, annotator_id: int) -> Annotator | None:
+    """Hold the annotator for this transaction: two clicks of one person are taken one after the other."""
+    return session.scalar(select(Annotator).where(Annotator.id == annotator_id).with_for_update())
+
+
+def newest_event(
+    session: Session, question_id: int, sentence_id: int, annotator_id: int, *, before: int | None = None
+) -> LabelEvent | None:
+    """The last event on a pair by an annotator, or the last before event `before`."""
+    where = [
+        LabelEvent.question_id == question_id,
+        LabelEvent.sentence_id == sentence_id,
+        LabelEvent.annotator_id == annotator_id,
+    ]
+    if before is not None:
+        where.append(LabelEvent.id < before)
+    return session.scalar(select(LabelEvent).where(*where).order_by(LabelEvent.id.desc()).limit(1))
+
+
+def add_event(
+    session: Session,
+    question_id: int,
+    sentence_id: int,
+    annotator_id: int,
+    label: str,
+    now: datetime,
+    *,
+    shown: Mapping[str, Any] | None = None,
+    undoes: int | None = None,
+) -> LabelEvent:
+    """`shown`: version, rank, scores_visible, queue."""
+    shown = shown or {}
+    event = LabelEvent(
+        question_id=question_id,
+        sentence_id=sentence_id,
+        annotator_id=annotator_id,
+        label=label,
+        undoes=undoes,
+        shown_version=shown.get("version", ""),
+        shown_rank=shown.get("rank"),
+        scores_visible=shown.get("scores_visible", False),
+        queue=shown.get("queue", ""),
+        created=now,
+    )
+    session.add(event)
+    session.flush()
+    return event
+
+
+def add_events(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
+    """Bulk insert of imported events: dicts with question_id, sentence_id, annotator_id, label, created."""
+    defaults = {"undoes": None, "shown_version": "", "shown_rank": None, "scores_visible": False, "queue": ""}
+    if values:
+        session.execute(insert(LabelEvent), [{**defaults, **v} for v in values])
+
+
+def last_act(session: Session, annotator_id: int, corpus_id: int) -> LabelEvent | None:
+    """The annotator's newest event in the corpus that neither is an undo nor was undone."""
+    undo = aliased(LabelEvent)
+    return session.scalar(
+        select(LabelEvent)
+        .join(Question, Question.id == LabelEvent.question_id)
+        .outerjoin(undo, undo.undoes == LabelEvent.id)
+        .where(
+            LabelEvent.annotator_id == annotator_id,
+            Question.corpus_id == corpus_id,
+            LabelEvent.undoes.is_(None),
+            undo.id.is_(None),
+        )
+        .order_by(LabelEvent.id.desc())
+        .limit(1)
+    )
+
+
+def labels_of_question(session: Session, question_id: int) -> list[Row]:
+    """Current labels: rows (sentence_id, annotator_id, imported, label), oldest first."""
+    return list(
+        session.execute(
+            select(current_label.c.sentence_id, current_label.c.annotator_id, Annotator.imported, current_label.c.label)
+            .join(Annotator, Annotator.id == current_label.c.annotator_id)
+            .where(current_label.c.question_id == question_id)
+            .order_by(current_label.c.id)
+        )
+    )
+
+
+def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
+    """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label), oldest first."""
+    return list(
+        session.execute(
+            select(
+                current_label.c.question_id,
+                current_label.c.sentence_id,
+                current_label.c.annotator_id,
+                Annotator.name.label("annotator"),
+                Annotator.imported,
+                current_label.c.label,
+            )
+            .join(Question, Question.id == current_label.c.question_id)
+            .join(Annotator, Annotator.id == current_label.c.annotator_id)
+            .where(Question.corpus_id == corpus_id)
+            .order_by(current_label.c.id)
+        )
+    )
+
+
+def count_today(session: Session, corpus_id: int, annotator_id: int, since: datetime) -> int:
+    """Pairs the annotator labels at present whose label was given since then."""
+    return (
+        session.scalar(
+            select(func.count())
+            .select_from(current_label)
+            .join(Question, Question.id == current_label.c.question_id)
+            .where(
+                Question.corpus_id == corpus_id,
+                current_label.c.annotator_id == annotator_id,
+                current_label.c.created >= since,
+            )
+        )
+        or 0
+    )
+
+
+def is_withdrawal(event: LabelEvent | None) -> bool:
+    """Whether the pair carries no label after this event (or without any)."""
+    return event is None or event.label == WITHDRAWN

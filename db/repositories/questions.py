@@ -1,0 +1,258 @@
+"""Questions, their candidates, the runs that ranked them and the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from db.models import Candidate, Document, Question, Run, Score, Sentence, text_key
+
+Cut = tuple[int, int, int, float]  # layer, rank, kept, margin
+
+
+@dataclass(frozen=True, slots=True)
+class NewCandidate:
+    """`cut` is where it came nearest to being dropped, or nearest to staying."""
+
+    sentence_id: int
+    ordinal: int
+    retrieval_rank: int | None = None
+    external_id: str | None = None
+    cut: Cut | None = None
+
+
+def upsert_into(session: Session, table: Any) -> Any:
+    """An insert that knows `on_conflict_do_update` on either engine."""
+    return (sqlite if session.get_bind().dialect.name == "sqlite" else postgresql).insert(table)
+
+
+def add_question(
+    session: Session,
+    corpus_id: int,
+    text: str,
+    *,
+    external_id: str,
+    origin: str,
+    now: datetime,
+    kind: str = "",
+    split: str = "",
+) -> Question:
+    question = Question(
+        corpus_id=corpus_id,
+        external_id=external_id,
+        text=text,
+        text_key=text_key(text),
+        kind=kind,
+        origin=origin,
+        split=split,
+        created=now,
+    )
+    session.add(question)
+    session.flush()
+    return question
+
+
+def question(session: Session, question_id: int) -> Question | None:
+    return session.get(Question, question_id)
+
+
+def question_named(session: Session, corpus_id: int, external_id: str) -> Question | None:
+    return session.scalar(select(Question).where(Question.corpus_id == corpus_id, Question.external_id == external_id))
+
+
+def question_reading(session: Session, corpus_id: int, text: str) -> Question | None:
+    """The first question of that wording, white space aside."""
+    return session.scalar(
+        select(Question)
+        .where(Question.corpus_id == corpus_id, Question.text_key == text_key(text))
+        .order_by(Question.id)
+        .limit(1)
+    )
+
+
+def questions(session: Session, corpus_id: int) -> list[Question]:
+    return list(session.scalars(select(Question).where(Question.corpus_id == corpus_id).order_by(Question.id)))
+
+
+def questions_without_run(session: Session, corpus_id: int, version_id: int, limit: int) -> list[Question]:
+    """Those this version has not ranked yet, newest first."""
+    ran = select(Run.id).where(Run.question_id == Question.id, Run.version_id == version_id).exists()
+    return list(
+        session.scalars(
+            select(Question).where(Question.corpus_id == corpus_id, ~ran).order_by(Question.id.desc()).limit(limit)
+        )
+    )
+
+
+def add_run(
+    session: Session,
+    question_id: int,
+    version_id: int,
+    *,
+    last_exit: int,
+    threshold: float,
+    settings: Mapping[str, Any],
+    seconds: Mapping[str, float],
+    now: datetime,
+) -> Run:
+    run = Run(
+        question_id=question_id,
+        version_id=version_id,
+        generative_id=None,
+        last_exit=last_exit,
+        threshold=threshold,
+        settings=dict(settings),
+        seconds=dict(seconds),
+        created=now,
+    )
+    session.add(run)
+    session.flush()
+    return run
+
+
+def put_candidates(
+    session: Session, question_id: int, rows: Sequence[NewCandidate], *, origin: str, run_id: int | None = None
+) -> dict[int, int]:
+    """Store or refresh candidates; returns sentence id -> candidate id.
+
+    With a run, its candidates come first from now on, in its order, and those it did not see follow; an imported
+    name, and where a candidate first came from, stay.
+    """
+    if not rows:
+        return {}
+    if run_id is not None:
+        session.execute(
+            update(Candidate).where(Candidate.question_id == question_id).values(ordinal=Candidate.ordinal + len(rows))
+        )
+    values = [_candidate(question_id, r, origin, run_id) for r in rows]
+    statement = upsert_into(session, Candidate)
+    fresh = ("run_id", "ordinal", "retrieval_rank", "cut_layer", "cut_rank", "cut_kept", "cut_margin")
+    key = [Candidate.question_id, Candidate.sentence_id]
+    if run_id is None:
+        statement = statement.on_conflict_do_nothing(index_elements=key)
+    else:
+        statement = statement.on_conflict_do_update(
+            index_elements=key, set_={name: getattr(statement.excluded, name) for name in fresh}
+        )
+    session.execute(statement, values)
+    return candidate_ids(session, question_id, [r.sentence_id for r in rows])
+
+
+def _candidate(question_id: int, row: NewCandidate, origin: str, run_id: int | None) -> dict[str, Any]:
+    layer, rank, kept, margin = row.cut or (None, None, None, None)
+    return {
+        "question_id": question_id,
+        "sentence_id": row.sentence_id,
+        "run_id": run_id,
+        "ordinal": row.ordinal,
+        "retrieval_rank": row.retrieval_rank,
+        "origin": origin,
+        "external_id": row.external_id,
+        "cut_layer": layer,
+        "cut_rank": rank,
+        "cut_kept": kept,
+        "cut_margin": margin,
+    }
+
+
+def candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int]) -> dict[int, int]:
+    """Sentence id -> candidate id."""
+    rows = session.execute(
+        select(Candidate.sentence_id, Candidate.id).where(
+            Candidate.question_id == question_id, Candidate.sentence_id.in_(sentence_ids)
+        )
+    )
+    return {r.sentence_id: r.id for r in rows}
+
+
+def next_ordinal(session: Session, question_id: int) -> int:
+    last = session.scalar(select(func.max(Candidate.ordinal)).where(Candidate.question_id == question_id))
+    return 0 if last is None else last + 1
+
+
+def put_scores(
+    session: Session, version_id: int, exit_: int, rows: Iterable[tuple[int, float, float | None, int]]
+) -> None:
+    """Store (candidate id, value, probability, rank) of one version at one exit, over what it said before."""
+    values = [
+        {
+            "candidate_id": c,
+            "version_id": version_id,
+            "exit": exit_,
+            "value": value,
+            "probability": probability,
+            "rank": rank,
+        }
+        for c, value, probability, rank in rows
+    ]
+    if not values:
+        return
+    statement = upsert_into(session, Score)
+    statement = statement.on_conflict_do_update(
+        index_elements=[Score.candidate_id, Score.version_id, Score.exit],
+        set_={name: getattr(statement.excluded, name) for name in ("value", "probability", "rank")},
+    )
+    session.execute(statement, values)
+
+
+def run(session: Session, run_id: int) -> Run | None:
+    return session.get(Run, run_id)
+
+
+def exit_scores(session: Session, candidate_id: int, version_id: int) -> list[Score]:
+    """In the order of the layers."""
+    return list(
+        session.scalars(
+            select(Score).where(Score.candidate_id == candidate_id, Score.version_id == version_id).order_by(Score.exit)
+        )
+    )
+
+
+def scored_candidates(session: Session, question_id: int, version_id: int) -> int:
+    """How many candidates of the question its newest run of this version ranked."""
+    return (
+        session.scalar(
+            select(func.count(func.distinct(Score.candidate_id)))
+            .join(Candidate, Candidate.id == Score.candidate_id)
+            .where(Candidate.question_id == question_id, Score.version_id == version_id)
+        )
+        or 0
+    )
+
+
+def with_candidates(session: Session, corpus_id: int) -> list[Row]:
+    """One row a candidate of the corpus, by question, then in their order: what exports and snapshots are made of."""
+    statement: Select = (
+        select(
+            Question.id.label("question_id"),
+            Question.external_id.label("qid"),
+            Question.text.label("question"),
+            Question.kind,
+            Question.origin,
+            Question.split,
+            Candidate.sentence_id,
+            func.coalesce(Candidate.external_id, Sentence.external_id).label("candidate"),
+            Candidate.origin.label("candidate_origin"),
+            Sentence.text,
+            Document.title,
+        )
+        .select_from(Question)
+        .outerjoin(Candidate, Candidate.question_id == Question.id)
+        .outerjoin(Sentence, Sentence.id == Candidate.sentence_id)
+        .outerjoin(Document, Document.id == Sentence.document_id)
+        .where(Question.corpus_id == corpus_id)
+        .order_by(Question.id, Candidate.ordinal, Sentence.document_id, Sentence.position)
+    )
+    return list(session.execute(statement))
+
+
+def insert_candidates(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
+    """Bulk insert of imported candidates that are known to be new."""
+    if values:
+        session.execute(insert(Candidate), list(values))

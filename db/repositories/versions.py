@@ -1,0 +1,113 @@
+"""Model versions, which of them is active, and evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.models import Activation, Evaluation, ModelVersion
+from db.repositories.questions import upsert_into
+
+
+def add_version(
+    session: Session,
+    name: str,
+    *,
+    kind: str,
+    path: str,
+    state: str,
+    now: datetime,
+    parent: str | None = None,
+    note: str = "",
+    metrics: Mapping[str, Any] | None = None,
+) -> ModelVersion:
+    version = ModelVersion(
+        name=name,
+        kind=kind,
+        parent=parent,
+        path=path,
+        note=note,
+        state=state,
+        metrics=dict(metrics or {}),
+        created=now,
+    )
+    session.add(version)
+    session.flush()
+    return version
+
+
+def version_named(session: Session, name: str) -> ModelVersion | None:
+    return session.scalar(select(ModelVersion).where(ModelVersion.name == name))
+
+
+def version(session: Session, version_id: int) -> ModelVersion | None:
+    return session.get(ModelVersion, version_id)
+
+
+def versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
+    """Newest first."""
+    statement = select(ModelVersion).order_by(ModelVersion.id.desc())
+    return list(session.scalars(statement.where(ModelVersion.kind == kind) if kind else statement))
+
+
+def shipped(session: Session, kind: str) -> ModelVersion | None:
+    return session.scalar(
+        select(ModelVersion)
+        .where(ModelVersion.kind == kind, ModelVersion.state == "shipped")
+        .order_by(ModelVersion.id)
+        .limit(1)
+    )
+
+
+def newest_activation(session: Session, kind: str) -> Activation | None:
+    """The promotion in force, None while the shipped version is active."""
+    return session.scalar(
+        select(Activation)
+        .where(Activation.kind == kind, Activation.reverted.is_(None))
+        .order_by(Activation.id.desc())
+        .limit(1)
+    )
+
+
+def active(session: Session, kind: str) -> ModelVersion | None:
+    newest = newest_activation(session, kind)
+    return version(session, newest.version_id) if newest else shipped(session, kind)
+
+
+def add_activation(session: Session, kind: str, version_id: int, reason: str, now: datetime) -> None:
+    session.add(Activation(kind=kind, version_id=version_id, reason=reason, created=now, reverted=None))
+    session.flush()
+
+
+def evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:
+    return session.scalar(
+        select(Evaluation).where(
+            Evaluation.ranker_key == ranker_key, Evaluation.data_hash == data_hash, Evaluation.setting == setting
+        )
+    )
+
+
+def put_evaluation(
+    session: Session,
+    ranker_key: str,
+    data_hash: str,
+    setting: str,
+    *,
+    ranker: str,
+    data: str,
+    result: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    values = {"ranker": ranker, "data": data, "result": dict(result), "created": now}
+    statement = upsert_into(session, Evaluation).values(
+        ranker_key=ranker_key, data_hash=data_hash, setting=setting, **values
+    )
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=[Evaluation.ranker_key, Evaluation.data_hash, Evaluation.setting], set_=values
+        )
+    )
