@@ -52,14 +52,26 @@ class Desk:
         """Names what is on the screen now: changes with every action."""
         return f"{self.item.token if self.item else 'none'}/{self.turn}"
 
+    def next_turn(self) -> Desk:
+        """The same desk under a new showing: whatever was sent for the one before is refused."""
+        return replace(self, turn=self.turn + 1)
+
     @property
     def can_go_back(self) -> bool:
         return bool(self.trail) and (self.at > 0 or self.item is None)
 
 
-def sit_down(wb: Workbench, *, corpus_id: int, annotator_id: int, queue: str, holder: str) -> Desk:
-    """A fresh desk with the queue's first item."""
-    return _draw(wb, Desk(corpus_id, annotator_id, queue, holder))
+def sit_down(
+    wb: Workbench,
+    *,
+    corpus_id: int,
+    annotator_id: int,
+    queue: str,
+    holder: str,
+    acts: tuple[Act, ...] = (),
+) -> Desk:
+    """A fresh desk with the queue's first item; `acts` are those of the sitting before, in another queue."""
+    return _draw(wb, Desk(corpus_id, annotator_id, queue, holder, acts=acts))
 
 
 def give(wb: Workbench, desk: Desk, label: str, *, scores_visible: bool) -> Desk:
@@ -67,7 +79,12 @@ def give(wb: Workbench, desk: Desk, label: str, *, scores_visible: bool) -> Desk
     item = desk.item
     if item is None:
         return desk
-    shown = Shown(version=item.version, rank=item.rank, scores_visible=scores_visible, queue=item.queue)
+    shown = Shown(
+        version=item.version,
+        rank=item.rank,
+        scores_visible=scores_visible,
+        queue=item.queue,
+    )
     labelling.give_label(
         wb,
         question_id=item.question_id,
@@ -85,9 +102,14 @@ def withdraw(wb: Workbench, desk: Desk) -> Desk:
     if item is None or item.label is None:
         return desk
     labelling.withdraw(
-        wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=desk.annotator_id
+        wb,
+        question_id=item.question_id,
+        sentence_id=item.sentence_id,
+        annotator_id=desk.annotator_id,
     )
-    return _show(wb, _noted(desk, item, WITHDRAWN), (item.question_id, item.sentence_id))
+    return _show(
+        wb, _noted(desk, item, WITHDRAWN), (item.question_id, item.sentence_id)
+    )
 
 
 def undo(wb: Workbench, desk: Desk) -> tuple[Desk, bool]:
@@ -117,7 +139,9 @@ def forward(wb: Workbench, desk: Desk) -> Desk:
     if desk.item is None:
         return _draw(wb, replace(desk, passed=()))
     pair = (desk.item.question_id, desk.item.sentence_id)
-    passed = desk.passed if desk.item.label or pair in desk.passed else (*desk.passed, pair)
+    passed = (
+        desk.passed if desk.item.label or pair in desk.passed else (*desk.passed, pair)
+    )
     return _onward(wb, replace(desk, passed=passed))
 
 
@@ -141,17 +165,26 @@ def _onward(wb: Workbench, desk: Desk) -> Desk:
 def _show(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
     item = labelling.item_at(wb, pair[0], pair[1], desk.annotator_id)
     if pair in desk.trail:
-        at = desk.at if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair else desk.trail.index(pair)
-        return replace(desk, item=item, at=at, turn=desk.turn + 1)
-    return replace(desk, item=item, trail=(*desk.trail, pair), at=len(desk.trail), turn=desk.turn + 1)
+        at = (
+            desk.at
+            if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair
+            else desk.trail.index(pair)
+        )
+        return replace(desk, item=item, at=at)
+    return replace(desk, item=item, trail=(*desk.trail, pair), at=len(desk.trail))
 
 
 def _draw(wb: Workbench, desk: Desk) -> Desk:
     item = labelling.next_item(
-        wb, desk.corpus_id, desk.annotator_id, desk.queue, holder=desk.holder, passed=desk.passed
+        wb,
+        desk.corpus_id,
+        desk.annotator_id,
+        desk.queue,
+        holder=desk.holder,
+        passed=desk.passed,
     )
     if item is None:
-        return replace(desk, item=None, at=len(desk.trail), turn=desk.turn + 1)
+        return replace(desk, item=None, at=len(desk.trail))
     pair = (item.question_id, item.sentence_id)
     trail = desk.trail if desk.trail and desk.trail[-1] == pair else (*desk.trail, pair)
-    return replace(desk, item=item, trail=trail, at=len(trail) - 1, turn=desk.turn + 1)
+    return replace(desk, item=item, trail=trail, at=len(trail) - 1)

@@ -1,0 +1,170 @@
+"""Corpora: what is there, a new one, more documents, the starter again, and deletion by typing the name."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components.data_progress import reporter
+from app.components.text import count, plain
+from app.services import Workbench, corpora
+from app.services.views import CorpusView, IngestView
+from as2core.data.documents import SUFFIXES
+
+POLL = 2.0  # seconds between looks at the vectors' progress
+
+
+def draw(wb: Workbench, chosen: CorpusView | None) -> None:
+    _list(wb, chosen)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _create(wb)
+    with right:
+        _starter(wb)
+    if chosen is not None:
+        _ingest(wb, chosen)
+
+
+def _list(wb: Workbench, chosen: CorpusView | None) -> None:
+    known = corpora.list_corpora(wb)
+    if not known:
+        st.info("No corpus yet: make one below, or load the starter corpus.", icon=":material/folder_open:")
+        return
+    waiting = any(c.vectors_done < c.vectors_total for c in known)
+    st.fragment(_rows, run_every=POLL if waiting else None)(wb, chosen.id if chosen else None, waiting)
+
+
+def _rows(wb: Workbench, chosen_id: int | None, waiting: bool) -> None:
+    known = corpora.list_corpora(wb)
+    for corpus in known:
+        with st.container(border=True, key=f"data_corpus_{corpus.id}"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"**{plain(corpus.name)}**", width="stretch")
+                if corpus.id == chosen_id:
+                    st.badge("in use", icon=":material/check:", color="primary")
+                else:
+                    st.button("Use", key=f"data_use_{corpus.id}", on_click=_use, args=(corpus.name,))
+                st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", on_click=_ask_delete,
+                          args=(corpus.id,))  # fmt: skip
+            st.caption(
+                " · ".join(
+                    (
+                        count(corpus.documents, "document"),
+                        count(corpus.sentences, "sentence"),
+                        count(corpus.questions, "question"),
+                        count(corpus.labels, "label"),
+                        f"since {corpus.created:%d %b %Y}",
+                    )
+                )
+            )
+            if corpus.vectors_done < corpus.vectors_total:
+                st.progress(
+                    corpus.vectors_done / corpus.vectors_total,
+                    text=f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. "
+                    "Search by words works already; search by meaning follows.",
+                )
+    if waiting and all(c.vectors_done >= c.vectors_total for c in known):
+        st.rerun()
+
+
+def _use(name: str) -> None:
+    st.session_state["as2_corpus"] = name
+
+
+def _ask_delete(corpus_id: int) -> None:
+    st.session_state["_data_deleting"] = corpus_id
+
+
+def dialogs(wb: Workbench) -> None:
+    """Open the dialog a click asked for; called once, at the page's end."""
+    corpus_id = st.session_state.pop("_data_deleting", None)
+    corpus = next((c for c in corpora.list_corpora(wb) if c.id == corpus_id), None)
+    if corpus is not None:
+        _delete(wb, corpus)
+
+
+@st.dialog("Delete a corpus")
+def _delete(wb: Workbench, corpus: CorpusView) -> None:
+    parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), count(corpus.labels, "label"))
+    st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. It can't be undone.")
+    if corpus.labels:
+        st.caption("To keep the labels, close this and export them first (Labels, Export).")
+    typed = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
+    if st.button("Delete for good", type="primary", disabled=typed.strip() != corpus.name, key="data_delete_confirm"):
+        with st.spinner("Deleting …"):
+            corpora.delete_corpus(wb, corpus.id)
+        st.session_state["_data_said"] = f"The corpus {corpus.name} is gone."
+        st.rerun()
+
+
+def _create(wb: Workbench) -> None:
+    st.subheader("A new corpus", anchor=False)
+    with st.form("data_new", border=False, clear_on_submit=True):
+        name = st.text_input("Name", max_chars=60, placeholder="for example: Handbooks", key="data_new_name")
+        if st.form_submit_button("Create", icon=":material/create_new_folder:") and name.strip():
+            made = corpora.create_corpus(wb, name.strip())
+            st.session_state["_data_use"] = made.name
+            st.session_state["_data_said"] = f"The corpus {made.name} is ready for documents."
+            st.rerun()
+
+
+def _starter(wb: Workbench) -> None:
+    st.subheader("The starter corpus", anchor=False)
+    st.caption("Short articles with labelled questions, to try everything at once. Loading it again mends what is gone.")
+    if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
+        with reporter("Loading the starter corpus …") as tell:
+            made = corpora.ensure_starter(wb, on_progress=tell)
+        st.session_state["_data_use"] = made.name
+        st.session_state["_data_said"] = f"The corpus {made.name} is complete."
+        st.rerun()
+
+
+def _ingest(wb: Workbench, corpus: CorpusView) -> None:
+    st.subheader("Bring in documents", anchor=False)
+    st.caption(f"They go into {plain(corpus.name)}. The same document twice changes nothing.")
+    turn = st.session_state.setdefault("_data_upload_turn", 0)
+    files = st.file_uploader(
+        "Files", accept_multiple_files=True, type=sorted(s.lstrip(".") for s in SUFFIXES), key=f"data_files_{turn}",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    if st.button(
+        f"Bring in {count(len(files), 'file')}" if files else "Choose files first",
+        type="primary", disabled=not files, icon=":material/upload_file:", key="data_ingest",
+    ):  # fmt: skip
+        with reporter(f"Reading {count(len(files), 'file')} …") as tell:
+            report = corpora.ingest(wb, corpus.id, [(f.name, f.getvalue()) for f in files], on_progress=tell)
+        st.session_state["_data_report"] = (corpus.name, report)
+        st.session_state["_data_upload_turn"] = turn + 1
+        st.rerun()
+    _report()
+
+
+def _report() -> None:
+    told = st.session_state.get("_data_report")
+    if told is None:
+        return
+    name, report = told
+    with st.container(border=True, key="data_report"):
+        st.markdown(f"**{plain(report_in_words(name, report))}**")
+        if report.failed:
+            st.caption(f"{count(len(report.failed), 'file')} could not be read; the others went in.")
+            st.dataframe(
+                {"file": [f for f, _ in report.failed], "why": [why for _, why in report.failed]},
+                hide_index=True, key="data_failed",
+            )  # fmt: skip
+        with st.container(horizontal=True):
+            st.page_link("pages/ask.py", label="Ask about it", icon=":material/forum:")
+            st.button("Put the report away", type="tertiary", on_click=_forget_report, key="data_report_away")
+
+
+def _forget_report() -> None:
+    st.session_state.pop("_data_report", None)
+
+
+def report_in_words(name: str, report: IngestView) -> str:
+    """One sentence on what an ingest did."""
+    parts = [f"{report.added:,} added", f"{report.updated:,} changed", f"{report.unchanged:,} as before"]
+    if report.failed:
+        parts.append(f"{len(report.failed):,} not readable")
+    return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'sentence')} to ask about."
+
+

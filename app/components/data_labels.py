@@ -1,0 +1,126 @@
+"""Labels in and out: label sets imported with a report a line, and the exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from app.components.data_progress import reporter
+from app.components.text import count, plain
+from app.services import Workbench, exchange
+from app.services.views import CorpusView, ImportView
+
+NEW = "a label set of its own"
+ABOUT = {
+    "auto": "Recognise it by name and content",
+    "jsonl": "JSONL: a question a line with its candidates; keeps everything",
+    "csv": "CSV: query, docid, rating",
+    "qrels": "Qrels: qid 0 docid rel",
+    "wikiqa": "WikiQA TSV",
+    "beir": "BEIR: corpus, queries and qrels, zipped",
+    "run": "Run file of the active model: qid Q0 docid rank score tag",
+    "pairs": "Pairs of question and answer, as sentence-transformers reads them",
+}
+IN = ("auto", "jsonl", "csv", "qrels", "wikiqa")
+OUT = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
+       "pairs": ".pairs.jsonl"}  # fmt: skip
+
+
+def draw(wb: Workbench, corpus: CorpusView | None) -> None:
+    left, right = st.columns(2, gap="large")
+    with left:
+        _import(wb, corpus)
+    with right:
+        _export(wb, corpus)
+
+
+def _import(wb: Workbench, corpus: CorpusView | None) -> None:
+    st.subheader("Import", anchor=False)
+    st.caption("Questions with labelled sentences, from a file of yours or a benchmark.")
+    turn = st.session_state.setdefault("_data_import_turn", 0)
+    file = st.file_uploader("A label file", key=f"data_label_file_{turn}", label_visibility="collapsed")
+    fmt = st.selectbox("Format", IN, key="data_import_format", format_func=lambda f: ABOUT[f])
+    targets = [NEW, corpus.name] if corpus else [NEW]
+    target = st.radio(
+        "Into", targets, key="data_import_target", format_func=plain,
+        captions=["its documents and sentences as the file gives them", "for its own questions and sentences"][
+            : len(targets)
+        ],
+    )  # fmt: skip
+    signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
+                           help="The annotator these labels are stored under")  # fmt: skip
+    if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key="data_import"):
+        with reporter(f"Reading {file.name} …"):
+            report = exchange.import_labels(
+                wb,
+                corpus.id if corpus and target == corpus.name else None,
+                file.name,
+                file.getvalue(),
+                fmt=fmt,
+                annotator=" ".join(signed.split()) or "import",
+            )
+        st.session_state["_data_import_report"] = (file.name, report)
+        st.session_state["_data_import_turn"] = turn + 1
+        st.rerun()
+    _report()
+
+
+def _report() -> None:
+    told = st.session_state.get("_data_import_report")
+    if told is None:
+        return
+    name, report = told
+    with st.container(border=True, key="data_import_report"):
+        st.markdown(f"**{plain(import_in_words(name, report))}**")
+        if report.malformed:
+            st.caption(f"{count(len(report.malformed), 'line')} could not be read and were left out.")
+            st.dataframe(
+                {"line": [n for n, _ in report.malformed], "why": [why for _, why in report.malformed]},
+                hide_index=True, key="data_malformed",
+            )  # fmt: skip
+        if report.conflicts:
+            st.caption("These differ from labels the same annotator gave before, and were not taken.")
+            st.dataframe({"conflict": list(report.conflicts)}, hide_index=True, key="data_conflicts")
+        st.button("Put the report away", type="tertiary", key="data_import_away",
+                  on_click=lambda: st.session_state.pop("_data_import_report", None))  # fmt: skip
+
+
+def import_in_words(name: str, report: ImportView) -> str:
+    """One sentence on what an import did."""
+    parts = [f"{count(report.new, 'new label')}", f"{report.same:,} there already"]
+    if report.conflicting:
+        parts.append(f"{report.conflicting:,} in conflict")
+    if report.malformed:
+        parts.append(count(len(report.malformed), "unreadable line"))
+    return f"{name} ({report.format}): {', '.join(parts)}; {count(report.questions, 'question')}."
+
+
+def _export(wb: Workbench, corpus: CorpusView | None) -> None:
+    st.subheader("Export", anchor=False)
+    if corpus is None or not corpus.labels:
+        st.info("There are no labels to export yet. Label some, or import a set.", icon=":material/checklist:")
+        return
+    st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
+    st.caption("JSONL keeps everything and comes back exactly; the others keep what their format can.")
+    for fmt, ending in OUT.items():
+        if fmt not in exchange.FORMATS:
+            continue
+        st.download_button(
+            ABOUT[fmt].split(":")[0],
+            _maker(wb, corpus.id, fmt),
+            file_name=f"{Path(corpus.name).name.lower().replace(' ', '-')}{ending}",
+            mime="application/octet-stream",
+            icon=":material/download:",
+            key=f"data_export_{fmt}",
+            on_click="ignore",
+            help=ABOUT[fmt],
+            width="stretch",
+        )
+
+
+def _maker(wb: Workbench, corpus_id: int, fmt: str) -> Callable[[], bytes]:
+    """Made when clicked, not on every run of the page."""
+    return partial(exchange.export_labels, wb, corpus_id, fmt)

@@ -1,0 +1,71 @@
+"""The item to judge, as markup: why it is here, the question, and the candidate marked among its neighbours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.components.text import count, escaped
+from app.services.views import QueueItem
+
+_CSS = Path(__file__).with_name("label.css")
+SAID = {
+    "correct": "Correct",
+    "incorrect": "Incorrect",
+    "unsure": "Unsure",
+    "withdrawn": "Withdrawn",
+}
+
+
+def style() -> None:
+    """The style sheet of the label page's markup; once a run."""
+    st.html(_CSS)
+
+
+def tag(label: str) -> str:
+    """A label as a small pill."""
+    return f'<span class="as2-tag {escaped(label)}">{SAID.get(label, escaped(label))}</span>'
+
+
+def draw(item: QueueItem, *, scores_visible: bool) -> None:
+    said = f"{tag(item.label)} <span>is what you said</span>" if item.label else ""
+    scores = f'<p class="scores">{_scores(item)}</p>' if scores_visible else ""
+    st.html(
+        f"""<div class="as2-item" data-testid="as2-item">
+        <p class="why"><span><b>Why this one:</b> {escaped(item.why)}</span> {said}</p>
+        <h2 class="asked">{escaped(item.question)}</h2>
+        <p class="source">{escaped(item.title or "Untitled document")}</p>
+        <p class="context"><span class="near">{escaped(item.before)}</span>
+        <mark>{escaped(item.text)}</mark> <span class="near">{escaped(item.after)}</span></p>
+        {scores}</div>"""
+    )
+
+
+def _scores(item: QueueItem) -> str:
+    parts = []
+    if item.rank is not None:
+        parts.append(f"cascade rank {item.rank} of {item.candidates}")
+    if item.probability is not None:
+        parts.append(f"probability {item.probability:.2f}")
+    if item.generative_rank is not None:
+        parts.append(f"generative rank {item.generative_rank}")
+    if not parts:
+        return "<span>No model has scored this one yet.</span>"
+    if item.version:
+        parts.append(escaped(item.version))
+    return "".join(f"<span>{p}</span>" for p in parts)
+
+
+def draw_finished(queue: str, *, passed: int) -> None:
+    """What stands in the item's place when a queue has nothing more to give."""
+    rest = (
+        f" You passed over {count(passed, 'item')}; the right arrow brings them back."
+        if passed
+        else ""
+    )
+    st.html(
+        f"""<div class="as2-item as2-done" data-testid="as2-finished"><h2>This queue is finished</h2>
+        <p>Nothing is left for you in “{escaped(queue)}”.{rest} Take another queue, ask new questions so that there is
+        more to judge, or adapt the ranker to what has been said.</p></div>"""
+    )
