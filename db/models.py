@@ -69,11 +69,14 @@ def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Map
 
 
 class Corpus(Base):
+    """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise."""
+
     __tablename__ = "corpus"
     # ids are never used twice: an index file left behind must not be taken for another corpus's
     __table_args__ = {"sqlite_autoincrement": True}
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
+    digest: Mapped[str] = mapped_column(default="")
     created: Mapped[datetime]
 
 
@@ -99,7 +102,7 @@ class Document(Base):
 
 
 class Sentence(Base):
-    """`start` and `end` are offsets into the document's text. A retired sentence left its document but carries labels."""
+    """`start`, `end`: offsets into the document's text. A retired sentence left its document with labels on it."""
 
     __tablename__ = "sentence"
     __table_args__ = (
@@ -152,7 +155,7 @@ class ModelVersion(Base):
 
 
 class Activation(Base):
-    """A promotion. The active version of a kind is that of its newest activation not reverted; none: the shipped one."""
+    """A promotion. The newest of a kind, unless reverted, names the active version; if none does, the shipped is."""
 
     __tablename__ = "activation"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -202,7 +205,7 @@ class Candidate(Base):
 
 
 class Score(Base):
-    """A model's number for a candidate after a layer (`exit`; 0 for rankers without exits), and its rank in that run."""
+    """A model's number for a candidate after layer `exit` (0: a ranker without exits), and its rank in that run."""
 
     __tablename__ = "score"
     candidate_id: Mapped[int] = _owner("candidate.id", index=False, primary_key=True)

@@ -1,4 +1,4 @@
-"""What to label next: candidates nobody labels at present and nobody else is looking at, in an order a queue asks for."""
+"""What to label next: candidates that carry no label and nobody else is looking at, in the order of a queue."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _open(corpus_id: int, annotator_id: int, now: datetime) -> Select:
 
 def _ordered(statement: Select, order: str) -> Select:
     """`uncertain`: probability nearest to the threshold. `disagree`: the two ranks furthest apart as a ratio, so that
-    1 against 20 comes before 50 against 100. `dropped`: nearest to a cut. `tops`: best rank. `random`: a fixed shuffle."""
+    1 against 20 comes before 50 against 100. `dropped`: nearest to a cut. `tops`: best rank. `random`: shuffled."""
     shuffle = (Candidate.id * _PRIME) % _RANGE
     if order == "random":
         return statement.order_by(shuffle, Candidate.id)

@@ -44,6 +44,7 @@ def upgrade() -> None:
         "corpus",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_corpus")),
         sa.UniqueConstraint("name", name=op.f("uq_corpus_name")),
