@@ -15,9 +15,7 @@ from app.components.page import page
 from app.services import labelling
 from app.services.views import LABELS
 
-frame = page(
-    "Label", "Does the marked sentence answer the question? One key, one label, next."
-)
+frame = page("Label", "Does the marked sentence answer the question? One key, one label, next.")
 style()
 state = st.session_state
 holder = state.setdefault("_label_holder", secrets.token_hex(8))
@@ -50,11 +48,7 @@ def at_desk(queue: str) -> desks.Desk:
         queue,
     ):
         acts = (
-            desk.acts
-            if desk
-            and (desk.corpus_id, desk.annotator_id)
-            == (frame.corpus.id, frame.annotator.id)
-            else ()
+            desk.acts if desk and (desk.corpus_id, desk.annotator_id) == (frame.corpus.id, frame.annotator.id) else ()
         )
         with st.spinner("Looking for what is most worth judging …"):
             desk = desks.sit_down(
@@ -105,9 +99,7 @@ def on_key() -> None:
         act(sent["act"], sent["doc"])
 
 
-def button(
-    name: str, desk: desks.Desk, *, primary: bool = False, disabled: bool = False
-) -> None:
+def button(name: str, desk: desks.Desk, *, primary: bool = False, disabled: bool = False) -> None:
     a = BY_NAME[name]
     st.button(
         f"{a.button} `{a.printed}`",
@@ -139,9 +131,7 @@ with work:
                     label="Adapt the ranker",
                     icon=":material/model_training:",
                 )
-                st.page_link(
-                    "pages/ask.py", label="Ask something new", icon=":material/forum:"
-                )
+                st.page_link("pages/ask.py", label="Ask something new", icon=":material/forum:")
         else:
             draw(desk.item, scores_visible=state["label_scores"])
     with st.container(horizontal=True):
@@ -159,9 +149,7 @@ with work:
             help="Each label remembers whether you saw them.",
         )
         if desk.item is not None:
-            st.caption(
-                f"{desk.item.position_in_queue:,} of {desk.item.queue_length:,} in this queue"
-            )
+            st.caption(f"{desk.item.position_in_queue:,} of {desk.item.queue_length:,} in this queue")
     url.put(scores=None if scores else "off")
 with side:
     draw_progress(labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id))

@@ -109,7 +109,9 @@ def _create(wb: Workbench) -> None:
 
 def _starter(wb: Workbench) -> None:
     st.subheader("The starter corpus", anchor=False)
-    st.caption("Short articles with labelled questions, to try everything at once. Loading it again mends what is gone.")
+    st.caption(
+        "Short articles with labelled questions, to try everything at once. Loading it again mends what is gone."
+    )
     if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
         with reporter("Loading the starter corpus …") as tell:
             made = corpora.ensure_starter(wb, on_progress=tell)
@@ -166,5 +168,3 @@ def report_in_words(name: str, report: IngestView) -> str:
     if report.failed:
         parts.append(f"{len(report.failed):,} not readable")
     return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'sentence')} to ask about."
-
-

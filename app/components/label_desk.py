@@ -107,9 +107,7 @@ def withdraw(wb: Workbench, desk: Desk) -> Desk:
         sentence_id=item.sentence_id,
         annotator_id=desk.annotator_id,
     )
-    return _show(
-        wb, _noted(desk, item, WITHDRAWN), (item.question_id, item.sentence_id)
-    )
+    return _show(wb, _noted(desk, item, WITHDRAWN), (item.question_id, item.sentence_id))
 
 
 def undo(wb: Workbench, desk: Desk) -> tuple[Desk, bool]:
@@ -139,9 +137,7 @@ def forward(wb: Workbench, desk: Desk) -> Desk:
     if desk.item is None:
         return _draw(wb, replace(desk, passed=()))
     pair = (desk.item.question_id, desk.item.sentence_id)
-    passed = (
-        desk.passed if desk.item.label or pair in desk.passed else (*desk.passed, pair)
-    )
+    passed = desk.passed if desk.item.label or pair in desk.passed else (*desk.passed, pair)
     return _onward(wb, replace(desk, passed=passed))
 
 
@@ -165,11 +161,7 @@ def _onward(wb: Workbench, desk: Desk) -> Desk:
 def _show(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
     item = labelling.item_at(wb, pair[0], pair[1], desk.annotator_id)
     if pair in desk.trail:
-        at = (
-            desk.at
-            if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair
-            else desk.trail.index(pair)
-        )
+        at = desk.at if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair else desk.trail.index(pair)
         return replace(desk, item=item, at=at)
     return replace(desk, item=item, trail=(*desk.trail, pair), at=len(desk.trail))
 

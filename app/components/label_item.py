@@ -59,11 +59,7 @@ def _scores(item: QueueItem) -> str:
 
 def draw_finished(queue: str, *, passed: int) -> None:
     """What stands in the item's place when a queue has nothing more to give."""
-    rest = (
-        f" You passed over {count(passed, 'item')}; the right arrow brings them back."
-        if passed
-        else ""
-    )
+    rest = f" You passed over {count(passed, 'item')}; the right arrow brings them back." if passed else ""
     st.html(
         f"""<div class="as2-item as2-done" data-testid="as2-finished"><h2>This queue is finished</h2>
         <p>Nothing is left for you in “{escaped(queue)}”.{rest} Take another queue, ask new questions so that there is

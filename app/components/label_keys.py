@@ -23,9 +23,7 @@ class Action:
 ACTIONS = (
     Action("correct", ("c",), "c", "Correct", "The sentence answers the question"),
     Action("incorrect", ("x",), "x", "Incorrect", "It doesn't"),
-    Action(
-        "unsure", (" ",), "space", "Unsure", "You can't tell; training leaves it out"
-    ),
+    Action("unsure", (" ",), "space", "Unsure", "You can't tell; training leaves it out"),
     Action(
         "undo",
         ("backspace", "ctrl+z"),
@@ -34,9 +32,7 @@ ACTIONS = (
         "Take back your last act and see its sentence again",
     ),
     Action("back", ("arrowleft",), "←", "Back", "The sentence before this one"),
-    Action(
-        "forward", ("arrowright",), "→", "Skip", "The next one, leaving this unlabelled"
-    ),
+    Action("forward", ("arrowright",), "→", "Skip", "The next one, leaving this unlabelled"),
     Action("help", ("h",), "h", "Help", "This overview"),
 )
 BY_NAME = {a.name: a for a in ACTIONS}
@@ -54,14 +50,11 @@ GUIDELINES = (
 def help_overlay() -> None:
     """The overlay; while it is open the keys sleep, Escape closes it."""
     rows = "".join(
-        f"<tr><td>{_caps(a)}</td><td><b>{escaped(a.button)}</b> · {escaped(a.does)}</td></tr>"
-        for a in ACTIONS
+        f"<tr><td>{_caps(a)}</td><td><b>{escaped(a.button)}</b> · {escaped(a.does)}</td></tr>" for a in ACTIONS
     )
     rules = "".join(f"<li>{escaped(g)}</li>" for g in GUIDELINES)
     st.html(f'<table class="as2-keys">{rows}</table><ul>{rules}</ul>')
-    st.caption(
-        "Keys sleep while you type in a field and while this is open. A held key counts once."
-    )
+    st.caption("Keys sleep while you type in a field and while this is open. A held key counts once.")
 
 
 def _caps(action: Action) -> str:

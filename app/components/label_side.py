@@ -37,13 +37,8 @@ def draw_progress(progress: ProgressView) -> None:
         text=f"{share:.0%} of {count(total, 'candidate')} judged by you",
     )
     if progress.per_label:
-        parts = [
-            f"{progress.per_label.get(k, 0):,} {k}"
-            for k in ("correct", "incorrect", "unsure")
-        ]
-        st.caption(
-            f"By everyone: {', '.join(parts)}, on {count(progress.questions_labelled, 'question')}."
-        )
+        parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
+        st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.questions_labelled, 'question')}.")
 
 
 def draw_acts(

@@ -1,0 +1,149 @@
+"""The card of a retrained version: before and after on questions it never saw, question by question, exit by exit.
+
+`result` is a retrain job's: version, before, after (metric -> value), intervals (before, after: metric -> low, high),
+paired, per_question, per_exit (before, after: layer -> AP), frozen (before, after), labels, snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.charts.intervals import before_after
+from app.components.adapt_words import HEADLINES, METRICS, paired_in_words, verdict
+from app.components.text import count, escaped, plain
+
+Result = Mapping[str, Any]
+LISTED = 6
+
+
+def draw(result: Result) -> None:
+    _headline(result)
+    left, right = st.columns([1.15, 1], gap="large")
+    with left:
+        _metrics(result)
+    with right:
+        _exits(result)
+        _frozen(result)
+    _questions(result)
+    _facts(result)
+
+
+def _headline(result: Result) -> None:
+    kind = verdict(result["paired"])
+    before, after = result["before"]["AP"], result["after"]["AP"]
+    st.html(
+        f'<div class="as2-verdict {kind}" data-testid="as2-verdict"><b>{HEADLINES[kind]}</b>'
+        f"<span>AP {before:.3f} → {after:.3f}</span></div>"
+    )
+    st.markdown(plain(paired_in_words(result["paired"])))
+
+
+def _metrics(result: Result) -> None:
+    st.markdown("**Before and after, on held-out questions**")
+    names = [m for m in METRICS if m in result["before"] and m in result["after"]]
+    spans = result.get("intervals", {})
+    rows = []
+    for m in names:
+        low, high = _span(spans, "after", m)
+        rows.append({"name": m, "before": result["before"][m], "after": result["after"][m], "low": low, "high": high})
+    st.altair_chart(before_after(rows), width="stretch", key="adapt_before_after",
+                    alt="Each metric before (grey) and after (coloured) with its 95 % interval")  # fmt: skip
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "metric": names,
+                "before": [_with_span(result["before"][m], _span(spans, "before", m)) for m in names],
+                "after": [_with_span(result["after"][m], _span(spans, "after", m)) for m in names],
+                "change": [f"{result['after'][m] - result['before'][m]:+.3f}" for m in names],
+                "what it says": [METRICS[m] for m in names],
+            }
+        ),
+        hide_index=True, key="adapt_metrics",
+    )  # fmt: skip
+    st.caption("In brackets the 95 % interval: where the figure could lie had other questions been held out.")
+
+
+def _span(spans: Mapping[str, Any], side: str, metric: str) -> tuple[float | None, float | None]:
+    low, high = spans.get(side, {}).get(metric, (None, None))
+    return low, high
+
+
+def _with_span(value: float, span: tuple[float | None, float | None]) -> str:
+    return f"{value:.3f}" if span[0] is None else f"{value:.3f}  [{span[0]:.3f}, {span[1]:.3f}]"
+
+
+def _exits(result: Result) -> None:
+    per_exit = result.get("per_exit") or {}
+    if not per_exit.get("after"):
+        return
+    st.markdown("**At every exit**")
+    layers = sorted(per_exit["after"], key=int)
+    rows = [
+        {"name": f"layer {n}", "before": per_exit["before"][n], "after": per_exit["after"][n]}
+        for n in layers
+        if n in per_exit.get("before", {})
+    ]
+    st.altair_chart(before_after(rows), width="stretch", key="adapt_exits",
+                    alt="Average precision at every exit of the cascade, before and after")  # fmt: skip
+
+
+def _frozen(result: Result) -> None:
+    frozen = result.get("frozen") or {}
+    if not frozen.get("before") or not frozen.get("after"):
+        return
+    before, after = frozen["before"]["AP"], frozen["after"]["AP"]
+    st.markdown("**What it knew before**")
+    kept = after >= before - 0.01
+    st.markdown(
+        f"On the frozen benchmark, which no label of yours touches, AP went from {before:.3f} to {after:.3f}: "
+        + ("nothing of note was forgotten." if kept else "some of it was **forgotten**; weigh that against the gain.")
+    )
+
+
+def _questions(result: Result) -> None:
+    rows = [{**q, "change": q["after"] - q["before"]} for q in result.get("per_question", ())]
+    if not rows:
+        return
+    better = sorted((q for q in rows if q["change"] > 0), key=lambda q: -q["change"])
+    worse = sorted((q for q in rows if q["change"] < 0), key=lambda q: q["change"])
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**Won** · {count(len(better), 'question')}")
+        _list(better, "Nothing rose.")
+    with right:
+        st.markdown(f"**Lost** · {count(len(worse), 'question')}")
+        _list(worse, "Nothing fell.")
+    with st.expander(f"All {count(len(rows), 'held-out question')}", icon=":material/list:"):
+        number = st.column_config.NumberColumn(format="%.3f", width="small")
+        st.dataframe(
+            pd.DataFrame(rows, columns=["question", "before", "after", "change"]), hide_index=True,
+            key="adapt_questions", column_config={"before": number, "after": number, "change": number},
+        )  # fmt: skip
+
+
+def _list(rows: Sequence[Mapping[str, Any]], none: str) -> None:
+    if not rows:
+        st.caption(none)
+        return
+    items = "".join(
+        f'<li><span class="n {"up" if q["change"] > 0 else "down"}">{q["before"]:.2f} → {q["after"]:.2f}</span>'
+        f"<span>{escaped(q['question'])}</span></li>"
+        for q in rows[:LISTED]
+    )
+    st.html(f'<ul class="as2-wins">{items}</ul>')
+    if len(rows) > LISTED:
+        st.caption(f"and {len(rows) - LISTED:,} more below")
+
+
+def _facts(result: Result) -> None:
+    labels = result.get("labels") or {}
+    parts = [f"{escaped(str(k).replace('_', ' '))}: {escaped(f'{v:,}' if isinstance(v, int) else str(v))}"
+             for k, v in labels.items()]  # fmt: skip
+    if result.get("snapshot"):
+        parts.append(f"snapshot of the labels: {escaped(str(result['snapshot'])[:12])}")
+    if parts:
+        st.html(f'<p class="as2-facts">Trained on {" · ".join(parts)}</p>')

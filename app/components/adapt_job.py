@@ -1,0 +1,94 @@
+"""A retrain as it goes: redrawn every second while it runs, and once more, with the whole page, when it ends."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.charts.training import dev_curve, loss_curve
+from app.components.adapt_words import log_line, seconds_in_words, state_in_words
+from app.components.errors import guarded
+from app.components.text import escaped, plain
+from app.services import Workbench, adapting
+from app.services.views import JobView
+
+POLL = 1.0
+LINES = 8
+
+
+def draw(wb: Workbench, job: JobView) -> None:
+    """The panel of one job."""
+    st.fragment(_panel, run_every=POLL if job.active else None)(wb, job.id, job.active)
+
+
+def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
+    job = adapting.job(wb, job_id)
+    if was_active and not job.active:
+        st.rerun()
+    with st.container(border=True, key="adapt_job"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{_title(job)}**", width="stretch")
+            if job.active:
+                st.button("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
+                          on_click=_cancel, args=(wb, job.id))  # fmt: skip
+            elif job.state != "done":
+                st.button("Run again", key="adapt_again", icon=":material/replay:", type="primary",
+                          on_click=_again, args=(wb, job.id))  # fmt: skip
+        if job.active:
+            st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
+        if job.state != "running":
+            st.caption(plain(state_in_words(job)))
+        if job.state in ("failed", "lost") and job.error:
+            st.error(plain(job.error), icon=":material/error:")
+            if job.log:
+                st.caption(f"The full account is in {plain(job.log)}.")
+        _curves(job)
+
+
+def _title(job: JobView) -> str:
+    told = {
+        "queued": "Retraining: queued",
+        "running": "Retraining",
+        "done": "Retrained",
+        "failed": "The retrain failed",
+        "cancelled": "The retrain was cancelled",
+        "lost": "The retrain was lost",
+    }[job.state]
+    attempt = f", attempt {job.attempt}" if job.attempt > 1 else ""
+    return f"{told} (job {job.id}{attempt})"
+
+
+def _where(job: JobView) -> str:
+    if job.state == "queued":
+        return "Queued …"
+    if job.cancelling:
+        return state_in_words(job)
+    left = next((e["seconds_left"] for e in reversed(job.events) if e.get("seconds_left") is not None), None)
+    parts = [job.message or state_in_words(job)]
+    if left is not None:
+        parts.append(f"about {seconds_in_words(left)} left")
+    return " · ".join(parts)
+
+
+def _curves(job: JobView) -> None:
+    loss, dev = loss_curve(job.events), dev_curve(job.events)
+    if loss is not None or dev is not None:
+        left, right = st.columns(2, gap="medium")
+        if loss is not None:
+            left.altair_chart(loss, width="stretch", key=f"adapt_loss_{job.id}",
+                              alt="Training loss by step, with its running mean")  # fmt: skip
+        if dev is not None:
+            right.altair_chart(dev, width="stretch", key=f"adapt_dev_{job.id}",
+                               alt="Mean average precision on the dev questions by step, a line an exit")  # fmt: skip
+    lines = [line for line in map(log_line, job.events) if line]
+    if lines:
+        st.html(f'<p class="as2-log" data-testid="as2-log">{escaped(chr(10).join(lines[-LINES:]))}</p>')
+
+
+@guarded
+def _cancel(wb: Workbench, job_id: int) -> None:
+    adapting.cancel(wb, job_id)
+
+
+@guarded
+def _again(wb: Workbench, job_id: int) -> None:
+    st.query_params["job"] = str(adapting.retry(wb, job_id).id)

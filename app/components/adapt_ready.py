@@ -1,0 +1,102 @@
+"""What there is to learn from, what stands in the way, and the form that starts a retrain."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components.errors import guarded
+from app.components.text import count, plain
+from app.services import Workbench, adapting, versions
+from app.services.views import CorpusView, Readiness
+
+KINDS = ("correct", "incorrect", "unsure")
+
+
+def draw_labels(ready: Readiness) -> None:
+    """Counts, balance, and how the questions are divided."""
+    st.subheader("What there is to learn from", anchor=False)
+    with st.container(horizontal=True, gap="large"):
+        st.metric("Labels", f"{ready.labels:,}", help="Pairs of a question and a sentence that carry a label",
+                  width="content")  # fmt: skip
+        st.metric("To train on", f"{ready.train_questions:,}", help="Questions the ranker will learn from",
+                  width="content")  # fmt: skip
+        st.metric("To steer by", f"{ready.dev_questions:,}", help="Dev questions: they say when to stop",
+                  width="content")  # fmt: skip
+        st.metric("Held out", f"{ready.heldout_questions:,}", width="content",
+                  help="Never trained on nor steered by: before and after is measured on these")  # fmt: skip
+    if ready.labels:
+        st.html(balance(ready))
+    for problem in ready.problems:
+        st.error(plain(problem), icon=":material/block:")
+    for warning in ready.warnings:
+        st.warning(plain(warning), icon=":material/info:")
+    if ready.problems:
+        with st.container(horizontal=True):
+            st.page_link("pages/label.py", label="Label some sentences", icon=":material/checklist:")
+            st.page_link("pages/ask.py", label="Ask, and label there", icon=":material/forum:")
+
+
+def balance(ready: Readiness) -> str:
+    """The labels as one divided bar with its legend."""
+    counts = {"correct": ready.correct, "incorrect": ready.incorrect, "unsure": ready.unsure}
+    total = sum(counts.values()) or 1
+    bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
+    legend = "".join(
+        f'<span><i class="{k}"></i><b>{n:,}</b> {k} ({n / total:.0%})</span>' for k, n in counts.items() if n
+    )
+    spoken = ", ".join(f"{n} {k}" for k, n in counts.items())
+    return (
+        f'<div class="as2-balance" role="img" aria-label="{spoken}">{bar}</div><div class="as2-legend">{legend}</div>'
+    )
+
+
+def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: bool) -> None:
+    """Base, settings and the button; starting puts the job into the address."""
+    usable = [v for v in versions.list_versions(wb, kind="cascade") if not v.problem]
+    active = versions.active(wb).name
+    names = [active, *(v.name for v in usable if v.name != active)]
+    with st.expander("Settings", icon=":material/tune:"):
+        left, right = st.columns(2)
+        with left:
+            base = st.selectbox(
+                "Start from", names, key="adapt_base", format_func=lambda n: f"{n} (in use)" if n == active else n,
+                help="The version that is trained further; it stays as it is.",
+            )  # fmt: skip
+            by_hand = st.toggle("Set the training by hand", key="adapt_by_hand",
+                                help="Off: the defaults of the adapt step, which suit some tens to thousands of labels.")  # fmt: skip
+            epochs = st.number_input("Epochs", 1, 50, 3, key="adapt_epochs", disabled=not by_hand,
+                                     help="How often every label is seen. Dev questions stop it early.")  # fmt: skip
+        with right:
+            rate = st.number_input(
+                "Learning rate", 1e-6, 1e-3, 2e-5, step=5e-6, format="%.1e", key="adapt_rate", disabled=not by_hand,
+                help="How large a step is. Too large forgets what the base knew.",
+            )  # fmt: skip
+            seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
+                                   help="The same labels, settings and seed give the same version.")  # fmt: skip
+            note = st.text_input("Note", key="adapt_note", max_chars=200, placeholder="What is this one for?")
+    st.button(
+        "Retrain from labels",
+        type="primary",
+        icon=":material/model_training:",
+        disabled=busy or not ready.ready,
+        key="adapt_start",
+        on_click=_start,
+        args=(wb, corpus.id, base, epochs if by_hand else None, rate if by_hand else None, seed, note),
+        help="A job in a process of its own; you can go on working and close the page.",
+    )
+    if busy:
+        st.caption("One is under way; its progress is above.")
+    elif ready.ready:
+        st.caption(
+            f"Trains on {count(ready.train_questions, 'question')}; nothing changes until you promote the result."
+        )
+
+
+@guarded
+def _start(
+    wb: Workbench, corpus_id: int, base: str, epochs: int | None, rate: float | None, seed: int, note: str
+) -> None:
+    job = adapting.start_retrain(
+        wb, corpus_id, base=base, epochs=epochs, learning_rate=rate, seed=int(seed), note=note.strip()
+    )
+    st.query_params["job"] = str(job.id)

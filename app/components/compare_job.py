@@ -1,0 +1,53 @@
+"""A comparison under way: redrawn every second, and with the whole page when it ends."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components.errors import guarded
+from app.components.text import plain
+from app.services import Workbench, adapting
+from app.services.views import JobView
+
+POLL = 1.0
+TOLD = {
+    "queued": "Waiting for the worker. If it stays here, start one: `as2 worker`.",
+    "failed": "The comparison failed; nothing else was touched.",
+    "cancelled": "You stopped it. Rankers that were done are remembered and won't be run again.",
+    "lost": "Its worker went away in the middle. Run it again: rankers that were done are remembered.",
+}
+
+
+def draw(wb: Workbench, job: JobView) -> None:
+    """The panel of a comparison that has no result yet."""
+    st.fragment(_panel, run_every=POLL if job.active else None)(wb, job.id, job.active)
+
+
+def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
+    job = adapting.job(wb, job_id)
+    if was_active and not job.active:
+        st.rerun()
+    with st.container(border=True, key="compare_job"):
+        if job.active:
+            doing = "Stopping …" if job.cancelling else job.message or "Comparing …"
+            st.progress(min(1.0, max(0.0, job.progress)), text=plain(doing))
+        if job.state in TOLD:
+            st.markdown(TOLD[job.state])
+        if job.error and job.state in ("failed", "lost"):
+            st.error(plain(job.error), icon=":material/error:")
+        if job.active:
+            st.button("Cancel", key="compare_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
+                      on_click=_cancel, args=(wb, job.id))  # fmt: skip
+        else:
+            st.button("Run again", key="compare_again", icon=":material/replay:", type="primary", on_click=_again,
+                      args=(wb, job.id))  # fmt: skip
+
+
+@guarded
+def _cancel(wb: Workbench, job_id: int) -> None:
+    adapting.cancel(wb, job_id)
+
+
+@guarded
+def _again(wb: Workbench, job_id: int) -> None:
+    st.query_params["job"] = str(adapting.retry(wb, job_id).id)

@@ -1,0 +1,167 @@
+"""A comparison's outcome: who is better and how sure that is, what it costs, and on which questions they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.charts.intervals import differences, intervals
+from app.charts.slope import slope
+from app.charts.tradeoff import tradeoff
+from app.components import url
+from app.components.adapt_words import ENOUGH, METRICS, paired_in_words
+from app.components.text import count, plain, shorten
+from app.services.views import ComparisonView
+
+COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
+
+
+def draw(view: ComparisonView) -> None:
+    names = [r["ranker"] for r in view.rows]
+    st.markdown(
+        f"**{plain(view.data)}** · {count(view.questions, 'question')} ({plain(view.setting)}) · "
+        f"{count(len(names), 'ranker')}"
+    )
+    for note in view.notes:
+        st.info(plain(note), icon=":material/info:")
+    metric = _metric()
+    _table(view.rows)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(f"{metric} with its uncertainty", anchor=False)
+        st.altair_chart(intervals(view.rows, metric=metric), width="stretch", key="compare_intervals",
+                        alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
+        st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
+    with right:
+        _cost(view.rows, metric)
+    _paired(view.paired)
+    _questions(view, names, metric)
+    _slope(view, names)
+
+
+def _metric() -> str:
+    if "compare_metric" not in st.session_state:
+        st.session_state["compare_metric"] = url.get("metric") if url.get("metric") in METRICS else "AP"
+    metric = st.segmented_control("Metric", list(METRICS), key="compare_metric", required=True)
+    url.put(metric=None if metric == "AP" else metric)
+    return metric
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> None:
+    frame = pd.DataFrame({"ranker": [r["ranker"] for r in rows]})
+    for m in METRICS:
+        if all(m in r for r in rows):
+            frame[m] = [float(r[m]) for r in rows]
+            frame[f"{m} 95 %"] = [_span(r, m) for r in rows]
+    frame["seconds"] = [float(r["seconds"]) for r in rows]
+    frame["compute"] = [r.get("relative_cost") for r in rows]
+    config = {m: st.column_config.NumberColumn(format="%.3f", width="small") for m in METRICS}
+    config |= {f"{m} 95 %": st.column_config.TextColumn(width="small") for m in METRICS}
+    config["seconds"] = st.column_config.NumberColumn(format="%.1f", width="small")
+    config["compute"] = st.column_config.NumberColumn(
+        format="%.2f", width="small", help="FLOPs as a share of the whole model's; empty where that means nothing"
+    )
+    frame = frame.sort_values("AP", ascending=False) if "AP" in frame else frame
+    st.dataframe(frame, hide_index=True, column_config=config, key="compare_table")
+
+
+def _span(row: Mapping[str, Any], metric: str) -> str:
+    low, high = row.get(f"{metric} low"), row.get(f"{metric} high")
+    return "" if low is None or high is None else f"{low:.2f} – {high:.2f}"
+
+
+def _cost(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
+    st.subheader("Accuracy against cost", anchor=False)
+    has_share = sum(r.get("relative_cost") is not None for r in rows) >= 2
+    cost = st.segmented_control("Cost", list(COSTS), default="relative_cost" if has_share else "seconds", required=True,
+                                key="compare_cost", format_func=COSTS.get, label_visibility="collapsed")  # fmt: skip
+    title = "compute, as a share of the whole model" if cost == "relative_cost" else "seconds for all questions"
+    chart = tradeoff(rows, metric=metric, cost=cost, cost_title=title)
+    if chart is None:
+        st.caption("None of these rankers counts its compute; look at seconds instead.")
+        return
+    st.altair_chart(chart, width="stretch", key="compare_tradeoff",
+                    alt=f"{metric} against {title}; dashed, the front no other ranker beats on both")  # fmt: skip
+    st.caption("Dashed: the front. Whoever is not on it is beaten on both counts by someone who is.")
+
+
+def _paired(paired: Sequence[Mapping[str, Any]]) -> None:
+    if not paired:
+        return
+    st.subheader("Is the difference real?", anchor=False)
+    st.caption("A paired randomisation test over the same questions. With many pairs, some come out by chance alone.")
+    frame = pd.DataFrame(
+        {
+            "first": [p["a"] for p in paired],
+            "against": [p["b"] for p in paired],
+            "difference": [float(p["difference"]) for p in paired],
+            "p": [float(p["p"]) for p in paired],
+            "in words": [paired_in_words(p, metric=p.get("metric", "AP")) for p in paired],
+        }
+    )
+    st.dataframe(
+        frame, hide_index=True, key="compare_paired",
+        column_config={
+            "difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
+            "p": st.column_config.NumberColumn(format="%.3f", width="small"),
+            "in words": st.column_config.TextColumn(width="large", help=f"Under {ENOUGH} changed questions nothing "
+                                                    "can be told")},
+    )  # fmt: skip
+
+
+def _questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
+    st.subheader("Question by question", anchor=False)
+    left, right = st.columns(2)
+    first = left.selectbox("From", names, index=min(1, len(names) - 1), key="compare_from")
+    second = right.selectbox("To", names, index=0, key="compare_to")
+    frame = by_question(view.per_question, first, second, metric)
+    if first == second or frame.empty:
+        st.caption("Choose two different rankers.")
+        return
+    st.altair_chart(differences(frame), width="stretch", key="compare_differences",
+                    alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    told = st.dataframe(
+        frame[["question", "from", "to", "difference"]], hide_index=True, height=min(360, 38 + 35 * len(frame)),
+        on_select="rerun", selection_mode="single-row", key=f"compare_questions_{first}_{second}_{metric}",
+        column_config={"from": number, "to": number, "difference": number},
+    )  # fmt: skip
+    rows = told["selection"]["rows"]
+    if rows:
+        st.session_state["_compare_picked"] = frame.iloc[rows[0]]["qid"]
+    st.caption("Sort by a column's head; choose a row to see that question's ranks below.")
+
+
+def by_question(per_question: pd.DataFrame, first: str, second: str, metric: str) -> pd.DataFrame:
+    """Columns qid, question, from, to, difference; the largest gain first."""
+    both = per_question[per_question["ranker"].isin([first, second])]
+    if both.empty:
+        return pd.DataFrame(columns=["qid", "question", "from", "to", "difference"])
+    wide = both.pivot_table(index=["qid", "question"], columns="ranker", values=metric, sort=False).reset_index()
+    wide = (
+        wide.rename(columns={first: "from", second: "to"}) if first != second else wide.assign(**{"from": 0, "to": 0})
+    )
+    wide["difference"] = wide["to"] - wide["from"]
+    return wide.sort_values("difference", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _slope(view: ComparisonView, names: Sequence[str]) -> None:
+    if not view.ranks:
+        return
+    st.subheader("One question, every ranker", anchor=False)
+    texts = view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
+    qids = [q for q in texts if q in view.ranks]
+    picked = st.session_state.pop("_compare_picked", None) or st.session_state.get("compare_qid") or url.get("q")
+    st.session_state["compare_qid"] = picked if picked in qids else qids[0]
+    qid = st.selectbox("Question", qids, key="compare_qid", format_func=lambda q: shorten(texts[q], 140))
+    url.put(q=qid)
+    frame = view.ranks[qid]
+    shown = [n for n in names if n in frame.columns]
+    st.altair_chart(slope(frame, shown), width="stretch", key="compare_slope",
+                    alt="Ranks of this question's candidates by every ranker; correct ones in green")  # fmt: skip
+    with st.expander("As a table", icon=":material/table:"):
+        told = frame.assign(label=["correct" if x == 1 else "incorrect" if x == 0 else "" for x in frame["label"]])
+        st.dataframe(told[["candidate", "label", *shown]], hide_index=True, key="compare_ranks")

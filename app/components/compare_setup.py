@@ -1,0 +1,92 @@
+"""What to compare: rankers, a labelled set, and which of its questions count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.components.adapt_words import seconds_in_words
+from app.components.errors import guarded
+from app.components.text import plain
+from app.services import Workbench, comparing
+from app.services.views import JobView
+
+FIRST = ("cascade", "bi-encoder", "bm25")  # what a new comparison proposes, where present
+SETTINGS = {
+    "clean": "Questions with both correct and incorrect candidates",
+    "no-all-neg": "Also those with only correct ones",
+    "raw": "All labelled questions; those without a correct one count as 0",
+}
+SWEEP = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+
+
+def draw(wb: Workbench, *, corpus_name: str) -> None:
+    """The form; starting puts the job into the address."""
+    known, sets = comparing.rankers(wb), comparing.datasets(wb)
+    if not sets:
+        st.info("There is no labelled set yet. Label some sentences, or import a set under Data.",
+                icon=":material/checklist:")  # fmt: skip
+        with st.container(horizontal=True):
+            st.page_link("pages/label.py", label="Label", icon=":material/checklist:")
+            st.page_link("pages/data.py", label="Import a set", icon=":material/database:")
+        return
+    own = f"labels:{corpus_name}"
+    left, right = st.columns([1.4, 1], gap="large")
+    with left:
+        chosen = st.multiselect("Rankers", known, default=[n for n in FIRST if n in known], key="compare_rankers",
+                                help="Techniques of the catalog, and versions made here. Choose two or more.")  # fmt: skip
+        sweep = st.toggle("Sweep the cascade's drop ratio", key="compare_sweep",
+                          help=f"Adds the cascade at {', '.join(f'{r:g}' for r in SWEEP)} of the candidates dropped "
+                          "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip
+    with right:
+        data = st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
+        setting = st.selectbox("Questions that count", list(SETTINGS), key="compare_setting",
+                               format_func=lambda s: f"{s}: {SETTINGS[s][0].lower()}{SETTINGS[s][1:]}")  # fmt: skip
+        limit = st.number_input("Questions at most", 0, 100_000, 0, step=50, key="compare_limit",
+                                help="0 takes all; fewer is quicker and less certain.")  # fmt: skip
+    specs = with_sweep(chosen, sweep)
+    st.button(
+        "Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=len(specs) < 2,
+        on_click=_start, args=(wb, specs, data, setting, int(limit) or None),
+    )  # fmt: skip
+    if len(specs) < 2:
+        st.caption("Choose two rankers or more.")
+
+
+def with_sweep(chosen: Sequence[str], sweep: bool) -> list[str]:
+    """The chosen specs, and the cascade's at every ratio of the sweep."""
+    return [*chosen, *(f"cascade:drop_ratio={r:g}" for r in SWEEP)] if sweep else list(chosen)
+
+
+@guarded
+def _start(wb: Workbench, specs: list[str], data: str, setting: str, limit: int | None) -> None:
+    job = comparing.start_compare(wb, specs, data, setting=setting, limit=limit)
+    st.query_params["job"] = str(job.id)
+
+
+def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
+    """Comparisons made before, each a click away."""
+    others = [j for j in jobs if j.id != current]
+    if not others:
+        return
+    with st.expander("Earlier comparisons", icon=":material/history:"):
+        for job in others:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(plain(title(job)), width="stretch")
+                st.caption(f"{job.created:%d %b, %H:%M}")
+                st.button("Open", key=f"compare_open_{job.id}", on_click=_open, args=(job.id,))
+
+
+def title(job: JobView) -> str:
+    """`cascade, bm25 on starter-dev (failed)`."""
+    names = ", ".join(map(str, job.settings.get("rankers", ())))
+    state = "" if job.state == "done" else f" ({job.state})"
+    took = ""
+    if job.state == "done" and job.started and job.finished:
+        took = f", {seconds_in_words((job.finished - job.started).total_seconds())}"
+    return f"{names} on {job.settings.get('data', '?')}{took}{state}"
+
+
+def _open(job_id: int) -> None:
+    st.query_params["job"] = str(job_id)

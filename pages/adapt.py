@@ -1,0 +1,51 @@
+"""Adapt: learn from what people said, see before and after, decide."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.components import adapt_card, adapt_job, adapt_ready, adapt_versions, url
+from app.components.adapt_words import is_worse
+from app.components.page import page
+from app.components.text import plain
+from app.services import adapting, versions
+from as2core.errors import As2Error
+
+frame = page("Adapt", "Fit the ranker to what people said, and keep it only if it got better.")
+st.html(Path(adapt_card.__file__).with_name("adapt.css"))
+said = st.session_state.pop("_adapt_said", "")
+if said:
+    st.toast(plain(said), icon=":material/check:")
+wb = frame.wb
+
+
+def chosen_job():
+    """The job of the address, else one that is under way on this corpus."""
+    wanted = url.get("job")
+    if wanted.isdigit():
+        try:
+            return adapting.job(wb, int(wanted))
+        except As2Error:
+            st.caption("The job of this address is not known here.")
+    return next((j for j in adapting.jobs(wb, kind="retrain") if j.active and j.corpus_id == frame.corpus.id), None)
+
+
+job = chosen_job()
+if job is not None:
+    url.put(job=job.id)
+    adapt_job.draw(wb, job)
+    if job.state == "done":
+        made = next((v for v in versions.list_versions(wb) if v.name == job.result.get("version")), None)
+        with st.container(border=True, key="adapt_card"):
+            adapt_card.draw(job.result)
+            if made is not None:
+                adapt_versions.draw_decision(wb, made, worse=is_worse(job.result["before"], job.result["after"]))
+        st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(job=None))
+
+ready = adapting.readiness(wb, frame.corpus.id)
+adapt_ready.draw_labels(ready)
+adapt_ready.draw_start(wb, frame.corpus, ready, busy=any(j.active for j in adapting.jobs(wb, kind="retrain")))
+
+st.subheader("Versions", anchor=False)
+adapt_versions.draw_list(wb)
+adapt_versions.dialogs(wb)
