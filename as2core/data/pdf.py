@@ -1,0 +1,40 @@
+"""The text of a PDF's pages, by pypdf."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+
+from as2core.errors import UnreadableFile
+
+_BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+
+
+def pdf_text(content: bytes) -> tuple[str, str]:
+    """`(title or "", plain text)`; a word divided at a line's end is joined, a sentence goes on over the page's end.
+
+    Raises UnreadableFile when it is damaged, needs a password, or holds pictures only.
+    """
+    import pypdf
+    from pypdf.errors import PyPdfError
+
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableFile("it is locked with a password; save it without one")
+        pages = [page.extract_text() for page in reader.pages]
+        title = (reader.metadata.title if reader.metadata else None) or ""
+    except UnreadableFile:
+        raise
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, ImportError) as error:
+        raise UnreadableFile(f"not a PDF that can be read ({error or type(error).__name__})") from error
+    text = ""
+    for page in (_BROKEN_WORD.sub("", page).strip() for page in pages):
+        if page:
+            goes_on = text and text[-1] not in ".!?:" and page[0].islower()
+            text += ("\n" if goes_on else "\n\n" if text else "") + page
+    if not text:
+        raise UnreadableFile("no text in it, only pictures (a scan?); run text recognition on it first")
+    return title, text
