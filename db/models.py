@@ -249,12 +249,16 @@ class LabelEvent(Base):
 
 
 class Lease(Base):
-    """Who is looking at a pair, until when: nobody else gets it from a queue meanwhile."""
+    """Who is looking at a pair, until when: nobody else gets it from a queue meanwhile.
+
+    `holder` tells sessions apart that share an annotator's name.
+    """
 
     __tablename__ = "lease"
     question_id: Mapped[int] = _owner("question.id", index=False, primary_key=True)
     sentence_id: Mapped[int] = _owner("sentence.id", primary_key=True)
     annotator_id: Mapped[int] = _owner("annotator.id")
+    holder: Mapped[str]
     queue: Mapped[str]
     token: Mapped[str]
     expires: Mapped[datetime]

@@ -114,10 +114,7 @@ class AskView:
 
     @property
     def answered(self) -> bool:
-        return (
-            bool(len(self.probability))
-            and float(self.probability.max()) >= self.threshold
-        )
+        return bool(len(self.probability)) and float(self.probability.max()) >= self.threshold
 
     @property
     def best(self) -> int | None:

@@ -131,8 +131,12 @@ def beat(
     return cancelling
 
 
-def finish(session: Session, job_id: int, attempt: int, state: str, now: datetime, **values: Any) -> bool:
-    """End an attempt; False if it no longer counts."""
+def finish(
+    session: Session, job_id: int, attempt: int, state: str, now: datetime, *, forgive: bool = False, **values: Any
+) -> bool:
+    """End an attempt; False if it no longer counts. `forgive`: the attempt is not counted against the job."""
+    if forgive:
+        values["attempts"] = Job.attempts + 1
     done = session.scalar(
         update(Job)
         .where(Job.id == job_id, Job.attempt == attempt, Job.state == "running")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Float, Row, Select, and_, case, cast, delete, func, or_, select
+from sqlalchemy import ColumnElement, Float, Row, Select, and_, case, cast, delete, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from db.models import Candidate, Lease, Question, Run, Score, Sentence, current_label
@@ -16,24 +16,24 @@ _PRIME, _RANGE = 2_654_435_761, 1_000_003
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """How the newest run of a candidate scored it; None where there was no run, or no such ranker in it."""
+class Holder:
+    """One annotator at one desk: two sessions under the same name are two holders."""
 
-    version_id: int | None
-    threshold: float | None
-    last_exit: int | None
-    rank: int | None
-    probability: float | None
-    generative_rank: int | None
+    annotator_id: int
+    desk: str = ""
 
 
-def open_pairs(session: Session, corpus_id: int, annotator_id: int, order: str, now: datetime, limit: int) -> list[Row]:
+def _held_by(who: Holder) -> ColumnElement[bool]:
+    return and_(Lease.annotator_id == who.annotator_id, Lease.holder == who.desk)
+
+
+def open_pairs(session: Session, corpus_id: int, who: Holder, order: str, now: datetime, limit: int) -> list[Row]:
     """The first `limit` candidates of a queue: rows (Candidate, Sentence.text, last score, generative score, Run)."""
-    return list(session.execute(_ordered(_open(corpus_id, annotator_id, now), order).limit(limit)))
+    return list(session.execute(_ordered(_open(corpus_id, who, now), order).limit(limit)))
 
 
-def count_open(session: Session, corpus_id: int, annotator_id: int, order: str, now: datetime) -> int:
-    inner = _ordered(_open(corpus_id, annotator_id, now), order).order_by(None).subquery()
+def count_open(session: Session, corpus_id: int, who: Holder, order: str, now: datetime) -> int:
+    inner = _ordered(_open(corpus_id, who, now), order).order_by(None).subquery()
     return session.scalar(select(func.count()).select_from(inner)) or 0
 
 
@@ -75,7 +75,7 @@ def _scored_candidates() -> Select:
     )
 
 
-def _open(corpus_id: int, annotator_id: int, now: datetime) -> Select:
+def _open(corpus_id: int, who: Holder, now: datetime) -> Select:
     labelled = (
         select(current_label.c.id)
         .where(
@@ -88,7 +88,7 @@ def _open(corpus_id: int, annotator_id: int, now: datetime) -> Select:
         .where(
             Lease.question_id == Candidate.question_id,
             Lease.sentence_id == Candidate.sentence_id,
-            Lease.annotator_id != annotator_id,
+            ~_held_by(who),
             Lease.expires > now,
         )
         .exists()
@@ -115,61 +115,59 @@ def _ordered(statement: Select, order: str) -> Select:
     )
 
 
-def pair(session: Session, question_id: int, sentence_id: int) -> Row | None:
+def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None:
     """One candidate with its scores, as `open_pairs` gives them."""
     return session.execute(
         _scored_candidates().where(Candidate.question_id == question_id, Candidate.sentence_id == sentence_id)
     ).one_or_none()
 
 
-def held(session: Session, corpus_id: int, annotator_id: int, queue: str, now: datetime) -> Lease | None:
-    """What the annotator was last given from this queue, if the lease is alive."""
+def held(session: Session, corpus_id: int, who: Holder, queue: str, now: datetime) -> Lease | None:
+    """What they were last given from this queue, if the lease is alive."""
     return session.scalar(
         select(Lease)
         .join(Question, Question.id == Lease.question_id)
-        .where(
-            Question.corpus_id == corpus_id,
-            Lease.annotator_id == annotator_id,
-            Lease.queue == queue,
-            Lease.expires > now,
-        )
+        .where(Question.corpus_id == corpus_id, _held_by(who), Lease.queue == queue, Lease.expires > now)
         .order_by(Lease.expires.desc())
         .limit(1)
     )
 
 
 def lease(
-    session: Session,
-    question_id: int,
-    sentence_id: int,
-    annotator_id: int,
-    *,
-    queue: str,
-    token: str,
-    expires: datetime,
-    now: datetime,
+    session: Session, pair: tuple[int, int], who: Holder, *, queue: str, token: str, expires: datetime, now: datetime
 ) -> bool:
-    """Take or renew a pair; False if somebody else holds it."""
-    values = {"annotator_id": annotator_id, "queue": queue, "token": token, "expires": expires}
-    statement = upsert_into(session, Lease).values(question_id=question_id, sentence_id=sentence_id, **values)
+    """Take or renew a pair (question id, sentence id); False if somebody else holds it."""
+    values = {
+        "annotator_id": who.annotator_id,
+        "holder": who.desk,
+        "queue": queue,
+        "token": token,
+        "expires": expires,
+    }
+    statement = upsert_into(session, Lease).values(question_id=pair[0], sentence_id=pair[1], **values)
     statement = statement.on_conflict_do_update(
         index_elements=[Lease.question_id, Lease.sentence_id],
         set_=values,
-        where=or_(Lease.annotator_id == annotator_id, Lease.expires <= now),
+        where=or_(_held_by(who), Lease.expires <= now),
     ).returning(Lease.token)
     return session.scalar(statement) is not None
 
 
-def lease_on(session: Session, question_id: int, sentence_id: int) -> Lease | None:
-    return session.get(Lease, (question_id, sentence_id))
-
-
 def release(session: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
+    """Give a pair back, whichever desk of theirs holds it."""
     session.execute(
         delete(Lease).where(
             Lease.question_id == question_id, Lease.sentence_id == sentence_id, Lease.annotator_id == annotator_id
         )
     )
+
+
+def release_all(session: Session, who: Holder, but: tuple[int, int] | None = None) -> None:
+    """Give back what the desk holds, except the pair in front of it."""
+    where = [_held_by(who)]
+    if but is not None:
+        where.append(~and_(Lease.question_id == but[0], Lease.sentence_id == but[1]))
+    session.execute(delete(Lease).where(*where))
 
 
 def candidates_unlabelled_by(session: Session, corpus_id: int, annotator_id: int) -> int:

@@ -274,6 +274,7 @@ def upgrade() -> None:
         sa.Column("question_id", sa.Integer(), nullable=False),
         sa.Column("sentence_id", sa.Integer(), nullable=False),
         sa.Column("annotator_id", sa.Integer(), nullable=False),
+        sa.Column("holder", sa.Text(), nullable=False),
         sa.Column("queue", sa.Text(), nullable=False),
         sa.Column("token", sa.Text(), nullable=False),
         sa.Column("expires", sa.DateTime(timezone=True), nullable=False),

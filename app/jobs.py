@@ -1,0 +1,367 @@
+"""Background jobs. The job's row is the truth; huey only carries the wake-up call to the worker's process.
+
+A run signs its row with a heartbeat and its attempt's number. When the heart stops, or the worker's process is gone,
+the reaper gives the run up for lost and queues the job again while attempts remain; should the old run come back, its
+attempt no longer counts and it can write nothing. One worker runs one job at a time, the more urgent kind first; long
+background work (vectors, scores for queues) steps back when something more urgent waits, and resumes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import shutil
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from app.services.views import JobView
+from app.services.workbench import Workbench
+from as2core.errors import As2Error, Cancelled
+from db.models import Job
+from db.repositories import jobs as rows
+
+log = logging.getLogger(__name__)
+
+RUNNERS = {
+    "retrain": "app.services.adapting:run_retrain",
+    "compare": "app.services.comparing:run_compare",
+    "score": "app.services.scoring:run_score",
+    "embed": "app.services.corpora:run_embed",
+}
+PRIORITY = {"retrain": 30, "compare": 20, "score": 10, "embed": 0}
+BEAT = 1.0  # seconds between signs of life
+STALE = timedelta(seconds=30)
+PATIENCE = 3.0  # seconds a cancelled run has to stop by itself before it is called cancelled over its head
+EVENTS_SHOWN = 2000
+
+
+class UnknownJob(As2Error):
+    """No job of that number."""
+
+
+class SteppedBack(Exception):
+    """The run made room for a more urgent job; its job is queued again."""
+
+
+# --- asking for jobs -------------------------------------------------------------------------------------------------
+
+
+def enqueue(wb: Workbench, kind: str, settings: Mapping[str, Any], *, corpus_id: int | None = None) -> JobView:
+    """Put a job in the queue and see that a worker wakes up."""
+    with wb.write() as s:
+        row = rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id)
+        made = view(row, [])
+    wake(wb)
+    return made
+
+
+def get(wb: Workbench, job_id: int) -> JobView:
+    """Raises UnknownJob."""
+    attend(wb)
+    with wb.read() as s:
+        row = rows.job(s, job_id)
+        if row is None:
+            raise UnknownJob(f"no job {job_id}: it may belong to another database")
+        return view(row, rows.events(s, [job_id], EVENTS_SHOWN)[job_id])
+
+
+def listed(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
+    """Newest first."""
+    attend(wb)
+    with wb.read() as s:
+        found = rows.jobs(s, kind, limit)
+        said = rows.events(s, [j.id for j in found], EVENTS_SHOWN)
+        return [view(j, said[j.id]) for j in found]
+
+
+def cancel(wb: Workbench, job_id: int) -> JobView:
+    """A queued job is cancelled at once, a running one within seconds; one that is over stays as it is."""
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        if row is not None and row.state == "queued":
+            row.state, row.message, row.finished = "cancelled", "cancelled before it ran", wb.clock()
+        elif row is not None and row.state == "running":
+            row.cancelling, row.message = True, "stopping"
+    return get(wb, job_id)
+
+
+def retry(wb: Workbench, job_id: int) -> JobView:
+    """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other."""
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        if row is not None and row.state not in ("failed", "cancelled", "lost"):
+            raise As2Error(f"job {job_id} is {row.state}: only one that failed, was cancelled or lost can be run again")
+        if row is not None:
+            row.state, row.cancelling, row.error, row.finished = "queued", False, "", None
+            row.attempts, row.message = row.attempt + rows.ATTEMPTS, "waiting for the worker"
+    wake(wb)
+    return get(wb, job_id)
+
+
+def view(row: Job, events: list[dict[str, Any]]) -> JobView:
+    return JobView(
+        id=row.id,
+        kind=row.kind,
+        state=row.state,
+        progress=row.progress,
+        message=row.message,
+        events=tuple(events),
+        result=dict(row.result),
+        error=row.error,
+        log=row.log,
+        settings=dict(row.settings),
+        corpus_id=row.corpus_id,
+        attempt=row.attempt,
+        cancelling=row.cancelling,
+        created=row.created,
+        started=row.started,
+        finished=row.finished,
+    )
+
+
+# --- the queue and who looks after it --------------------------------------------------------------------------------
+
+
+def connect(wb: Workbench, run: Callable[[], None] = lambda: None) -> Any:
+    """The huey queue of these settings with its one task, `wake`, whose body is `run`; returns (huey, task)."""
+    import huey
+
+    settings = wb.settings
+    if settings.redis_url:
+        queue = huey.RedisHuey("as2", url=settings.redis_url, results=False)
+    else:
+        queue = huey.SqliteHuey("as2", filename=str(settings.queue_file), results=False)
+
+    def wake() -> None:
+        run()
+
+    return queue, queue.task()(wake)
+
+
+def wake(wb: Workbench) -> None:
+    """Call the worker, starting one if that is our business. A lost call costs seconds: the worker looks by itself."""
+    try:
+        connect(wb)[1]()
+    except Exception as e:
+        log.warning("the job queue cannot be reached (%s); the worker will find the job when it looks", e)
+    start_worker_if_needed(wb)
+
+
+def attend(wb: Workbench) -> None:
+    """Give up lost runs, and start a worker if jobs wait for one. Cheap: at most every two seconds."""
+    if time.monotonic() - wb.marks.get("attended", -9.0) < 2.0:
+        return
+    wb.marks["attended"] = time.monotonic()
+    with wb.read() as s:
+        waiting = bool(rows.active_jobs(s))
+    if waiting:
+        reap(wb)
+        start_worker_if_needed(wb)
+
+
+def start_worker_if_needed(wb: Workbench) -> bool:
+    """Start the worker's process unless one runs, or `AS2_WORKER=external`; True if one was started."""
+    from app import worker
+
+    if wb.settings.worker == "external" or worker.is_running(wb.settings):
+        return False
+    if time.monotonic() - wb.marks.get("started worker", -99.0) < 10.0:
+        return False  # it is still on its way up
+    wb.marks["started worker"] = time.monotonic()
+    worker.start(wb.settings)
+    return True
+
+
+def reap(wb: Workbench, own: str = "") -> None:
+    """Turn runs whose heart stopped into lost ones, queued again while attempts remain; `own` is spared."""
+    now = wb.clock()
+    with wb.read() as s:
+        dead = [w for w in rows.running_workers(s) if w != own and is_dead(w)]
+        if not dead and not rows.silent_jobs(s, beaten_before=now - STALE, dead_workers=[]):
+            return
+    with wb.write() as s:
+        for row in rows.silent_jobs(s, beaten_before=now - STALE, dead_workers=dead):
+            if row.worker == own:
+                continue
+            rows.say(s, row.id, {"kind": "lost", "attempt": row.attempt}, now)
+            if row.cancelling:
+                row.state, row.message, row.finished = "cancelled", "cancelled", now
+            elif row.attempt < row.attempts:
+                row.state = "queued"
+                row.message = f"the worker stopped without a word; queued again after attempt {row.attempt}"
+            else:
+                row.state, row.finished, row.message = "lost", now, ""
+                row.error = f"the worker stopped without a word {row.attempt} times; look into its log and run it again"
+
+
+def worker_name() -> str:
+    """This process, so that others on the same machine can tell whether it still lives."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_born(os.getpid())}"
+
+
+def is_dead(worker: str) -> bool:
+    """Whether a worker of this machine is gone; of others only the heartbeat tells."""
+    host, _, rest = worker.rpartition(":")[0].rpartition(":")
+    if host != socket.gethostname() or not rest.isdigit():
+        return False
+    return str(_born(int(rest))) != worker.rpartition(":")[2]
+
+
+def _born(pid: int) -> int:
+    """When a process began, 0 if it is gone; a number used again belongs to another birth."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return 0 if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time() * 100)
+    except psutil.NoSuchProcess:
+        return 0
+
+
+# --- running them ----------------------------------------------------------------------------------------------------
+
+
+class Running:
+    """One attempt at a job, as its runner sees it.
+
+    Progress and events are collected here and written once a second with the heartbeat, so that a runner may report as
+    often as it likes.
+    """
+
+    def __init__(self, wb: Workbench, row: Job, attempt: int, stopping: Callable[[], bool]) -> None:
+        self.wb, self.id, self.kind, self.attempt = wb, row.id, row.kind, attempt
+        self.settings, self.corpus_id = dict(row.settings), row.corpus_id
+        self.cancelled = self.disowned = False
+        self._stopping = stopping
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._values: dict[str, Any] = {}
+        self._said: list[dict[str, Any]] = []
+        self._cancelled_at = 0.0
+        self._heart = threading.Thread(target=self._beat_on, name=f"job-{row.id}", daemon=True)
+
+    @property
+    def folder(self) -> Path:
+        """The job's own, kept between attempts."""
+        path = self.wb.settings.jobs_dir / str(self.id)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def progress(self, share: float, message: str) -> None:
+        """`share` from 0 to 1."""
+        with self._lock:
+            self._values = {"progress": min(1.0, max(0.0, share)), "message": message}
+
+    def event(self, payload: Mapping[str, Any]) -> None:
+        """Something to remember; of several "step" events within one heartbeat the last is kept."""
+        with self._lock:
+            if self._said and payload.get("kind") == "step" == self._said[-1].get("kind"):
+                self._said.pop()
+            self._said.append(dict(payload))
+
+    def should_stop(self) -> bool:
+        return self.cancelled or self.disowned or self._stopping()
+
+    def check(self) -> None:
+        """Raises Cancelled when the run is to end now."""
+        if self.should_stop():
+            raise Cancelled("cancelled")
+
+    def step_back(self) -> None:
+        """Raises SteppedBack if a more urgent job waits, Cancelled when the run is to end now."""
+        self.check()
+        with self.wb.read() as s:
+            waiting = rows.next_queued(s, PRIORITY)
+        if waiting is not None and PRIORITY.get(waiting.kind, 0) > PRIORITY.get(self.kind, 0):
+            raise SteppedBack
+
+    def run(self) -> None:
+        """Run it to its end, whatever that is, and write the end down."""
+        self._heart.start()
+        try:
+            module, _, name = RUNNERS[self.kind].partition(":")
+            result = getattr(importlib.import_module(module), name)(self)
+        except SteppedBack:
+            self._end("queued", message="making room for a more urgent job", forgive=True)
+        except Cancelled:
+            if self._stopping() and not self.cancelled:
+                self._end("queued", message="the worker was stopped; it goes on when one runs", forgive=True)
+            else:
+                self._end("cancelled", message="cancelled")
+        except Exception as e:
+            self._fail(e)
+        else:
+            self._end("done", message="done", progress=1.0, result=result or {})
+
+    def _fail(self, error: Exception) -> None:
+        log.exception("job %s (%s) failed", self.id, self.kind)
+        plain = str(error) if isinstance(error, As2Error) else f"{type(error).__name__}: {error}"
+        file = self.folder / "error.log"
+        with file.open("a", encoding="utf-8") as f:
+            f.write(f"{self.wb.clock():%Y-%m-%d %H:%M:%S} UTC, attempt {self.attempt}\n{traceback.format_exc()}\n")
+        self._end("failed", message="failed", error=" ".join(plain.split())[:500], log=str(file))
+
+    def _end(self, state: str, **values: Any) -> None:
+        self._over.set()
+        self._heart.join()
+        with self._lock:
+            said, pending = self._said, self._values
+            self._said, self._values = [], {}
+        with self.wb.write() as s:
+            if rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, said) is None:
+                return  # given up for lost, or cancelled over our head
+            rows.finish(s, self.id, self.attempt, state, self.wb.clock(), **{"cancelling": False, **values})
+
+    def _beat_on(self) -> None:
+        while not self._over.wait(BEAT):
+            with self._lock:
+                values, said = self._values, self._said
+                self._values, self._said = {}, []
+            try:
+                with self.wb.write() as s:
+                    asked = rows.beat(s, self.id, self.attempt, self.wb.clock(), values, said)
+                    if asked and self._cancelled_at and time.monotonic() - self._cancelled_at > PATIENCE:
+                        rows.finish(s, self.id, self.attempt, "cancelled", self.wb.clock(), message="cancelled")
+            except As2Error as e:
+                log.warning("job %s: no heartbeat (%s)", self.id, e)
+                with self._lock:  # nothing said is lost
+                    self._values = {**values, **self._values}
+                    self._said = [*said, *self._said]
+                continue
+            if asked is None:
+                self.disowned = True
+            elif asked and not self.cancelled:
+                self.cancelled, self._cancelled_at = True, time.monotonic()
+
+
+def run_queued(wb: Workbench, *, stopping: Callable[[], bool] = lambda: False) -> int:
+    """Run what is queued, the most urgent first, until nothing is left; returns how many were run."""
+    ran = 0
+    while not stopping():
+        with wb.read() as s:
+            row = rows.next_queued(s, PRIORITY)
+        if row is None:
+            return ran
+        with wb.write() as s:
+            attempt = rows.claim(s, row.id, worker_name(), wb.clock())
+        if attempt is not None:
+            Running(wb, row, attempt, stopping).run()
+            ran += 1
+    return ran
+
+
+def anything_queued(wb: Workbench) -> bool:
+    with wb.read() as s:
+        return rows.next_queued(s, PRIORITY) is not None
+
+
+def forget_files(wb: Workbench, job_id: int, *names: str) -> None:
+    """Delete what a finished job no longer needs."""
+    for name in names:
+        shutil.rmtree(wb.settings.jobs_dir / str(job_id) / name, ignore_errors=True)

@@ -1,0 +1,215 @@
+"""Model versions: what there is, which one answers, and moving between them.
+
+The shipped versions (models/) are there from the start and are the floor: a version that cannot be loaded is said to
+be so, and the shipped one answers instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.services.views import VersionView
+from app.services.workbench import Workbench
+from as2core.errors import As2Error, DamagedModel
+from db.models import ModelVersion
+from db.repositories import versions as rows
+
+CASCADE, GENERATIVE = "cascade", "generative"
+FILES = ("config.json", "card.json", "model.safetensors")
+
+
+class UnknownVersion(As2Error):
+    """No version of that name."""
+
+
+class NothingToRollBack(As2Error):
+    """The shipped version is active: there is nothing before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A version ready to score. `note` is empty, or tells the reader that another one had to stand in."""
+
+    id: int
+    name: str
+    ranker: Any
+    note: str = ""
+
+
+def register_shipped(wb: Workbench) -> None:
+    """Enter the versions of models/ that the database does not know yet; a moved folder is followed."""
+    found = [d for d in sorted(wb.settings.models_dir.glob("*")) if (d / "config.json").is_file()]
+    with wb.read() as s:
+        known = {v.name: v.path for v in rows.versions(s)}
+    if all(known.get(d.name) == str(d) for d in found):
+        return
+    with wb.write() as s:
+        for directory in found:
+            row = rows.version_named(s, directory.name)
+            if row is None:
+                content = _json(directory / "card.json")
+                rows.add_version(
+                    s,
+                    directory.name,
+                    kind=str(_json(directory / "config.json").get("ranker", directory.name)),
+                    path=str(directory),
+                    state="shipped",
+                    note=str(content.get("note", "shipped with the program")),
+                    metrics=numbers(content.get("metrics")),
+                    now=wb.clock(),
+                )
+            elif row.state == "shipped":
+                row.path = str(directory)
+
+
+def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView]:
+    """Newest first; `kind` None for all kinds."""
+    with wb.read() as s:
+        found = rows.versions(s, kind)
+        active_ids = {k: getattr(rows.active(s, k), "id", None) for k in {v.kind for v in found}}
+    return [_view(v, active=active_ids[v.kind] == v.id) for v in found]
+
+
+def active(wb: Workbench, kind: str = CASCADE) -> VersionView:
+    """The version in force. Raises As2Error if not even a shipped one is there."""
+    with wb.read() as s:
+        return _view(_active(s, wb, kind), active=True)
+
+
+def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
+    """By name, or "active". Raises UnknownVersion listing those there are."""
+    with wb.read() as s:
+        row = _named(s, wb, name, kind)
+        return _view(row, active=row.id == getattr(rows.active(s, row.kind), "id", None))
+
+
+def promote(wb: Workbench, name: str, reason: str = "") -> VersionView:
+    """Make a version the one that answers. Raises UnknownVersion, or DamagedModel if it cannot be loaded."""
+    view = get_version(wb, name)
+    wb.models.version(Path(view.path))
+    with wb.write() as s:
+        row = _named(s, wb, name, CASCADE)
+        before = rows.active(s, row.kind)
+        if before is None or before.id != row.id:
+            if before is not None and before.state == "candidate":
+                before.state = "former"
+            if row.state == "rejected":
+                row.state = "former"
+            rows.add_activation(s, row.kind, row.id, reason, wb.clock())
+    return get_version(wb, name)
+
+
+def reject(wb: Workbench, name: str) -> VersionView:
+    """Put a version aside. Raises As2Error for the active or a shipped one."""
+    with wb.write() as s:
+        row = _named(s, wb, name, CASCADE)
+        if row.state == "shipped":
+            raise As2Error(f"{name} is shipped with the program: it stays as the version to fall back to")
+        if row.id == getattr(rows.active(s, row.kind), "id", None):
+            raise As2Error(f"{name} is active: promote another version or roll back first")
+        row.state = "rejected"
+    return get_version(wb, name)
+
+
+def roll_back(wb: Workbench, kind: str = CASCADE) -> VersionView:
+    """Take the last promotion back: what was active before it is active again. Raises NothingToRollBack."""
+    with wb.write() as s:
+        newest = rows.newest_activation(s, kind)
+        if newest is None:
+            raise NothingToRollBack("the shipped version is active: there is nothing to roll back to")
+        newest.reverted = wb.clock()
+        left = rows.version(s, newest.version_id)
+        if left is not None and left.state == "candidate":
+            left.state = "former"
+    return active(wb, kind)
+
+
+def card(wb: Workbench, name: str) -> dict[str, Any]:
+    """The version's card: parent, data hash, seed, settings, metrics. Raises DamagedModel."""
+    from as2core.rankers.versions import read_card
+
+    return read_card(Path(get_version(wb, name).path))
+
+
+def choose(wb: Workbench, name: str = "active", kind: str = CASCADE) -> Chosen:
+    """Load a version; if that fails, the shipped one of its kind, with a note that says so.
+
+    Raises UnknownVersion, or DamagedModel when the shipped one is damaged too.
+    """
+    with wb.read() as s:
+        row = _named(s, wb, name, kind)
+        fallback = rows.shipped(s, row.kind)
+    try:
+        return Chosen(row.id, row.name, wb.models.version(Path(row.path)))
+    except DamagedModel as e:
+        if fallback is None or fallback.id == row.id:
+            raise
+        ranker = wb.models.version(Path(fallback.path))
+        note = f"Version {row.name} cannot be used ({e}). The shipped version {fallback.name} answered instead."
+        return Chosen(fallback.id, fallback.name, ranker, note)
+
+
+def numbers(metrics: object) -> dict[str, float]:
+    """The plain numbers of a card's metrics: nested ones are named "outer inner"."""
+    flat: dict[str, float] = {}
+    for key, value in metrics.items() if isinstance(metrics, Mapping) else ():
+        if isinstance(value, Mapping):
+            flat |= {f"{key} {inner}": v for inner, v in numbers(value).items()}
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            flat[str(key)] = float(value)
+    return flat
+
+
+def _active(s: Session, wb: Workbench, kind: str) -> ModelVersion:
+    row = rows.active(s, kind)
+    if row is None:
+        raise DamagedModel(
+            f"there is no {kind} model: {wb.settings.models_dir / kind} is missing; `git checkout -- models/{kind}`"
+        )
+    return row
+
+
+def _named(s: Session, wb: Workbench, name: str, kind: str) -> ModelVersion:
+    if name == "active":
+        return _active(s, wb, kind)
+    row = rows.version_named(s, name)
+    if row is None:
+        known = ", ".join(v.name for v in rows.versions(s)) or "none"
+        raise UnknownVersion(f"no version {name!r}; known: {known}")
+    return row
+
+
+def _view(row: ModelVersion, *, active: bool) -> VersionView:
+    path = Path(row.path)
+    missing = [f for f in FILES if not (path / f).is_file()]
+    problem = ""
+    if not path.is_dir():
+        problem = f"its directory {path} is missing"
+    elif missing:
+        problem = f"{', '.join(missing)} missing in {path}"
+    return VersionView(
+        row.id,
+        row.name,
+        row.kind,
+        row.parent,
+        row.created,
+        row.note,
+        "active" if active else row.state,
+        dict(row.metrics),
+        row.path,
+        problem,
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,91 @@
+"""One object a process: settings, database, indexes, models, clock. Services take it first; tests build their own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from app.services.models import ModelProvider
+from app.settings import Settings
+from as2core.errors import As2Error
+from db.errors import DbError
+from db.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from as2core.retrieval.sqlite import SqliteIndex
+
+
+class DatabaseTrouble(As2Error):
+    """The database could not do what was asked; the text says why and what to do."""
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workbench:
+    """Safe to share between threads. Sessions are short: one a use case, never kept."""
+
+    settings: Settings
+    database: Database
+    models: ModelProvider
+    clock: Callable[[], datetime] = utc_now
+    marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
+    _indexes: dict[int, SqliteIndex] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session that cannot write and never waits for a writer."""
+        with said_plainly(), self.database.read() as session:
+            yield session
+
+    @contextmanager
+    def write(self, *, durable: bool = False) -> Iterator[Session]:
+        """A session that is committed on leaving; `durable` for labels."""
+        with said_plainly(), self.database.write(durable=durable) as session:
+            yield session
+
+    def index(self, corpus_id: int) -> SqliteIndex:
+        """The corpus's index; an empty one if its file is not there."""
+        from as2core.retrieval.sqlite import SqliteIndex
+
+        with self._lock:
+            if corpus_id not in self._indexes:
+                self._indexes[corpus_id] = SqliteIndex(self.settings.index_file(corpus_id))
+            return self._indexes[corpus_id]
+
+    def has_index(self, corpus_id: int) -> bool:
+        return self.settings.index_file(corpus_id).exists()
+
+    def forget_index(self, corpus_id: int) -> None:
+        """Close the corpus's index and delete its files."""
+        with self._lock:
+            if opened := self._indexes.pop(corpus_id, None):
+                opened.close()
+        file = self.settings.index_file(corpus_id)
+        for suffix in ("", "-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        with self._lock:
+            for index in self._indexes.values():
+                index.close()
+            self._indexes.clear()
+        self.database.close()
+
+
+@contextmanager
+def said_plainly() -> Iterator[None]:
+    """Database trouble as an error the pages and the command line know how to show."""
+    try:
+        yield
+    except DbError as e:
+        raise DatabaseTrouble(str(e)) from e
