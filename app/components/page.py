@@ -26,10 +26,10 @@ NOBODY = "me"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a page gets. `version` is the chosen model's name where the page offers the choice, else the active one's."""
+    """What a page gets. `version`: the chosen model's name where the page offers a choice, else the active one's."""
 
     wb: Workbench
-    corpus: CorpusView
+    corpus: CorpusView  # None only where the page said that it works without
     corpora: tuple[CorpusView, ...]
     annotator: AnnotatorView
     version: str
@@ -46,8 +46,9 @@ def _gate() -> tuple[threading.Lock, threading.Event]:
     return threading.Lock(), threading.Event()
 
 
-def page(title: str, subtitle: str = "", *, choose_model: bool = False) -> Frame:
-    """Draw the frame and return what the page works with; stops the run, saying what to do, if there is no corpus.
+def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_corpus: bool = True) -> Frame:
+    """Draw the frame and return what the page works with; stops the run, saying what to do, if there is no corpus
+    and the page needs one.
 
     `title` and `subtitle` are ours and read as Markdown; never pass foreign text.
     """
@@ -58,11 +59,11 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False) -> Frame
     wb = workbench()
     _first_start(wb)
     known = tuple(corpora.list_corpora(wb))
-    if not known:
+    if not known and needs_corpus:
         st.info("There is no corpus yet. Open **Data** and bring in some documents.", icon=":material/folder_open:")
         st.stop()
     with st.sidebar:
-        corpus = _corpus_choice(known)
+        corpus = _corpus_choice(known) if known else None
         version = _version(wb, choose_model)
         annotator = _annotator(wb)
     return Frame(wb, corpus, known, annotator, version)
