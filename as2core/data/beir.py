@@ -1,0 +1,93 @@
+"""BEIR's three files in a folder: corpus.jsonl, queries.jsonl, qrels/<split>.tsv.
+
+Sentences are the corpus's documents. A question's candidates are what the qrels name for it; the corpus of a set made
+elsewhere holds many more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from as2core.data.source import Problems, numbered_lines, write_text
+from as2core.errors import UnreadableFile
+from as2core.types import Candidate, Question
+
+COLUMNS = ("query-id", "corpus-id", "score")
+
+
+def read(folder: str | Path, *, split: str = "test", strict: bool = False) -> tuple[list[Question], Problems]:
+    """The split's judged questions. A score above 0 is correct. Raises UnreadableFile when a file is missing."""
+    folder = Path(folder)
+    qrels = folder / "qrels" / f"{split}.tsv"
+    for path in (folder / "corpus.jsonl", folder / "queries.jsonl", qrels):
+        if not path.is_file():
+            raise UnreadableFile(f"{folder.name}: {path.relative_to(folder)} is missing, so it is not a BEIR folder")
+    problems = Problems(qrels, strict=strict)
+    queries = _records(folder / "queries.jsonl", problems)
+    corpus = _records(folder / "corpus.jsonl", problems)
+    found: dict[str, dict[str, Candidate]] = {}
+    lines = numbered_lines(qrels)
+    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
+        raise UnreadableFile(f"{qrels.name}: the first line must be {' <tab> '.join(COLUMNS)}")
+    for number, line in lines[1:]:
+        fields = line.split("\t")
+        if len(fields) != 3 or not fields[2].strip().lstrip("+-").isdecimal():
+            problems.add(number, "not a query id, a corpus id and a whole number, divided by tabs")
+            continue
+        qid, docid, score = fields
+        if qid not in queries or docid not in corpus:
+            problems.add(
+                number, f"{qid!r} is not in queries.jsonl" if qid not in queries else f"no {docid!r} in corpus"
+            )
+            continue
+        record = corpus[docid]
+        found.setdefault(qid, {})[docid] = Candidate(
+            docid, record["text"], int(int(score) > 0), str(record.get("title") or "")
+        )
+    return [Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in found.items()], problems
+
+
+def _records(path: Path, problems: Problems) -> dict[str, dict]:
+    found = {}
+    for number, line in numbered_lines(path):
+        try:
+            record = json.loads(line)
+            found[str(record["_id"])] = record
+            if not isinstance(record["text"], str):
+                raise TypeError("text is not a string")
+        except (ValueError, KeyError, TypeError) as error:
+            problems.add(number, f"of {path.name}: not a BEIR record ({error})")
+    return found
+
+
+def write(questions: Iterable[Question], folder: str | Path, *, split: str = "test") -> None:
+    """The three files; candidates nobody judged are in the corpus, but have no line in the qrels."""
+    folder = Path(folder)
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    for name, text in dumps(questions, split=split).items():
+        write_text(text, folder / name)
+
+
+def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, str]:
+    """`{path in the folder: content}`."""
+    corpus, queries, qrels = {}, [], ["\t".join(COLUMNS)]
+    for q in questions:
+        queries.append({"_id": q.qid, "text": q.text, "metadata": {}})
+        for c in q.candidates:
+            record = {"_id": c.id, "title": c.title, "text": c.text}
+            if corpus.setdefault(c.id, record) != record:  # ids that mean another sentence in each question
+                record["_id"] = f"{q.qid}/{c.id}"
+                corpus[record["_id"]] = record
+            if c.label is not None:
+                qrels.append(f"{q.qid}\t{record['_id']}\t{c.label}")
+    return {
+        "corpus.jsonl": _lines(corpus.values()),
+        "queries.jsonl": _lines(queries),
+        f"qrels/{split}.tsv": "\n".join(qrels) + "\n",
+    }
+
+
+def _lines(records: Iterable[dict]) -> str:
+    return "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records)

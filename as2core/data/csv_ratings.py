@@ -1,0 +1,67 @@
+"""Ratings as search teams keep them: a CSV `query,docid,rating`.
+
+Texts are not in it, only the query's; a question's id is a digest of its text, so the same query always has the same
+id. Candidates nobody judged are not written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from hashlib import blake2s
+from pathlib import Path
+
+from as2core.data.source import Problems, Source, name_of, read_text, write_text
+from as2core.errors import UnreadableFile
+from as2core.types import Candidate, Question
+
+COLUMNS = ["query", "docid", "rating"]
+
+
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+    """Questions whose candidates have ids and labels, but no texts. A rating above 0 is correct."""
+    problems = Problems(source, strict=strict)
+    rows = csv.reader(io.StringIO(read_text(source), newline=""))
+    header = next(rows, [])
+    if [column.strip().lower() for column in header] != COLUMNS:
+        raise UnreadableFile(f"{name_of(source)}: the first line must be {','.join(COLUMNS)}, not {','.join(header)}")
+    found: dict[str, dict[str, Candidate]] = {}
+    row = header
+    while row is not None:
+        number = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            problems.add(number, str(error))
+            continue
+        if not row:
+            continue
+        if len(row) != 3 or not row[0].strip() or not row[1]:
+            problems.add(number, f"{len(row)} fields instead of 3" if len(row) != 3 else "query or docid is empty")
+        elif not row[2].strip().lstrip("+-").isdecimal():
+            problems.add(number, f"rating {row[2]!r} is not a whole number")
+        elif row[1] in found.setdefault(row[0], {}):
+            problems.add(number, f"document {row[1]!r} stands twice for query {row[0]!r}")
+        else:
+            found[row[0]][row[1]] = Candidate(row[1], "", int(int(row[2]) > 0))
+    return [Question(qid_of(query), query, tuple(cs.values())) for query, cs in found.items()], problems
+
+
+def qid_of(query: str) -> str:
+    """The id of a question known by its text only."""
+    return "q-" + blake2s(query.encode(), digest_size=6).hexdigest()
+
+
+def write(questions: Iterable[Question], path: str | Path) -> None:
+    """The judged candidates, one a row."""
+    write_text(dumps(questions), path)
+
+
+def dumps(questions: Iterable[Question]) -> str:
+    """What `write` writes."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([q.text, c.id, c.label] for q in questions for c in q.candidates if c.label is not None)
+    return out.getvalue()

@@ -1,0 +1,85 @@
+"""TREC-QA's pseudo-XML (Wang, Smith and Mitamura, 2007): question, positive and negative blocks of tab-separated rows.
+
+Only a block's first row, the words, is read. The files list the positives first, so any order kept from them would
+tell the labels; candidates are put in an order drawn from a digest of their ids instead. An id is the question's with
+the place in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import blake2s
+
+from as2core.data.source import Problems, Source, name_of, numbered_lines
+from as2core.errors import UnreadableFile
+from as2core.types import Candidate, Question
+
+_PAIRS = re.compile(r"<QApairs id=(['\"])(.+?)\1>")
+_BLOCKS = {"<question>": None, "<positive>": 1, "<negative>": 0}
+_WORDS = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
+
+
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+    """The questions; text stays tokenised, quotes and brackets as written. Raises UnreadableFile."""
+    problems, questions = Problems(source, strict=strict), []
+    lines = numbered_lines(source)
+    if not any(_PAIRS.match(line) for _, line in lines):
+        raise UnreadableFile(f"{name_of(source)}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
+    for start, qid, rows in _pairs(lines, problems):
+        text, candidates = "", []
+        for tag, words in _blocks(rows, problems):
+            if tag == "<question>":
+                text = words
+            else:
+                candidates.append(Candidate(f"{qid}-{len(candidates)}", words, _BLOCKS[tag]))
+        if not text:
+            problems.add(start, f"question {qid!r} has no text")
+        elif any(q.qid == qid for q in questions):
+            problems.add(start, f"question {qid!r} stands twice")
+        else:
+            questions.append(
+                Question(qid, text, tuple(sorted(candidates, key=lambda c: blake2s(c.id.encode()).digest())))
+            )
+    return questions, problems
+
+
+def _pairs(lines: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
+    """`(line, qid, the lines inside)` of each closed <QApairs>."""
+    open_at, qid, rows = 0, "", []
+    for number, line in lines:
+        opening = _PAIRS.match(line)
+        if opening or line.startswith("</QApairs>"):
+            if open_at and not opening:
+                yield open_at, qid, rows
+            elif open_at:
+                problems.add(open_at, f"question {qid!r} is not closed by </QApairs>")
+            open_at, qid, rows = (number, opening[2], []) if opening else (0, "", [])
+        elif open_at:
+            rows.append((number, line))
+        else:
+            problems.add(number, "outside any <QApairs>")
+    if open_at:
+        problems.add(open_at, f"question {qid!r} is not closed by </QApairs>")
+
+
+def _blocks(rows: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[str, str]]:
+    """`(opening tag, words)` of each block that is closed and has a row of words."""
+    tag, at, words = "", 0, None
+    for number, line in rows:
+        if line in _BLOCKS:
+            if tag:
+                problems.add(at, f"{tag} is not closed")
+            tag, at, words = line, number, None
+        elif tag and line == tag.replace("<", "</"):
+            if words:
+                yield tag, words
+            else:
+                problems.add(at, f"{tag} has no words")
+            tag = ""
+        elif not tag:
+            problems.add(number, "outside any block")
+        elif words is None:
+            words = " ".join(_WORDS.get(word, word) for word in line.split("\t"))
+    if tag:
+        problems.add(at, f"{tag} is not closed")
