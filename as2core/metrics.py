@@ -29,7 +29,11 @@ def measures(
     questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
 ) -> dict[str, float]:
     """Mean of each measure over the questions with labels; NaN when there are none. Names as ir_measures has them."""
-    values = per_question(questions, scores, names)
+    return means(per_question(questions, scores, names))
+
+
+def means(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each measure's `{qid: value}`, NaN without any."""
     return {name: float(np.mean(list(v.values()))) if v else float("nan") for name, v in values.items()}
 
 

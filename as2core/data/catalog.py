@@ -19,7 +19,7 @@ SETTINGS = {
 }
 _READERS = {"jsonl": jsonl.read, "wikiqa": wikiqa.read, "trecqa": trecqa.read, "squad": squad.read}
 _FORMATS = "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder"
-_CORPORA = Path(__file__).parents[2] / "corpora"
+CORPORA = Path(__file__).parents[2] / "corpora"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Loaded:
     problems: list[Problem]
 
 
-def load_questions(spec: str | Path, *, strict: bool = False, corpora: str | Path = _CORPORA) -> Loaded:
+def load_questions(spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA) -> Loaded:
     """Questions of a file or of a shipped set (read below `corpora`).
 
     Raises UnknownData when it is neither, UnreadableFile when it is in no known format (and, if `strict`, at the first

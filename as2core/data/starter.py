@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from as2core.data import jsonl
-from as2core.data.catalog import _CORPORA
+from as2core.data.catalog import CORPORA
 from as2core.data.documents import read_documents
 from as2core.data.source import numbered_lines
 from as2core.errors import As2Error, UnreadableFile
@@ -127,7 +127,7 @@ def _question_problems(
 
 def main() -> int:
     """Write the three files beside the articles."""
-    folder = _CORPORA / "starter"
+    folder = CORPORA / "starter"
     try:
         built = build(folder)
     except As2Error as error:

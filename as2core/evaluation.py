@@ -1,0 +1,102 @@
+"""Run a ranker over labelled questions: how good its orders are, how long they took, what they cost.
+
+The whole of a question's candidates is ranked, also those nobody judged; `as2core.metrics` says how they count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from as2core import metrics
+from as2core.data.catalog import apply_setting
+from as2core.errors import BadSetting
+from as2core.metrics import Paired, bootstrap, paired_test
+from as2core.rankers.base import Ranker
+from as2core.types import OnProgress, Progress, Question
+
+__all__ = ["Evaluation", "Paired", "bootstrap", "evaluate", "intervals", "paired_test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What `evaluate` found. `metrics` are means, `per_question` is `{name: {qid: value}}`, `scores` `{qid: (n,)}`.
+
+    `seconds` is the ranker's own time. `relative_cost` is the FLOPs spent over those of the monolithic model of the same
+    depth, all questions together; None for a ranker that keeps no account of it.
+    """
+
+    ranker: str
+    setting: str
+    questions: int
+    metrics: dict[str, float]
+    per_question: dict[str, dict[str, float]]
+    scores: dict[str, np.ndarray]
+    seconds: float
+    relative_cost: float | None
+
+
+def evaluate(
+    ranker: Ranker,
+    questions: Iterable[Question],
+    *,
+    setting: str = "clean",
+    on_progress: OnProgress | None = None,
+) -> Evaluation:
+    """Score every question the setting keeps.
+
+    Raises BadSetting when the setting keeps none, when a qid comes twice, or when the ranker gives scores that are not
+    one finite number per candidate. An exception from `on_progress` stops the run.
+    """
+    kept = apply_setting(questions, setting)
+    if not kept:
+        raise BadSetting(f"the setting {setting!r} keeps no question; label some candidates, or take another setting")
+    scores: dict[str, np.ndarray] = {}
+    seconds, flops, full_flops = 0.0, 0, 0
+    for done, question in enumerate(kept):
+        if on_progress:
+            on_progress(Progress(done, len(kept), question.text))
+        if question.qid in scores:
+            raise BadSetting(f"two questions have the id {question.qid!r}; give each its own")
+        started = time.perf_counter()
+        if hasattr(ranker, "trace"):
+            trace = ranker.trace(question.text, question.candidates)
+            given = trace.scores()
+            flops, full_flops = flops + trace.flops, full_flops + trace.full_flops
+        else:
+            given = ranker.score(question.text, question.candidates)
+        seconds += time.perf_counter() - started
+        scores[question.qid] = _checked(ranker, question, given)
+    if on_progress:
+        on_progress(Progress(len(kept), len(kept)))
+    values = metrics.per_question(kept, scores)
+    return Evaluation(
+        ranker=ranker.name,
+        setting=setting,
+        questions=len(kept),
+        metrics=metrics.means(values),
+        per_question=values,
+        scores=scores,
+        seconds=seconds,
+        relative_cost=flops / full_flops if full_flops else None,
+    )
+
+
+def intervals(
+    per_question: Mapping[str, Mapping[str, float]], *, seed: int = 0, level: float = 0.95
+) -> dict[str, tuple[float, float]]:
+    """A bootstrap interval of each measure's mean."""
+    return {name: bootstrap(values.values(), seed=seed, level=level) for name, values in per_question.items()}
+
+
+def _checked(ranker: Ranker, question: Question, given: np.ndarray) -> np.ndarray:
+    given = np.asarray(given, dtype=np.float32)
+    if given.shape != (len(question.candidates),) or not np.isfinite(given).all():
+        raise BadSetting(
+            f"{ranker.name} gave {given.shape} scores, {int(np.isfinite(given).sum())} of them finite, for the "
+            f"{len(question.candidates)} candidates of question {question.qid!r}; a ranker gives one finite score each"
+        )
+    return given
