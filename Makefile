@@ -1,0 +1,63 @@
+# make demo    serve the app on http://127.0.0.1:8501        make lint      style, imports, Dockerfile
+# make test    the quick tests, browser included             make test-all  every test this machine can run
+# make bench   the numbers the docs quote                    make clean     remove what is built here (never your data)
+#
+# Each sets up what it needs in .venv first. AS2_TORCH replaces the requirement for torch, for instance
+#   make demo AS2_TORCH="torch --index-url https://download.pytorch.org/whl/cpu"
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+AS2_TORCH ?= $(shell grep '^torch==' constraints.txt)
+EXTRAS := app,hub,postgres,redis,export,dev
+
+# The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
+STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
+QUICK := not slow and not gpu and not postgres and not shared
+
+.PHONY: setup demo test test-all lint bench clean browser
+.DEFAULT_GOAL := help
+.PHONY: help
+help:
+	@sed -n 's/^# \{0,1\}//; 1,6p' Makefile
+
+setup: $(STAMP) browser
+
+$(STAMP):
+	@test -n "$(PYTHON)" || { echo "python3.11 is needed, or set PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11: set PYTHON" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || .ci/apt python3.11-venv
+	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
+	@echo "Installing $(AS2_TORCH), then the rest, into $(VENV): some minutes, once"
+	@$(BIN)/python -m pip install -qq $(AS2_TORCH)
+	@grep -v '^torch==' constraints.txt > $(VENV)/constraints.txt
+	@$(BIN)/python -m pip install -qq -c $(VENV)/constraints.txt -e '.[$(EXTRAS)]'
+	@rm -f $(VENV)/.setup-* && touch $@
+
+# Only the tests need a browser. Debian's own is preferred; elsewhere Playwright fetches one.
+browser: $(STAMP)
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || { grep -qs '^ID=debian' /etc/os-release && .ci/apt chromium fonts-liberation; } \
+	  || $(BIN)/python -m playwright install chromium
+
+demo: $(STAMP)
+	@$(BIN)/as2 app --port 8501
+
+test: setup
+	@$(BIN)/python -m pytest -m "$(QUICK)"
+
+test-all: setup
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/lint-imports
+	@$(BIN)/hadolint Dockerfile
+
+bench: $(STAMP)
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

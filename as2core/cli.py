@@ -1,0 +1,318 @@
+"""`as2`: rank, evaluate, train. Commands that need the database are mounted by the entry-point group `as2.commands`.
+
+Every error is one line on standard error: exit code 1 for what a user can mend, 2 for wrong usage, 130 after Ctrl-C.
+torch is imported by the commands that need it, so that `as2 --help` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.exceptions import TyperException
+
+import as2core
+from as2core.errors import As2Error, BadSetting, UnknownData, UnreadableFile
+from as2core.terminal import note, say, say_json, table, training, working
+from as2core.types import Candidate, Question
+
+COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+RankerName = Annotated[
+    str, typer.Argument(metavar="RANKER", help="A catalog name, a version's name, or its directory.")
+]
+
+
+def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer.Typer:
+    """The command line with its own commands, then those of `mount` (None: of whoever registered an entry point)."""
+    cli = typer.Typer(
+        help="Choose the sentence that answers a question.", add_completion=False, pretty_exceptions_enable=False
+    )
+    cli.callback(invoke_without_command=True)(_start)
+    for command in (rank, eval_, transfer, rankers):
+        cli.command(command.__name__.rstrip("_"))(command)
+    for register in _registered(COMMANDS).values() if mount is None else mount:
+        register(cli)
+    return cli
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; gives the exit code and never raises."""
+    _quiet()
+    try:
+        command = typer.main.get_command(build())
+        code = command.main(args=argv, prog_name="as2", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:  # the reader of our output, `head` perhaps, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("AS2_DEBUG"):
+            traceback.print_exc()
+        note(f"as2: {_in_a_line(error)}")
+        return getattr(error, "exit_code", 1)
+    if code == 130:
+        note("stopped")
+    return code if isinstance(code, int) else 0
+
+
+def rank(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.")],
+    candidates: Annotated[
+        Path, typer.Option(help='One text a line, or JSON lines with "text" and, if you like, "id"; - reads them here.')
+    ],
+    ranker: Annotated[str, typer.Option(help="A catalog name, a version's name, or its directory.")] = "cascade",
+    top_n: Annotated[int | None, typer.Option(min=1, help="How many to give; all if not set.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Order candidate texts by how well they answer a question."""
+    from as2core.rankers.base import rank as ranked
+
+    texts = read_candidates(candidates)
+    with working("ranking"):
+        results = ranked(ranker_named(ranker), question, texts, top_n=top_n)
+    rows = [{"rank": i, "id": texts[r["corpus_id"]].id, **r} for i, r in enumerate(results, 1)]
+    if as_json:
+        say_json({"question": question, "ranker": ranker, **cite(ranker), "results": rows})
+    else:
+        say(table(rows, ["rank", "score", "id", "text"]))
+
+
+def eval_(
+    ranker: RankerName,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
+    ],
+    setting: Annotated[
+        Literal["raw", "no-all-neg", "clean"],
+        typer.Option(
+            help="no-all-neg: without questions that have no correct candidate; clean: nor only correct ones."
+        ),
+    ] = "clean",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    run: Annotated[Path | None, typer.Option(help="Write the scores as a trec_eval run.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="Write the labels as trec_eval qrels.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a ranker on labelled questions."""
+    from as2core.data import qrels as trec
+    from as2core.data.catalog import apply_setting
+    from as2core.evaluation import evaluate
+    from as2core.metrics import NAMES, bootstrap
+
+    questions = apply_setting(questions_of(data), setting)[:limit]
+    if not questions:
+        raise BadSetting(f"{data} has no question left in the setting {setting!r}: try --setting raw, or other data")
+    with working(f"{ranker} on {data}") as on_progress:
+        found = evaluate(ranker_named(ranker), questions, setting=setting, on_progress=on_progress)
+    if run:
+        trec.write_run(questions, found.scores, run, tag=ranker)
+    if qrels:
+        trec.write(questions, qrels)
+    document = {
+        "ranker": ranker,
+        **cite(ranker),
+        "data": data,
+        "setting": setting,
+        "questions": found.questions,
+        **{name: found.metrics[name] for name in NAMES},
+        "seconds": found.seconds,
+        "relative_cost": found.relative_cost,
+        "intervals": {name: bootstrap(found.per_question[name].values()) for name in NAMES},
+    }
+    if as_json:
+        say_json(document)
+        return
+    say(f"{ranker} on {data}, {setting}: {found.questions} questions in {found.seconds:.1f} s")
+    ends = document["intervals"]
+    say(table([{"measure": n, "mean": document[n], "low": ends[n][0], "high": ends[n][1]} for n in NAMES], _MEASURES))
+    if found.relative_cost is not None:
+        say(f"cost: {found.relative_cost:.2f} of the monolithic model's")
+
+
+_MEASURES = ["measure", "mean", "low", "high"]
+
+
+def transfer(
+    data_dir: Annotated[Path | None, typer.Option(envvar="AS2_DATA_DIR", help="The folder of the data sets.")] = None,
+    recipe: Annotated[str, typer.Option(help="What to train on and how; --list shows them.")] = "default",
+    out: Annotated[Path, typer.Option(help="Where the versions are written; work files go to its .work.")] = Path(
+        "runs/transfer"
+    ),
+    stage: Annotated[Literal["both", "cascade", "generative"], typer.Option(help="Which of the two.")] = "both",
+    show: Annotated[bool, typer.Option("--list", help="Show the recipes and train nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train the shipped models anew on general data; a second call goes on where one stopped."""
+    from as2core.rankers.versions import read_card
+    from as2core.training.recipes import RECIPES, run_recipe
+
+    if show:
+        rows = [{"recipe": name, "what": r.what} for name, r in RECIPES.items()]
+        say_json({"recipes": rows}) if as_json else say(table(rows, ["recipe", "what"]))
+        return
+    if data_dir is None:
+        raise BadSetting("say where the data sets are: --data-dir DIR, or AS2_DATA_DIR")
+    stages = ("cascade", "generative") if stage == "both" else (stage,)
+    with training() as on_event:
+        made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event)
+    if as_json:
+        say_json({"recipe": recipe, "versions": [{"path": p, "card": read_card(p)} for p in made]})
+    else:
+        say("\n".join(str(p) for p in made))
+
+
+def rankers(as_json: Json = False) -> None:
+    """List the rankers there are: the catalog's and the versions made here."""
+    from as2core.rankers.catalog import CATALOG
+
+    known = [
+        {"name": e.name, "what": e.what, "paper": e.paper, "trains": e.trains, "settings": e.settings}
+        for e in CATALOG.values()
+    ]
+    made = [{"name": name, "path": path} for name, path in versions().items()]
+    if as_json:
+        say_json({"rankers": known, "versions": made})
+        return
+    said = [{**k, "settings": ", ".join(f"{n}={v}" for n, v in k["settings"].items()) or "none"} for k in known]
+    say(table(said, ["name", "what", "paper", "settings"]))
+    if made:
+        say()
+        say(table(made, ["name", "path"]))
+
+
+def ranker_named(spec: str) -> Any:
+    """The ranker of a spec, a version's name, or its directory. Raises UnknownRanker, BadSetting, DamagedModel."""
+    from as2core.rankers.catalog import CATALOG, get
+
+    if spec.partition(":")[0] in CATALOG:
+        return get(spec)
+    return get(versions().get(spec, spec))
+
+
+def cite(spec: str) -> dict[str, str | None]:
+    """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
+    from as2core.rankers.catalog import CATALOG, MODELS_DIR
+
+    name, _, settings = spec.partition(":")
+    if name in CATALOG:  # the shipped cross-encoder is the cascade read at one depth
+        path = None if "backbone=" in settings else MODELS_DIR / {"cross-encoder": "cascade"}.get(name, name)
+    else:
+        path = versions().get(spec, Path(spec))
+    try:
+        card = json.loads((path / "card.json").read_text()) if path else {}
+    except (OSError, ValueError):
+        card = {}
+    return {"version": card.get("name", f"as2core {as2core.__version__}"), "weights": card.get("sha256")}
+
+
+def versions() -> dict[str, Path]:
+    """The versions made here, by name, from whoever registered in the group `as2.versions`."""
+    return {name: Path(path) for give in _registered(VERSIONS).values() for name, path in give().items()}
+
+
+def questions_of(spec: str) -> list[Question]:
+    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`."""
+    from as2core.data.catalog import load_questions
+
+    name, _, which = spec.partition(":")
+    givers = _registered(DATA)
+    if name in givers and not Path(spec).exists():
+        return givers[name](which)
+    if name == "labels" and not Path(spec).exists():
+        raise UnknownData(
+            "labels are in the workbench's database: run this in a checkout, with its `app` extra installed"
+        )
+    loaded = load_questions(spec)
+    if loaded.problems:
+        note(f"as2: {len(loaded.problems)} lines of {spec} were left out, the first: {loaded.problems[0]}")
+    return loaded.questions
+
+
+def read_candidates(path: Path) -> list[Candidate]:
+    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text". Raises UnreadableFile."""
+    from as2core.data.source import numbered_lines
+
+    source = sys.stdin.buffer.read() if str(path) == "-" else path
+    found: list[Candidate] = []
+    for number, line in numbered_lines(source):
+        record: Any = line.strip()
+        if record.startswith(("{", '"')):
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError:
+                if path.suffix == ".jsonl":
+                    raise UnreadableFile(f"{path}: line {number}: not JSON") from None
+        if isinstance(record, str):
+            record = {"text": record}
+        if not isinstance(record.get("text"), str):
+            raise UnreadableFile(f'{path}: line {number}: "text" is missing')
+        found.append(Candidate(str(record.get("id", len(found))), record["text"]))
+    if not found:
+        raise UnreadableFile(f"{path}: holds no candidates: write one text a line")
+    return found
+
+
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens, on standard error.")] = False,
+) -> None:
+    if verbose:
+        logging.getLogger("as2core").setLevel(logging.INFO)
+        logging.getLogger("app").setLevel(logging.INFO)
+    if version:
+        say(f"as2 {as2core.__version__}")
+    elif context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+def _registered(group: str) -> dict[str, Callable[..., Any]]:
+    """What installed packages offer in an entry-point group; one whose module is not there offers nothing."""
+    found = {}
+    for point in importlib.metadata.entry_points(group=group):
+        try:
+            found[point.name] = point.load()
+        except (ImportError, AttributeError) as error:
+            if getattr(error, "name", None) not in (point.module, point.module.partition(".")[0]):
+                note(f"as2: {point.value} ({group}) left out: {error}")
+    return found
+
+
+def _quiet() -> None:
+    """Only warnings of ours reach the terminal: a page of a library's remarks would hide the one line that matters."""
+    logging.basicConfig(level=logging.WARNING, format="as2: %(message)s", stream=sys.stderr)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+
+
+def _in_a_line(error: Exception) -> str:
+    """What to say of an error, with the remedy where we know one."""
+    if isinstance(error, As2Error):
+        return str(error)
+    if isinstance(error, TyperException):
+        context = getattr(error, "ctx", None)
+        return f"{error.format_message()} (see {context.command_path if context else 'as2'} --help)"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"this needs the package {error.name!r}: pip install -e '.[app]', or run `make setup`"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the system'}: {error.strerror}"
+    return f"unexpected {type(error).__name__}: {error} (AS2_DEBUG=1 shows where)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
