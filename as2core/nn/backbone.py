@@ -153,6 +153,7 @@ def load_backbone(name: str = DEFAULT_BACKBONE) -> Backbone:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     where = _locate(name)
+    quiet()
     try:
         config = AutoConfig.from_pretrained(where)
         if config.model_type not in SUPPORTED:
@@ -168,6 +169,13 @@ def load_backbone(name: str = DEFAULT_BACKBONE) -> Backbone:
             f"tokenizer, or a hub name while there is a network ({str(e).splitlines()[0]})"
         ) from e
     return Backbone(model.eval(), tokenizer, name)
+
+
+def quiet() -> None:
+    """No progress bars of transformers: loading a small model is not worth a line, and --json owns the output."""
+    from transformers.utils import logging as hf_logging
+
+    hf_logging.disable_progress_bar()
 
 
 def _locate(name: str) -> str:

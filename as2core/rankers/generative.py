@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from as2core.errors import UnsupportedBackbone
-from as2core.nn.backbone import load_backbone, micro_batches
+from as2core.nn.backbone import load_backbone, micro_batches, quiet
 from as2core.nn.question_lm import CausalLM, PrefixLM, Seq2SeqLM
 from as2core.types import Candidate
 
@@ -79,6 +79,7 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> nn.Mo
 
     if name is None or name == DEFAULT_BACKBONE:
         return PrefixLM(load_backbone(), max_length=max_length)
+    quiet()
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as e:

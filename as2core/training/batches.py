@@ -75,5 +75,5 @@ def _group(q: Question, negatives: int, rng: random.Random) -> Group:
     positive = [i for i, c in enumerate(q.candidates) if c.label == 1]
     negative = [i for i, c in enumerate(q.candidates) if c.label == 0]
     chosen = rng.sample(positive, min(2, len(positive)))
-    chosen += rng.sample(negative, min(len(negative), negatives * max(1, len(chosen))))
+    chosen += rng.sample(negative, min(len(negative), negatives))
     return Group(q, tuple(sorted(chosen)))

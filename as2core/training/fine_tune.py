@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 from torch.utils.data import Dataset, SequentialSampler
-from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
 from as2core.errors import BadSetting, Cancelled
@@ -84,6 +84,7 @@ def fine_tune(
         data_collator=lambda items: learner.collate(items[0]),
         callbacks=[watch, *([EarlyStoppingCallback(settings.patience)] if dev else [])],
     )
+    trainer.remove_callback(PrinterCallback)
     emit({"kind": "start", "steps": steps, "questions": len(train), "dev_ap": trainer.dev_ap()})
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(workdir)))
     if should_stop and should_stop():
@@ -128,6 +129,7 @@ def _arguments(workdir: Path, settings: TrainSettings, every: int, has_dev: bool
         weight_decay=settings.weight_decay,
         seed=settings.seed,
         bf16=bool(bf16),
+        use_cpu=not torch.cuda.is_available(),
         eval_strategy=when,
         eval_steps=every,
         save_strategy="steps",

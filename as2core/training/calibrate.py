@@ -1,0 +1,76 @@
+"""Platt scaling (Platt, 1999): logits to probabilities, one scale and shift an exit, fitted on labelled questions;
+and the no-answer threshold, the probability of the best candidate under which "no answer" is right more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.rankers.cascade import CascadeRanker
+from as2core.types import Question
+
+
+def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
+    """Sets the ranker's `calibration` and `threshold`; returns what the card tells. Unlabelled candidates are left out.
+
+    The threshold maximises balanced accuracy over questions with and without an answer; without both kinds it stays.
+    """
+    complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+    logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
+    labels, best, answerable = [], [], []
+    for q in questions:
+        known = np.array([c.label is not None for c in q.candidates])
+        if not known.any():
+            continue
+        trace = ranker.trace(q.text, q.candidates, complete)
+        for i, e in enumerate(trace.exits):
+            logits[i].append(e.scores[known])
+        labels.append(np.array([c.label == 1 for c in q.candidates])[known])
+        best.append(float(trace.exits[-1].scores.max()))
+        answerable.append(q.positives > 0)
+    y = np.concatenate(labels).astype(float)
+    ranker.calibration = tuple(platt(np.concatenate(x), y) for x in logits)
+    ranker.calibrated = True
+    report = {"questions": len(best), "candidates": len(y), "correct": int(y.sum())}
+    has = np.array(answerable)
+    if has.any() and not has.all():
+        top = ranker.probability(np.array(best))
+        ranker.threshold, report["balanced_accuracy"] = best_threshold(top, has)
+    p = ranker.probability(np.concatenate(logits[-1]))
+    return {**report, "threshold": ranker.threshold, "ece": expected_calibration_error(p, y)}
+
+
+def platt(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """(scale, shift) that minimise the cross-entropy of sigmoid(scale * logit + shift), `(n,)` and `(n,)`.
+
+    Targets are Platt's smoothed ones, so that separable data does not send the scale to infinity.
+    """
+    positive = labels.sum()
+    target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (len(labels) - positive + 2))
+
+    def loss(ab: np.ndarray) -> float:
+        z = ab[0] * logits.astype(float) + ab[1]
+        return float(np.mean(np.logaddexp(0, z) - target * z))
+
+    scale, shift = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead", options={"maxiter": 2000}).x
+    return round(float(scale), 6), round(float(shift), 6)
+
+
+def best_threshold(top: np.ndarray, answerable: np.ndarray) -> tuple[float, float]:
+    """The cut on `top` (n,) that maximises the mean of the two classes' accuracies, and that accuracy."""
+    values = np.unique(top)
+    cuts = np.concatenate([values[:1] / 2, (values[1:] + values[:-1]) / 2])
+    accuracy = [(np.mean(top[answerable] >= c) + np.mean(top[~answerable] < c)) / 2 for c in cuts]
+    at = int(np.argmax(accuracy))
+    return round(float(cuts[at]), 4), round(float(accuracy[at]), 4)
+
+
+def expected_calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 10) -> float:
+    """The mean gap of confidence and frequency over equal-width bins, weighted by their size (Guo et al., 2017)."""
+    which = np.minimum((p * bins).astype(int), bins - 1)
+    gaps = [abs(p[which == b].mean() - y[which == b].mean()) * np.mean(which == b) for b in np.unique(which)]
+    return round(float(sum(gaps)), 4)

@@ -1,0 +1,77 @@
+"""Hard negatives: sentences of the same article, near the question in the bi-encoder's eyes, from other paragraphs.
+
+A paragraph's own sentences teach a ranker to tell neighbours apart; at work it meets the whole article.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.types import Candidate, OnProgress, Question
+
+
+class Vectors:
+    """Unit vectors of texts, float16, kept in a file so that a second run does not embed again."""
+
+    def __init__(self, encoder: BiEncoderRanker, folder: Path) -> None:
+        self._encoder, self._folder = encoder, folder
+        self._row: dict[str, int] = {}
+        self._matrix = np.zeros((0, encoder.backbone.hidden), dtype=np.float16)
+
+    def learn(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> None:
+        """Embed these texts, or read them back if the folder holds exactly them."""
+        texts = list(dict.fromkeys(texts))
+        digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+        kept = self._folder / f"vectors-{digest}.npy"
+        if kept.exists():
+            self._matrix = np.load(kept)
+        else:
+            self._matrix = self._encoder.embed(texts, on_progress).astype(np.float16)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            np.save(kept, self._matrix)
+        self._row = {t: i for i, t in enumerate(texts)}
+
+    def of(self, texts: Sequence[str]) -> np.ndarray:
+        """float32 `(n, hidden)`. Raises KeyError for a text that was not learnt."""
+        return self._matrix[[self._row[t] for t in texts]].astype(np.float32)
+
+    def teach(self, question: str, texts: Sequence[str]) -> np.ndarray:
+        """Cosines `(n,)`: a teacher for distillation."""
+        return self.of(texts) @ self.of([question])[0]
+
+
+def add_hard_negatives(
+    questions: Sequence[Question], vectors: Vectors, *, each: int = 4, among: int = 30, seed: int = 0
+) -> list[Question]:
+    """Each question with `each` more incorrect candidates: drawn from the `among` nearest sentences of its article
+    (candidates of other questions under the same title), and one from a random other article."""
+    rng = random.Random(seed)
+    pools: dict[str, dict[str, None]] = defaultdict(dict)
+    for q in questions:
+        for c in q.candidates:
+            pools[c.title][c.text] = None
+    texts = {title: list(pool) for title, pool in pools.items()}
+    matrices = {title: vectors.of(pool) for title, pool in texts.items()}
+    titles = list(texts)
+    out = []
+    for q in questions:
+        title, own = q.candidates[0].title, {c.text for c in q.candidates}
+        near = np.argsort(-(matrices[title] @ vectors.of([q.text])[0]), kind="stable")[: among + len(own)]
+        fresh = [texts[title][i] for i in near if texts[title][i] not in own][:among]
+        chosen = [(t, title) for t in rng.sample(fresh, min(each, len(fresh)))]
+        elsewhere = rng.choice(titles)
+        chosen.append((rng.choice(texts[elsewhere]), elsewhere))
+        extra = tuple(
+            Candidate(f"{q.qid}-hard-{i}", t, 0, from_title) for i, (t, from_title) in enumerate(chosen) if t not in own
+        )
+        out.append(replace(q, candidates=q.candidates + extra))
+    return out

@@ -1,0 +1,185 @@
+"""The shipped models, made again: `as2 transfer --recipe default`.
+
+Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED. The cascade learns all exits at once
+from labels and from the bi-encoder's cosines; the generative ranker learns question likelihood (MLE), then to prefer
+the right sentence (RLL). Probabilities and the no-answer threshold are fitted on the starter corpus's train and dev
+questions, which the models are not trained on. WikiQA and TREC-QA are never trained on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from as2core.data import jsonl, squad
+from as2core.errors import BadSetting, UnreadableFile
+from as2core.nn.backbone import load_backbone
+from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.rankers.versions import save_version, sha256
+from as2core.training.calibrate import calibrate
+from as2core.training.fine_tune import fine_tune
+from as2core.training.mining import Vectors, add_hard_negatives
+from as2core.training.settings import TrainSettings
+from as2core.types import OnProgress, Question
+
+log = logging.getLogger(__name__)
+
+FILES = {
+    "SQuAD v1.1 train (CC BY-SA 4.0)": "squad/train-v1.1.json.gz",
+    "SelQA dev (Apache-2.0)": "selqa/dev.jsonl",
+    "SelQA test (Apache-2.0)": "selqa/test.jsonl",
+    "QED dev (CC BY-SA 3.0)": "qed/dev.jsonl",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How much data, and the settings of each stage."""
+
+    what: str
+    paragraphs: int
+    a_paragraph: int
+    cascade: TrainSettings
+    mle: TrainSettings
+    rll: TrainSettings
+    seed: int = 0
+
+
+_CASCADE = TrainSettings(
+    epochs=1, learning_rate=1e-4, batch_questions=8, negatives=4, exit_draw="all", distill=0.5, evals_per_epoch=4
+)
+_MLE = TrainSettings(epochs=1, learning_rate=2e-4, batch_questions=32, loss="mle", frozen_layers=2, evals_per_epoch=3)
+_RLL = TrainSettings(
+    epochs=1, learning_rate=5e-5, batch_questions=8, negatives=4, loss="rll", frozen_layers=2, evals_per_epoch=3
+)
+
+RECIPES = {
+    "default": Recipe("what models/ holds: two cores, about an hour and a half", 5500, 2, _CASCADE, _MLE, _RLL),
+    "tiny": Recipe(
+        "the same steps on a few hundred questions, to see that they run",
+        60,
+        2,
+        dataclasses.replace(_CASCADE, evals_per_epoch=1),
+        dataclasses.replace(_MLE, evals_per_epoch=1),
+        dataclasses.replace(_RLL, evals_per_epoch=1),
+    ),
+}
+
+
+def run_recipe(
+    name: str,
+    data_dir: Path,
+    out: Path,
+    *,
+    stages: Sequence[str] = ("cascade", "generative"),
+    on_event: Callable[[dict], None] | None = None,
+    on_progress: OnProgress | None = None,
+) -> list[Path]:
+    """Train and save `out/cascade` and `out/generative`; work files and checkpoints go to `out/.work`, and a second call
+    resumes there. Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
+    if name not in RECIPES:
+        raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
+    recipe = RECIPES[name]
+    train, dev, sources = _questions(recipe, Path(data_dir))
+    work = out / ".work"
+    vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), work)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+        vectors.learn(_texts(train + dev), on_progress)
+    widened = add_hard_negatives(train + dev, vectors, seed=recipe.seed)
+    train, dev = widened[: len(train)], widened[len(train) :]
+    card = {"recipe": name, "parent": "sentence-transformers/all-MiniLM-L6-v2", "data": sources, "seed": recipe.seed}
+    made = []
+    for stage in stages:
+        made.append(
+            {"cascade": _cascade, "generative": _generative}[stage](recipe, train, dev, out, card, vectors, on_event)
+        )
+    return made
+
+
+def _cascade(recipe, train, dev, out, card, vectors, on_event) -> Path:
+    started = time.monotonic()
+    trained = fine_tune(
+        CascadeRanker(load_backbone()),
+        train,
+        dev,
+        recipe.cascade,
+        workdir=out / ".work" / "cascade",
+        teacher=vectors.teach,
+        on_event=on_event,
+    )
+    return _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
+
+
+def _generative(recipe, train, dev, out, card, vectors, on_event) -> Path:
+    started = time.monotonic()
+    dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
+    base = GenerativeRanker(load_question_lm())
+    mle = fine_tune(base, train, dev, recipe.mle, workdir=out / ".work" / "mle", on_event=on_event)
+    pairs = random.Random(recipe.seed).sample(train, min(len(train), max(40, len(train) // 5)))
+    rll = fine_tune(mle.ranker, pairs, dev, recipe.rll, workdir=out / ".work" / "rll", on_event=on_event)
+    return _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
+
+
+def _ship(trained, path: Path, card: dict, settings: dict, questions: int, started: float) -> Path:
+    """Save in half precision, with what the run was told and what it reached."""
+    full = {
+        **card,
+        "questions": questions,
+        "settings": {k: dataclasses.asdict(s) for k, s in settings.items()},
+        "minutes": round((time.monotonic() - started) / 60, 1),
+        "dev_ap": [e["dev_ap"] for e in trained.history if e["kind"] == "eval"][-1:],
+        "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED); see docs/models.md",
+    }
+    if isinstance(trained.ranker, CascadeRanker):
+        full["calibration"] = calibrate(trained.ranker, _starter())
+    save_version(trained.ranker, path, full, half=True)
+    return path
+
+
+def _starter() -> list[Question]:
+    from as2core.data.catalog import load_questions
+
+    return [q for part in ("starter-train", "starter-dev") for q in load_questions(part).questions]
+
+
+def _texts(questions: Sequence[Question]) -> list[str]:
+    return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
+
+
+def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[dict]]:
+    """Training and dev questions: dev has SelQA questions and SQuAD articles that training never sees."""
+    rng = random.Random(recipe.seed)
+    paths = {what: data_dir / rel for what, rel in FILES.items()}
+    missing = [str(p) for p in paths.values() if not p.is_file()]
+    if missing:
+        raise UnreadableFile(f"the recipe needs {', '.join(missing)}: give the folder of the data sets with --data-dir")
+    squad_path, selqa_dev, selqa_test, qed = paths.values()
+    by_paragraph: dict[str, list[Question]] = {}
+    for q in squad.read(squad_path)[0]:
+        by_paragraph.setdefault(q.candidates[0].id.rpartition("-")[0], []).append(q)
+    titles = sorted({qs[0].candidates[0].title for qs in by_paragraph.values()})
+    held_out = set(rng.sample(titles, 12))
+    groups = {k: v for k, v in by_paragraph.items() if len(v[0].candidates) > 1}
+    inside = [k for k, v in groups.items() if v[0].candidates[0].title not in held_out]
+    outside = [k for k in groups if k not in set(inside)]
+    chosen = rng.sample(inside, min(recipe.paragraphs, len(inside)))
+    train = [q for k in chosen for q in rng.sample(groups[k], min(recipe.a_paragraph, len(groups[k])))]
+    dev = [rng.choice(groups[k]) for k in rng.sample(outside, min(90, recipe.paragraphs // 10, len(outside)))]
+    small = recipe.paragraphs < 1000
+    asked = [q for p in (selqa_dev, selqa_test, qed) for q in jsonl.read(p)[0] if q.positives]
+    rng.shuffle(asked)
+    asked = asked[:150] if small else asked
+    dev += asked[: 20 if small else 110]
+    train += asked[20 if small else 110 :]
+    sources = [{"name": what, "sha256": sha256(p)} for what, p in paths.items()]
+    log.info("%d training questions, %d dev questions", len(train), len(dev))
+    return train, dev, sources
