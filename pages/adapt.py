@@ -33,13 +33,14 @@ def chosen_job():
 job = chosen_job()
 if job is not None:
     url.put(job=job.id)
-    adapt_job.draw(wb, job)
     if job.state == "done":
         made = next((v for v in versions.list_versions(wb) if v.name == job.result.get("version")), None)
         with st.container(border=True, key="adapt_card"):
             adapt_card.draw(job.result)
             if made is not None:
                 adapt_versions.draw_decision(wb, made, worse=is_worse(job.result["before"], job.result["after"]))
+    adapt_job.draw(wb, job)
+    if not job.active:
         st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(job=None))
 
 ready = adapting.readiness(wb, frame.corpus.id)

@@ -36,7 +36,7 @@ def _headline(result: Result) -> None:
     kind = verdict(result["paired"])
     before, after = result["before"]["AP"], result["after"]["AP"]
     st.html(
-        f'<div class="as2-verdict {kind}" data-testid="as2-verdict"><b>{HEADLINES[kind]}</b>'
+        f'<div class="as2-outcome {kind}" data-testid="as2-outcome"><b>{HEADLINES[kind]}</b>'
         f"<span>AP {before:.3f} → {after:.3f}</span></div>"
     )
     st.markdown(plain(paired_in_words(result["paired"])))
@@ -50,21 +50,22 @@ def _metrics(result: Result) -> None:
     for m in names:
         low, high = _span(spans, "after", m)
         rows.append({"name": m, "before": result["before"][m], "after": result["after"][m], "low": low, "high": high})
-    st.altair_chart(before_after(rows), width="stretch", key="adapt_before_after",
-                    alt="Each metric before (grey) and after (coloured) with its 95 % interval")  # fmt: skip
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "metric": names,
-                "before": [_with_span(result["before"][m], _span(spans, "before", m)) for m in names],
-                "after": [_with_span(result["after"][m], _span(spans, "after", m)) for m in names],
-                "change": [f"{result['after'][m] - result['before'][m]:+.3f}" for m in names],
-                "what it says": [METRICS[m] for m in names],
-            }
-        ),
-        hide_index=True, key="adapt_metrics",
-    )  # fmt: skip
-    st.caption("In brackets the 95 % interval: where the figure could lie had other questions been held out.")
+    _dots(rows, "adapt_before_after", "Each metric before (grey) and after (coloured) with its 95 % interval")
+    cells = "".join(
+        f"<tr><th title='{METRICS[m]}'>{m}</th><td>{_with_span(result['before'][m], _span(spans, 'before', m))}</td>"
+        f"<td>{_with_span(result['after'][m], _span(spans, 'after', m))}</td>"
+        f"<td>{result['after'][m] - result['before'][m]:+.3f}</td></tr>"
+        for m in names
+    )
+    st.html(
+        '<table class="as2-table"><thead><tr><th></th><th>before</th><th>after</th><th>change</th></tr></thead>'
+        f"<tbody>{cells}</tbody></table>"
+    )
+    st.caption("Small: the 95 % interval, where the figure could lie had other questions been held out.")
+
+
+def _dots(rows: Sequence[Mapping[str, Any]], key: str, alt: str) -> None:
+    st.altair_chart(before_after(rows), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
 
 
 def _span(spans: Mapping[str, Any], side: str, metric: str) -> tuple[float | None, float | None]:
@@ -73,7 +74,7 @@ def _span(spans: Mapping[str, Any], side: str, metric: str) -> tuple[float | Non
 
 
 def _with_span(value: float, span: tuple[float | None, float | None]) -> str:
-    return f"{value:.3f}" if span[0] is None else f"{value:.3f}  [{span[0]:.3f}, {span[1]:.3f}]"
+    return f"{value:.3f}" if span[0] is None else f"{value:.3f}<small>{span[0]:.2f} – {span[1]:.2f}</small>"
 
 
 def _exits(result: Result) -> None:
@@ -87,8 +88,7 @@ def _exits(result: Result) -> None:
         for n in layers
         if n in per_exit.get("before", {})
     ]
-    st.altair_chart(before_after(rows), width="stretch", key="adapt_exits",
-                    alt="Average precision at every exit of the cascade, before and after")  # fmt: skip
+    _dots(rows, "adapt_exits", "Average precision at every exit of the cascade, before and after")
 
 
 def _frozen(result: Result) -> None:
@@ -130,13 +130,17 @@ def _list(rows: Sequence[Mapping[str, Any]], none: str) -> None:
         st.caption(none)
         return
     items = "".join(
-        f'<li><span class="n {"up" if q["change"] > 0 else "down"}">{q["before"]:.2f} → {q["after"]:.2f}</span>'
-        f"<span>{escaped(q['question'])}</span></li>"
+        f'<div class="q"><span class="n {_way(q)}">{q["before"]:.2f} → {q["after"]:.2f}</span>'
+        f"<span>{escaped(q['question'])}</span></div>"
         for q in rows[:LISTED]
     )
-    st.html(f'<ul class="as2-wins">{items}</ul>')
+    st.html(f'<div class="as2-wins">{items}</div>')
     if len(rows) > LISTED:
         st.caption(f"and {len(rows) - LISTED:,} more below")
+
+
+def _way(row: Mapping[str, Any]) -> str:
+    return "up" if row["change"] > 0 else "down"
 
 
 def _facts(result: Result) -> None:

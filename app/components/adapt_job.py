@@ -24,19 +24,23 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
     job = adapting.job(wb, job_id)
     if was_active and not job.active:
         st.rerun()
+    if job.state == "done":
+        with st.expander(_title(job), icon=":material/show_chart:"):
+            _curves(job)
+        return
     with st.container(border=True, key="adapt_job"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_title(job)}**", width="stretch")
             if job.active:
                 st.button("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
                           on_click=_cancel, args=(wb, job.id))  # fmt: skip
-            elif job.state != "done":
+            else:
                 st.button("Run again", key="adapt_again", icon=":material/replay:", type="primary",
                           on_click=_again, args=(wb, job.id))  # fmt: skip
         if job.active:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
         if job.state != "running":
-            st.caption(plain(state_in_words(job)))
+            st.caption(state_in_words(job))
         if job.state in ("failed", "lost") and job.error:
             st.error(plain(job.error), icon=":material/error:")
             if job.log:
@@ -48,7 +52,7 @@ def _title(job: JobView) -> str:
     told = {
         "queued": "Retraining: queued",
         "running": "Retraining",
-        "done": "Retrained",
+        "done": "How the training went",
         "failed": "The retrain failed",
         "cancelled": "The retrain was cancelled",
         "lost": "The retrain was lost",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components.errors import guarded
+from app.components.figures import figures
 from app.components.text import count, plain
 from app.services import Workbench, adapting, versions
 from app.services.views import CorpusView, Readiness
@@ -15,15 +16,15 @@ KINDS = ("correct", "incorrect", "unsure")
 def draw_labels(ready: Readiness) -> None:
     """Counts, balance, and how the questions are divided."""
     st.subheader("What there is to learn from", anchor=False)
-    with st.container(horizontal=True, gap="large"):
-        st.metric("Labels", f"{ready.labels:,}", help="Pairs of a question and a sentence that carry a label",
-                  width="content")  # fmt: skip
-        st.metric("To train on", f"{ready.train_questions:,}", help="Questions the ranker will learn from",
-                  width="content")  # fmt: skip
-        st.metric("To steer by", f"{ready.dev_questions:,}", help="Dev questions: they say when to stop",
-                  width="content")  # fmt: skip
-        st.metric("Held out", f"{ready.heldout_questions:,}", width="content",
-                  help="Never trained on nor steered by: before and after is measured on these")  # fmt: skip
+    figures(
+        (
+            ("Labels", ready.labels, "Pairs of a question and a sentence that carry a label"),
+            ("Questions to train on", ready.train_questions, "The ranker will learn from these"),
+            ("to steer by", ready.dev_questions, "Dev questions: they say when to stop"),
+            ("held out", ready.heldout_questions, "Never trained on: before and after is measured on these"),
+        ),
+        name="as2-ready",
+    )
     if ready.labels:
         st.html(balance(ready))
     for problem in ready.problems:
@@ -46,7 +47,7 @@ def balance(ready: Readiness) -> str:
     )
     spoken = ", ".join(f"{n} {k}" for k, n in counts.items())
     return (
-        f'<div class="as2-balance" role="img" aria-label="{spoken}">{bar}</div><div class="as2-legend">{legend}</div>'
+        f'<div class="as2-balance" role="img" aria-label="{spoken}">{bar}</div><div class="as2-shares">{legend}</div>'
     )
 
 
@@ -63,7 +64,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
                 help="The version that is trained further; it stays as it is.",
             )  # fmt: skip
             by_hand = st.toggle("Set the training by hand", key="adapt_by_hand",
-                                help="Off: the defaults of the adapt step, which suit some tens to thousands of labels.")  # fmt: skip
+                                help="Off: the defaults, made for tens to thousands of labels.")  # fmt: skip
             epochs = st.number_input("Epochs", 1, 50, 3, key="adapt_epochs", disabled=not by_hand,
                                      help="How often every label is seen. Dev questions stop it early.")  # fmt: skip
         with right:

@@ -14,7 +14,7 @@ TOLD = {
     "shipped": ("shipped", "gray", ":material/inventory_2:"),
     "candidate": ("candidate", "blue", ":material/hourglass_empty:"),
     "rejected": ("rejected", "orange", ":material/block:"),
-    "retired": ("used before", "gray", ":material/history:"),
+    "former": ("used before", "gray", ":material/history:"),
 }
 
 
@@ -38,8 +38,8 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
             max_chars=300, placeholder="for example: the held-out questions are of another field",
         )  # fmt: skip
     with st.container(horizontal=True):
-        st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:",
-                  on_click=_promote, args=(wb, version.name, reason.strip()), disabled=worse and not reason.strip())  # fmt: skip
+        st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
+                  args=(wb, version.name, reason.strip()), disabled=worse and not reason.strip())  # fmt: skip
         if version.state != "rejected":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject, args=(wb, version.name))
 
@@ -49,13 +49,13 @@ def draw_list(wb: Workbench) -> None:
     known = sorted(versions.list_versions(wb, kind="cascade"), key=lambda v: v.created, reverse=True)
     active = versions.active(wb).name
     for version in known:
-        with st.container(border=True, key=f"adapt_version_{version.id}"):
+        with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{plain(version.name)}**", width="stretch")
                 _badge("active" if version.name == active else version.state)
                 st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
                 if version.name != active and not version.problem:
-                    st.button("Roll back to it" if version.state in ("retired", "shipped") else "Use it",
+                    st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
                               key=f"adapt_use_{version.id}", on_click=_ask_use, args=(version.name,))  # fmt: skip
             parts = [f"{version.created:%d %b %Y, %H:%M}"]
             if version.parent:

@@ -12,10 +12,11 @@ from app.charts.intervals import differences, intervals
 from app.charts.slope import slope
 from app.charts.tradeoff import tradeoff
 from app.components import url
-from app.components.adapt_words import ENOUGH, METRICS, paired_in_words
-from app.components.text import count, plain, shorten
+from app.components.adapt_words import METRICS, paired_in_words
+from app.components.text import count, escaped, plain, shorten
 from app.services.views import ComparisonView
 
+SHOWN = 6  # pairs told at once
 COSTS = {"relative_cost": "Compute", "seconds": "Seconds"}
 
 
@@ -28,11 +29,12 @@ def draw(view: ComparisonView) -> None:
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
     metric = _metric()
-    _table(view.rows)
+    _table(view.rows, metric)
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(f"{metric} with its uncertainty", anchor=False)
         st.altair_chart(intervals(view.rows, metric=metric), width="stretch", key="compare_intervals",
+                        height=38 * len(names) + 72,
                         alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
         st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
     with right:
@@ -50,22 +52,27 @@ def _metric() -> str:
     return metric
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> None:
+def _table(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
     frame = pd.DataFrame({"ranker": [r["ranker"] for r in rows]})
     for m in METRICS:
         if all(m in r for r in rows):
             frame[m] = [float(r[m]) for r in rows]
-            frame[f"{m} 95 %"] = [_span(r, m) for r in rows]
+    frame[f"{metric}, 95 %"] = [_span(r, metric) for r in rows]
     frame["seconds"] = [float(r["seconds"]) for r in rows]
-    frame["compute"] = [r.get("relative_cost") for r in rows]
-    config = {m: st.column_config.NumberColumn(format="%.3f", width="small") for m in METRICS}
-    config |= {f"{m} 95 %": st.column_config.TextColumn(width="small") for m in METRICS}
-    config["seconds"] = st.column_config.NumberColumn(format="%.1f", width="small")
-    config["compute"] = st.column_config.NumberColumn(
-        format="%.2f", width="small", help="FLOPs as a share of the whole model's; empty where that means nothing"
+    frame["compute"] = [_share(r.get("relative_cost")) for r in rows]
+    config = {m: st.column_config.NumberColumn(format="%.3f", help=what) for m, what in METRICS.items()}
+    config["seconds"] = st.column_config.NumberColumn(format="%.1f", help="For all questions, on this machine")
+    config["compute"] = st.column_config.TextColumn(
+        help="FLOPs as a share of the whole model's; a dash where that means nothing"
     )
-    frame = frame.sort_values("AP", ascending=False) if "AP" in frame else frame
-    st.dataframe(frame, hide_index=True, column_config=config, key="compare_table")
+    st.dataframe(
+        frame.sort_values(metric, ascending=False, kind="stable"), hide_index=True, column_config=config,
+        key="compare_table",
+    )  # fmt: skip
+
+
+def _share(cost: float | None) -> str:
+    return "–" if cost is None else f"{cost:.2f}"
 
 
 def _span(row: Mapping[str, Any], metric: str) -> str:
@@ -93,23 +100,25 @@ def _paired(paired: Sequence[Mapping[str, Any]]) -> None:
         return
     st.subheader("Is the difference real?", anchor=False)
     st.caption("A paired randomisation test over the same questions. With many pairs, some come out by chance alone.")
-    frame = pd.DataFrame(
-        {
-            "first": [p["a"] for p in paired],
-            "against": [p["b"] for p in paired],
-            "difference": [float(p["difference"]) for p in paired],
-            "p": [float(p["p"]) for p in paired],
-            "in words": [paired_in_words(p, metric=p.get("metric", "AP")) for p in paired],
-        }
+    shown, rest = paired[:SHOWN], paired[SHOWN:]
+    st.html(paired_table(shown))
+    if rest:
+        with st.expander(f"{count(len(rest), 'more pair')}", icon=":material/table_rows:"):
+            st.html(paired_table(rest))
+
+
+def paired_table(paired: Sequence[Mapping[str, Any]]) -> str:
+    """The tests as a table whose sentences wrap; names are escaped."""
+    rows = "".join(
+        f"<tr><th>{escaped(p['a'])}<br><small>against {escaped(p['b'])}</small></th>"
+        f"<td>{float(p['difference']):+.3f}</td><td>{_told(p)}</td></tr>"
+        for p in paired
     )
-    st.dataframe(
-        frame, hide_index=True, key="compare_paired",
-        column_config={
-            "difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
-            "p": st.column_config.NumberColumn(format="%.3f", width="small"),
-            "in words": st.column_config.TextColumn(width="large", help=f"Under {ENOUGH} changed questions nothing "
-                                                    "can be told")},
-    )  # fmt: skip
+    return f'<table class="as2-table as2-paired"><tbody>{rows}</tbody></table>'
+
+
+def _told(p: Mapping[str, Any]) -> str:
+    return escaped(paired_in_words(p, metric=p.get("metric", "AP")))
 
 
 def _questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
@@ -160,7 +169,7 @@ def _slope(view: ComparisonView, names: Sequence[str]) -> None:
     url.put(q=qid)
     frame = view.ranks[qid]
     shown = [n for n in names if n in frame.columns]
-    st.altair_chart(slope(frame, shown), width="stretch", key="compare_slope",
+    st.altair_chart(slope(frame, shown, best=3), width="stretch", key="compare_slope",
                     alt="Ranks of this question's candidates by every ranker; correct ones in green")  # fmt: skip
     with st.expander("As a table", icon=":material/table:"):
         told = frame.assign(label=["correct" if x == 1 else "incorrect" if x == 0 else "" for x in frame["label"]])

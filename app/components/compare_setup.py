@@ -35,7 +35,7 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
     left, right = st.columns([1.4, 1], gap="large")
     with left:
         chosen = st.multiselect("Rankers", known, default=[n for n in FIRST if n in known], key="compare_rankers",
-                                help="Techniques of the catalog, and versions made here. Choose two or more.")  # fmt: skip
+                                help="Techniques, and versions made here. Choose two or more.")  # fmt: skip
         sweep = st.toggle("Sweep the cascade's drop ratio", key="compare_sweep",
                           help=f"Adds the cascade at {', '.join(f'{r:g}' for r in SWEEP)} of the candidates dropped "
                           "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip

@@ -15,13 +15,13 @@ POLL = 2.0  # seconds between looks at the vectors' progress
 
 def draw(wb: Workbench, chosen: CorpusView | None) -> None:
     _list(wb, chosen)
+    if chosen is not None:
+        _ingest(wb, chosen)
     left, right = st.columns(2, gap="large")
     with left:
         _create(wb)
     with right:
         _starter(wb)
-    if chosen is not None:
-        _ingest(wb, chosen)
 
 
 def _list(wb: Workbench, chosen: CorpusView | None) -> None:
@@ -36,7 +36,7 @@ def _list(wb: Workbench, chosen: CorpusView | None) -> None:
 def _rows(wb: Workbench, chosen_id: int | None, waiting: bool) -> None:
     known = corpora.list_corpora(wb)
     for corpus in known:
-        with st.container(border=True, key=f"data_corpus_{corpus.id}"):
+        with st.container(border=True, gap="xxsmall", key=f"data_corpus_{corpus.id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{plain(corpus.name)}**", width="stretch")
                 if corpus.id == chosen_id:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from app.components.figures import figures
 from app.components.label_desk import WITHDRAWN, Act, Pair
 from app.components.label_item import tag
 from app.components.text import count, escaped, shorten
@@ -16,22 +17,13 @@ def draw_progress(progress: ProgressView) -> None:
     """Four numbers and a bar: this annotator's share of what there is to judge."""
     total = progress.mine + progress.remaining
     share = progress.mine / total if total else 0.0
-    with st.container(horizontal=True, gap="medium"):
-        for name, value, about in (
-            ("Today", progress.today, "Your labels since midnight (UTC)"),
-            ("Mine", progress.mine, "Pairs that carry a label of yours"),
-            (
-                "All",
-                progress.all,
-                "Pairs labelled by anyone, the starter's own included",
-            ),
-            (
-                "Left",
-                progress.remaining,
-                "Candidates of this corpus without a label of yours",
-            ),
-        ):
-            st.metric(name, f"{value:,}", help=about, width="content")
+    rows = (
+        ("Today", progress.today, "Your labels since midnight (UTC)"),
+        ("Mine", progress.mine, "Pairs that carry a label of yours"),
+        ("All", progress.all, "Pairs labelled by anyone, those of the starter corpus included"),
+        ("Left", progress.remaining, "Candidates of this corpus without a label of yours"),
+    )
+    figures(rows, name="as2-progress")
     st.progress(
         min(1.0, share),
         text=f"{share:.0%} of {count(total, 'candidate')} judged by you",

@@ -1,0 +1,18 @@
+"""A row of figures with their names, smaller than `st.metric` and never wider than the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.components.text import escaped
+
+
+def figures(rows: Sequence[tuple[str, int, str]], *, name: str) -> None:
+    """`rows`: (name, number, what it counts); the last is shown when the pointer rests on it. `name` is a test id."""
+    cells = "".join(
+        f'<span title="{escaped(about)}"><small>{escaped(label)}</small><b>{number:,}</b></span>'
+        for label, number, about in rows
+    )
+    st.html(f'<div class="as2-figures" data-testid="{escaped(name)}">{cells}</div>')

@@ -1,0 +1,296 @@
+"""The rest of the services in memory, for the pages Label, Adapt, Compare and Data; on top of `fake_services`."""
+
+from __future__ import annotations
+
+import itertools
+import types
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import fake_services
+import numpy as np
+import pandas as pd
+
+from app.services import views
+from as2core.errors import As2Error
+from as2core.types import Progress
+
+NOW = datetime(2024, 5, 4, 12, 30, tzinfo=UTC)
+QUESTIONS = (
+    "When was the tower finished?",
+    "What did it cost: $5 or $9?",
+    "Who signed the plans of the railway bridges before the tower was begun?",
+)
+
+
+def retrain_result(*, wins: int = 12, losses: int = 3, ties: int = 20, difference: float = 0.041, p: float = 0.03):
+    rng = np.random.default_rng(1)
+    rows = []
+    for i in range(wins + losses + ties):
+        before = float(np.round(rng.uniform(0.2, 0.7), 3))
+        change = 0.25 if i < wins else -0.2 if i < wins + losses else 0.0
+        asked = f"{QUESTIONS[i % 3]} ({i})"
+        rows.append({"qid": f"q{i}", "question": asked, "before": before, "after": before + change})
+    return {
+        "version": "starter-3",
+        "before": {"AP": 0.702, "RR": 0.731, "P@1": 0.610, "nDCG@10": 0.760},
+        "after": {"AP": 0.702 + difference, "RR": 0.765, "P@1": 0.640, "nDCG@10": 0.788},
+        "intervals": {
+            "before": {"AP": [0.64, 0.76], "RR": [0.67, 0.79], "P@1": [0.50, 0.72], "nDCG@10": [0.70, 0.82]},
+            "after": {"AP": [0.69, 0.80], "RR": [0.71, 0.82], "P@1": [0.53, 0.75], "nDCG@10": [0.73, 0.84]},
+        },
+        "paired": {"difference": difference, "low": difference - 0.03, "high": difference + 0.03, "p": p, "wins": wins,
+                   "losses": losses, "ties": ties},
+        "per_question": rows,
+        "per_exit": {
+            "before": {"2": 0.61, "3": 0.65, "4": 0.68, "5": 0.69, "6": 0.702},
+            "after": {"2": 0.63, "3": 0.68, "4": 0.70, "5": 0.735, "6": 0.702 + difference},
+        },
+        "frozen": {"before": {"AP": 0.81}, "after": {"AP": 0.808}},
+        "labels": {"questions": 100, "correct": 160, "incorrect": 540},
+        "snapshot": "ab12cd34ef56ab12cd34",
+    }  # fmt: skip
+
+
+def training_events(steps: int, of: int = 200) -> tuple[dict, ...]:
+    rng = np.random.default_rng(0)
+    dev = {str(n): 0.55 + n / 60 for n in (2, 3, 4, 5, 6)}
+    events = [{"kind": "start", "steps": of, "questions": 100, "dev_ap": dev}]
+    for s in range(1, steps + 1):
+        loss = 0.5 * np.exp(-s / 90) + 0.15 + rng.normal(0, 0.05)
+        events.append({"kind": "step", "step": s, "steps": of, "loss": float(loss), "seconds_left": (of - s) * 0.9})
+        if s % 25 == 0:
+            dev = {str(n): 0.55 + n / 60 + 0.06 * (1 - np.exp(-s / 60)) for n in (2, 3, 4, 5, 6)}
+            events.append({"kind": "eval", "step": s, "steps": of, "dev_ap": dev})
+    return tuple(events)
+
+
+def a_job(id: int = 1, kind: str = "retrain", state: str = "running", **changes) -> views.JobView:
+    job = views.JobView(
+        id=id, kind=kind, state=state, progress=0.5 if state == "running" else 1.0, message="", events=(), result={},
+        error="", log="", settings={}, corpus_id=1, attempt=1, cancelling=False, created=NOW, started=NOW,
+        finished=None if state in views.JOB_ACTIVE else NOW + timedelta(seconds=75),
+    )  # fmt: skip
+    return replace(job, **changes)
+
+
+def a_comparison() -> views.ComparisonView:
+    rng = np.random.default_rng(4)
+    names = ["cascade", "bi-encoder", "bm25", "generative"]
+    values = {"cascade": 0.78, "bi-encoder": 0.70, "bm25": 0.62, "generative": 0.68}
+    cost = {"cascade": 0.61, "bi-encoder": None, "bm25": None, "generative": 1.02}
+    rows, per, ranks = [], [], {}
+    for n in names:
+        row = {"ranker": n, "questions": 40, "seconds": {"bm25": 0.3}.get(n, 12.4), "relative_cost": cost[n]}
+        for m, shift in (("AP", 0), ("RR", 0.03), ("P@1", -0.1), ("nDCG@10", 0.05)):
+            row |= {m: values[n] + shift, f"{m} low": values[n] + shift - 0.05, f"{m} high": values[n] + shift + 0.05}
+        rows.append(row)
+    for q in range(40):
+        for n in names:
+            ap = float(np.clip(rng.normal(values[n], 0.2), 0.05, 1))
+            per.append({"qid": f"q{q}", "question": f"{QUESTIONS[q % 3]} ({q})", "ranker": n, "AP": ap, "RR": ap,
+                        "P@1": float(ap > 0.7), "nDCG@10": ap})  # fmt: skip
+        size = 12
+        frame = pd.DataFrame({"candidate": [fake_services.TEXTS[i % 8] for i in range(size)],
+                              "label": [1 if i in (0, 4) else 0 for i in range(size)]})  # fmt: skip
+        for n in names:
+            frame[n] = rng.permutation(size) + 1
+        ranks[f"q{q}"] = frame
+    paired = [
+        {"a": "cascade", "b": b, "metric": "AP", "difference": values["cascade"] - values[b], "low": 0.02, "high": 0.1,
+         "p": p, "wins": w, "losses": lost, "ties": 40 - w - lost}
+        for b, p, w, lost in (("bi-encoder", 0.02, 20, 8), ("bm25", 0.0004, 29, 5), ("generative", 0.2, 3, 2))
+    ]  # fmt: skip
+    notes = ("12 of 480 candidates carry no label; they count as incorrect.",)
+    per_question = pd.DataFrame(per)
+    return views.ComparisonView("starter-dev", "clean", 40, tuple(rows), tuple(paired), per_question, ranks, notes)
+
+
+READY = views.Readiness(120, 700, 160, 520, 20, 80, 10, 30, (), ())
+
+
+@dataclass
+class Work(fake_services.Fake):
+    """State of the fake and what it was told. `pairs` is the queue's material: (question, sentence) ids."""
+
+    pairs: list[tuple[int, int]] = field(default_factory=lambda: [(q, 100 + s) for s in range(6) for q in (1, 2, 3)])
+    leases: dict[tuple[int, int], str] = field(default_factory=dict)
+    undone: list = field(default_factory=list)
+    jobs: dict[int, views.JobView] = field(default_factory=dict)
+    ready: views.Readiness = READY
+    versions: dict[str, views.VersionView] = field(default_factory=dict)
+    active: str = "cascade"
+    promoted: list[tuple[str, str]] = field(default_factory=list)
+    started: list[dict] = field(default_factory=list)
+    ingested: list = field(default_factory=list)
+    imported: list = field(default_factory=list)
+    deleted: list[int] = field(default_factory=list)
+    ids: itertools.count = field(default_factory=lambda: itertools.count(10))
+
+    def __post_init__(self) -> None:
+        for i, (name, parent, state) in enumerate(
+            (("cascade", None, "shipped"), ("starter-2", "cascade", "former"), ("starter-3", "cascade", "candidate"))
+        ):
+            self.versions[name] = views.VersionView(
+                i, name, "cascade", parent, NOW + timedelta(days=i), "first labels" if i else "", state,
+                {"AP": 0.7 + i / 50}, f"versions/{name}",
+            )  # fmt: skip
+
+
+def modules(fake: Work) -> dict[str, types.ModuleType]:
+    made = fake_services.modules(fake)
+    package = made["app.services"]
+
+    def item(pair, annotator_id, queue, token):
+        q, s = pair
+        label = fake.labels.get((q, s))
+        left = len([p for p in fake.pairs if p not in fake.labels])
+        i = s - 100
+        return views.QueueItem(
+            q, s, QUESTIONS[q - 1], fake_services.TEXTS[i % 8], fake_services.TEXTS[(i - 1) % 8],
+            fake_services.TEXTS[(i + 1) % 8], "The tower", 1, "the cascade is least sure of it (probability 0.52)",
+            queue, 3, 0.52, 9, {2: 0.4, 6: 0.52}, 18, "cascade", label, token, NOW, 1, left,
+        )  # fmt: skip
+
+    def next_item(wb, corpus_id, annotator_id, queue, *, holder="", passed=()):
+        mine = holder or str(annotator_id)
+        for pair in fake.pairs:
+            if pair in fake.labels or pair in passed or fake.leases.get(pair, mine) != mine:
+                continue
+            for held in [p for p, who in fake.leases.items() if who == mine]:
+                del fake.leases[held]
+            fake.leases[pair] = mine
+            return item(pair, annotator_id, queue, f"t{pair}")
+        return None
+
+    def item_at(wb, question_id, sentence_id, annotator_id):
+        return item((question_id, sentence_id), annotator_id, "tops", f"again{(question_id, sentence_id)}")
+
+    def undo_last(wb, annotator_id, corpus_id):
+        if not fake.events:
+            return None
+        q, s, who, *_ = fake.events.pop()
+        fake.labels.pop((q, s), None)
+        fake.undone.append((q, s))
+        return views.LabelView(99, q, s, who, None, NOW)
+
+    def withdraw(wb, *, question_id, sentence_id, annotator_id):
+        fake.labels.pop((question_id, sentence_id), None)
+
+    def progress(wb, corpus_id, annotator_id):
+        n = len(fake.labels)
+        per = {k: list(fake.labels.values()).count(k) for k in views.LABELS}
+        return views.ProgressView(n, n, n + 700, 12, len(fake.pairs) - n, per)
+
+    queues = {
+        "uncertain": "Where the cascade is least sure.",
+        "disagree": "Where the cascade and the generative ranker see it differently.",
+        "dropped": "What the cascade almost kept, or almost dropped.",
+        "tops": "The best of every ranker.",
+        "random": "A random share, to keep the rest honest.",
+    }
+    labelling = made["app.services.labelling"]
+    vars(labelling).update(QUEUES=queues, next_item=next_item, item_at=item_at, undo_last=undo_last, withdraw=withdraw,
+                           progress=progress)  # fmt: skip
+
+    def view(v):
+        return replace(v, state="active" if v.name == fake.active else v.state)
+
+    def promote(wb, name, reason=""):
+        fake.promoted.append((name, reason))
+        fake.active = name
+        return view(fake.versions[name])
+
+    def reject(wb, name):
+        fake.versions[name] = replace(fake.versions[name], state="rejected")
+        return view(fake.versions[name])
+
+    versions = made["app.services.versions"]
+    vars(versions).update(
+        list_versions=lambda wb, kind="cascade": [view(v) for v in fake.versions.values()],
+        active=lambda wb, kind="cascade": view(fake.versions[fake.active]),
+        promote=promote,
+        reject=reject,
+        card=lambda wb, name: {"name": name, "parent": fake.versions[name].parent, "seed": 0},
+    )
+
+    def job(wb, id):
+        if id not in fake.jobs:
+            raise As2Error(f"no job {id}")
+        return fake.jobs[id]
+
+    def start_retrain(wb, corpus_id, *, base="active", epochs=None, learning_rate=None, seed=0, note=""):
+        made_job = a_job(next(fake.ids), state="queued", progress=0.0, corpus_id=corpus_id)
+        asked = {"base": base, "epochs": epochs, "learning_rate": learning_rate, "seed": seed, "note": note}
+        fake.started.append(asked)
+        fake.jobs[made_job.id] = made_job
+        return made_job
+
+    def cancel(wb, id):
+        fake.jobs[id] = replace(job(wb, id), cancelling=True)
+
+    def retry(wb, id):
+        again = replace(job(wb, id), id=next(fake.ids), state="queued", progress=0.0, error="")
+        fake.jobs[again.id] = again
+        return again
+
+    def start_compare(wb, rankers, data, setting="clean", limit=None):
+        made_job = a_job(next(fake.ids), kind="compare", state="queued", progress=0.0,
+                         settings={"rankers": rankers, "data": data, "setting": setting, "limit": limit})  # fmt: skip
+        fake.jobs[made_job.id] = made_job
+        return made_job
+
+    def jobs(wb, kind=None, limit=20):
+        return [j for j in reversed(fake.jobs.values()) if kind in (None, j.kind)][:limit]
+
+    def create_corpus(wb, name):
+        if name in fake.corpora:
+            raise As2Error(f"there is a corpus called {name} already: choose another name")
+        fake.corpora = (*fake.corpora, name)
+        return package.corpora.list_corpora(wb)[-1]
+
+    def delete_corpus(wb, corpus_id):
+        fake.deleted.append(corpus_id)
+        fake.corpora = tuple(n for i, n in enumerate(fake.corpora, 1) if i != corpus_id)
+
+    def ingest(wb, corpus_id, files, on_progress=None):
+        files = list(files)
+        fake.ingested.append((corpus_id, [n for n, _ in files]))
+        for i, (name, _) in enumerate(files, 1):
+            on_progress(Progress(i, len(files), name))
+        bad = tuple((n, "not UTF-8 text") for n, _ in files if n.startswith("bad"))
+        return views.IngestView(len(files) - len(bad), 0, 0, bad, len(files) - len(bad), 40, 0.4, None)
+
+    def list_documents(wb, corpus_id, search="", limit=100):
+        titles = enumerate(("The tower", "Iron works"), 1)
+        known = [views.DocumentView(i, f"doc-{i}", t, "starter", 8) for i, t in titles]
+        return [d for d in known if search.lower() in d.title.lower()]
+
+    def document_sentences(wb, document_id):
+        return [views.SentenceView(100 + i, t, i, i // 4) for i, t in enumerate(fake_services.TEXTS)]
+
+    def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import"):
+        fake.imported.append((corpus_id, name, data, fmt, annotator))
+        bad, clashes = ((4, "no rating in this line"),), ("q1 s2: was correct",)
+        return views.ImportView(3, 1, 1, bad, 2, corpus_id or 3, "csv", clashes)
+
+    vars(package.corpora).update(
+        create_corpus=create_corpus, delete_corpus=delete_corpus, ingest=ingest, list_documents=list_documents,
+        document_sentences=document_sentences,
+    )  # fmt: skip
+    parts = {
+        "adapting": {"readiness": lambda wb, corpus_id: fake.ready, "job": job, "jobs": jobs, "cancel": cancel,
+                     "retry": retry, "start_retrain": start_retrain},
+        "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
+                      "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],
+                      "start_compare": start_compare, "comparison": lambda wb, job_id: a_comparison()},
+        "exchange": {"FORMATS": ("jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs"),
+                     "import_labels": import_labels,
+                     "export_labels": lambda wb, corpus_id, fmt, annotator=None: f"{fmt}\n".encode()},
+    }  # fmt: skip
+    for name, functions in parts.items():
+        module = types.ModuleType(f"app.services.{name}")
+        vars(module).update(functions)
+        setattr(package, name, module)
+        made[f"app.services.{name}"] = module
+    return made
