@@ -57,13 +57,15 @@ def is_running(settings: Settings) -> bool:
         return True
 
 
-def start(settings: Settings) -> subprocess.Popen:
-    """Start a worker that outlives this process and ends when idle; what it says goes to `worker.log` in the home."""
+def start(settings: Settings, *, idle: float | None = IDLE) -> subprocess.Popen:
+    """Start a worker that outlives this process and ends after `idle` seconds without work (None: when told to); what
+    it says goes to `worker.log` in the home."""
+    command = [sys.executable, "-m", "app.worker"] + ([] if idle is None else ["--idle", str(idle)])
     environment = {**os.environ, **{f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}}
     settings.home.mkdir(parents=True, exist_ok=True)
     with settings.worker_log.open("ab") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "app.worker", "--idle", str(IDLE)],
+            command,
             cwd=REPO,
             env=environment,
             stdin=subprocess.DEVNULL,
