@@ -1,0 +1,41 @@
+"""The commands that need the database, mounted on `as2` through the entry points in pyproject.toml.
+
+Importing this costs nothing: a command imports the services when it runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from app.commands import adapting, asking, documents, jobs, labels, opened, serving, versions
+from as2core.types import Question
+
+
+def register(cli: typer.Typer) -> None:
+    """Group `as2.commands`: add the workbench's commands to the library's."""
+    for command in (documents.ingest, asking.ask, adapting.adapt, documents.reindex, serving.app, serving.worker):
+        cli.command(command.__name__)(command)
+    cli.add_typer(labels.labels, name="labels")
+    cli.add_typer(versions.versions, name="versions")
+    cli.add_typer(jobs.jobs, name="jobs")
+
+
+def labelled(corpus: str) -> list[Question]:
+    """Group `as2.data`: `labels`, or `labels:<corpus>`; the questions with their current labels."""
+    from app.services import exchange
+
+    with opened.workbench() as wb:
+        return list(exchange.labelled_questions(wb, opened.chosen(wb, corpus or None).id))
+
+
+def version_directories() -> dict[str, Path]:
+    """Group `as2.versions`: the versions made in this home, by name, and the active one."""
+    from app.services import versions as service
+
+    with opened.workbench(starter=False) as wb:
+        usable = [v for v in service.list_versions(wb, kind=None) if not v.problem]
+        active = service.active(wb)
+    made = {v.name: Path(v.path) for v in usable if v.state != "shipped"}
+    return made if active.problem else {**made, "active": Path(active.path)}

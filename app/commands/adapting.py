@@ -1,0 +1,93 @@
+"""`as2 adapt`: retrain from labels. The worker trains; the command asks for it and shows how it goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.commands.opened import CorpusName, chosen, workbench
+from as2core.cli import Json
+from as2core.errors import As2Error
+from as2core.terminal import note, say, say_json, table, training
+
+if TYPE_CHECKING:
+    from app.services import Workbench
+    from app.services.views import JobView
+
+POLL = 0.5
+
+
+class NotAdapted(As2Error):
+    """The retrain ended without a version."""
+
+
+def adapt(
+    corpus: CorpusName = None,
+    base: Annotated[str, typer.Option(help="The version to start from.")] = "active",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the labels; the default if not given.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Peak rate; the default if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Makes the run repeatable.")] = 0,
+    remark: Annotated[str, typer.Option("--note", help="What the new version is for.")] = "",
+    promote: Annotated[bool, typer.Option(help="Promote the version if its held-out AP is not lower.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Retrain from a corpus's labels, and compare with before on held-out questions."""
+    from app.services import adapting, versions
+
+    with workbench() as wb:
+        of = chosen(wb, corpus)
+        ready = adapting.readiness(wb, of.id)
+        for warning in ready.warnings:
+            note(warning)
+        if ready.problems:
+            raise NotAdapted(f"{of.name}: {' '.join(ready.problems)}")
+        job = adapting.start_retrain(
+            wb, of.id, base=base, epochs=epochs, learning_rate=learning_rate, seed=seed, note=remark
+        )
+        job = follow(wb, job)
+        result = dict(job.result)
+        better = result["after"]["AP"] >= result["before"]["AP"]
+        if promote and better:
+            versions.promote(wb, result["version"], reason="as2 adapt --promote")
+            result["promoted"] = True
+    if as_json:
+        say_json(result)
+        return
+    say(f"{result['version']}: {ready.train_questions} questions to learn from, {ready.heldout_questions} held out")
+    rows = [{"measure": m, "before": result["before"][m], "after": result["after"][m]} for m in result["before"]]
+    say(table(rows, ["measure", "before", "after"]))
+    if result.get("promoted"):
+        say("promoted")
+    elif promote:
+        say("not promoted: its AP is lower than before")
+    else:
+        say(f"to use it: as2 versions promote {result['version']}")
+
+
+def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sleep) -> JobView:
+    """Show a job's events until it is over; Ctrl-C asks it to stop. Raises NotAdapted if it is not done then."""
+    from app.services import adapting
+
+    shown, said = 0, ""
+    with training() as on_event:
+        try:
+            while True:
+                for event in job.events[shown:]:
+                    on_event(event)
+                shown = len(job.events)
+                if job.message != said and job.active:
+                    note(f"job {job.id}: {job.message}")
+                    said = job.message
+                if not job.active:
+                    break
+                sleep(POLL)
+                job = adapting.job(wb, job.id)
+        except KeyboardInterrupt:
+            adapting.cancel(wb, job.id)
+            raise
+    if job.state != "done":
+        raise NotAdapted(f"job {job.id} {job.state}: {job.error or job.message} (`as2 jobs retry {job.id}` goes on)")
+    return job

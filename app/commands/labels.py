@@ -1,0 +1,71 @@
+"""`as2 labels import` and `as2 labels export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.commands.opened import CorpusName, chosen, workbench
+from as2core.cli import Json
+from as2core.errors import UnreadableFile
+from as2core.terminal import note, say, say_json, working
+
+labels = typer.Typer(help="Bring labels in, and take them out.", no_args_is_help=False)
+
+
+@labels.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled questions in any known format.")],
+    corpus: Annotated[
+        str | None, typer.Option(help="The corpus whose sentences they label; without it the file makes its own.")
+    ] = None,
+    fmt: Annotated[str, typer.Option("--format", help="auto, jsonl, csv, qrels or wikiqa.")] = "auto",
+    annotator: Annotated[str, typer.Option(help="Who gave them.")] = "import",
+    as_json: Json = False,
+) -> None:
+    """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
+    from app.services import exchange
+
+    if not file.is_file():
+        raise UnreadableFile(f"{file}: there is no such file")
+    with workbench() as wb:
+        into = chosen(wb, corpus).id if corpus is not None else None
+        with working(f"importing {file.name}"):
+            done = exchange.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator)
+    for line, reason in done.malformed:
+        note(f"as2: {file.name}: line {line}: {reason}")
+    for conflict in done.conflicts:
+        note(f"as2: {file.name}: not taken: {conflict}")
+    if as_json:
+        say_json(done)
+    else:
+        say(
+            f"{done.new} new labels, {done.same} the same as before, {done.conflicting} conflicting, "
+            f"{len(done.malformed)} malformed lines; {done.questions} questions"
+        )
+    if done.malformed:
+        raise typer.Exit(1)
+
+
+@labels.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - for standard output.")],
+    corpus: CorpusName = None,
+    fmt: Annotated[str, typer.Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run or pairs.")] = "jsonl",
+    annotator: Annotated[str | None, typer.Option(help="Only this annotator's labels.")] = None,
+) -> None:
+    """Export a corpus's labels."""
+    from app.services import exchange
+
+    with workbench() as wb:
+        of = chosen(wb, corpus)
+        content = exchange.export_labels(wb, of.id, fmt, annotator=annotator)
+    if str(file) == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        file.write_bytes(content)
+        note(f"{of.name}: {len(content)} bytes of {fmt} in {file}")

@@ -1,0 +1,87 @@
+"""`as2 versions`: which model versions there are, which one answers, and moving between them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from app.commands.opened import workbench
+from as2core.cli import Json
+from as2core.terminal import say, say_json, table
+
+versions = typer.Typer(help="List model versions, and choose the one that answers.", invoke_without_command=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The version's name.")]
+
+
+@versions.callback()
+def listed(context: typer.Context, as_json: Json = False) -> None:
+    """List the versions, newest first, unless a command follows."""
+    if context.invoked_subcommand is None:
+        list_(as_json)
+
+
+@versions.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the versions, newest first."""
+    from app.services import versions as service
+
+    with workbench(starter=False) as wb:
+        found = service.list_versions(wb, kind=None)
+    if as_json:
+        say_json({"versions": found})
+        return
+    rows = [
+        {
+            "name": v.name,
+            "kind": v.kind,
+            "state": v.state,
+            "parent": v.parent,
+            "created": f"{v.created:%Y-%m-%d %H:%M}",
+            "note": v.problem or v.note,
+        }
+        for v in found
+    ]
+    say(table(rows, ["name", "kind", "state", "parent", "created", "note"]))
+
+
+@versions.command()
+def show(name: Name, as_json: Json = False) -> None:
+    """Show a version's card: its parent, data, settings and numbers."""
+    from app.services import versions as service
+
+    with workbench(starter=False) as wb:
+        card = service.card(wb, name)
+    say_json(card)
+
+
+@versions.command()
+def promote(
+    name: Name, reason: Annotated[str, typer.Option(help="Why, for the record.")] = "", as_json: Json = False
+) -> None:
+    """Make a version the one that answers."""
+    from app.services import versions as service
+
+    with workbench(starter=False) as wb:
+        view = service.promote(wb, name, reason)
+    say_json(view) if as_json else say(f"{view.name} answers now")
+
+
+@versions.command()
+def reject(name: Name, as_json: Json = False) -> None:
+    """Put a version aside."""
+    from app.services import versions as service
+
+    with workbench(starter=False) as wb:
+        view = service.reject(wb, name)
+    say_json(view) if as_json else say(f"{view.name} is {view.state}")
+
+
+@versions.command("roll-back")
+def roll_back(as_json: Json = False) -> None:
+    """Let the version answer that did before the last promotion."""
+    from app.services import versions as service
+
+    with workbench(starter=False) as wb:
+        view = service.roll_back(wb)
+    say_json(view) if as_json else say(f"{view.name} answers again")
