@@ -20,7 +20,7 @@ class Settings(BaseSettings):
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     """
 
-    model_config = SettingsConfigDict(env_prefix="AS2_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = REPO / ".as2"
     database_url: str = ""
