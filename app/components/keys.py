@@ -4,8 +4,9 @@
 
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
 actions; `doc` names what is shown. A press arrives once as `st.session_state[key].key == {"act": ..., "doc": ...}`: one
-action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. The server
-still has to refuse an action whose `doc` is no longer shown.
+action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. Enter in a
+field and a choice in a menu give the focus back, so that the keys work again at once. The server still has to refuse an
+action whose `doc` is no longer shown.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ export default function (component) {
       if (event.altKey || event.isComposing || !state.data) return;
       const chord = event.ctrlKey || event.metaKey;
       if (event.shiftKey && (chord || event.key.length > 1)) return;
+      if (event.key === "Enter" && event.target.matches("input")) setTimeout(() => event.target.blur(), 0);
       const act = state.data.map[(chord ? "ctrl+" : "") + event.key.toLowerCase()];
       if (!act) return;
       const target = event.composedPath()[0];
@@ -39,9 +41,14 @@ export default function (component) {
       state.send("key", { act, doc: state.data.doc });
     };
     window.addEventListener("keydown", state.listen, true);
+    state.chosen = (event) => {
+      if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
+    };
+    window.addEventListener("click", state.chosen, true);
   }
   return () => {
     window.removeEventListener("keydown", state.listen, true);
+    window.removeEventListener("click", state.chosen, true);
     window.__as2keys = undefined;
   };
 }

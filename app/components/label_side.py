@@ -51,13 +51,8 @@ def draw_acts(
                 f'<span class="asked">{escaped(shorten(act.question, 80))}</span></div>'
             )
             if i == 0 and act.label != WITHDRAWN:
-                st.button(
-                    "Undo",
-                    key="label_act_undo",
-                    icon=":material/undo:",
-                    on_click=on_undo,
-                )
+                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", on_click=on_undo)
             else:
                 pair = (act.question_id, act.sentence_id)
-                st.button("Open", key=f"label_act_open_{i}", on_click=on_open, args=(pair,),
-                          help="Show it again, to change the label")  # fmt: skip
+                st.button("Open", key=f"label_act_open_{i}", type="tertiary", icon=":material/edit:", on_click=on_open,
+                          args=(pair,), help="Show it again, to change the label")  # fmt: skip
