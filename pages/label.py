@@ -5,7 +5,7 @@ import secrets
 import streamlit as st
 
 from app.components import label_desk as desks
-from app.components import url
+from app.components import links, url
 from app.components.errors import guarded
 from app.components.keys import keys
 from app.components.label_item import draw, draw_finished, style
@@ -73,19 +73,26 @@ def act(name: str, showing: str) -> None:
             icon=":material/block:",
         )
         return
+    try:
+        desk = step(name, desk)
+    finally:  # whatever came of it, this showing is over: the listener sends one action for each
+        state["_label_desk"] = desk.next_turn()
+
+
+def step(name: str, desk: desks.Desk) -> desks.Desk:
     if name in LABELS:
-        desk = desks.give(frame.wb, desk, name, scores_visible=state["label_scores"])
-    elif name == "undo":
+        return desks.give(frame.wb, desk, name, scores_visible=state["label_scores"])
+    if name == "undo":
         desk, done = desks.undo(frame.wb, desk)
         if not done:
             st.toast("There is nothing of yours to undo.", icon=":material/undo:")
     elif name == "back":
-        desk = desks.back(frame.wb, desk)
+        return desks.back(frame.wb, desk)
     elif name == "forward":
-        desk = desks.forward(frame.wb, desk)
+        return desks.forward(frame.wb, desk)
     elif name == "help":
         state["_label_help"] = True
-    state["_label_desk"] = desk.next_turn()
+    return desk
 
 
 @guarded
@@ -126,12 +133,8 @@ with work:
         if desk.item is None:
             draw_finished(queue, passed=len(desk.passed))
             with st.container(horizontal=True, horizontal_alignment="center"):
-                st.page_link(
-                    "pages/adapt.py",
-                    label="Adapt the ranker",
-                    icon=":material/model_training:",
-                )
-                st.page_link("pages/ask.py", label="Ask something new", icon=":material/forum:")
+                links.to("adapt", "Adapt the ranker")
+                links.to("ask", "Ask something new")
         else:
             draw(desk.item, scores_visible=state["label_scores"])
     with st.container(horizontal=True):

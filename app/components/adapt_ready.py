@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components import links
 from app.components.errors import guarded
 from app.components.figures import figures
 from app.components.text import count, plain
@@ -33,8 +34,8 @@ def draw_labels(ready: Readiness) -> None:
         st.warning(plain(warning), icon=":material/info:")
     if ready.problems:
         with st.container(horizontal=True):
-            st.page_link("pages/label.py", label="Label some sentences", icon=":material/checklist:")
-            st.page_link("pages/ask.py", label="Ask, and label there", icon=":material/forum:")
+            links.to("label", "Label some sentences")
+            links.to("ask", "Ask, and label there")
 
 
 def balance(ready: Readiness) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components import links
 from app.components.errors import guarded
 from app.components.text import plain
 from app.services import Workbench, versions
@@ -24,8 +25,8 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
     if version.name == active.name:
         st.success(f"{plain(version.name)} is in use.", icon=":material/check_circle:")
         with st.container(horizontal=True):
-            st.page_link("pages/ask.py", label="Ask again with it", icon=":material/forum:")
-            st.page_link("pages/compare.py", label="Compare it", icon=":material/stacked_line_chart:")
+            links.to("ask", "Ask again with it")
+            links.to("compare", "Compare it")
         return
     if version.problem:
         st.error(plain(version.problem), icon=":material/error:")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.components import links
 from app.components.adapt_words import seconds_in_words
 from app.components.errors import guarded
 from app.components.text import plain
@@ -28,8 +29,8 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
         st.info("There is no labelled set yet. Label some sentences, or import a set under Data.",
                 icon=":material/checklist:")  # fmt: skip
         with st.container(horizontal=True):
-            st.page_link("pages/label.py", label="Label", icon=":material/checklist:")
-            st.page_link("pages/data.py", label="Import a set", icon=":material/database:")
+            links.to("label", "Label")
+            links.to("data", "Import a set")
         return
     own = f"labels:{corpus_name}"
     left, right = st.columns([1.4, 1], gap="large")

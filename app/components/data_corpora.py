@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components import links
 from app.components.data_progress import reporter
 from app.components.text import count, plain
 from app.services import Workbench, corpora
@@ -154,7 +155,7 @@ def _report() -> None:
                 hide_index=True, key="data_failed",
             )  # fmt: skip
         with st.container(horizontal=True):
-            st.page_link("pages/ask.py", label="Ask about it", icon=":material/forum:")
+            links.to("ask", "Ask about it")
             st.button("Put the report away", type="tertiary", on_click=_forget_report, key="data_report_away")
 
 

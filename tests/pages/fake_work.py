@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import fake_services
 import numpy as np
 import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from app.services import views
 from as2core.errors import As2Error
 from as2core.types import Progress
 
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
 NOW = datetime(2024, 5, 4, 12, 30, tzinfo=UTC)
 QUESTIONS = (
     "When was the tower finished?",
@@ -294,3 +301,39 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         setattr(package, name, module)
         made[f"app.services.{name}"] = module
     return made
+
+
+def install(monkeypatch: pytest.MonkeyPatch, fake: Work) -> None:
+    """Put the fake where pages import services from; undone with the test."""
+    import app
+
+    for name in ("components", "services"):
+        monkeypatch.setattr(app, name, getattr(app, name, None), raising=False)
+    for name in [m for m in sys.modules if m.startswith(("app.components", "app.services"))]:
+        monkeypatch.delitem(sys.modules, name)
+    made = modules(fake)
+    for name, module in made.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(app, "services", made["app.services"])
+    st.cache_resource.clear()
+
+
+def page(name: str, query: Mapping[str, str] | None = None) -> AppTest:
+    """A page of the app as a fresh session opens it."""
+    at = AppTest.from_file(str(MAIN), default_timeout=30)
+    at.run()
+    at.switch_page(f"../pages/{name}.py")
+    for key, value in (query or {}).items():
+        at.query_params[key] = value
+    return at.run()
+
+
+def markup(at: AppTest) -> str:
+    """All `st.html` of the page."""
+    return "\n".join(h.proto.body for h in at.get("html"))
+
+
+def texts(at: AppTest) -> str:
+    """All Markdown, captions and messages of the page."""
+    parts = [*at.markdown, *at.caption, *at.info, *at.warning, *at.error, *at.success]
+    return "\n".join(p.value for p in parts)

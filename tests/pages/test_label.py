@@ -1,0 +1,148 @@
+"""The label page and its desk, with services in memory. Keys are pressed in tests/e2e/test_label_keys.py."""
+
+import sys
+
+import fake_work
+import pytest
+
+from as2core.errors import As2Error
+
+FIRST, SECOND = (1, 100), (2, 100)
+
+
+@pytest.fixture
+def work(monkeypatch):
+    fake = fake_work.Work()
+    fake_work.install(monkeypatch, fake)
+    return fake
+
+
+def press(at, name):
+    return at.button(key=f"label_{name}").click().run()
+
+
+def test_an_item_shows_why_question_and_candidate_marked_among_its_neighbours(work):
+    html = fake_work.markup(fake_work.page("label"))
+    assert "least sure" in html
+    assert "When was the tower finished?" in html
+    assert "<mark>The tower was finished on 31 March 1889, after two years of work.</mark>" in html
+    assert "It was built as the gate of the World&#x27;s Fair." in html
+
+
+def test_foreign_text_is_shown_as_text(work):
+    work.pairs = [(1, 102)]
+    html = fake_work.markup(fake_work.page("label"))
+    assert "&lt;img src=x onerror=" in html
+    assert "<img src=x" not in html
+
+
+def test_a_label_is_stored_with_what_was_shown_and_the_next_item_comes(work):
+    at = press(fake_work.page("label"), "correct")
+    question, sentence, _, label, shown = work.events[0]
+    assert (question, sentence, label) == (*FIRST, "correct")
+    assert (shown.version, shown.rank, shown.scores_visible, shown.queue) == ("cascade", 3, True, "uncertain")
+    assert "What did it cost: $5 or $9?" in fake_work.markup(at)
+
+
+def test_every_label_has_its_button(work):
+    at = fake_work.page("label")
+    for name in ("correct", "incorrect", "unsure"):
+        at = press(at, name)
+    assert [e[3] for e in work.events] == ["correct", "incorrect", "unsure"]
+
+
+def test_hidden_scores_are_remembered_as_hidden(work):
+    at = fake_work.page("label")
+    assert "probability 0.52" in fake_work.markup(at)
+    at = at.toggle(key="label_scores").set_value(False).run()
+    assert "cascade rank" not in fake_work.markup(at)
+    press(at, "incorrect")
+    assert work.events[0][4].scores_visible is False
+
+
+def test_undo_takes_the_label_back_and_shows_its_item_again(work):
+    at = press(press(fake_work.page("label"), "correct"), "undo")
+    assert work.undone == [FIRST]
+    assert work.labels == {}
+    assert "When was the tower finished?" in fake_work.markup(at)
+
+
+def test_the_newest_act_has_an_undo_of_its_own(work):
+    at = press(fake_work.page("label"), "correct")
+    at.button(key="label_act_undo").click().run()
+    assert work.undone == [FIRST]
+
+
+def test_skip_passes_over_an_item_and_back_returns_to_it(work):
+    at = press(fake_work.page("label"), "forward")
+    assert work.events == []
+    assert "What did it cost" in fake_work.markup(at)
+    at = press(at, "back")
+    assert "When was the tower finished?" in fake_work.markup(at)
+    press(at, "unsure")
+    assert work.labels == {FIRST: "unsure"}
+
+
+def test_an_earlier_act_can_be_opened_and_its_label_changed(work):
+    at = press(press(fake_work.page("label"), "correct"), "correct")
+    at = at.button(key="label_act_open_1").click().run()
+    assert "is what you said" in fake_work.markup(at)
+    press(at, "incorrect")
+    assert work.labels == {FIRST: "incorrect", SECOND: "correct"}
+
+
+def test_an_action_for_an_item_no_longer_shown_is_refused(work):
+    at = fake_work.page("label")
+    stale = at.button(key="label_correct").click()  # clicked, but before the run the item changes under it
+    desk = at.session_state["_label_desk"]
+    at.session_state["_label_desk"] = desk.next_turn()
+    at = stale.run()
+    assert work.events == []
+    assert any("no longer shown" in t.value for t in at.toast)
+
+
+def test_a_label_that_cannot_be_stored_is_not_listed(work, monkeypatch):
+    def refuse(wb, **_):
+        raise As2Error("the disk is full: free some space and label again")
+
+    at = fake_work.page("label")
+    monkeypatch.setattr(sys.modules["app.services.labelling"], "give_label", refuse)
+    at = press(at, "correct")
+    assert "the disk is full: free some space and label again" in fake_work.texts(at).replace("\\", "")
+    assert 'data-testid="as2-act"' not in fake_work.markup(at)
+    assert "When was the tower finished?" in fake_work.markup(at)
+    assert at.session_state["_label_desk"].turn == 1  # a new showing: the listener takes the same key again
+
+
+def test_two_sessions_of_one_name_get_different_items(work):
+    one, two = fake_work.page("label"), fake_work.page("label")
+    assert "When was the tower finished?" in fake_work.markup(one)
+    assert "What did it cost: $5 or $9?" in fake_work.markup(two)
+
+
+def test_a_finished_queue_says_so_and_what_to_do_next(work):
+    work.pairs = [FIRST]
+    at = press(fake_work.page("label"), "correct")
+    assert "This queue is finished" in fake_work.markup(at)
+    assert at.button(key="label_correct").disabled
+    at = press(at, "back")
+    assert "When was the tower finished?" in fake_work.markup(at)
+
+
+def test_skipped_items_come_back_after_the_end(work):
+    work.pairs = [FIRST]
+    at = press(fake_work.page("label"), "forward")
+    assert "You passed over 1 item" in fake_work.markup(at)
+    at = press(at, "forward")
+    assert "When was the tower finished?" in fake_work.markup(at)
+
+
+def test_the_queue_is_in_the_address(work):
+    at = fake_work.page("label", {"queue": "random"})
+    assert at.button_group(key="label_queue").value == "random"
+    assert "A random share" in fake_work.texts(at)
+
+
+def test_progress_counts_what_was_stored(work):
+    at = press(press(fake_work.page("label"), "correct"), "incorrect")
+    assert "1 correct, 1 incorrect, 0 unsure" in fake_work.texts(at)
