@@ -12,7 +12,8 @@ if str(ROOT) not in sys.path:  # the server puts only this script's own folder t
 from app.components.errors import boundary
 from app.components.theme import apply
 
-st.set_page_config(page_title="AS2 Workbench", page_icon=":material/filter_alt:", layout="wide")
+# a file of our own: the browser would fetch a ":material/...:" icon from another host
+st.set_page_config(page_title="AS2 Workbench", page_icon=str(ROOT / "app" / "components" / "mark.svg"), layout="wide")
 apply()
 PAGES = (
     ("ask", "Ask", ":material/forum:"),

@@ -1,5 +1,152 @@
 """Ask: a question over the corpus, its answer, and what every layer of the cascade made of the candidates."""
 
-from app.components.page import page
+import streamlit as st
 
-frame = page("Ask", choose_model=True)
+from app.charts.cascade import cascade_chart, describe, legend_html, picture
+from app.components import asked, drops, errors
+from app.components.answer import draw_answer, draw_facts
+from app.components.candidate import draw_candidate, draw_explained
+from app.components.candidates import candidate_table, draw_candidates
+from app.components.cost import draw_costs, draw_saved
+from app.components.label_buttons import label_buttons
+from app.components.page import page
+from app.components.text import plain, shorten
+from app.services import asking, labelling
+from app.services.views import CORRECT
+
+question = asked.question()
+frame = page(
+    "Ask" if question else "What would you like to know?",
+    ""
+    if question
+    else "The answer is a sentence of your documents. Below it you see how each layer of the model chose.",
+    choose_model=True,
+)
+
+
+def box_key() -> str:
+    """A new text field once an example was taken: a field that exists keeps what is typed in it."""
+    return f"as2_question_{st.session_state.get('_as2_box', 0)}"
+
+
+def question_box(question: str) -> None:
+    with st.form("as2_ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            "Question",
+            question,
+            key=box_key(),
+            placeholder="Ask the documents something",
+            label_visibility="collapsed",
+        )
+        st.form_submit_button("Ask", type="primary", on_click=submitted, width=96)
+
+
+def submitted() -> None:
+    asked.put_question(st.session_state[box_key()])
+
+
+def example_taken() -> None:
+    if text := st.session_state.get("as2_example"):
+        asked.put_question(text)
+        st.session_state["_as2_box"] = st.session_state.get("_as2_box", 0) + 1
+
+
+def examples() -> None:
+    known = asking.example_questions(frame.wb, frame.corpus.id)
+    if frame.corpus.documents == 0:
+        st.info("This corpus is empty. Open **Data** and bring in some documents.", icon=":material/upload_file:")
+    elif known:
+        st.pills("Try one of these", known, format_func=plain, key="as2_example", on_change=example_taken)
+    else:
+        st.caption("Type a question the documents might answer, and press Enter.")
+
+
+@st.fragment
+def results(found: asked.Result) -> None:
+    """Everything that follows the schedule; a replay reruns this alone."""
+    errors.show_pending()
+    view = found.asked
+    layers = tuple(e.layer for e in view.trace.exits)
+    schedule = drops.schedule(len(layers))
+    run = view.trace.replay(schedule)
+    best_first = run.ranking().tolist()
+    best, chosen = best_first[0], asked.chosen()
+    everyone = labelling.labels_of(frame.wb, view.question_id)
+    mine = labelling.labels_of(frame.wb, view.question_id, frame.annotator.id)
+    labels = {c.sentence_id: c.label for c in view.candidates if c.label} | everyone
+
+    def buttons(position: int, where: str) -> None:
+        sentence = view.candidates[position].sentence_id
+        label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=mine.get(sentence), where=where)
+
+    draw_answer(view, best)
+    buttons(best, "answer")
+    draw_facts(view)
+    for note in view.notes:
+        st.caption(plain(note))
+
+    st.subheader("Where candidates left the cascade", anchor=False)
+    correct = {i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT}
+    drawn = picture(
+        run,
+        texts=[c.text for c in view.candidates],
+        retrieval_ranks=[c.retrieval_rank for c in view.candidates],
+        correct=correct,
+    )
+    st.html(legend_html())
+    st.vega_lite_chart(
+        None,
+        cascade_chart(drawn, chosen=chosen),
+        key="as2_cascade",
+        on_select=picked,
+        selection_mode="pick",
+        alt=describe(drawn),
+    )
+    drops.controls(layers)
+    draw_saved(run)
+    with st.expander("What each exit cost and saved"):
+        draw_costs(run, view.trace)
+
+    st.subheader("Candidates", anchor=False)
+    generative = found.generative_scores
+    table = candidate_table(view, run, generative, labels)
+    draw_candidates(table, chosen=chosen, choose=asked.choose)
+    with st.container():
+        if not found.generative.done():
+            asked.await_generative(found)
+        elif (failure := found.generative.exception()) is not None:
+            errors.show(failure)
+
+    near = best if chosen is None else chosen
+    st.subheader("A closer look", anchor=False)
+    st.caption(
+        ("This is the best candidate. " if near == best else "")
+        + "Choose another by its line in the picture or its row in the table."
+    )
+    draw_candidate(view, run, near, generative)
+    if near != best:
+        buttons(near, "near")
+    if generative is not None:
+        st.markdown("**Which words of the question it explains**")
+        draw_explained(frame.wb, view, near)
+
+
+def picked() -> None:
+    points = st.session_state["as2_cascade"].selection.get("pick") or []
+    if points:
+        asked.choose(int(points[0]["cand"]))
+
+
+question_box(question)
+if not question:
+    examples()
+else:
+    found = asked.result(frame, question)
+    if found.asked.candidates:
+        results(found)
+    else:
+        st.info(
+            f"Nothing in {plain(frame.corpus.name)} comes near “{plain(shorten(question, 80))}”. "
+            "Ask in other words, or choose another corpus.",
+            icon=":material/search_off:",
+        )

@@ -1,11 +1,11 @@
 """The cascade picture: one line a candidate, its rank at every exit, ending where it was dropped.
 
-x: retrieved, then the exits, each labelled with how many went in and stayed. y: rank on a reversed log axis, so that a
-constant share dropped is a straight edge. Pale band: alive. Bar: the cut. Grey lines end in a tick where the candidate
-was dropped. Green diamond: correct and returned; blue: returned; orange dashes ending in a cross: a correct answer lost.
+x: retrieved, then the exits, each with how many went in and stayed. y: rank, downwards on a log axis, so a constant
+share dropped is a straight edge. Pale band: alive. Bar: the cut. Grey lines end in a tick where the candidate was
+dropped. Green diamond: correct and returned; blue: returned; orange dashes with a cross: a correct answer lost there.
 
-The last exit drops nobody; its bar is where the answers shown end. At most `max_lines` grey lines are drawn (1,300 block
-a browser for three seconds), ticks for all.
+The last exit drops nobody; its bar is where the answers shown end. At most `max_lines` grey lines are drawn, for 1,300
+block a browser for three seconds; the ticks are drawn for all.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
+from urllib.parse import quote
 
 import altair as alt
 import numpy as np
@@ -26,9 +27,10 @@ from as2core.cascade.trace import CascadeTrace
 
 KINDS = ["correct, returned", "returned", "correct, lost", "dropped"]
 INK = [GREEN, BLUE, ORANGE, GREY]
-NARROW = 520  # pixels of plot under which the axis writes small and in two lines
+LOW = 0.8  # the upper end of the rank axis
+FOOT = 46  # pixels under the ranks for the columns' names
+NARROW = 520  # pixels of plot under which the feet are written small and in two lines
 CROSS = "M-1,-1L1,1M-1,1L1,-1"
-LEGEND = alt.Legend(title=None, orient="top", offset=6, symbolSize=110, columnPadding=18)
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -83,6 +85,33 @@ def _kind(correct: bool, gone: bool) -> str:
     return "dropped" if gone else "returned"
 
 
+def legend_html() -> str:
+    """What the marks mean, as markup for `st.html`: it wraps where a legend inside the drawing would be cut off."""
+    marks = {
+        KINDS[
+            0
+        ]: f'<path d="M0 7h26" stroke="{GREEN}" stroke-width="2.6"/><path d="M13 2l5 5-5 5-5-5z" fill="{GREEN}"/>',
+        KINDS[
+            1
+        ]: f'<path d="M0 7h26" stroke="{BLUE}" stroke-width="2.6"/><circle cx="13" cy="7" r="4.2" fill="{BLUE}"/>',
+        KINDS[2]: f'<path d="M0 7h17" stroke="{ORANGE}" stroke-width="2.6" stroke-dasharray="6 3.5"/>'
+        f'<path d="M17 3l8 8m0-8l-8 8" stroke="{ORANGE}" stroke-width="2.8"/>',
+        KINDS[3]: f'<path d="M0 7h26M26 3v8" stroke="{GREY}" stroke-width="1.2" fill="none"/>',
+        "the cut": f'<path d="M2 7h22" stroke="{GREY}" stroke-width="3"/>',
+        "still alive": f'<path d="M0 1h26v12h-26z" fill="{BLUE}" opacity=".16"/>',
+    }
+    items = "".join(
+        f'<li><img src="{_image(mark)}" width="27" height="14" alt="">{n}</li>' for n, mark in marks.items()
+    )
+    return f'<ul class="as2-marks" aria-label="What the marks mean">{items}</ul>'
+
+
+def _image(mark: str) -> str:
+    """Drawn marks as an image: `st.html` removes inline SVG."""
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 14">{mark}</svg>'
+    return f"data:image/svg+xml,{quote(svg)}"
+
+
 def describe(p: Picture) -> str:
     """The picture in words, for those who can't see it."""
     steps = "; ".join(f"layer {c.layer}: {c.entered:,} to {c.kept:,}" for c in p.cuts.itertuples())
@@ -103,14 +132,14 @@ def cascade_chart(
     thin = candidates > max_lines
     if len(dropped) > max_lines:
         dropped = np.random.default_rng(seed).choice(dropped, max_lines, replace=False).tolist()
-    low, high = 0.8, max(candidates, 2) * 1.12
     d, short = p.lines, ["cand", "x", "rank", "kind"]
     grey, told = d[d["cand"].isin(dropped)], d[d["kind"] != "dropped"]
-    place = partial(pushed_apart, height=height, low=low, high=high)
+    place = partial(pushed_apart, height=height - FOOT, low=LOW, high=_high(candidates))
     spec = dict(_template(tuple(p.cuts["layer"]), candidates, height, thin))
     spec["datasets"] = {
         "edge": _edge(p.cuts, candidates),
-        "cuts": _flow(p.cuts),
+        "cuts": p.cuts.assign(rank=p.cuts["kept"] + 0.5),
+        "feet": _feet(p.cuts),
         "grey": grey[short],
         "ends": d.loc[(d["kind"] == "dropped") & ~d["stays"], short],
         "told": told[short],
@@ -128,9 +157,17 @@ def _edge(cuts: pd.DataFrame, candidates: int) -> pd.DataFrame:
     return pd.DataFrame({"x": [0, *cuts["x"]], "rank": [float(candidates), *(cuts["kept"] + 0.5)], "top": 1.0})
 
 
-def _flow(cuts: pd.DataFrame) -> pd.DataFrame:
-    flow = [(f"{a:,} → {b:,}", f"{a:,}\n→ {b:,}") for a, b in zip(cuts["entered"], cuts["kept"], strict=True)]
-    return cuts.assign(rank=cuts["kept"] + 0.5, flow=[f for f, _ in flow], narrow=[n for _, n in flow])
+def _feet(cuts: pd.DataFrame) -> pd.DataFrame:
+    """What stands under each column: its name, and who went in and stayed, in one line and in two."""
+    flow = [f"{a:,} → {b:,}" for a, b in zip(cuts["entered"], cuts["kept"], strict=True)]
+    return pd.DataFrame(
+        {
+            "x": [0, *cuts["x"]],
+            "name": ["retrieved", *(f"layer {n}" for n in cuts["layer"])],
+            "flow": ["", *flow],
+            "narrow": ["", *(f.replace(" ", "\n", 1) for f in flow)],
+        }
+    )
 
 
 def _lost(told: pd.DataFrame, exits: int, place: Callable[[list[int]], list[float]]) -> pd.DataFrame:
@@ -160,15 +197,13 @@ def _labels(told: pd.DataFrame, exits: int, place: Callable[[list[int]], list[fl
 def _template(layers: tuple[int, ...], candidates: int, height: int, thin: bool) -> dict[str, Any]:
     """The drawing without its data: built and checked once, since that takes Altair a fifth of a second."""
     exits = len(layers)
-    scale = alt.Scale(type="log", domain=[0.8, max(candidates, 2) * 1.12], reverse=True, nice=False)
-    names = " : ".join(f"datum.value == {i} ? 'layer {n}'" for i, n in enumerate(layers, start=1))
+    # the feet of the columns are marks under the ranks' range, for an axis label can't change without a new drawing
+    scale = alt.Scale(type="log", domain=[LOW, _high(candidates)], range=[0, alt.expr(f"height - {FOOT}")], nice=False)
     x = alt.X(
         "x:Q",
         scale=alt.Scale(domain=[-0.3, exits * 1.5], nice=False),
-        axis=alt.Axis(values=list(range(exits + 1)), labelExpr=f"datum.value == 0 ? 'retrieved' : {names} : ''",
-                      title=None, grid=False, domain=False, ticks=False, labelPadding=7, labelOverlap=False,
-                      labelFlush=False, labelFontSize=alt.expr(f"width < {NARROW} ? 9 : 12")),
-    )  # fmt: skip
+        axis=alt.Axis(labels=False, ticks=False, domain=False, grid=False, title=None),
+    )
     y = alt.Y(
         "rank:Q",
         scale=scale,
@@ -176,13 +211,15 @@ def _template(layers: tuple[int, ...], candidates: int, height: int, thin: bool)
                       gridOpacity=0.25, domain=False, ticks=False),
     )  # fmt: skip
     beside = alt.Y("y:Q", scale=scale)
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=KINDS, range=INK), legend=LEGEND)
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=KINDS, range=INK), legend=None)
     shapes = alt.Scale(domain=KINDS, range=["diamond", "circle", "diamond", "circle"])
     dash = alt.condition("datum.kind == 'correct, lost'", alt.value([7, 4]), alt.value([1, 0]))
     pick = alt.selection_point(
         name="pick", fields=["cand"], on="click", nearest=True, toggle=False, empty=False, clear=False
     )
     tip = [alt.Tooltip("text:N", title="candidate"), alt.Tooltip("rank:Q"), alt.Tooltip("fate:N")]
+    narrow = f"width < {NARROW}"
+    foot = {"color": GREY, "baseline": "top", "fontSize": alt.expr(f"{narrow} ? 9 : 12"), "aria": False}
     cut_size = alt.expr(f"width / {exits * 3.6}")
     violet = alt.OverlayMarkDef(filled=True, size=80, color=VIOLET)
     chart = alt.layer(
@@ -194,16 +231,19 @@ def _template(layers: tuple[int, ...], candidates: int, height: int, thin: bool)
         .mark_tick(orient="horizontal", thickness=1, size=7, opacity=0.3 if thin else 0.8, color=GREY, aria=False)
         .encode(x, y),
         _on("cuts").mark_tick(orient="horizontal", thickness=2.4, size=cut_size, color=GREY, opacity=1).encode(x, y),
-        _on("cuts")
-        .mark_text(color=GREY, baseline="top", lineBreak="\n", fontSize=alt.expr(f"width < {NARROW} ? 9 : 12"),
-                   text=alt.expr(f"width < {NARROW} ? datum.narrow : datum.flow"))
-        .encode(x, y=alt.value(height + 22)),
+        _on("feet").mark_text(**foot).encode(x, y=alt.value(alt.expr("height - 34")), text="name:N"),
+        _on("feet")
+        .mark_text(opacity=alt.expr(f"{narrow} ? 0 : 1"), **foot)
+        .encode(x, y=alt.value(alt.expr("height - 18")), text="flow:N"),
+        _on("feet")
+        .mark_text(opacity=alt.expr(f"{narrow} ? 1 : 0"), lineBreak="\n", **foot)
+        .encode(x, y=alt.value(alt.expr("height - 20")), text="narrow:N"),
         _on("told")
         .mark_line(strokeWidth=2.6, interpolate="monotone")
         .encode(x, y, colour, detail="cand:N", strokeDash=dash),
         _on("points")
         .mark_point(filled=True, size=64, opacity=1)
-        .encode(x, y, colour, shape=alt.Shape("kind:N", scale=shapes, legend=LEGEND)),
+        .encode(x, y, colour, shape=alt.Shape("kind:N", scale=shapes, legend=None)),
         _on("lost").mark_point(shape=CROSS, size=90, strokeWidth=3.2, opacity=1).encode(x, y, colour),
         _on("lost")
         .mark_text(align="left", dx=12, dy=11, fontSize=12, fontWeight=600)
@@ -219,8 +259,12 @@ def _template(layers: tuple[int, ...], candidates: int, height: int, thin: bool)
         .encode(x, y),
         _on("targets").mark_circle(size=60, opacity=0.001, aria=False).encode(x, y, tooltip=tip).add_params(pick),
     )  # fmt: skip
-    padding = {"left": 4, "top": 4, "right": 4, "bottom": 34}
-    return chart.properties(height=height, width="container", padding=padding).configure_view(stroke=None).to_dict()
+    return chart.properties(height=height, width="container").configure_view(stroke=None).to_dict()
+
+
+def _high(candidates: int) -> float:
+    """The lower end of the rank axis."""
+    return max(candidates, 2) * 1.12
 
 
 def _on(name: str) -> alt.Chart:

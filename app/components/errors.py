@@ -63,7 +63,8 @@ def guarded(callback: Callable[P, None]) -> Callable[P, None]:
 
 
 def show_pending() -> None:
-    """Draw the error a guarded callback left, once."""
+    """Draw the error a guarded callback left, once; the place it takes is there in every run."""
     error = st.session_state.pop("_as2_error", None)
-    if error is not None:
-        show(error)
+    with st.container():
+        if error is not None:
+            show(error)

@@ -97,9 +97,10 @@ def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
     wanted = url.get("corpus") or st.session_state.get("_as2_corpus", "")
     if wanted and wanted not in by_name:
         st.caption(f"There is no corpus called “{plain(wanted)}” here.")
-    if st.session_state.get("as2_corpus") not in by_name:  # a new session, another page, or the corpus is gone
-        st.session_state["as2_corpus"] = wanted if wanted in by_name else known[0].name
-    name = st.selectbox("Corpus", list(by_name), key="as2_corpus")
+    if st.session_state.get("as2_corpus", wanted) not in by_name:  # it was deleted
+        st.session_state.pop("as2_corpus", None)
+    names = list(by_name)
+    name = st.selectbox("Corpus", names, index=names.index(wanted) if wanted in by_name else 0, key="as2_corpus")
     corpus = by_name[name]
     st.session_state["_as2_corpus"] = name
     url.put(corpus=name)
@@ -123,9 +124,15 @@ def _version(wb: Workbench, choose: bool) -> str:
     if active not in names:
         names.insert(0, active)
     wanted = url.get("model") or active
-    if st.session_state.get("as2_model") not in names:
-        st.session_state["as2_model"] = wanted if wanted in names else active
-    name = st.selectbox("Model", names, key="as2_model", format_func=lambda n: _version_label(n, active, states.get(n)))
+    if st.session_state.get("as2_model", wanted) not in names:
+        st.session_state.pop("as2_model", None)
+    name = st.selectbox(
+        "Model",
+        names,
+        index=names.index(wanted if wanted in names else active),
+        key="as2_model",
+        format_func=lambda n: _version_label(n, active, states.get(n)),
+    )
     url.put(model=None if name == active else name)
     return name
 
@@ -137,10 +144,12 @@ def _version_label(name: str, active: str, state: str | None) -> str:
 
 
 def _annotator(wb: Workbench) -> AnnotatorView:
-    if "as2_name" not in st.session_state:
-        st.session_state["as2_name"] = st.session_state.get("_as2_name", NOBODY)
     typed = st.text_input(
-        "Your name", key="as2_name", max_chars=60, help="Labels are signed with it. Two people, two names."
+        "Your name",
+        st.session_state.get("_as2_name", NOBODY),
+        key="as2_name",
+        max_chars=60,
+        help="Labels are signed with it. Two people, two names.",
     )
     name = " ".join(typed.split()) or NOBODY
     st.session_state["_as2_name"] = name

@@ -1,0 +1,91 @@
+"""The question at hand and what was found for it: kept in the session, started from the address.
+
+The generative scores are computed by a thread of their own, so that the answer is on the page first and the slider
+stays quick meanwhile; `await_generative` brings them in when they are there.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from app.components import url
+from app.components.page import Frame
+from app.components.text import plain
+from app.services import asking
+from app.services.views import AskView
+from as2core.types import Progress
+
+LONGEST_LINK = 1500  # characters of a question that still go into the address
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answered question and the generative scores on their way, by candidate position."""
+
+    asked: AskView
+    generative: Future[np.ndarray]
+
+    @property
+    def generative_scores(self) -> np.ndarray | None:
+        """None while they are being computed, or if that failed."""
+        done = self.generative.done() and not self.generative.cancelled()
+        return self.generative.result() if done and self.generative.exception() is None else None
+
+
+@st.cache_resource(show_spinner=False)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="generative")
+
+
+def question() -> str:
+    """The question at hand: the session's, at first the address's."""
+    return st.session_state.setdefault("_as2_question", url.get("q"))
+
+
+def put_question(text: str) -> None:
+    text = text.strip()
+    st.session_state["_as2_question"] = text
+    st.session_state["_as2_chosen"] = None
+    st.session_state.pop("_as2_result", None)
+
+
+def result(frame: Frame, text: str) -> Result:
+    """Ask, unless this question was just asked of this corpus and this model."""
+    url.put(q=text if len(text) <= LONGEST_LINK else None)
+    slot = st.empty()  # there in every run, or all that follows would move by one place and be built anew
+    key = (frame.corpus.id, text, frame.version)
+    held = st.session_state.get("_as2_result")
+    if held is not None and held[0] == key:
+        return held[1]
+    bar = slot.progress(0.0, text="Looking through the documents …")
+
+    def progress(p: Progress) -> None:
+        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=plain(p.what) or "Ranking …")
+
+    asked = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, on_progress=progress)
+    slot.empty()
+    found = Result(asked, _pool().submit(asking.generative, frame.wb, asked))
+    st.session_state["_as2_result"] = (key, found)
+    st.session_state["_as2_chosen"] = None
+    return found
+
+
+def chosen() -> int | None:
+    """The position of the candidate the reader picked in the picture or in the table."""
+    return st.session_state.get("_as2_chosen")
+
+
+def choose(position: int | None) -> None:
+    st.session_state["_as2_chosen"] = position
+
+
+@st.fragment(run_every=0.4)
+def await_generative(found: Result) -> None:
+    """Wait without holding anything up; draws the page anew once the scores are there."""
+    if found.generative.done():
+        st.rerun()
+    st.caption(":material/hourglass_empty: Generative scores are on their way.")

@@ -1,0 +1,116 @@
+"""The table of candidates: where each ranker puts them, how their score went, and where the two disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from app.services.views import AskView
+from as2core.cascade.trace import CascadeTrace
+from as2core.rankers.base import order
+
+FAR = 4.0  # ranks this many times apart, one of them near the top, count as disagreement
+NEAR_TOP = 10
+
+
+def places(best_first: np.ndarray) -> np.ndarray:
+    """Ranks from an order: `best_first[0]` gets 1. int `(n,)` -> int `(n,)`."""
+    out = np.empty(len(best_first), dtype=int)
+    out[best_first] = np.arange(1, len(best_first) + 1)
+    return out
+
+
+def disagreement(discriminative: int, generative: int) -> str:
+    """Who puts a candidate much higher, or nothing: one has it in the first ten, the other four times as far down."""
+    high, low = sorted((discriminative, generative))
+    if high > NEAR_TOP or low < FAR * high or low - high < 3:
+        return ""
+    return "cascade higher" if discriminative < generative else "generative higher"
+
+
+def candidate_table(
+    asked: AskView, run: CascadeTrace, generative: np.ndarray | None, labels: Mapping[int, str]
+) -> pd.DataFrame:
+    """One row a candidate, best first by `run`; `position` is its place in `asked.candidates`.
+
+    Columns: position, cascade, generative (both ranks), differ, sentence, document, by exit (logits up to where it was
+    dropped), left, probability (of those who stayed to the end), label. `labels` by sentence id.
+    """
+    best_first = run.ranking()
+    discriminative = places(best_first)
+    other = None if generative is None else places(order(generative))
+    lines: list[list[float]] = [[] for _ in asked.candidates]
+    for e in run.exits:
+        for i, score in zip(e.alive.tolist(), e.scores.tolist(), strict=True):
+            lines[i].append(round(score, 3))
+    dropped = run.dropped_at()
+    rows = []
+    for i in best_first.tolist():
+        c = asked.candidates[i]
+        rows.append(
+            {
+                "position": i,
+                "cascade": int(discriminative[i]),
+                "generative": None if other is None else int(other[i]),
+                "differ": "" if other is None else disagreement(int(discriminative[i]), int(other[i])),
+                "sentence": c.text,
+                "document": c.title,
+                "by exit": lines[i],
+                "left": f"layer {run.exits[dropped[i]].layer}" if dropped[i] >= 0 else "stayed",
+                "probability": None if dropped[i] >= 0 else float(asked.probability[i]),
+                "label": labels.get(c.sentence_id, ""),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable[[int], None]) -> None:
+    """Draw it; `choose` gets the position of the candidate whose row was taken."""
+    scores = [s for line in table["by exit"] for s in line]
+    rows = table["position"].tolist()
+    key = "as2_candidates"
+
+    def taken() -> None:
+        selected = st.session_state[key]["selection"]["rows"]
+        if selected and selected[0] < len(rows):
+            choose(rows[selected[0]])
+
+    wanted = [rows.index(chosen)] if chosen in rows else []
+    if key in st.session_state and st.session_state[key]["selection"]["rows"] != wanted:
+        st.session_state[key] = {"selection": {"rows": wanted}}
+    shown = ["cascade", "generative", "differ", "sentence", "by exit", "probability", "left", "label", "document"]
+    if table["generative"].isna().all():
+        shown = [c for c in shown if c not in ("generative", "differ")]
+    if not table["label"].any():
+        shown.remove("label")
+    st.dataframe(
+        table,
+        key=key,
+        hide_index=True,
+        column_order=shown,
+        height=388,
+        row_height=36,
+        on_select=taken,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": wanted}},
+        column_config={
+            "cascade": st.column_config.NumberColumn("Cascade", help="Rank by the cascade", width=70),
+            "generative": st.column_config.NumberColumn(
+                "Generative", help="Rank by how well the sentence explains the question", width=82
+            ),
+            "differ": st.column_config.TextColumn("Differ", help="Where the two rankers disagree most", width=118),
+            "sentence": st.column_config.TextColumn("Sentence", width=350),
+            "by exit": st.column_config.LineChartColumn(
+                "Score by exit", y_min=min(scores), y_max=max(scores), width=110, help="Ends where it was dropped"
+            ),
+            "probability": st.column_config.ProgressColumn(
+                "Probability", min_value=0, max_value=1, format="percent", width=110
+            ),
+            "left": st.column_config.TextColumn("Dropped after", width=96),
+            "label": st.column_config.TextColumn("Label", width=84),
+            "document": st.column_config.TextColumn("Document", width=160),
+        },
+    )
