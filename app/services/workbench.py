@@ -38,7 +38,7 @@ class Workbench:
     models: ModelProvider
     clock: Callable[[], datetime] = utc_now
     marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
-    _indexes: dict[int, SqliteIndex] = field(default_factory=dict)
+    _indexes: dict[int, tuple[SqliteIndex, int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -57,10 +57,15 @@ class Workbench:
         """The corpus's index; an empty one if its file is not there."""
         from as2core.retrieval.sqlite import SqliteIndex
 
+        file = self.settings.index_file(corpus_id)
         with self._lock:
-            if corpus_id not in self._indexes:
-                self._indexes[corpus_id] = SqliteIndex(self.settings.index_file(corpus_id))
-            return self._indexes[corpus_id]
+            opened, inode = self._indexes.get(corpus_id, (None, -1))
+            if opened is None or not file.exists() or file.stat().st_ino != inode:  # another process built it anew
+                if opened is not None:
+                    opened.close()
+                opened = SqliteIndex(file)
+                self._indexes[corpus_id] = opened, file.stat().st_ino
+            return opened
 
     def has_index(self, corpus_id: int) -> bool:
         return self.settings.index_file(corpus_id).exists()
@@ -68,15 +73,15 @@ class Workbench:
     def forget_index(self, corpus_id: int) -> None:
         """Close the corpus's index and delete its files."""
         with self._lock:
-            if opened := self._indexes.pop(corpus_id, None):
-                opened.close()
+            if held := self._indexes.pop(corpus_id, None):
+                held[0].close()
         file = self.settings.index_file(corpus_id)
         for suffix in ("", "-wal", "-shm"):
             file.with_name(file.name + suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
         with self._lock:
-            for index in self._indexes.values():
+            for index, _ in self._indexes.values():
                 index.close()
             self._indexes.clear()
         self.database.close()

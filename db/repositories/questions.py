@@ -11,7 +11,7 @@ from sqlalchemy import Row, Select, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from db.models import Candidate, Document, Question, Run, Score, Sentence, text_key
+from db.models import Candidate, Document, Question, Run, Score, Sentence, current_label, text_key
 
 Cut = tuple[int, int, int, float]  # layer, rank, kept, margin
 
@@ -169,6 +169,24 @@ def candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int
         )
     )
     return {r.sentence_id: r.id for r in rows}
+
+
+def candidate_ids_of(session: Session, question_id: int) -> list[int]:
+    return list(session.scalars(select(Candidate.id).where(Candidate.question_id == question_id)))
+
+
+def answerable(session: Session, corpus_id: int, limit: int) -> list[Question]:
+    """Questions with a sentence that somebody labels correct at present."""
+    answered = (
+        select(current_label.c.id)
+        .where(current_label.c.question_id == Question.id, current_label.c.label == "correct")
+        .exists()
+    )
+    return list(
+        session.scalars(
+            select(Question).where(Question.corpus_id == corpus_id, answered).order_by(Question.id).limit(limit)
+        )
+    )
 
 
 def next_ordinal(session: Session, question_id: int) -> int:

@@ -1,0 +1,136 @@
+"""Asking a question: candidates from the corpus, ranked by a cascade with everything it did on record."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+import numpy as np
+
+from app.services import retrieval, scoring, versions
+from app.services.corpora import get_corpus
+from app.services.labels import settled
+from app.services.views import AskView, CandidateView
+from app.services.workbench import Workbench
+from as2core.types import Candidate, OnProgress, Progress
+from db.repositories import corpora as corpus_rows
+from db.repositories import labels as label_rows
+from db.repositories import questions as rows
+
+
+def example_questions(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
+    """Questions to begin with: labelled ones that have an answer, of different kinds and documents; for a corpus
+    without any, what its first documents are about."""
+    with wb.read() as s:
+        found = rows.answerable(s, corpus_id, 40 * n)
+        if not found:
+            documents = corpus_rows.find_documents(s, corpus_id, "", n)
+            return [f"What is {d.title}?" for d in documents if d.title]
+    chosen, seen = [], set()
+    for q in sorted(found, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
+        about = q.external_id.rpartition("-")[0] or q.external_id
+        if seen.isdisjoint({("kind", q.kind) if q.kind else about, about}):
+            seen |= {("kind", q.kind) if q.kind else about, about}
+            chosen.append(q.text)
+    rest = [q.text for q in found if q.text not in chosen]
+    return (chosen + rest)[:n]
+
+
+def ask(
+    wb: Workbench,
+    corpus_id: int,
+    question: str,
+    *,
+    version: str = "active",
+    documents: int = scoring.DOCUMENTS,
+    candidates: int = scoring.CANDIDATES,
+    on_progress: OnProgress | None = None,
+) -> AskView:
+    """Rank the corpus's best candidates for a question, dropping none, and keep what was scored.
+
+    Raises EmptyQuestion, EmptyCorpus, UnknownCorpus, UnknownVersion, BadSetting, DamagedModel.
+    """
+    began = time.perf_counter()
+    text = retrieval.checked(question)
+    get_corpus(wb, corpus_id)
+
+    def tell(done: int, what: str) -> None:
+        if on_progress:
+            on_progress(Progress(done, 3, what))
+
+    tell(0, "looking for documents")
+    got = retrieval.retrieve(wb, corpus_id, text, documents=documents, candidates=candidates, on_progress=on_progress)
+    tell(1, f"ranking {len(got.candidates)} sentences")
+    chosen = versions.choose(wb, version)
+    ranked = scoring.rank(chosen, text, scoring.as_candidates(got.candidates))
+    tell(2, "keeping the scores")
+    storing = time.perf_counter()
+    question_id = _question(wb, corpus_id, text)
+    seconds = {"retrieve": got.seconds, "rank": ranked.seconds}
+    settings = {"documents": documents, "candidates": candidates, "by": "ask"}
+    run_id, ids = scoring.store_run(wb, question_id, chosen, got.candidates, ranked, settings=settings, seconds=seconds)
+    with wb.read() as s:
+        labels = settled(label_rows.labels_of_question(s, question_id))
+    seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
+    notes = [n for n in (chosen.note, *got.notes) if n]
+    if got.left_out:
+        notes.append(f"{got.left_out:,} more sentences of these documents were not ranked: the limit is {candidates}.")
+    return AskView(
+        question_id=question_id,
+        run_id=run_id,
+        corpus_id=corpus_id,
+        question=text,
+        version=chosen.name,
+        candidates=tuple(
+            CandidateView(
+                ids[f.sentence_id],
+                f.sentence_id,
+                f.text,
+                f.title,
+                f.document_id,
+                f.position,
+                f.before,
+                f.after,
+                f.retrieval_rank,
+                labels.get(f.sentence_id),
+            )
+            for f in got.candidates
+        ),
+        trace=ranked.trace,
+        probability=ranked.probability,
+        threshold=float(chosen.ranker.threshold),
+        calibrated=bool(chosen.ranker.calibrated),
+        seconds=seconds,
+        notes=tuple(notes),
+    )
+
+
+def generative(wb: Workbench, asked: AskView) -> np.ndarray:
+    """Mean log P of the question given each candidate, `(n,)`, in the order of `asked`; kept for the queues.
+
+    Raises DamagedModel.
+    """
+    chosen = versions.choose(wb, kind=versions.GENERATIVE)
+    candidates = [Candidate(str(c.sentence_id), c.text, title=c.title) for c in asked.candidates]
+    scores = np.asarray(chosen.ranker.score(asked.question, candidates))
+    scoring.store_generative(wb, asked.run_id, chosen.id, [c.id for c in asked.candidates], scores)
+    return scores
+
+
+def explain(wb: Workbench, question: str, text: str) -> list[tuple[str, float]]:
+    """Each word of the question with its log P given the sentence. Raises DamagedModel."""
+    return versions.choose(wb, kind=versions.GENERATIVE).ranker.explain(question, text)
+
+
+def _question(wb: Workbench, corpus_id: int, text: str) -> int:
+    """The stored question of this wording, made if there is none."""
+    with wb.read() as s:
+        if known := rows.question_reading(s, corpus_id, text):
+            return known.id
+    name = f"ask-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+    with wb.write() as s:
+        corpus_rows.lock_corpus(s, corpus_id)
+        known = rows.question_reading(s, corpus_id, text)
+        if known is None:
+            known = rows.add_question(s, corpus_id, text, external_id=name, origin="asked", now=wb.clock())
+        return known.id

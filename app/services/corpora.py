@@ -1,0 +1,333 @@
+"""Corpora and the documents in them: making, filling, listing, and keeping the derived index in step.
+
+Documents are stored first, in batches of one transaction each, and indexed right after; a document knows whether the
+index has it, so whatever a kill leaves undone is done by the next call. Vectors follow in a background job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from app import jobs
+from app.services.views import CorpusView, DocumentView, IngestView, SentenceView
+from app.services.workbench import Workbench
+from as2core.errors import As2Error, UnreadableFile
+from as2core.types import Document, OnProgress, Progress, Sentence
+from db.models import Corpus
+from db.repositories import corpora as rows
+
+STARTER = "starter"
+BATCH, BATCH_CHARACTERS = 400, 2_000_000
+EMBED_BATCH = 64
+MAX_NAME = 80
+
+
+class UnknownCorpus(As2Error):
+    """No corpus of that number or name."""
+
+
+# --- corpora ---------------------------------------------------------------------------------------------------------
+
+
+def list_corpora(wb: Workbench) -> list[CorpusView]:
+    """In the order they were made."""
+    with wb.read() as s:
+        found = [(c, rows.counts(s, c.id)) for c in rows.corpora(s)]
+    return [_view(wb, c, n) for c, n in found]
+
+
+def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
+    """Raises UnknownCorpus."""
+    with wb.read() as s:
+        found = s.get(Corpus, corpus_id)
+        if found is None:
+            raise UnknownCorpus(f"there is no corpus {corpus_id}: it was deleted, or belongs to another database")
+        n = rows.counts(s, corpus_id)
+    return _view(wb, found, n)
+
+
+def corpus_named(wb: Workbench, name: str) -> CorpusView:
+    """Raises UnknownCorpus listing those there are."""
+    with wb.read() as s:
+        found = rows.corpus_named(s, name)
+        known = [c.name for c in rows.corpora(s)]
+    if found is None:
+        raise UnknownCorpus(f"no corpus {name!r}; known: {', '.join(known) or 'none'}")
+    return get_corpus(wb, found.id)
+
+
+def create_corpus(wb: Workbench, name: str) -> CorpusView:
+    """Raises As2Error for a name that is empty, too long or taken."""
+    name = " ".join(name.split())
+    if not name:
+        raise As2Error("a corpus needs a name: type one")
+    if len(name) > MAX_NAME:
+        raise As2Error(f"the name has {len(name)} characters: keep it under {MAX_NAME}")
+    with wb.write() as s:
+        if rows.corpus_named(s, name) is not None:
+            raise As2Error(f"there is a corpus {name!r} already: choose another name")
+        corpus = rows.add_corpus(s, name, wb.clock())
+    wb.forget_index(corpus.id)
+    return get_corpus(wb, corpus.id)
+
+
+def delete_corpus(wb: Workbench, corpus_id: int) -> None:
+    """With its documents, questions and labels. The starter corpus stays away until it is asked for again."""
+    view = get_corpus(wb, corpus_id)
+    with wb.write(durable=True) as s:
+        rows.remove_corpus(s, corpus_id)
+    wb.forget_index(corpus_id)
+    if view.name == STARTER:
+        _removed_mark(wb).touch()
+
+
+def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, again: bool = False) -> CorpusView | None:
+    """The shipped corpus with its labelled questions, brought in unless it is there as it is shipped.
+
+    None if somebody deleted it, or the program came without; `again` brings a deleted one back.
+    """
+    from app.services import exchange
+
+    folder = wb.settings.corpora_dir / STARTER
+    files = sorted((folder / "articles").glob("*"))
+    if again:
+        _removed_mark(wb).unlink(missing_ok=True)
+    if not files or _removed_mark(wb).exists():
+        return None
+    digest = hashlib.sha256()
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        digest.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
+    with wb.write() as s:
+        corpus = rows.corpus_named(s, STARTER) or rows.add_corpus(s, STARTER, wb.clock())
+    if corpus.digest == digest.hexdigest():
+        return get_corpus(wb, corpus.id)
+    ingest(wb, corpus.id, [(f.name, f) for f in files], on_progress)
+    for split in ("train", "dev", "test"):
+        if on_progress:
+            on_progress(Progress(0, 0, f"reading the {split} questions"))
+        exchange.bring_starter_questions(wb, corpus.id, split)
+    with wb.write() as s:
+        s.get_one(Corpus, corpus.id).digest = digest.hexdigest()
+    return get_corpus(wb, corpus.id)
+
+
+def _removed_mark(wb: Workbench) -> Path:
+    return wb.settings.home / "starter-removed"
+
+
+def _view(wb: Workbench, corpus: Corpus, n: rows.Counts) -> CorpusView:
+    done = total = 0
+    if wb.has_index(corpus.id):
+        index = wb.index(corpus.id)
+        done, total = index.vectors(), index.count()
+    return CorpusView(
+        corpus.id, corpus.name, n.documents, n.sentences, n.questions, n.labels, done, total, corpus.created
+    )
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int = 100) -> list[DocumentView]:
+    """Those whose title or name contains `search`, in the order they came."""
+    with wb.read() as s:
+        return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
+
+
+def document_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:
+    """In their order."""
+    with wb.read() as s:
+        return [SentenceView(x.id, x.text, x.position, x.paragraph) for x in rows.sentences_of(s, [document_id])]
+
+
+def ingest(
+    wb: Workbench,
+    corpus_id: int,
+    files: Iterable[tuple[str, bytes | Path]],
+    on_progress: OnProgress | None = None,
+) -> IngestView:
+    """Bring files in. What is there already with the same content is left alone; what changed replaces its document,
+    and labels stay with the sentences that did not change. A file or line that cannot be read is reported, the others
+    go in. Raises UnknownCorpus."""
+    started = time.monotonic()
+    get_corpus(wb, corpus_id)
+    tally = _Tally(on_progress)
+    for batch in _batches(_read(files, tally)):
+        _store(wb, corpus_id, batch, tally)
+        index_pending(wb, corpus_id)
+        tally.tell()
+    job_id = request_vectors(wb, corpus_id) if tally.added or tally.updated else None
+    return IngestView(
+        tally.added,
+        tally.updated,
+        tally.unchanged,
+        tuple(tally.failed),
+        tally.added + tally.updated + tally.unchanged,
+        tally.sentences,
+        time.monotonic() - started,
+        job_id,
+    )
+
+
+class _Tally:
+    """Counts of one ingest. `expected` guesses the number of documents from the lines of the files."""
+
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
+        self.failed: list[tuple[str, str]] = []
+        self.at = ""
+        self._on_progress = on_progress
+
+    def tell(self) -> None:
+        done = self.added + self.updated + self.unchanged
+        if self._on_progress:
+            self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, at {self.at}"))
+
+
+def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[Document]:
+    from as2core.data.documents import read_documents
+
+    files = list(files)
+    tally.expected = sum(_guess(name, source) for name, source in files)
+    for name, source in files:
+        tally.at = name
+        try:
+            data = source if isinstance(source, bytes) else source.read_bytes()
+
+            def report(problem, name: str = name) -> None:
+                tally.failed.append((name, str(problem)))
+
+            yield from read_documents(name, data, on_problem=report)
+        except UnreadableFile as e:
+            tally.failed.append((name, str(e).removeprefix(f"{name}: ")))
+        except OSError as e:
+            tally.failed.append((name, f"cannot be read ({e.strerror})"))
+
+
+def _guess(name: str, source: bytes | Path) -> int:
+    if not name.lower().endswith((".jsonl", ".csv", ".tsv")):
+        return 1
+    try:
+        return (source if isinstance(source, bytes) else source.read_bytes()).count(b"\n") or 1
+    except OSError:
+        return 1
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Some hundreds at a time; a document that comes twice begins a new batch, as its own newer version."""
+    batch: dict[str, Document] = {}
+    characters = 0
+    for document in documents:
+        if document.id in batch or len(batch) >= BATCH or characters > BATCH_CHARACTERS:
+            yield list(batch.values())
+            batch, characters = {}, 0
+        batch[document.id] = document
+        characters += len(document.text)
+    if batch:
+        yield list(batch.values())
+
+
+def _store(wb: Workbench, corpus_id: int, batch: list[Document], tally: _Tally) -> None:
+    from as2core.text import split_sentences
+
+    digests = {d.id: content_digest(d.title, d.text) for d in batch}
+    with wb.read() as s:
+        known = rows.digests(s, corpus_id, list(digests))
+    # sentences are found before the transaction begins: it shall be short
+    pieces: dict[str, list[Sentence]] = {
+        d.id: split_sentences(d.text) for d in batch if known.get(d.id, (0, ""))[1] != digests[d.id]
+    }
+    with wb.write() as s:
+        if not rows.lock_corpus(s, corpus_id):
+            raise UnknownCorpus("the corpus was deleted meanwhile")
+        known = rows.digests(s, corpus_id, list(digests))
+        fresh = [d for d in batch if d.id in pieces and d.id not in known]
+        changed = [d for d in batch if d.id in pieces and known.get(d.id, (0, digests[d.id]))[1] != digests[d.id]]
+        ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in fresh], wb.clock())
+        rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in fresh])
+        for d in changed:
+            rows.replace_document(s, corpus_id, known[d.id][0], d, digests[d.id], pieces[d.id], wb.clock())
+    tally.added += len(fresh)
+    tally.updated += len(changed)
+    tally.unchanged += len(batch) - len(fresh) - len(changed)
+    tally.sentences += sum(len(pieces[d.id]) for d in (*fresh, *changed))
+
+
+def content_digest(title: str, text: str) -> str:
+    return hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()
+
+
+# --- the derived index -----------------------------------------------------------------------------------------------
+
+
+def index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
+    """Bring the index up to the documents; returns how many it took in. Quick when there is nothing to do."""
+    from as2core.retrieval.passages import passages
+
+    if not wb.has_index(corpus_id):
+        with wb.write() as s:
+            rows.forget_index(s, corpus_id)
+    with wb.read() as s:
+        left = rows.unindexed_count(s, corpus_id)
+    taken = 0
+    while taken < left:
+        with wb.read() as s:
+            documents = rows.unindexed(s, corpus_id, BATCH)
+            sentences: dict[int, list[str]] = {d.id: [] for d in documents}
+            for row in rows.sentences_of(s, list(sentences)):
+                sentences[row.document_id].append(row.text)
+        if not documents:
+            break
+        made = [(str(d.id), passages(str(d.id), sentences[d.id], title=d.title)) for d in documents]
+        wb.index(corpus_id).upsert_docs(made)
+        with wb.write() as s:
+            rows.mark_indexed(s, [(d.id, d.digest) for d in documents])
+        taken += len(documents)
+        if on_progress:
+            on_progress(Progress(taken, left, "building the search index"))
+    return taken
+
+
+def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
+    """Throw the index away and build it anew from the documents; vectors follow in the background."""
+    get_corpus(wb, corpus_id)
+    wb.forget_index(corpus_id)
+    taken = index_pending(wb, corpus_id, on_progress)
+    request_vectors(wb, corpus_id)
+    return taken
+
+
+def request_vectors(wb: Workbench, corpus_id: int) -> int:
+    """See that passages get their vectors in the background; returns the job that will do it."""
+    from db.repositories import jobs as job_rows
+
+    with wb.read() as s:
+        waiting = [j.id for j in job_rows.active_jobs(s, "embed", corpus_id) if j.state == "queued"]
+    return waiting[0] if waiting else jobs.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
+
+
+def run_embed(job: jobs.Running) -> dict:
+    """The background job: vectors for the passages without one, batch by batch; a new run goes on where one ended."""
+    from as2core.retrieval.sqlite import SqliteIndex
+
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None or not wb.has_index(corpus_id):
+        return {"passages": 0}
+    embedder, made = None, 0
+    # a handle of its own: another process may put a new file in the place of this one
+    index = SqliteIndex(wb.settings.index_file(corpus_id))
+    try:
+        while batch := index.pending(EMBED_BATCH):
+            job.step_back()
+            embedder = embedder or wb.models.embedder()
+            vectors = embedder.embed([p.text for p in batch])
+            index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
+            made += len(batch)
+            done, total = index.vectors(), index.count()
+            job.progress(done / max(1, total), f"{done:,} of {total:,} passages have vectors")
+    finally:
+        index.close()
+    return {"passages": made}

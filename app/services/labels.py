@@ -1,0 +1,114 @@
+"""What several people's labels of one pair come to, and the questions as training and exports see them.
+
+Labels of people outrank imported ones. Among equals the majority of correct against incorrect counts; a tie settles
+nothing, and "unsure" counts for neither side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from app.services.views import CORRECT, INCORRECT, UNSURE
+from app.services.workbench import Workbench
+from as2core.types import Candidate, Question
+from db.repositories import labels as label_rows
+from db.repositories import questions as question_rows
+
+BINARY = {CORRECT: 1, INCORRECT: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A stored question with its candidates as they are labelled now.
+
+    `unsettled` counts pairs on which people disagree evenly, `unsure` those that carry nothing but doubt.
+    `own` says whether a person labelled any of it here.
+    """
+
+    id: int
+    question: Question
+    origin: str
+    split: str
+    own: bool
+    unsettled: int
+    unsure: int
+
+
+def settled(rows: Iterable[Any]) -> dict[int, str]:
+    """Rows (sentence_id, imported, label) of one question -> sentence id -> the label that counts; "unsure" where
+    there is only doubt; pairs in dispute are left out."""
+    verdicts = {}
+    for sentence_id, votes in _by_sentence(rows).items():
+        verdict = _verdict(votes)
+        if verdict is not None:
+            verdicts[sentence_id] = verdict
+    return verdicts
+
+
+def _by_sentence(rows: Iterable[Any]) -> dict[int, list[tuple[bool, str]]]:
+    votes: dict[int, list[tuple[bool, str]]] = {}
+    for row in rows:
+        votes.setdefault(row.sentence_id, []).append((row.imported, row.label))
+    return votes
+
+
+def _verdict(votes: list[tuple[bool, str]]) -> str | None:
+    of_people = [label for imported, label in votes if not imported and label in BINARY]
+    counted = of_people or [label for _, label in votes if label in BINARY]
+    if not counted:
+        return UNSURE
+    difference = counted.count(CORRECT) - counted.count(INCORRECT)
+    return None if difference == 0 else CORRECT if difference > 0 else INCORRECT
+
+
+def load(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[Labelled]:
+    """All questions of a corpus that have candidates or came from outside; `annotator` narrows it to one's labels."""
+    with wb.read() as s:
+        found = question_rows.with_candidates(s, corpus_id)
+        labels = label_rows.labels_of_corpus(s, corpus_id)
+    by_question: dict[int, list[Any]] = {}
+    for row in labels:
+        if annotator is None or row.annotator == annotator:
+            by_question.setdefault(row.question_id, []).append(row)
+    return [
+        _labelled(list(group), by_question.get(question_id, []))
+        for question_id, group in groupby(found, key=lambda r: r.question_id)
+    ]
+
+
+def _labelled(group: list[Any], labels: list[Any]) -> Labelled:
+    votes = {sentence_id: _verdict(v) for sentence_id, v in _by_sentence(labels).items()}
+    first = group[0]
+    candidates = tuple(
+        Candidate(row.candidate, row.text, BINARY.get(votes.get(row.sentence_id) or ""), row.title)
+        for row in group
+        if row.sentence_id is not None
+    )
+    return Labelled(
+        first.question_id,
+        Question(first.qid, first.question, candidates, first.kind),
+        first.origin,
+        first.split,
+        own=any(not row.imported for row in labels),
+        unsettled=sum(v is None for v in votes.values()),
+        unsure=sum(v == UNSURE for v in votes.values()),
+    )
+
+
+def judged(question: Question) -> Question:
+    """The question with only the candidates that carry a label: what is not labelled is not presumed wrong."""
+    kept = tuple(c for c in question.candidates if c.label is not None)
+    return Question(question.qid, question.text, kept, question.kind)
+
+
+def count(labelled: Iterable[Labelled]) -> Mapping[str, int]:
+    """Pairs by label."""
+    found = list(labelled)
+    return {
+        CORRECT: sum(x.question.positives for x in found),
+        INCORRECT: sum(x.question.negatives for x in found),
+        UNSURE: sum(x.unsure for x in found),
+    }

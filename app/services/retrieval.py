@@ -1,0 +1,151 @@
+"""From a question to candidates: search by words and by meaning, fuse the ranks, open the best documents, and take
+their sentences.
+
+When there are more sentences than may be ranked, better-ranked documents go first, and in each the passages that were
+hit, best first, before the rest. On the starter corpus (265 questions, 100 candidates) this keeps more of the answering
+sentences than taking all hit passages first, by document or by rank. So that one long document cannot take all
+the room, what it has beyond `AT_ONCE` sentences waits until the others had their turn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.services.corpora import index_pending
+from app.services.workbench import Workbench
+from as2core.errors import As2Error, BadSetting, DamagedModel
+from as2core.types import Hit, OnProgress
+from db.models import Document
+from db.repositories import corpora as rows
+
+MAX_QUESTION = 20_000  # characters
+AT_ONCE = 40  # sentences
+PASSAGE = 5  # sentences, as `as2core.retrieval.passages` makes them
+
+
+class EmptyQuestion(As2Error):
+    """There is nothing to look for."""
+
+
+class EmptyCorpus(As2Error):
+    """There is nothing to look in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A sentence up for ranking, its neighbours, and its place in the order of retrieval, from 1."""
+
+    sentence_id: int
+    text: str
+    title: str
+    document_id: int
+    position: int
+    before: str
+    after: str
+    retrieval_rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Candidates in document order: documents by rank, sentences by place. `left_out` sentences found no room."""
+
+    candidates: tuple[Found, ...]
+    left_out: int
+    seconds: float
+    notes: tuple[str, ...]
+
+
+class _Placed(Protocol):
+    id: int
+    document_id: int
+    position: int
+
+
+def checked(question: str) -> str:
+    """The question as it is stored: one line, without characters no database takes. Raises As2Error."""
+    text = " ".join(question.replace("\x00", " ").encode("utf-8", "replace").decode().split())
+    if not text:
+        raise EmptyQuestion("the question is empty: type one")
+    if len(text) > MAX_QUESTION:
+        raise BadSetting(f"the question has {len(text):,} characters: keep it under {MAX_QUESTION:,}")
+    return text
+
+
+def retrieve(
+    wb: Workbench,
+    corpus_id: int,
+    question: str,
+    *,
+    documents: int,
+    candidates: int,
+    on_progress: OnProgress | None = None,
+) -> Retrieved:
+    """Raises EmptyCorpus, BadSetting."""
+    if documents < 1 or candidates < 1:
+        raise BadSetting(f"documents={documents}, candidates={candidates}: each must be at least 1")
+    with wb.read() as s:
+        if rows.counts(s, corpus_id).documents == 0:
+            raise EmptyCorpus("this corpus has no documents yet: add some on the Data page, or with `as2 ingest`")
+    index_pending(wb, corpus_id, on_progress)
+    started = time.perf_counter()
+    hits, notes = _search(wb, corpus_id, question, k=max(50, 5 * documents))
+    best = list(dict.fromkeys(int(h.doc_id) for h in hits))[:documents]
+    with wb.read() as s:
+        sentences = rows.sentences_of(s, best)
+        titles = {d: t.title for d in best if (t := s.get(Document, d)) is not None}
+    chosen = choose(sentences, hits, best, candidates)
+    place = {d: i for i, d in enumerate(best)}
+    beside = {(x.document_id, x.position): x.text for x in sentences}
+    found = [
+        Found(
+            x.id,
+            x.text,
+            titles.get(x.document_id, ""),
+            x.document_id,
+            x.position,
+            beside.get((x.document_id, x.position - 1), ""),
+            beside.get((x.document_id, x.position + 1), ""),
+            chosen[x.id],
+        )
+        for x in sorted(sentences, key=lambda x: (place[x.document_id], x.position))
+        if x.id in chosen
+    ]
+    return Retrieved(tuple(found), len(sentences) - len(found), time.perf_counter() - started, notes)
+
+
+def choose(sentences: Sequence[_Placed], hits: Sequence[Hit], documents: Sequence[int], limit: int) -> dict[int, int]:
+    """Which sentences are ranked when `limit` are allowed: sentence id -> place in the order of retrieval, from 1."""
+    turn = {d: i for i, d in enumerate(documents)}
+    hit_at: dict[tuple[int, int], int] = {}
+    for hit in hits:
+        first = int(hit.passage_id.rsplit(":", 2)[1])
+        for position in range(first, first + PASSAGE):
+            hit_at.setdefault((int(hit.doc_id), position), hit.rank)
+
+    def within(x: _Placed) -> tuple[int, int, int]:
+        rank = hit_at.get((x.document_id, x.position))
+        return (1, 0, x.position) if rank is None else (0, rank, x.position)
+
+    given: dict[int, int] = {}
+    ordered = []
+    for x in sorted(sentences, key=lambda x: (turn[x.document_id], *within(x))):
+        given[x.document_id] = given.get(x.document_id, 0) + 1
+        ordered.append((given[x.document_id] > AT_ONCE, x.id))
+    ordered.sort(key=lambda pair: pair[0])
+    return {sentence_id: place for place, (_, sentence_id) in enumerate(ordered[:limit], 1)}
+
+
+def _search(wb: Workbench, corpus_id: int, question: str, k: int) -> tuple[list[Hit], tuple[str, ...]]:
+    from as2core.retrieval.base import rrf
+
+    index = wb.index(corpus_id)
+    lists, notes = [index.lexical(question, k)], []
+    if index.vectors():
+        try:
+            lists.append(index.dense(wb.models.embedder().embed([question])[0], k))
+        except DamagedModel as e:
+            notes.append(f"Search by meaning is off ({e}); these candidates were found by words alone.")
+    return rrf(lists, k), tuple(notes)

@@ -1,0 +1,183 @@
+"""Ranking candidates and keeping what the rankers said: for the page, for queues, for comparing versions later.
+
+A question typed on a page is scored as it is asked; the background job `score` does the same for questions that no
+version has seen yet, so that the queues have something to offer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app import jobs
+from app.services import retrieval, versions
+from app.services.retrieval import Found
+from app.services.versions import Chosen
+from app.services.views import JobView
+from app.services.workbench import Workbench
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace
+from as2core.errors import DamagedModel
+from as2core.rankers.base import order
+from as2core.types import Candidate
+from db.models import Run
+from db.repositories import questions as rows
+from db.repositories.questions import Cut, NewCandidate
+
+DOCUMENTS, CANDIDATES = 30, 100
+SCORE_LIMIT = 40  # questions a scoring job takes on at most
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A complete trace over candidates and the last exit's probabilities, `(n,)`."""
+
+    trace: CascadeTrace
+    probability: np.ndarray
+    seconds: float
+
+
+def as_candidates(found: Sequence[Found]) -> list[Candidate]:
+    return [Candidate(str(f.sentence_id), f.text, title=f.title) for f in found]
+
+
+def rank(chosen: Chosen, question: str, candidates: Sequence[Candidate]) -> Ranked:
+    """Every candidate through every exit."""
+    started = time.perf_counter()
+    ranker = chosen.ranker
+    trace = ranker.trace(question, candidates, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+    logits = np.zeros(len(candidates), dtype=np.float32)
+    logits[trace.exits[-1].alive] = trace.exits[-1].scores
+    return Ranked(trace, np.asarray(ranker.probability(logits)), time.perf_counter() - started)
+
+
+def cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:
+    """Where each candidate came nearest to a cut of this schedule: position -> (layer, rank, kept, margin).
+
+    The margin is the logit's distance from the middle between the last that stays and the first that goes.
+    """
+    nearest: dict[int, Cut] = {}
+    for e in trace.replay(schedule).exits:
+        if not len(e.dropped):
+            continue
+        best_first = order(e.scores)
+        middle = float(e.scores[best_first[e.kept - 1]] + e.scores[best_first[e.kept]]) / 2
+        for place, i in enumerate(best_first.tolist(), 1):
+            margin = abs(float(e.scores[i]) - middle)
+            position = int(e.alive[i])
+            if position not in nearest or margin < nearest[position][3]:
+                nearest[position] = (e.layer, place, e.kept, margin)
+    return nearest
+
+
+def ranks(scores: np.ndarray) -> list[int]:
+    """From 1, by position."""
+    placed = np.empty(len(scores), dtype=int)
+    placed[order(scores)] = np.arange(1, len(scores) + 1)
+    return placed.tolist()
+
+
+def store_run(
+    wb: Workbench,
+    question_id: int,
+    chosen: Chosen,
+    found: Sequence[Found],
+    ranked: Ranked,
+    *,
+    settings: Mapping[str, Any],
+    seconds: Mapping[str, float],
+) -> tuple[int, dict[int, int]]:
+    """Keep a run with its candidates and scores; returns its number and sentence id -> candidate id."""
+    ranker, trace = chosen.ranker, ranked.trace
+    near = cuts(trace, ranker.schedule) if found else {}
+    new = [NewCandidate(f.sentence_id, i, f.retrieval_rank, cut=near.get(i)) for i, f in enumerate(found)]
+    with wb.write() as s:
+        run = rows.add_run(
+            s,
+            question_id,
+            chosen.id,
+            last_exit=ranker.exits[-1],
+            threshold=float(ranker.threshold),
+            settings=settings,
+            seconds=seconds,
+            now=wb.clock(),
+        )
+        ids = rows.put_candidates(s, question_id, new, origin="retrieved", run_id=run.id)
+        for number, e in enumerate(trace.exits):
+            probability = ranker.probability(e.scores, number)
+            rows.put_scores(
+                s,
+                chosen.id,
+                e.layer,
+                (
+                    (ids[found[int(p)].sentence_id], float(score), float(prob), place)
+                    for p, score, prob, place in zip(e.alive, e.scores, probability, ranks(e.scores), strict=True)
+                ),
+            )
+    return run.id, ids
+
+
+def store_generative(
+    wb: Workbench, run_id: int, version_id: int, candidate_ids: Sequence[int], scores: np.ndarray
+) -> None:
+    """Keep the generative ranker's scores beside a run's. The run may be gone by now with its corpus: nothing to keep."""
+    with wb.write() as s:
+        run = s.get(Run, run_id)
+        if run is None:
+            return
+        run.generative_id = version_id
+        kept = set(rows.candidate_ids_of(s, run.question_id))
+        rows.put_scores(
+            s,
+            version_id,
+            0,
+            (
+                (c, float(score), None, place)
+                for c, score, place in zip(candidate_ids, scores, ranks(scores), strict=True)
+                if c in kept
+            ),
+        )
+
+
+def start_scoring(wb: Workbench, corpus_id: int, limit: int = SCORE_LIMIT) -> JobView:
+    """Score questions of the corpus that the active version has not seen, in the background: what fills the queues."""
+    return jobs.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
+
+
+def run_score(job: jobs.Running) -> dict[str, Any]:
+    """The background job. A question scored is done with, so a run that was interrupted goes on where it stopped."""
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None:
+        return {"questions": 0}
+    chosen = versions.choose(wb)
+    try:
+        generative = versions.choose(wb, kind=versions.GENERATIVE)
+    except DamagedModel as e:
+        generative = None
+        job.event({"kind": "note", "text": f"without generative scores: {e}"})
+    limit = int(job.settings.get("limit", SCORE_LIMIT))
+    with wb.read() as s:
+        waiting = rows.questions_without_run(s, corpus_id, chosen.id, limit)
+    for done, question in enumerate(waiting):
+        job.step_back()
+        job.progress(done / len(waiting), f"{done} of {len(waiting)} questions scored")
+        found = retrieval.retrieve(wb, corpus_id, question.text, documents=DOCUMENTS, candidates=CANDIDATES).candidates
+        candidates = as_candidates(found)
+        ranked = rank(chosen, question.text, candidates)
+        run_id, ids = store_run(
+            wb,
+            question.id,
+            chosen,
+            found,
+            ranked,
+            settings={"documents": DOCUMENTS, "candidates": CANDIDATES, "by": "job"},
+            seconds={"rank": ranked.seconds},
+        )
+        if generative is not None and found:
+            scores = np.asarray(generative.ranker.score(question.text, candidates))
+            store_generative(wb, run_id, generative.id, [ids[f.sentence_id] for f in found], scores)
+    return {"questions": len(waiting)}
