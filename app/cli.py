@@ -36,6 +36,7 @@ def version_directories() -> dict[str, Path]:
 
     with opened.workbench(starter=False) as wb:
         usable = [v for v in service.list_versions(wb, kind=None) if not v.problem]
-        active = service.active(wb)
     made = {v.name: Path(v.path) for v in usable if v.state != "shipped"}
-    return made if active.problem else {**made, "active": Path(active.path)}
+    for answering in (v for v in usable if v.state == "active" and v.kind == service.CASCADE):
+        made["active"] = Path(answering.path)
+    return made

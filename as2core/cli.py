@@ -306,7 +306,8 @@ def _in_a_line(error: Exception) -> str:
         return str(error)
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)
-        return f"{error.format_message()} (see {context.command_path if context else 'as2'} --help)"
+        said = error.format_message().replace("Value error, ", "")
+        return f"{said} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"this needs the package {error.name!r}: pip install -e '.[app]', or run `make setup`"
     if isinstance(error, OSError) and error.strerror:

@@ -45,8 +45,8 @@ def listed(
 
 
 @jobs.command()
-def show(job: Number) -> None:
-    """Show everything known of a job."""
+def show(job: Number, as_json: Json = False) -> None:
+    """Show everything known of a job, as JSON with or without the flag."""
     from app.services import adapting
 
     with workbench(starter=False) as wb:

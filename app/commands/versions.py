@@ -47,7 +47,7 @@ def list_(as_json: Json = False) -> None:
 
 @versions.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show a version's card: its parent, data, settings and numbers."""
+    """Show a version's card, as JSON with or without the flag: its parent, data, settings and numbers."""
     from app.services import versions as service
 
     with workbench(starter=False) as wb:

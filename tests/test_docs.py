@@ -1,0 +1,89 @@
+"""The docs are complete: every command with its options, every page, every setting, and no link into nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXTS = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def commands():
+    """`("as2 labels import", {"--format", ...})` for every command there is."""
+    from app.cli import register
+    from as2core.cli import build
+
+    def walk(command, path):
+        for name, sub in getattr(command, "commands", {}).items():
+            yield from walk(sub, f"{path} {name}")
+        if path != "as2":
+            yield path, {o for p in command.params for o in p.opts if o.startswith("--") and o != "--help"}
+
+    yield from walk(typer.main.get_command(build([register])), "as2")
+
+
+def sections(text: str) -> dict[str, str]:
+    """The text under each second-level heading."""
+    parts = re.split(r"^## (.+)$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize(("command", "options"), list(commands()), ids=lambda v: v if isinstance(v, str) else "")
+def test_every_command_is_documented_with_all_its_options(command, options):
+    documented = sections((ROOT / "docs/cli.md").read_text())
+    assert command in documented
+    missing = {o for o in options if not re.search(rf"{o}(?![\w-])", documented[command])}
+    assert not missing
+
+
+def test_the_docs_name_no_command_or_option_that_is_gone():
+    known = dict(commands())
+    for heading, text in sections((ROOT / "docs/cli.md").read_text()).items():
+        assert heading in known
+        named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text))
+        everywhere = {o for options in known.values() for o in options} | {"--help", "--no-promote", "--verbose"}
+        assert named <= everywhere, heading
+
+
+def test_every_page_is_documented():
+    documented = sections((ROOT / "docs/pages.md").read_text())
+    pages = [p.stem for p in (ROOT / "pages").glob("*.py") if p.stem != "__init__"]
+    assert len(pages) == 5
+    assert {p.capitalize() for p in pages} == set(documented)
+
+
+def test_every_setting_is_documented_with_its_variable():
+    from app.settings import Settings
+
+    text = (ROOT / "docs/running.md").read_text()
+    missing = [f for f in Settings.model_fields if f"| `AS2_{f.upper()}` |" not in text]
+    assert not missing
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_link_leads_somewhere(path):
+    links = [x for x in re.findall(r"\]\(([^)#\s]+)", path.read_text()) if "://" not in x]
+    gone = [x for x in links if not (path.parent / x).exists()]
+    assert not gone
+
+
+def test_the_readme_holds_what_a_reader_looks_for_first():
+    text = (ROOT / "README.md").read_text()
+    assert "make demo" in text and "make test" in text
+    assert "http://127.0.0.1:8501" in text
+    assert "Apache-2.0" in text
+
+
+def test_every_make_target_the_texts_name_exists():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = {
+        t
+        for path in TEXTS
+        for t in re.findall(r"\bmake ([a-z-]+)", path.read_text(), re.M)
+        if f"`make {t}" in path.read_text() or f"$ make {t}" in path.read_text()
+    }
+    assert {"demo", "test", "lint"} <= named <= targets

@@ -1,0 +1,167 @@
+"""Who may import whom, what import may cost, what is declared, and what the wheel holds."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+OURS = ("as2core", "app", "db", "pages")
+
+
+def sources(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level names of everything a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {a.name.partition(".")[0] for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def required(*extras: str) -> set[str]:
+    """Names of the distributions that the project, with these extras, asks for."""
+    lines = list(PROJECT["project"]["dependencies"])
+    for extra in extras:
+        lines += PROJECT["project"]["optional-dependencies"][extra]
+    return {canonical(re.match(r"[\w.-]+", line)[0]) for line in lines}
+
+
+def test_imports_go_only_in_the_directions_the_design_allows(capfd):
+    from importlinter.cli import lint_imports
+
+    kept = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
+    assert kept, capfd.readouterr().out
+
+
+def test_the_import_contracts_see_every_package_and_page():
+    import grimp
+
+    graph = grimp.build_graph(*OURS, cache_dir=None)
+    for package in OURS:
+        files = [p for p in sources(package) if p.name != "__init__.py" and "migrations" not in p.parts]
+        modules = {".".join(p.relative_to(ROOT).with_suffix("").parts) for p in files}
+        assert modules, package
+        assert modules <= graph.modules, modules - graph.modules
+
+
+@pytest.mark.parametrize(
+    "module", ["types", "errors", "metrics", "cost", "text", "terminal", "cli", "rankers.catalog", "evaluation"]
+)
+def test_importing_the_library_does_not_import_torch(module):
+    assert "torch" not in loaded_by(f"as2core.{module}")
+
+
+def test_importing_the_readers_does_not_import_torch():
+    names = [f"as2core.data.{p.stem}" for p in sources("as2core/data") if p.stem != "__init__"]
+    assert "as2core.data.jsonl" in names
+    assert "torch" not in loaded_by(*names)
+
+
+def test_importing_the_command_line_loads_no_database_and_no_page():
+    assert not {"torch", "sqlalchemy", "streamlit", "pandas", "transformers"} & loaded_by("as2core.cli", "app.cli")
+
+
+def loaded_by(*modules: str) -> set[str]:
+    """Top-level modules in memory after importing these in a fresh process."""
+    program = f"import {', '.join(modules)}, sys; print(*{{m.partition('.')[0] for m in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(("package", "extras"), [("as2core", ("hub", "export")), ("db", ("app",)), ("app", ("app",))])
+def test_every_library_imported_is_declared(package, extras):
+    by_module = importlib.metadata.packages_distributions()
+    allowed = required(*extras)
+    for path in sources(package):
+        for module in imported(path) - set(sys.stdlib_module_names) - set(OURS):
+            distributions = {canonical(d) for d in by_module.get(module, [module])}
+            assert distributions & allowed, f"{path.relative_to(ROOT)} imports {module}, which no extra declares"
+
+
+def test_no_room_is_called_utils_or_the_like():
+    names = {p.name for package in OURS for p in sources(package)}
+    assert not names & {"utils.py", "helpers.py", "common.py", "misc.py"}
+
+
+def test_only_the_library_goes_into_the_wheel():
+    from setuptools import find_packages
+
+    found = find_packages(str(ROOT), **PROJECT["tool"]["setuptools"]["packages"]["find"])
+    assert "as2core.data" in found
+    assert all(p == "as2core" or p.startswith("as2core.") for p in found)
+
+
+def test_what_the_entry_points_name_is_there():
+    points = [*PROJECT["project"]["scripts"].values()]
+    points += [v for group in PROJECT["project"]["entry-points"].values() for v in group.values()]
+    assert len(points) == 4
+    for value in points:
+        assert callable(importlib.metadata.EntryPoint("", value, "").load())
+
+
+def test_the_constraints_pin_every_requirement_to_one_plain_version():
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            name, _, version = line.partition("==")
+            assert re.fullmatch(r"\d+(\.\w+)*", version), line
+            pins[canonical(name)] = version
+    assert required(*PROJECT["project"]["optional-dependencies"]) <= set(pins)
+
+
+def test_the_container_takes_the_torch_of_the_constraints():
+    pin = re.search(r"^torch==\S+$", (ROOT / "constraints.txt").read_text(), re.M)[0]
+    assert set(re.findall(r"torch==[\d.]+", (ROOT / "Dockerfile").read_text())) == {pin}
+
+
+def test_the_container_holds_all_that_the_app_reads():
+    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert {*OURS, "models", "corpora", ".streamlit", "streamlit_app.py", "constraints.txt"} <= kept
+    assert all((ROOT / name).exists() for name in kept)
+
+
+def test_compose_starts_the_app_alone_unless_scaled():
+    import yaml
+
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    profiles = {name: service.get("profiles", []) for name, service in compose["services"].items()}
+    assert profiles == {"app": [], "worker": ["scale"], "db": ["scale"], "queue": ["scale"]}
+    assert compose["services"]["app"]["ports"] == ["${AS2_BIND:-127.0.0.1}:8501:8501"]
+
+
+def test_every_variable_compose_sets_is_a_setting():
+    import yaml
+
+    from app.settings import Settings
+
+    known = {f"AS2_{name.upper()}" for name in Settings.model_fields}
+    environment = yaml.safe_load((ROOT / "compose.yaml").read_text())["x-workbench"]["environment"]
+    assert environment and set(environment) <= known
+
+
+def test_a_variable_left_empty_counts_as_not_set(monkeypatch):
+    from app.settings import Settings
+
+    monkeypatch.setenv("AS2_WORKER", "")
+    monkeypatch.setenv("AS2_DATABASE_URL", "")
+    settings = Settings()
+    assert settings.worker == "auto"
+    assert settings.database.startswith("sqlite:")
