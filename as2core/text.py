@@ -65,6 +65,7 @@ _AFTER_STOP = re.compile(rf"{_STOP}{_CLOSERS}*(?:\[[^\]]{{1,40}}\])*(\s+)(?=\S)"
 _TAIL = re.compile(rf"(\S*?)({_STOP}+){_CLOSERS}*(?:\[[^\]]{{1,40}}\])*$")
 _OPENING = re.compile(r"[\"'\u201c\u2018\u00ab(\[{\u00bf\u00a1]*\s*")
 _NEXT_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_LONG_PUNCTUATION = re.compile(r"[^\w\s]{30,}")  # the tokenizer's time over such a run grows with its square
 _ALNUM = re.compile(r"[^\W_]")
 _INITIAL = re.compile(r"(?:.*[-\u2013(])?[^\W\d_a-z]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
@@ -93,8 +94,11 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -175,7 +179,7 @@ def _proposed(text: str, start: int, end: int) -> list[int]:
 
     found = {m.end() for m in _AFTER_STOP.finditer(text, start, end)}
     for at in range(start, end, _CHUNK):
-        piece = text[at : min(at + _CHUNK, end)]
+        piece = _LONG_PUNCTUATION.sub(lambda m: "x" * len(m[0]), text[at : min(at + _CHUNK, end)])
         with _spacy_lock:
             doc = _sentencizer()(piece)
             starts = [doc[int(i)].idx for i in (doc.to_array([SENT_START]) == 1).nonzero()[0][1:]]
@@ -215,9 +219,9 @@ def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _ends(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool) -> bool:
     """Does the sentence begun at `begin` end before `cut`?"""
-    before = text[begin:cut].rstrip()
+    before = text[max(begin, cut - 300) : cut].rstrip()
     opening = _OPENING.match(text, cut, end)
-    if not _ALNUM.search(before) or not _ALNUM.search(text, cut, end):
+    if not _ALNUM.search(text, begin, cut) or not _ALNUM.search(text, cut, end):
         return False
     if opening[0] == '" ' and text.count('"', block, cut) % 2:
         return False  # tokenised text: a closing quote standing free
@@ -258,7 +262,7 @@ def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool)
 def _inside_bracket(text: str, begin: int, cut: int, end: int) -> bool:
     """A bracket opened within the sentence, not at its beginning, is still open and closes soon."""
     for opened, closed in ("()", "[]"):
-        at = text.rfind(opened, begin + 1, cut)
+        at = text.rfind(opened, max(begin + 1, cut - 2000), cut)
         if at > begin and closed not in text[at:cut]:
             close = text.find(closed, cut, min(end, cut + 300))
             return close > 0 and opened not in text[cut:close]

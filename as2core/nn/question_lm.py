@@ -39,8 +39,9 @@ class PrefixLM(nn.Module):
         super().__init__()
         self.backbone, self.max_length = backbone, max_length
         self.tokenizer = backbone.tokenizer
-        self.transform = nn.Sequential(nn.Linear(backbone.hidden, backbone.hidden), nn.GELU())
-        self.norm = nn.LayerNorm(backbone.hidden)
+        width = backbone.embeddings.word_embeddings.embedding_dim  # ELECTRA's is narrower than its hidden states
+        self.transform = nn.Sequential(nn.Linear(backbone.hidden, width), nn.GELU())
+        self.norm = nn.LayerNorm(width)
         self.bias = nn.Parameter(torch.zeros(backbone.config.vocab_size))
 
     def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:

@@ -14,7 +14,7 @@ from as2core.types import Candidate
 
 
 class WordOverlapRanker:
-    """score = number of unique shared words; with `rr`, plus half the reciprocal place, which never outweighs a word."""
+    """score = number of unique shared words; with `rr`, plus half the reciprocal place, less than a word."""
 
     def __init__(self, *, rr: bool = False) -> None:
         self.rr, self.name = rr, "wo-rr" if rr else "wo"

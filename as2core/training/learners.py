@@ -14,6 +14,7 @@ from as2core.errors import BadSetting
 from as2core.losses.generative import mle, rll
 from as2core.losses.listwise import listwise, soften
 from as2core.losses.pointwise import pointwise
+from as2core.nn.backbone import micro_batches
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.batches import PlannedBatch
@@ -51,10 +52,11 @@ class _CascadeLoss(nn.Module):
         super().__init__()
         self.module, self.settings = ranker.module, settings
 
-    def forward(self, ids, types, mask, labels, sizes, exit_index, teacher=None) -> dict[str, torch.Tensor]:
+    def forward(self, parts, rows, labels, sizes, exit_index, teacher=None) -> dict[str, torch.Tensor]:
         exits = self.module.exits if exit_index is None else (self.module.exits[exit_index],)
-        logits = self.module(ids, types, mask, exits=exits)
-        losses = [self._one(x, labels, sizes, teacher) for x in logits.values()]
+        logits = [self.module(*part, exits=exits) for part in parts]  # each of like lengths, so little padding
+        back = torch.argsort(rows)
+        losses = [self._one(torch.cat([x[e] for x in logits])[back], labels, sizes, teacher) for e in exits]
         return {"loss": torch.stack(losses).mean()}
 
     def _one(self, logits, labels, sizes, teacher) -> torch.Tensor:
@@ -87,11 +89,10 @@ class CascadeLearner:
         texts = [t for g in batch.groups for t in g.texts]
         asked = [g.question.text for g in batch.groups for _ in g.rows]
         packed = self.ranker.backbone.encode(asked, texts, max_length=self.ranker.max_length)
-        ids, types, mask = self.ranker.backbone.pad(packed, list(range(len(texts))))
+        parts = micro_batches(packed.lengths, max_tokens=1024)
         out = {
-            "ids": ids,
-            "types": types,
-            "mask": mask,
+            "parts": [self.ranker.backbone.pad(packed, rows) for rows in parts],
+            "rows": torch.tensor([r for rows in parts for r in rows]),
             "labels": torch.tensor([y for g in batch.groups for y in g.labels]),
             "sizes": [len(g.rows) for g in batch.groups],
             "exit_index": batch.exit_index,

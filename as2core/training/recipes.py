@@ -43,11 +43,12 @@ FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How much data, and the settings of each stage."""
+    """How much data, and the settings of each stage. SQuAD's `paragraphs` are where hard negatives are mined;
+    `squad_questions` of their questions are trained on."""
 
     what: str
     paragraphs: int
-    a_paragraph: int
+    squad_questions: int
     cascade: TrainSettings
     mle: TrainSettings
     rll: TrainSettings
@@ -63,11 +64,11 @@ _RLL = TrainSettings(
 )
 
 RECIPES = {
-    "default": Recipe("what models/ holds: two cores, about an hour and a half", 5500, 2, _CASCADE, _MLE, _RLL),
+    "default": Recipe("what models/ holds: two cores, about an hour and a half", 5500, 6000, _CASCADE, _MLE, _RLL),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
         60,
-        2,
+        60,
         dataclasses.replace(_CASCADE, evals_per_epoch=1),
         dataclasses.replace(_MLE, evals_per_epoch=1),
         dataclasses.replace(_RLL, evals_per_epoch=1),
@@ -84,21 +85,24 @@ def run_recipe(
     on_event: Callable[[dict], None] | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
-    """Train and save `out/cascade` and `out/generative`; work files and checkpoints go to `out/.work`, and a second call
+    """Train and save `out/cascade` and `out/generative`. Work files and checkpoints go to `out/.work`; a second call
     resumes there. Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
     if name not in RECIPES:
         raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
     recipe = RECIPES[name]
-    train, dev, sources = _questions(recipe, Path(data_dir))
+    squad_sent, asked, dev, sources = _questions(recipe, Path(data_dir))
     work = out / ".work"
     vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), work)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
-        vectors.learn(_texts(train + dev), on_progress)
-    widened = add_hard_negatives(train + dev, vectors, seed=recipe.seed)
-    train, dev = widened[: len(train)], widened[len(train) :]
+        vectors.learn(_texts(squad_sent + asked + dev), on_progress)
+    widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
+    train, dev = widened[: -len(dev)], widened[-len(dev) :]
+    chosen = random.Random(recipe.seed).sample(train[: len(squad_sent)], min(recipe.squad_questions, len(squad_sent)))
+    train = chosen + train[len(squad_sent) :]
     card = {"recipe": name, "parent": "sentence-transformers/all-MiniLM-L6-v2", "data": sources, "seed": recipe.seed}
     made = []
     for stage in stages:
+        torch.manual_seed(recipe.seed)  # the heads' first values
         made.append(
             {"cascade": _cascade, "generative": _generative}[stage](recipe, train, dev, out, card, vectors, on_event)
         )
@@ -155,8 +159,8 @@ def _texts(questions: Sequence[Question]) -> list[str]:
     return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
 
 
-def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[dict]]:
-    """Training and dev questions: dev has SelQA questions and SQuAD articles that training never sees."""
+def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question], list[dict]]:
+    """SQuAD's, then SelQA's and QED's, then dev questions (of SQuAD articles and others that training never sees)."""
     rng = random.Random(recipe.seed)
     paths = {what: data_dir / rel for what, rel in FILES.items()}
     missing = [str(p) for p in paths.values() if not p.is_file()]
@@ -172,14 +176,13 @@ def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Que
     inside = [k for k, v in groups.items() if v[0].candidates[0].title not in held_out]
     outside = [k for k in groups if k not in set(inside)]
     chosen = rng.sample(inside, min(recipe.paragraphs, len(inside)))
-    train = [q for k in chosen for q in rng.sample(groups[k], min(recipe.a_paragraph, len(groups[k])))]
+    squad_sent = [q for k in chosen for q in rng.sample(groups[k], min(2, len(groups[k])))]
     dev = [rng.choice(groups[k]) for k in rng.sample(outside, min(90, recipe.paragraphs // 10, len(outside)))]
     small = recipe.paragraphs < 1000
     asked = [q for p in (selqa_dev, selqa_test, qed) for q in jsonl.read(p)[0] if q.positives]
     rng.shuffle(asked)
     asked = asked[:150] if small else asked
     dev += asked[: 20 if small else 110]
-    train += asked[20 if small else 110 :]
+    asked = asked[20 if small else 110 :]
     sources = [{"name": what, "sha256": sha256(p)} for what, p in paths.items()]
-    log.info("%d training questions, %d dev questions", len(train), len(dev))
-    return train, dev, sources
+    return squad_sent, asked, dev, sources

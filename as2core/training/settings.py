@@ -14,10 +14,11 @@ EXIT_DRAWS = ("uniform", "all")
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`negatives` are sampled anew each epoch, at most so many a question, beside at most two positives. `exit_draw`: "uniform" draws one exit a
-    mini-batch (the paper), "all" sums the losses of all exits. `distill` weighs the KL to the bi-encoder's cosines,
-    softened by `temperature`. `frozen_layers` counts from the bottom. `patience`: evaluations without a better dev AP
-    before stopping. `loss`: None lets the ranker choose (pointwise; generative: mle).
+    """`negatives` are sampled anew each epoch, at most so many a question, beside at most two positives.
+    `exit_draw`: "uniform" draws one exit a mini-batch (the paper), "all" takes the mean loss of all exits.
+    `distill` weighs the KL to a teacher's scores, softened by `temperature`. `frozen_layers` counts from the bottom.
+    `patience`: evaluations without a better dev AP before stopping. `warmup`: share of the steps. `loss`: None lets the
+    ranker choose (pointwise; generative: mle). `margin`: RLL's lambda, in nats.
     """
 
     epochs: int = 1

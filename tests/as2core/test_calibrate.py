@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from as2core.rankers.catalog import get
+from as2core.training.calibrate import best_threshold, calibrate, expected_calibration_error, platt
+from as2core.types import Candidate, Question
+
+
+def test_platt_scaling_agrees_with_scikit_learn_s_unregularised_regression():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=4000)
+    labels = (rng.random(4000) < 1 / (1 + np.exp(-(2 * logits - 1)))).astype(float)
+    reference = LogisticRegression(C=1e9).fit(logits[:, None], labels)
+    scale, shift = platt(logits, labels)
+    assert scale == pytest.approx(reference.coef_[0, 0], abs=0.02)
+    assert shift == pytest.approx(reference.intercept_[0], abs=0.02)
+
+
+def test_separable_labels_do_not_send_the_scale_to_infinity():
+    scale, shift = platt(np.array([-2.0, -1.0, 1.0, 2.0]), np.array([0.0, 0.0, 1.0, 1.0]))
+    assert 0 < scale < 50
+    assert abs(shift) < 5
+
+
+def test_the_threshold_lies_between_what_has_an_answer_and_what_has_none():
+    cut, accuracy = best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), np.array([False, False, True, True]))
+    assert 0.2 < cut < 0.6
+    assert accuracy == 1.0
+
+
+def test_calibration_error_by_hand():
+    # bin 0.1: two at 0.15, one correct: gap 0.35, weight 1/2; bin 0.9: two at 0.95, both correct: gap 0.05
+    assert expected_calibration_error(
+        np.array([0.15, 0.15, 0.95, 0.95]), np.array([0.0, 1.0, 1.0, 1.0])
+    ) == pytest.approx(0.2)
+
+
+def test_calibrating_sets_every_exit_and_leaves_unlabelled_candidates_out(tiny):
+    ranker = get(f"cascade:backbone={tiny()}")
+    cands = tuple(
+        Candidate(str(i), t, y) for i, (t, y) in enumerate([("the tower", 1), ("iron", 0), ("a river", None)])
+    )
+    report = calibrate(ranker, [Question("a", "where ?", cands), Question("b", "who ?", cands[1:])])
+    assert (report["candidates"], report["correct"]) == (3, 1)
+    assert len(ranker.calibration) == 5
+    assert ranker.calibrated

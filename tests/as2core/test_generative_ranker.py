@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+import torch
+
+from as2core.errors import UnsupportedBackbone
+from as2core.losses.generative import mle, rll
+from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.types import Candidate
+
+QUESTION = "when was the tower built ?"
+TEXTS = ["the tower was completed in 1889 .", "iron", "the bridge is 300 metres long ."]
+CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS)]
+
+
+def ranker_of(kind: str, tiny) -> GenerativeRanker:
+    torch.manual_seed(3)
+    return GenerativeRanker(load_question_lm(tiny(kind)))
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "electra", "gpt2", "bart", "t5"])
+def test_every_kind_of_language_model_gives_one_finite_log_probability_a_candidate(kind, tiny):
+    scores = ranker_of(kind, tiny).score(QUESTION, CANDIDATES)
+    assert scores.shape == (3,)
+    assert (scores < 0).all()
+    assert np.isfinite(scores).all()
+
+
+def test_a_causal_model_s_score_is_the_sum_over_a_plain_forward_pass(tiny):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(tiny("gpt2")).eval()
+    tok = AutoTokenizer.from_pretrained(tiny("gpt2"))
+    q = tok.encode(QUESTION, add_special_tokens=False)
+    for candidate, score in zip(CANDIDATES, ranker_of("gpt2", tiny).score(QUESTION, CANDIDATES), strict=True):
+        prefix = [*tok.encode(candidate.text, add_special_tokens=False), tok.sep_token_id]  # this tokenizer has no bos
+        with torch.no_grad():
+            log_p = model(torch.tensor([prefix + q])).logits[0].log_softmax(-1)
+        total = sum(log_p[len(prefix) - 1 + i, token].item() for i, token in enumerate(q))
+        assert score == pytest.approx(total / len(q), abs=1e-5)
+
+
+def test_a_seq2seq_model_s_score_is_minus_the_loss_transformers_computes(tiny):
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    model = AutoModelForSeq2SeqLM.from_pretrained(tiny("bart")).eval()
+    tok = AutoTokenizer.from_pretrained(tiny("bart"))
+    labels = torch.tensor([tok.encode(QUESTION, add_special_tokens=False)])
+    scores = ranker_of("bart", tiny).score(QUESTION, CANDIDATES)
+    for text, score in zip(TEXTS, scores, strict=True):
+        with torch.no_grad():
+            loss = model(**tok(text, return_tensors="pt", return_token_type_ids=False), labels=labels).loss
+        assert score == pytest.approx(-loss.item(), abs=1e-5)
+
+
+def test_the_prefix_model_s_passage_side_never_sees_the_question(tiny):
+    """Its states for the passage are what a pass over the passage alone gives, so they can be kept."""
+    module = ranker_of("bert", tiny).module
+    batch = module.encode([TEXTS[0]], [QUESTION])
+    n = int(batch["prefix"][0])
+    seen = {}
+    handle = module.backbone.blocks[-1].register_forward_hook(lambda _m, _a, out: seen.update(h=out))
+    with torch.no_grad():
+        module(**batch)
+        whole = seen["h"][0] if isinstance(seen["h"], tuple) else seen["h"]
+        ids = batch["ids"][:, :n]
+        alone = module.backbone.run(
+            module.backbone.embed(ids, torch.zeros_like(ids)), torch.ones(1, n, dtype=torch.bool), 0, 6
+        )
+    handle.remove()
+    torch.testing.assert_close(whole[:, :n], alone, atol=1e-5, rtol=0)
+
+
+def test_a_later_question_word_does_not_change_the_probability_of_an_earlier_one(tiny):
+    module = ranker_of("bert", tiny).module
+    with torch.no_grad():
+        short, _ = module(**module.encode([TEXTS[0]], ["when was the tower"]))
+        long, _ = module(**module.encode([TEXTS[0]], ["when was the tower built in winter ?"]))
+    torch.testing.assert_close(short[0], long[0, : short.shape[1]], atol=1e-5, rtol=0)
+
+
+def test_the_prefix_model_s_probabilities_sum_to_one_over_the_vocabulary(tiny):
+    module = ranker_of("bert", tiny).module
+    words = module.tokenizer.convert_ids_to_tokens(range(module.backbone.config.vocab_size))
+    total = 0.0
+    for i in range(len(words)):
+        batch = module.encode([TEXTS[1]], ["tower"])
+        batch["ids"][0, -1] = i
+        with torch.no_grad():
+            total += module(**batch)[0][0, 0].exp().item()
+    assert total == pytest.approx(1.0, abs=1e-3)
+
+
+def test_explaining_gives_each_word_of_the_question_once_and_sums_to_the_score(tiny):
+    ranker = ranker_of("bert", tiny)
+    told = ranker.explain("when was zeppelin built?", TEXTS[0])
+    assert [w for w, _ in told] == ["when", "was", "zeppelin", "built", "?"]
+    pieces = len(ranker.module.tokenizer("when was zeppelin built?", add_special_tokens=False)["input_ids"])
+    mean = ranker.score("when was zeppelin built?", CANDIDATES[:1])[0]
+    assert sum(v for _, v in told) / pieces == pytest.approx(mean, abs=1e-4)
+
+
+def test_a_model_that_cannot_rank_by_generation_is_refused_by_name(tmp_path):
+    from transformers import AutoConfig
+
+    AutoConfig.for_model("vit").save_pretrained(tmp_path)
+    with pytest.raises(UnsupportedBackbone, match="vit"):
+        load_question_lm(str(tmp_path))
+
+
+def test_mle_is_minus_the_mean_log_probability_of_real_tokens():
+    log_p = torch.tensor([[-1.0, -2.0, -99.0], [-3.0, -4.0, -5.0]])
+    valid = torch.tensor([[True, True, False], [True, True, True]])
+    assert mle(log_p, valid).item() == pytest.approx(15 / 5)
+
+
+def test_rll_holds_each_positive_against_the_hardest_negative_of_its_question():
+    # question 1: positive -5 against hardest -6: max(0, 3 + 5 - 6) = 2; question 2: -1 against -9: 0
+    total = torch.tensor([-5.0, -6.0, -8.0, -1.0, -9.0])
+    labels = torch.tensor([1, 0, 0, 1, 0])
+    assert rll(total, labels, [3, 2], margin=3.0).item() == pytest.approx(1.0)
+
+
+def test_rll_of_a_question_without_a_negative_is_no_loss():
+    assert rll(torch.tensor([-5.0]), torch.tensor([1]), [1], margin=3.0).item() == 0.0

@@ -1,0 +1,134 @@
+"""One table for all rankers: what DESIGN.md promises of every one of them."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnsupportedBackbone
+from as2core.rankers.base import Ranker, rank
+from as2core.rankers.catalog import CATALOG, get
+from as2core.types import Candidate
+
+QUESTION = "when was the tower built ?"
+TEXTS = [
+    "the tower was completed in 1889 .",
+    "iron",
+    "the bridge is 300 metres long and the water is high in winter .",
+    "",
+    "一座塔 🙂",
+    "the tower was completed in 1889 .",
+]
+CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS)]
+NEURAL = ("bi-encoder", "cross-encoder", "cascade", "generative")
+
+
+@pytest.fixture(params=list(CATALOG))
+def ranker(request, tiny):
+    name = request.param
+    return get(f"{name}:backbone={tiny()}" if name in NEURAL else name)
+
+
+def test_a_ranker_gives_one_finite_float_a_candidate(ranker):
+    scores = ranker.score(QUESTION, CANDIDATES)
+    assert isinstance(ranker, Ranker)
+    assert scores.shape == (len(CANDIDATES),)
+    assert scores.dtype == np.float32
+    assert np.isfinite(scores).all()
+
+
+def test_a_ranker_takes_an_empty_list(ranker):
+    assert ranker.score(QUESTION, []).shape == (0,)
+
+
+@pytest.mark.parametrize("question", ["", "   ", "?", "tower " * 2000, "塔はいつ建てられたか 🙂"])
+def test_a_ranker_takes_any_question(ranker, question):
+    assert np.isfinite(ranker.score(question, CANDIDATES)).all()
+
+
+def test_scores_do_not_look_at_labels(ranker):
+    labelled = [dataclasses.replace(c, label=i % 2) for i, c in enumerate(CANDIDATES)]
+    np.testing.assert_array_equal(ranker.score(QUESTION, CANDIDATES), ranker.score(QUESTION, labelled))
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_a_candidate_s_score_does_not_depend_on_its_neighbours(name, tiny):
+    ranker = get(f"{name}:backbone={tiny()}" + (",drop_ratio=0" if name == "cascade" else ""))
+    together = ranker.score(QUESTION, CANDIDATES)
+    alone = np.concatenate([ranker.score(QUESTION, [c]) for c in CANDIDATES])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
+def test_any_bert_roberta_or_electra_becomes_a_cascade(kind, tiny):
+    ranker = get(f"cascade:backbone={tiny(kind)}")
+    assert ranker.exits == (2, 3, 4, 5, 6)
+    assert np.isfinite(ranker.score(QUESTION, CANDIDATES)).all()
+
+
+def test_a_twelve_layer_encoder_has_the_paper_s_exits(tiny):
+    assert get(f"cascade:backbone={tiny('bert', 12)}").exits == (4, 6, 8, 10, 12)
+
+
+def test_an_architecture_that_cannot_be_walked_is_refused_with_those_that_can(tiny):
+    with pytest.raises(UnsupportedBackbone, match=r"gpt2.*bert, roberta, electra"):
+        get(f"cascade:backbone={tiny('gpt2')}")
+
+
+def test_ties_go_to_the_earlier_candidate():
+    ranked = rank(get("wo"), "tower", ["a tower", "no", "the tower"])
+    assert [r["corpus_id"] for r in ranked] == [0, 2, 1]
+    assert ranked[0] == {"corpus_id": 0, "score": 1.0, "text": "a tower"}
+
+
+def test_word_overlap_counts_unique_shared_words_and_wo_rr_breaks_its_ties():
+    cands = [Candidate(str(i), t) for i, t in enumerate(["a tower, a tower", "the tall tower", "tower tall"])]
+    np.testing.assert_array_equal(get("wo").score("the tall tower", cands), [1, 3, 2])
+    np.testing.assert_allclose(get("wo-rr").score("tower", cands), [1.5, 1.25, 1 + 1 / 6], rtol=1e-6)
+
+
+def test_reciprocal_rank_and_jaccard_by_hand():
+    cands = [Candidate("0", "iron tower"), Candidate("1", "iron bridge")]
+    np.testing.assert_allclose(get("rr").score("x", cands), [1, 0.5])
+    np.testing.assert_allclose(get("jaccard").score("tall iron tower", cands), [2 / 3, 1 / 4], rtol=1e-6)
+
+
+def test_bm25_by_hand():
+    # N = 2, mean length 2.5; "iron" in one of two: idf = log(1 + 1.5 / 1.5) = log 2
+    cands = [Candidate("0", "iron iron"), Candidate("1", "the red bridge")]
+    norm = 1.2 * (0.25 + 0.75 * 2 / 2.5)
+    expected = np.log(2) * 2 * 2.2 / (2 + norm)
+    np.testing.assert_allclose(get("bm25").score("iron", cands), [expected, 0], rtol=1e-6)
+
+
+def test_the_bi_encoder_s_cosine_is_sentence_transformers_s():
+    from sentence_transformers import SentenceTransformer
+
+    from as2core.nn.backbone import DEFAULT_BACKBONE, _locate
+
+    ours = get("bi-encoder").score(QUESTION, CANDIDATES[:3])
+    theirs = SentenceTransformer(_locate(DEFAULT_BACKBONE), device="cpu").encode(
+        [QUESTION, *TEXTS[:3]], normalize_embeddings=True
+    )
+    np.testing.assert_allclose(ours, theirs[1:] @ theirs[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("cascdae", "known: rr, wo"),
+        ("bm25:k9=1", "known: k1, b"),
+        ("bm25:k1", "setting=value"),
+        ("bm25:k1=much", "is not a float"),
+        ("cascade:drop_ratio=1.5", "1.5"),
+    ],
+)
+def test_a_wrong_spec_says_what_would_be_right(spec, says, tiny):
+    spec = spec.replace("cascade:", f"cascade:backbone={tiny()},")
+    with pytest.raises((UnknownRanker, BadSetting), match=says):
+        get(spec)
+
+
+def test_a_missing_shipped_model_says_how_to_get_it_back(tmp_path):
+    with pytest.raises(DamagedModel, match="git checkout"):
+        get("cascade", models_dir=tmp_path)

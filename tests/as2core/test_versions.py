@@ -1,0 +1,107 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from as2core.errors import BadSetting, DamagedModel
+from as2core.rankers.catalog import get
+from as2core.rankers.versions import load_version, read_card, save_version
+from as2core.types import Candidate
+
+CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["the tower was completed in 1889 .", "iron", "a river"])]
+QUESTION = "when was the tower built ?"
+
+
+def trained(name: str, tiny):
+    torch.manual_seed(5)
+    ranker = get(f"{name}:backbone={tiny()}")
+    with torch.no_grad():
+        ranker.module.backbone.blocks[3].output.dense.bias += 0.1  # as training would, somewhere above the bottom
+    return ranker
+
+
+@pytest.mark.parametrize("name", ["cascade", "cross-encoder", "generative"])
+def test_a_loaded_version_scores_as_the_one_saved(name, tiny, tmp_path):
+    ranker = trained(name, tiny)
+    save_version(ranker, tmp_path / "mine", {"seed": 5})
+    loaded = load_version(tmp_path / "mine")
+    np.testing.assert_array_equal(loaded.score(QUESTION, CANDIDATES), ranker.score(QUESTION, CANDIDATES))
+    assert loaded.name == "mine"
+    assert read_card(tmp_path / "mine")["seed"] == 5
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart"])
+def test_a_generative_model_without_our_backbone_round_trips_too(kind, tiny, tmp_path):
+    ranker = get(f"generative:backbone={tiny(kind)}")
+    save_version(ranker, tmp_path / "lm", {})
+    np.testing.assert_allclose(
+        load_version(tmp_path / "lm").score(QUESTION, CANDIDATES), ranker.score(QUESTION, CANDIDATES), atol=1e-6
+    )
+
+
+def test_calibration_threshold_and_schedule_come_back(tiny, tmp_path):
+    ranker = trained("cascade", tiny)
+    ranker.calibration, ranker.calibrated, ranker.threshold = ((2.0, -1.0),) * 5, True, 0.31
+    ranker.drop_ratio = (0.1, 0.2, 0.3, 0.4)
+    save_version(ranker, tmp_path / "mine", {})
+    loaded = load_version(tmp_path / "mine")
+    assert (loaded.calibration, loaded.threshold) == (((2.0, -1.0),) * 5, 0.31)
+    assert loaded.schedule.ratios == (0.1, 0.2, 0.3, 0.4)
+    assert loaded.probability(np.array([0.5]))[0] == pytest.approx(0.5)
+
+
+def test_only_what_differs_from_the_backbone_is_stored(tiny, tmp_path):
+    from safetensors import safe_open
+
+    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    with safe_open(tmp_path / "mine" / "model.safetensors", "pt") as f:
+        of_backbone = [k for k in f.keys() if k.startswith("backbone.")]  # noqa: SIM118
+    assert of_backbone == ["backbone.blocks.3.output.dense.bias"]
+
+
+@pytest.mark.parametrize("damage", ["model.safetensors", "config.json", "card.json"])
+def test_a_missing_file_is_named_with_the_remedy(damage, tiny, tmp_path):
+    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    (tmp_path / "mine" / damage).unlink()
+    with pytest.raises(DamagedModel, match=rf"{damage} is missing.*restore"):
+        load_version(tmp_path / "mine")
+
+
+def test_a_changed_byte_in_the_weights_is_noticed(tiny, tmp_path):
+    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    weights = tmp_path / "mine" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(DamagedModel, match="SHA-256"):
+        load_version(tmp_path / "mine")
+
+
+def test_a_format_of_the_future_is_refused(tiny, tmp_path):
+    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    config = tmp_path / "mine" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "format": 99}))
+    with pytest.raises(DamagedModel, match="99"):
+        load_version(tmp_path / "mine")
+
+
+def test_a_version_is_never_overwritten_and_a_failed_save_leaves_nothing(tiny, tmp_path):
+    ranker = trained("cascade", tiny)
+    save_version(ranker, tmp_path / "mine", {})
+    with pytest.raises(BadSetting, match="exists"):
+        save_version(ranker, tmp_path / "mine", {})
+    with pytest.raises(TypeError):
+        save_version(ranker, tmp_path / "other", {"not json": object()})
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_half_precision_halves_the_file_and_loads_as_float32(tiny, tmp_path):
+    ranker = trained("cascade", tiny)
+    save_version(ranker, tmp_path / "whole", {})
+    save_version(ranker, tmp_path / "half", {}, half=True)
+    whole, half = ((tmp_path / n / "model.safetensors").stat().st_size for n in ("whole", "half"))
+    assert half < 0.65 * whole
+    loaded = load_version(tmp_path / "half")
+    assert next(loaded.module.heads.parameters()).dtype == torch.float32
+    np.testing.assert_allclose(loaded.score(QUESTION, CANDIDATES), ranker.score(QUESTION, CANDIDATES), atol=5e-3)
