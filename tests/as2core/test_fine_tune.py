@@ -11,7 +11,7 @@ from as2core.training.fine_tune import fine_tune
 from as2core.training.settings import ADAPT, TrainSettings
 from as2core.types import Candidate, Question
 
-# the sentence with the word asked for is the answer: even a tiny model learns it in a few steps
+# the sentence with a year is the answer: even a tiny model learns that in a few steps
 THINGS = ["tower", "bridge", "river", "iron", "steel", "water", "bread", "music", "heart", "cell", "city", "winter"]
 FAST = TrainSettings(epochs=2, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
 
@@ -20,11 +20,11 @@ def questions(start: int, n: int) -> list[Question]:
     out = []
     for i in range(start, start + n):
         at, other = i % len(THINGS), [THINGS[(i + j) % len(THINGS)] for j in (1, 2, 3)]
-        texts = [f"the {w} is long" for w in (THINGS[at], *other)]
+        texts = [f"the {THINGS[at]} was built in 1889", *(f"the {w} is long" for w in other)]
         place = i % 4
         texts[0], texts[place] = texts[place], texts[0]
         cands = tuple(Candidate(f"{i}-{j}", t, int(j == place)) for j, t in enumerate(texts))
-        out.append(Question(f"q{i}", f"where is the {THINGS[at]} ?", cands))
+        out.append(Question(f"q{i}", f"when was the {THINGS[at]} built ?", cands))
     return out
 
 
