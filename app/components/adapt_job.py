@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import streamlit as st
 
 from app.charts.training import dev_curve, loss_curve
@@ -74,7 +77,8 @@ def _where(job: JobView) -> str:
 
 
 def _curves(job: JobView) -> None:
-    loss, dev = loss_curve(job.events), dev_curve(job.events)
+    events = once_a_step(job.events)
+    loss, dev = loss_curve(events), dev_curve(events)
     if loss is not None or dev is not None:
         left, right = st.columns(2, gap="medium")
         if loss is not None:
@@ -86,6 +90,12 @@ def _curves(job: JobView) -> None:
     lines = [line for line in map(log_line, job.events) if line]
     if lines:
         st.html(f'<p class="as2-log" data-testid="as2-log">{escaped(chr(10).join(lines[-LINES:]))}</p>')
+
+
+def once_a_step(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The events in the order of their steps. A run taken up again repeats steps: the later word counts."""
+    newest = {(e.get("kind"), e.get("step")): e for e in events if e.get("kind") in ("start", "step", "eval")}
+    return sorted(newest.values(), key=lambda e: e.get("step", 0))
 
 
 @guarded

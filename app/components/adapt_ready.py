@@ -60,22 +60,22 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
     with st.expander("Settings", icon=":material/tune:"):
         left, right = st.columns(2)
         with left:
-            base = st.selectbox(
+            st.selectbox(
                 "Start from", names, key="adapt_base", format_func=lambda n: f"{n} (in use)" if n == active else n,
                 help="The version that is trained further; it stays as it is.",
             )  # fmt: skip
             by_hand = st.toggle("Set the training by hand", key="adapt_by_hand",
                                 help="Off: the defaults, made for tens to thousands of labels.")  # fmt: skip
-            epochs = st.number_input("Epochs", 1, 50, 3, key="adapt_epochs", disabled=not by_hand,
-                                     help="How often every label is seen. Dev questions stop it early.")  # fmt: skip
+            st.number_input("Epochs", 1, 50, 3, key="adapt_epochs", disabled=not by_hand,
+                            help="How often every label is seen. Dev questions stop it early.")  # fmt: skip
         with right:
-            rate = st.number_input(
+            st.number_input(
                 "Learning rate", 1e-6, 1e-3, 2e-5, step=5e-6, format="%.1e", key="adapt_rate", disabled=not by_hand,
                 help="How large a step is. Too large forgets what the base knew.",
             )  # fmt: skip
-            seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
-                                   help="The same labels, settings and seed give the same version.")  # fmt: skip
-            note = st.text_input("Note", key="adapt_note", max_chars=200, placeholder="What is this one for?")
+            st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
+                            help="The same labels, settings and seed give the same version.")  # fmt: skip
+            st.text_input("Note", key="adapt_note", max_chars=200, placeholder="What is this one for?")
     st.button(
         "Retrain from labels",
         type="primary",
@@ -83,7 +83,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
         disabled=busy or not ready.ready,
         key="adapt_start",
         on_click=_start,
-        args=(wb, corpus.id, base, epochs if by_hand else None, rate if by_hand else None, seed, note),
+        args=(wb, corpus.id),
         help="A job in a process of its own; you can go on working and close the page.",
     )
     if busy:
@@ -95,10 +95,17 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
 
 
 @guarded
-def _start(
-    wb: Workbench, corpus_id: int, base: str, epochs: int | None, rate: float | None, seed: int, note: str
-) -> None:
+def _start(wb: Workbench, corpus_id: int) -> None:
+    """Reads the form as it is now: what was typed just before the click had no run of its own."""
+    form = st.session_state
+    by_hand = form["adapt_by_hand"]
     job = adapting.start_retrain(
-        wb, corpus_id, base=base, epochs=epochs, learning_rate=rate, seed=int(seed), note=note.strip()
+        wb,
+        corpus_id,
+        base=form["adapt_base"],
+        epochs=int(form["adapt_epochs"]) if by_hand else None,
+        learning_rate=form["adapt_rate"] if by_hand else None,
+        seed=int(form["adapt_seed"]),
+        note=form["adapt_note"].strip(),
     )
     st.query_params["job"] = str(job.id)

@@ -40,7 +40,7 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
         )  # fmt: skip
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
-                  args=(wb, version.name, reason.strip()), disabled=worse and not reason.strip())  # fmt: skip
+                  args=(wb, version.name), disabled=worse and not reason.strip())  # fmt: skip
         if version.state != "rejected":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject, args=(wb, version.name))
 
@@ -76,25 +76,30 @@ def _badge(state: str) -> None:
 
 def dialogs(wb: Workbench) -> None:
     """Open the dialog a click asked for; called once, at the page's end."""
-    name = st.session_state.pop("_adapt_use", None)
+    name = st.session_state.get("_adapt_use")
     version = next((v for v in versions.list_versions(wb, kind="cascade") if v.name == name), None)
     if version is not None:
         _use(wb, version)
 
 
-@st.dialog("Change the version in use")
+def _close() -> None:
+    st.session_state.pop("_adapt_use", None)
+
+
+@st.dialog("Change the version in use", on_dismiss=_close)
 def _use(wb: Workbench, version: VersionView) -> None:
     st.markdown(f"**{plain(version.name)}** takes over from {plain(versions.active(wb).name)}, on every page at once.")
     reason = st.text_input("Why", key="adapt_use_reason", max_chars=300, placeholder="kept with the version")
     if st.button("Use this version", type="primary", key="adapt_use_confirm", disabled=not reason.strip()):
+        _close()
         versions.promote(wb, version.name, reason.strip())
         st.session_state["_adapt_said"] = f"{version.name} is in use."
         st.rerun()
 
 
 @guarded
-def _promote(wb: Workbench, name: str, reason: str) -> None:
-    versions.promote(wb, name, reason)
+def _promote(wb: Workbench, name: str) -> None:
+    versions.promote(wb, name, st.session_state.get("adapt_reason", "").strip())
     st.session_state["_adapt_said"] = f"{name} is in use."
 
 

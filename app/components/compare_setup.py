@@ -41,17 +41,15 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
                           help=f"Adds the cascade at {', '.join(f'{r:g}' for r in SWEEP)} of the candidates dropped "
                           "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip
     with right:
-        data = st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
-        setting = st.selectbox("Questions that count", list(SETTINGS), key="compare_setting",
-                               format_func=lambda s: f"{s}: {SETTINGS[s][0].lower()}{SETTINGS[s][1:]}")  # fmt: skip
-        limit = st.number_input("Questions at most", 0, 100_000, 0, step=50, key="compare_limit",
-                                help="0 takes all; fewer is quicker and less certain.")  # fmt: skip
-    specs = with_sweep(chosen, sweep)
-    st.button(
-        "Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=len(specs) < 2,
-        on_click=_start, args=(wb, specs, data, setting, int(limit) or None),
-    )  # fmt: skip
-    if len(specs) < 2:
+        st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
+        st.selectbox("Questions that count", list(SETTINGS), key="compare_setting",
+                     format_func=lambda s: f"{s}: {SETTINGS[s][0].lower()}{SETTINGS[s][1:]}")  # fmt: skip
+        st.number_input("Questions at most", 0, 100_000, 0, step=50, key="compare_limit",
+                        help="0 takes all; fewer is quicker and less certain.")  # fmt: skip
+    enough = len(with_sweep(chosen, sweep)) >= 2
+    st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=not enough,
+              on_click=_start, args=(wb,))  # fmt: skip
+    if not enough:
         st.caption("Choose two rankers or more.")
 
 
@@ -61,8 +59,16 @@ def with_sweep(chosen: Sequence[str], sweep: bool) -> list[str]:
 
 
 @guarded
-def _start(wb: Workbench, specs: list[str], data: str, setting: str, limit: int | None) -> None:
-    job = comparing.start_compare(wb, specs, data, setting=setting, limit=limit)
+def _start(wb: Workbench) -> None:
+    """Reads the form as it is now: what was chosen just before the click had no run of its own."""
+    form = st.session_state
+    job = comparing.start_compare(
+        wb,
+        with_sweep(form["compare_rankers"], form["compare_sweep"]),
+        form["compare_data"],
+        setting=form["compare_setting"],
+        limit=int(form["compare_limit"]) or None,
+    )
     st.query_params["job"] = str(job.id)
 
 

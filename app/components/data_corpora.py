@@ -77,13 +77,17 @@ def _ask_delete(corpus_id: int) -> None:
 
 def dialogs(wb: Workbench) -> None:
     """Open the dialog a click asked for; called once, at the page's end."""
-    corpus_id = st.session_state.pop("_data_deleting", None)
+    corpus_id = st.session_state.get("_data_deleting")
     corpus = next((c for c in corpora.list_corpora(wb) if c.id == corpus_id), None)
     if corpus is not None:
         _delete(wb, corpus)
 
 
-@st.dialog("Delete a corpus")
+def _close() -> None:
+    st.session_state.pop("_data_deleting", None)
+
+
+@st.dialog("Delete a corpus", on_dismiss=_close)
 def _delete(wb: Workbench, corpus: CorpusView) -> None:
     parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), count(corpus.labels, "label"))
     st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. It can't be undone.")
@@ -91,6 +95,7 @@ def _delete(wb: Workbench, corpus: CorpusView) -> None:
         st.caption("To keep the labels, close this and export them first (Labels, Export).")
     typed = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
     if st.button("Delete for good", type="primary", disabled=typed.strip() != corpus.name, key="data_delete_confirm"):
+        _close()
         with st.spinner("Deleting …"):
             corpora.delete_corpus(wb, corpus.id)
         st.session_state["_data_said"] = f"The corpus {corpus.name} is gone."

@@ -1,0 +1,178 @@
+"""The adapt page with services in memory: what blocks, what runs, the card, and the decisions."""
+
+from dataclasses import replace
+
+import fake_work
+import pytest
+
+from app.components import adapt_job, adapt_words
+
+
+@pytest.fixture
+def work(monkeypatch):
+    fake = fake_work.Work()
+    fake_work.install(monkeypatch, fake)
+    return fake
+
+
+def told(at):
+    return fake_work.texts(at).replace("\\", "")
+
+
+def done(work, **changes):
+    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result(**changes))
+    return fake_work.page("adapt", {"job": "1"})
+
+
+def test_too_few_labels_are_said_and_block_the_start(work):
+    work.ready = replace(
+        work.ready, labels=4, correct=4, incorrect=0, problems=("only one class: label incorrect ones",)
+    )
+    at = fake_work.page("adapt")
+    assert "only one class: label incorrect ones" in told(at)
+    assert at.button(key="adapt_start").disabled
+
+
+def test_warnings_do_not_block(work):
+    work.ready = replace(work.ready, warnings=("only 12 held-out questions: the test will see large changes only",))
+    at = fake_work.page("adapt")
+    assert "only 12 held-out questions" in told(at)
+    assert not at.button(key="adapt_start").disabled
+
+
+def test_the_start_takes_the_defaults_unless_set_by_hand(work):
+    at = fake_work.page("adapt")
+    at.text_input(key="adapt_note").input("first try")
+    at.number_input(key="adapt_seed").set_value(7)
+    at = at.button(key="adapt_start").click().run()
+    assert work.started == [{"base": "cascade", "epochs": None, "learning_rate": None, "seed": 7, "note": "first try"}]
+    assert at.query_params["job"] == "10"
+    assert "Retraining: queued" in told(at)
+
+
+def test_settings_by_hand_reach_the_service(work):
+    at = fake_work.page("adapt")
+    at = at.toggle(key="adapt_by_hand").set_value(True).run()
+    at.number_input(key="adapt_epochs").set_value(5)
+    at.number_input(key="adapt_rate").set_value(4e-5)
+    at.selectbox(key="adapt_base").set_value("starter-2")
+    at.button(key="adapt_start").click().run()
+    assert (work.started[0]["base"], work.started[0]["epochs"]) == ("starter-2", 5)
+    assert work.started[0]["learning_rate"] == pytest.approx(4e-5)
+
+
+def test_a_running_job_shows_where_it_is_and_can_be_cancelled(work):
+    events = fake_work.training_events(50)
+    work.jobs[1] = fake_work.a_job(1, events=events, message="Training, step 50 of 200")
+    at = fake_work.page("adapt")  # not in the address: it is found
+    assert at.query_params["job"] == "1"
+    assert "step 25: dev MAP" in fake_work.markup(at)
+    assert at.button(key="adapt_start").disabled
+    at.button(key="adapt_cancel").click().run()
+    assert work.jobs[1].cancelling
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "sentence"),
+    [
+        ("failed", "the disk is full: free some space", "It failed, and no version was made."),
+        ("cancelled", "", "You stopped it. No version was made"),
+        ("lost", "no sign of life", "Its worker went away in the middle, and no version was made."),
+    ],
+)
+def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(work, state, error, sentence):
+    work.jobs[1] = fake_work.a_job(1, state=state, error=error)
+    at = fake_work.page("adapt", {"job": "1"})
+    assert sentence in told(at)
+    assert error in told(at)
+    at = at.button(key="adapt_again").click().run()
+    assert work.jobs[10].state == "queued"
+    assert at.query_params["job"] == "10"
+
+
+def test_an_unknown_job_in_the_address_is_no_error(work):
+    at = fake_work.page("adapt", {"job": "77"})
+    assert "not known here" in told(at)
+    assert not at.error
+
+
+def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
+    at = done(work)
+    html = fake_work.markup(at)
+    assert "Better on the held-out questions" in html
+    assert "12 questions better, 3 worse, 20 the same" in told(at)
+    assert "0.702<small>0.64 – 0.76</small>" in html
+    assert "AP went from 0.810 to 0.808: nothing of note was forgotten" in told(at)
+    assert "Won · 12 questions" in told(at).replace("**", "")
+
+
+def test_a_better_version_is_promoted_with_one_click(work):
+    done(work).button(key="adapt_promote").click().run()
+    assert work.promoted == [("starter-3", "")]
+
+
+def test_a_worse_one_needs_a_reason(work):
+    at = done(work, difference=-0.03, wins=2, losses=14, p=0.01)
+    assert "Worse on the held-out questions" in fake_work.markup(at)
+    assert at.button(key="adapt_promote").disabled
+    at = at.text_input(key="adapt_reason").input("the held-out ones are of another field").run()
+    at.button(key="adapt_promote").click().run()
+    assert work.promoted == [("starter-3", "the held-out ones are of another field")]
+
+
+def test_a_version_can_be_rejected(work):
+    at = done(work).button(key="adapt_reject").click().run()
+    assert work.versions["starter-3"].state == "rejected"
+    assert any("put aside" in t.value for t in at.toast)
+
+
+def test_rolling_back_asks_why_in_a_dialog(work):
+    at = fake_work.page("adapt")
+    at = at.button(key="adapt_use_1").click().run()
+    assert "**starter-2** takes over from cascade" in told(at)
+    at = at.text_input(key="adapt_use_reason").input("the newer one is slower").run()
+    at.button(key="adapt_use_confirm").click().run()
+    assert work.promoted == [("starter-2", "the newer one is slower")]
+
+
+PAIRED = {"difference": 0.04, "low": 0.01, "high": 0.07, "p": 0.03, "wins": 12, "losses": 3, "ties": 20}
+
+
+def test_the_paired_test_is_told_without_its_vocabulary():
+    assert adapt_words.paired_in_words(PAIRED) == (
+        "12 questions better, 3 worse, 20 the same. AP changed by +0.040 (95 %: +0.010 to +0.070): "
+        "more than chance would bring (p = 0.03)."
+    )
+
+
+def test_five_changed_questions_are_too_few_whatever_p_says():
+    few = PAIRED | {"wins": 5, "losses": 0}
+    assert adapt_words.verdict(few) == "unclear"
+    assert "Too few questions changed to tell" in adapt_words.paired_in_words(few)
+
+
+def test_a_difference_chance_could_bring_is_not_called_better():
+    assert adapt_words.verdict(PAIRED | {"p": 0.2}) == "unclear"
+    assert "chance alone could bring this" in adapt_words.paired_in_words(PAIRED | {"p": 0.2})
+
+
+def test_a_certain_loss_is_called_worse():
+    assert adapt_words.verdict(PAIRED | {"difference": -0.04, "wins": 3, "losses": 12}) == "worse"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "0 s"), (59, "59 s"), (60, "1 min"), (130, "2 min 10 s"), (3900, "1 h 5 min")]
+)
+def test_seconds_read_as_people_say_them(seconds, words):
+    assert adapt_words.seconds_in_words(seconds) == words
+
+
+def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
+    events = [
+        {"kind": "step", "step": 1, "loss": 0.9},
+        {"kind": "step", "step": 2, "loss": 0.8},
+        {"kind": "lost", "attempt": 1},
+        {"kind": "step", "step": 2, "loss": 0.7},
+        {"kind": "step", "step": 3, "loss": 0.6},
+    ]
+    assert [(e["step"], e["loss"]) for e in adapt_job.once_a_step(events)] == [(1, 0.9), (2, 0.7), (3, 0.6)]

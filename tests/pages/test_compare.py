@@ -1,0 +1,106 @@
+"""The compare page with services in memory."""
+
+import fake_work
+import pandas as pd
+import pytest
+
+from app.components import compare_results, compare_setup
+
+
+@pytest.fixture
+def work(monkeypatch):
+    fake = fake_work.Work()
+    fake_work.install(monkeypatch, fake)
+    return fake
+
+
+def opened(work, state="done", **changes):
+    settings = {"rankers": ["cascade", "bm25"], "data": "starter-dev"}
+    work.jobs[5] = fake_work.a_job(5, kind="compare", state=state, settings=settings, **changes)
+    return fake_work.page("compare", {"job": "5"})
+
+
+def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(work):
+    at = fake_work.page("compare")
+    at.multiselect(key="compare_rankers").set_value(["bm25", "starter-2"])
+    at.selectbox(key="compare_setting").set_value("raw")
+    at = at.button(key="compare_start").click().run()
+    assert work.jobs[10].settings == {
+        "rankers": ["bm25", "starter-2"], "data": "labels:Starter", "setting": "raw", "limit": None
+    }  # fmt: skip
+    assert at.query_params["job"] == "10"
+
+
+def test_one_ranker_is_not_enough(work):
+    at = fake_work.page("compare")
+    at = at.multiselect(key="compare_rankers").set_value(["bm25"]).run()
+    assert at.button(key="compare_start").disabled
+
+
+def test_the_sweep_adds_the_cascade_at_every_ratio():
+    specs = compare_setup.with_sweep(["bm25"], True)
+    assert specs[:3] == ["bm25", "cascade:drop_ratio=0", "cascade:drop_ratio=0.1"]
+    assert len(specs) == 8
+
+
+def test_results_stay_for_whoever_opens_the_address(work):
+    at = opened(work)
+    table = next(d.value for d in at.dataframe if "AP, 95 %" in d.value.columns)
+    assert list(table["ranker"]) == ["cascade", "bi-encoder", "generative", "bm25"]
+    assert table.iloc[0]["AP, 95 %"] == "0.73 – 0.83"
+    assert list(table["compute"]) == ["0.61", "–", "1.02", "–"]
+    assert "12 of 480 candidates carry no label" in fake_work.texts(at)
+    assert "29 questions better, 5 worse, 6 the same" in fake_work.markup(at)
+
+
+def test_another_metric_is_put_into_the_address(work):
+    at = opened(work)
+    at = at.button_group(key="compare_metric").set_value("P@1").run()
+    assert at.query_params["metric"] == "P@1"
+    assert any("P@1, 95 %" in d.value.columns for d in at.dataframe)
+
+
+def test_a_running_comparison_shows_its_message_and_can_be_cancelled(work):
+    at = opened(work, state="running", message="bi-encoder: 12 of 40 questions")
+    at.button(key="compare_cancel").click().run()
+    assert work.jobs[5].cancelling
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "lost"])
+def test_a_comparison_that_came_to_nothing_can_be_run_again(work, state):
+    at = opened(work, state=state)
+    at = at.button(key="compare_again").click().run()
+    assert at.query_params["job"] == "10"
+
+
+def test_earlier_comparisons_are_a_click_away(work):
+    opened(work)
+    at = fake_work.page("compare")
+    assert "cascade, bm25 on starter-dev, 1 min 15 s" in fake_work.texts(at).replace("\\", "")
+    at = at.button(key="compare_open_5").click().run()
+    assert at.query_params["job"] == "5"
+
+
+def test_differences_are_second_minus_first_with_the_largest_gain_on_top():
+    frame = pd.DataFrame(
+        [("q1", "one?", "a", 0.5), ("q1", "one?", "b", 0.25), ("q2", "two?", "a", 0.1), ("q2", "two?", "b", 1.0)],
+        columns=["qid", "question", "ranker", "AP"],
+    )
+    told = compare_results.by_question(frame, "a", "b", "AP")
+    assert list(told["qid"]) == ["q2", "q1"]
+    assert list(told["difference"]) == pytest.approx([0.9, -0.25])
+
+
+def test_names_in_the_table_of_tests_are_text():
+    row = {
+        "a": "<b>x",
+        "b": "y",
+        "difference": 0.1,
+        "low": 0,
+        "high": 0.2,
+        "p": 0.01,
+        "wins": 9,
+        "losses": 1,
+        "ties": 0,
+    }
+    assert "&lt;b&gt;x" in compare_results.paired_table([row])
