@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from as2core.rankers.catalog import get
+from as2core.training.mining import Vectors, add_hard_negatives
+from as2core.types import Candidate, Question
+
+
+def asked(qid: str, title: str, texts: list[str]) -> Question:
+    return Question(qid, texts[0], tuple(Candidate(f"{qid}-{i}", t, int(i == 0), title) for i, t in enumerate(texts)))
+
+
+QUESTIONS = [
+    asked("a", "Towers", ["the tower was built in 1889", "the iron is high"]),
+    asked("b", "Towers", ["the tower stands in the city", "bread in winter"]),
+    asked("c", "Rivers", ["the river is long", "water of the river"]),
+]
+
+
+@pytest.fixture
+def vectors(tiny, tmp_path):
+    learnt = Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path)
+    learnt.learn([t for q in QUESTIONS for t in (q.text, *(c.text for c in q.candidates))])
+    return learnt
+
+
+def test_hard_negatives_come_from_the_same_article_and_one_from_anywhere(vectors):
+    widened = add_hard_negatives(QUESTIONS, vectors, each=2)
+    for q, w in zip(QUESTIONS, widened, strict=True):
+        assert w.candidates[: len(q.candidates)] == q.candidates
+        assert all(c.label == 0 for c in w.candidates[len(q.candidates) :])
+    added = [c for c in widened[0].candidates[2:] if c.title == "Towers"]
+    assert {c.text for c in added} <= {"the tower stands in the city", "bread in winter"}
+    own = {c.text for c in QUESTIONS[0].candidates}
+    assert not own & {c.text for c in widened[0].candidates[2:]}
+
+
+def test_the_nearest_sentence_is_taken_first_when_one_is_wanted(vectors):
+    (first, *_) = add_hard_negatives(QUESTIONS, vectors, each=1, among=1)
+    others = ["the tower stands in the city", "bread in winter"]
+    nearest = others[int(np.argmax(vectors.of(others) @ vectors.of([first.text])[0]))]
+    assert first.candidates[2].text == nearest
+
+
+def test_vectors_are_read_back_for_the_same_texts_without_embedding_again(tiny, tmp_path):
+    encoder = get(f"bi-encoder:backbone={tiny()}")
+    first = Vectors(encoder, tmp_path)
+    first.learn(["the tower", "a river"])
+    encoder.embed = None  # a call would fail
+    second = Vectors(encoder, tmp_path)
+    second.learn(["the tower", "a river"])
+    np.testing.assert_array_equal(first.of(["a river"]), second.of(["a river"]))
+
+
+def test_the_teacher_gives_cosines(vectors):
+    cosines = vectors.teach("the river is long", ["the river is long", "bread in winter"])
+    assert cosines[0] == pytest.approx(1.0, abs=2e-3)
+    assert cosines[1] < 1
