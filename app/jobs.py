@@ -2,52 +2,34 @@
 
 A run signs its row with a heartbeat and its attempt's number. When the heart stops, or the worker's process is gone,
 the reaper gives the run up for lost and queues the job again while attempts remain; should the old run come back, its
-attempt no longer counts and it can write nothing. One worker runs one job at a time, the more urgent kind first; long
-background work (vectors, scores for queues) steps back when something more urgent waits, and resumes.
+attempt no longer counts and it can write nothing. See `running` for how a job is run, `worker` for the process.
 """
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
-import shutil
 import socket
-import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from app.services.views import JobView
 from app.services.workbench import Workbench
-from as2core.errors import As2Error, Cancelled
+from as2core.errors import As2Error
 from db.models import Job
 from db.repositories import jobs as rows
 
 log = logging.getLogger(__name__)
 
-RUNNERS = {
-    "retrain": "app.services.adapting:run_retrain",
-    "compare": "app.services.comparing:run_compare",
-    "score": "app.services.scoring:run_score",
-    "embed": "app.services.corpora:run_embed",
-}
 PRIORITY = {"retrain": 30, "compare": 20, "score": 10, "embed": 0}
-BEAT = 1.0  # seconds between signs of life
 STALE = timedelta(seconds=30)
-PATIENCE = 3.0  # seconds a cancelled run has to stop by itself before it is called cancelled over its head
 EVENTS_SHOWN = 2000
 
 
 class UnknownJob(As2Error):
     """No job of that number."""
-
-
-class SteppedBack(Exception):
-    """The run made room for a more urgent job; its job is queued again."""
 
 
 # --- asking for jobs -------------------------------------------------------------------------------------------------
@@ -225,143 +207,6 @@ def _born(pid: int) -> int:
         return 0
 
 
-# --- running them ----------------------------------------------------------------------------------------------------
-
-
-class Running:
-    """One attempt at a job, as its runner sees it.
-
-    Progress and events are collected here and written once a second with the heartbeat, so that a runner may report as
-    often as it likes.
-    """
-
-    def __init__(self, wb: Workbench, row: Job, attempt: int, stopping: Callable[[], bool]) -> None:
-        self.wb, self.id, self.kind, self.attempt = wb, row.id, row.kind, attempt
-        self.settings, self.corpus_id = dict(row.settings), row.corpus_id
-        self.cancelled = self.disowned = False
-        self._stopping = stopping
-        self._lock, self._over = threading.Lock(), threading.Event()
-        self._values: dict[str, Any] = {}
-        self._said: list[dict[str, Any]] = []
-        self._cancelled_at = 0.0
-        self._heart = threading.Thread(target=self._beat_on, name=f"job-{row.id}", daemon=True)
-
-    @property
-    def folder(self) -> Path:
-        """The job's own, kept between attempts."""
-        path = self.wb.settings.jobs_dir / str(self.id)
-        path.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def progress(self, share: float, message: str) -> None:
-        """`share` from 0 to 1."""
-        with self._lock:
-            self._values = {"progress": min(1.0, max(0.0, share)), "message": message}
-
-    def event(self, payload: Mapping[str, Any]) -> None:
-        """Something to remember; of several "step" events within one heartbeat the last is kept."""
-        with self._lock:
-            if self._said and payload.get("kind") == "step" == self._said[-1].get("kind"):
-                self._said.pop()
-            self._said.append(dict(payload))
-
-    def should_stop(self) -> bool:
-        return self.cancelled or self.disowned or self._stopping()
-
-    def check(self) -> None:
-        """Raises Cancelled when the run is to end now."""
-        if self.should_stop():
-            raise Cancelled("cancelled")
-
-    def step_back(self) -> None:
-        """Raises SteppedBack if a more urgent job waits, Cancelled when the run is to end now."""
-        self.check()
-        with self.wb.read() as s:
-            waiting = rows.next_queued(s, PRIORITY)
-        if waiting is not None and PRIORITY.get(waiting.kind, 0) > PRIORITY.get(self.kind, 0):
-            raise SteppedBack
-
-    def run(self) -> None:
-        """Run it to its end, whatever that is, and write the end down."""
-        self._heart.start()
-        try:
-            module, _, name = RUNNERS[self.kind].partition(":")
-            result = getattr(importlib.import_module(module), name)(self)
-        except SteppedBack:
-            self._end("queued", message="making room for a more urgent job", forgive=True)
-        except Cancelled:
-            if self._stopping() and not self.cancelled:
-                self._end("queued", message="the worker was stopped; it goes on when one runs", forgive=True)
-            else:
-                self._end("cancelled", message="cancelled")
-        except Exception as e:
-            self._fail(e)
-        else:
-            self._end("done", message="done", progress=1.0, result=result or {})
-
-    def _fail(self, error: Exception) -> None:
-        log.exception("job %s (%s) failed", self.id, self.kind)
-        plain = str(error) if isinstance(error, As2Error) else f"{type(error).__name__}: {error}"
-        file = self.folder / "error.log"
-        with file.open("a", encoding="utf-8") as f:
-            f.write(f"{self.wb.clock():%Y-%m-%d %H:%M:%S} UTC, attempt {self.attempt}\n{traceback.format_exc()}\n")
-        self._end("failed", message="failed", error=" ".join(plain.split())[:500], log=str(file))
-
-    def _end(self, state: str, **values: Any) -> None:
-        self._over.set()
-        self._heart.join()
-        with self._lock:
-            said, pending = self._said, self._values
-            self._said, self._values = [], {}
-        with self.wb.write() as s:
-            if rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, said) is None:
-                return  # given up for lost, or cancelled over our head
-            rows.finish(s, self.id, self.attempt, state, self.wb.clock(), **{"cancelling": False, **values})
-
-    def _beat_on(self) -> None:
-        while not self._over.wait(BEAT):
-            with self._lock:
-                values, said = self._values, self._said
-                self._values, self._said = {}, []
-            try:
-                with self.wb.write() as s:
-                    asked = rows.beat(s, self.id, self.attempt, self.wb.clock(), values, said)
-                    if asked and self._cancelled_at and time.monotonic() - self._cancelled_at > PATIENCE:
-                        rows.finish(s, self.id, self.attempt, "cancelled", self.wb.clock(), message="cancelled")
-            except As2Error as e:
-                log.warning("job %s: no heartbeat (%s)", self.id, e)
-                with self._lock:  # nothing said is lost
-                    self._values = {**values, **self._values}
-                    self._said = [*said, *self._said]
-                continue
-            if asked is None:
-                self.disowned = True
-            elif asked and not self.cancelled:
-                self.cancelled, self._cancelled_at = True, time.monotonic()
-
-
-def run_queued(wb: Workbench, *, stopping: Callable[[], bool] = lambda: False) -> int:
-    """Run what is queued, the most urgent first, until nothing is left; returns how many were run."""
-    ran = 0
-    while not stopping():
-        with wb.read() as s:
-            row = rows.next_queued(s, PRIORITY)
-        if row is None:
-            return ran
-        with wb.write() as s:
-            attempt = rows.claim(s, row.id, worker_name(), wb.clock())
-        if attempt is not None:
-            Running(wb, row, attempt, stopping).run()
-            ran += 1
-    return ran
-
-
 def anything_queued(wb: Workbench) -> bool:
     with wb.read() as s:
         return rows.next_queued(s, PRIORITY) is not None
-
-
-def forget_files(wb: Workbench, job_id: int, *names: str) -> None:
-    """Delete what a finished job no longer needs."""
-    for name in names:
-        shutil.rmtree(wb.settings.jobs_dir / str(job_id) / name, ignore_errors=True)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 
 from app import jobs
+from app.running import run_queued
 from app.services import Workbench
 from app.services import open as open_workbench
 from app.settings import REPO, Settings, get_settings
@@ -109,7 +110,7 @@ class Shift:
 
     def _on_call(self) -> None:
         with self._busy:
-            if jobs.run_queued(self.wb, stopping=self._stopping):
+            if run_queued(self.wb, stopping=self._stopping):
                 self._last_work = time.monotonic()
 
     def _look_around(self) -> None:

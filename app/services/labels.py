@@ -16,6 +16,7 @@ from app.services.workbench import Workbench
 from as2core.types import Candidate, Question
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
+from db.repositories.questions import IMPORTED
 
 BINARY = {CORRECT: 1, INCORRECT: 0}
 
@@ -65,7 +66,8 @@ def _verdict(votes: list[tuple[bool, str]]) -> str | None:
 
 
 def load(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[Labelled]:
-    """All questions of a corpus that have candidates or came from outside; `annotator` narrows it to one's labels."""
+    """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
+    one person's labels."""
     with wb.read() as s:
         found = question_rows.with_candidates(s, corpus_id)
         labels = label_rows.labels_of_corpus(s, corpus_id)
@@ -85,7 +87,7 @@ def _labelled(group: list[Any], labels: list[Any]) -> Labelled:
     candidates = tuple(
         Candidate(row.candidate, row.text, BINARY.get(votes.get(row.sentence_id) or ""), row.title)
         for row in group
-        if row.sentence_id is not None
+        if row.sentence_id is not None and (row.candidate_origin == IMPORTED or row.sentence_id in votes)
     )
     return Labelled(
         first.question_id,

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.services.corpora import index_pending
-from app.services.workbench import Workbench
+from app.services.indexing import index_pending
+from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.types import Hit, OnProgress
 from db.models import Document
@@ -66,7 +66,7 @@ class _Placed(Protocol):
 
 def checked(question: str) -> str:
     """The question as it is stored: one line, without characters no database takes. Raises As2Error."""
-    text = " ".join(question.replace("\x00", " ").encode("utf-8", "replace").decode().split())
+    text = " ".join(storable(question).split())
     if not text:
         raise EmptyQuestion("the question is empty: type one")
     if len(text) > MAX_QUESTION:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from app import jobs
+from app.running import Running
 from app.services import retrieval, versions
 from app.services.retrieval import Found
 from app.services.versions import Chosen
@@ -124,7 +125,7 @@ def store_run(
 def store_generative(
     wb: Workbench, run_id: int, version_id: int, candidate_ids: Sequence[int], scores: np.ndarray
 ) -> None:
-    """Keep the generative ranker's scores beside a run's. The run may be gone by now with its corpus: nothing to keep."""
+    """Keep the generative ranker's scores beside a run's; nothing if the run went with its corpus meanwhile."""
     with wb.write() as s:
         run = s.get(Run, run_id)
         if run is None:
@@ -148,7 +149,7 @@ def start_scoring(wb: Workbench, corpus_id: int, limit: int = SCORE_LIMIT) -> Jo
     return jobs.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
 
 
-def run_score(job: jobs.Running) -> dict[str, Any]:
+def run_score(job: Running) -> dict[str, Any]:
     """The background job. A question scored is done with, so a run that was interrupted goes on where it stopped."""
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:

@@ -76,7 +76,7 @@ class SentenceView:
 @dataclass(frozen=True, slots=True)
 class CandidateView:
     """A sentence up for ranking, in its surroundings. `retrieval_rank` is its document's and passage's place among
-    the hits turned into one order over the sentences, from 1; `label` is the newest current label of anyone."""
+    the hits turned into one order over the sentences, from 1; `label` is what everyone's labels come to."""
 
     id: int
     sentence_id: int
@@ -188,7 +188,8 @@ class QueueItem:
 @dataclass(frozen=True, slots=True)
 class ProgressView:
     """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are
-    candidates of the corpus without a label of this annotator; `per_label` counts `all` by label."""
+    candidates of the corpus without a label of this annotator; `per_label` counts `all` by what the labels come to:
+    LABELS, and "disputed" where people disagree evenly."""
 
     today: int
     mine: int

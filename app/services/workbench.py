@@ -25,6 +25,11 @@ class DatabaseTrouble(As2Error):
     """The database could not do what was asked; the text says why and what to do."""
 
 
+def storable(text: str) -> str:
+    """The text without the characters that some database refuses: NUL, and halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 

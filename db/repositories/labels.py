@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Row, insert, select
 from sqlalchemy.orm import Session, aliased
 
-from db.models import WITHDRAWN, Annotator, LabelEvent, Question, current_label
+from db.models import Annotator, LabelEvent, Question, Sentence, current_label
+from db.repositories.questions import upsert_into
 
 
 def annotator_named(session: Session, name: str) -> Annotator | None:
     return session.scalar(select(Annotator).where(Annotator.name == name))
 
 
-def add_annotator(session: Session, name: str, now: datetime, *, imported: bool = False) -> Annotator:
-    annotator = Annotator(name=name, imported=imported, created=now)
-    session.add(annotator)
-    session.flush()
-    return annotator
+def ensure_annotator(session: Session, name: str, now: datetime, *, imported: bool = False) -> Annotator:
+    """The annotator of that name, made if there is none; two who ask at once get the same one."""
+    values = {"name": name, "imported": imported, "created": now}
+    session.execute(upsert_into(session, Annotator).values(values).on_conflict_do_nothing(index_elements=["name"]))
+    return session.scalars(select(Annotator).where(Annotator.name == name)).one()
 
 
 def lock_annotator(session: Session, annotator_id: int) -> Annotator | None:
@@ -97,6 +98,18 @@ def last_act(session: Session, annotator_id: int, corpus_id: int) -> LabelEvent 
     )
 
 
+def is_labelled(session: Session, question_id: int, sentence_id: int) -> bool:
+    """Whether anybody labels the pair at present."""
+    return (
+        session.scalar(
+            select(current_label.c.id)
+            .where(current_label.c.question_id == question_id, current_label.c.sentence_id == sentence_id)
+            .limit(1)
+        )
+        is not None
+    )
+
+
 def labels_of_question(session: Session, question_id: int) -> list[Row]:
     """Current labels: rows (sentence_id, annotator_id, imported, label), oldest first."""
     return list(
@@ -110,7 +123,8 @@ def labels_of_question(session: Session, question_id: int) -> list[Row]:
 
 
 def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
-    """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label), oldest first."""
+    """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label, created),
+    oldest first."""
     return list(
         session.execute(
             select(
@@ -120,6 +134,7 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
                 Annotator.name.label("annotator"),
                 Annotator.imported,
                 current_label.c.label,
+                current_label.c.created,
             )
             .join(Question, Question.id == current_label.c.question_id)
             .join(Annotator, Annotator.id == current_label.c.annotator_id)
@@ -129,23 +144,15 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     )
 
 
-def count_today(session: Session, corpus_id: int, annotator_id: int, since: datetime) -> int:
-    """Pairs the annotator labels at present whose label was given since then."""
+def last_text(session: Session, annotator_id: int, corpus_id: int) -> str:
+    """The sentence of the annotator's newest event in the corpus, "" if there is none."""
     return (
         session.scalar(
-            select(func.count())
-            .select_from(current_label)
-            .join(Question, Question.id == current_label.c.question_id)
-            .where(
-                Question.corpus_id == corpus_id,
-                current_label.c.annotator_id == annotator_id,
-                current_label.c.created >= since,
-            )
+            select(Sentence.text)
+            .join(LabelEvent, LabelEvent.sentence_id == Sentence.id)
+            .where(LabelEvent.annotator_id == annotator_id, Sentence.corpus_id == corpus_id)
+            .order_by(LabelEvent.id.desc())
+            .limit(1)
         )
-        or 0
+        or ""
     )
-
-
-def is_withdrawal(event: LabelEvent | None) -> bool:
-    """Whether the pair carries no label after this event (or without any)."""
-    return event is None or event.label == WITHDRAWN

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, select, update
+from sqlalchemy import Row, Select, case, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from db.models import Candidate, Document, Question, Run, Score, Sentence, current_label, text_key
 
+IMPORTED = "imported"
 Cut = tuple[int, int, int, float]  # layer, rank, kept, margin
 
 
@@ -121,8 +122,8 @@ def put_candidates(
 ) -> dict[int, int]:
     """Store or refresh candidates; returns sentence id -> candidate id.
 
-    With a run, its candidates come first from now on, in its order, and those it did not see follow; an imported
-    name, and where a candidate first came from, stay.
+    With a run, its candidates come first from now on, in its order, and those it did not see follow. Imported ones keep
+    their own order, their name and their place before all others.
     """
     if not rows:
         return {}
@@ -132,13 +133,17 @@ def put_candidates(
         )
     values = [_candidate(question_id, r, origin, run_id) for r in rows]
     statement = upsert_into(session, Candidate)
-    fresh = ("run_id", "ordinal", "retrieval_rank", "cut_layer", "cut_rank", "cut_kept", "cut_margin")
+    fresh = ("run_id", "retrieval_rank", "cut_layer", "cut_rank", "cut_kept", "cut_margin")
     key = [Candidate.question_id, Candidate.sentence_id]
     if run_id is None:
         statement = statement.on_conflict_do_nothing(index_elements=key)
     else:
         statement = statement.on_conflict_do_update(
-            index_elements=key, set_={name: getattr(statement.excluded, name) for name in fresh}
+            index_elements=key,
+            set_={
+                "ordinal": case((Candidate.origin == IMPORTED, Candidate.ordinal), else_=statement.excluded.ordinal),
+                **{name: getattr(statement.excluded, name) for name in fresh},
+            },
         )
     session.execute(statement, values)
     return candidate_ids(session, question_id, [r.sentence_id for r in rows])
@@ -265,12 +270,12 @@ def with_candidates(session: Session, corpus_id: int) -> list[Row]:
         .outerjoin(Sentence, Sentence.id == Candidate.sentence_id)
         .outerjoin(Document, Document.id == Sentence.document_id)
         .where(Question.corpus_id == corpus_id)
-        .order_by(Question.id, Candidate.ordinal, Sentence.document_id, Sentence.position)
+        .order_by(
+            Question.id,
+            case((Candidate.origin == IMPORTED, 0), else_=1),
+            Candidate.ordinal,
+            Sentence.document_id,
+            Sentence.position,
+        )
     )
     return list(session.execute(statement))
-
-
-def insert_candidates(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
-    """Bulk insert of imported candidates that are known to be new."""
-    if values:
-        session.execute(insert(Candidate), list(values))

@@ -1,0 +1,255 @@
+"""Labels in and out, in the formats others use. JSONL keeps everything; importing what was exported changes nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from app.services import labels, versions
+from app.services.corpora import create_corpus, get_corpus, list_corpora
+from app.services.importing import Outcome, store_questions
+from app.services.indexing import index_pending, request_vectors
+from app.services.views import ImportView
+from app.services.workbench import Workbench
+from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.types import Question
+from db.repositories import labels as label_rows
+
+FORMATS = {
+    "jsonl": "a question a line with its candidates; keeps everything",
+    "csv": "query, docid, rating",
+    "qrels": "qid 0 docid rel",
+    "wikiqa": "WikiQA's TSV",
+    "beir": "corpus, queries and qrels, zipped",
+    "run": "the active version's ranking: qid Q0 docid rank score tag",
+    "pairs": "question and sentence pairs for sentence-transformers",
+}
+IMPORTS = ("jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir")
+TEXTLESS = ("csv", "qrels")
+STARTER, IMPORT = "starter", "import"
+
+
+def import_labels(
+    wb: Workbench,
+    corpus_id: int | None,
+    name: str,
+    data: bytes | Path,
+    fmt: str = "auto",
+    annotator: str = IMPORT,
+) -> ImportView:
+    """Bring labels in as this annotator's. Without a corpus the file makes one of its own, named after it.
+
+    A line that cannot be read, or names what the corpus does not have, is reported; so is one that contradicts an
+    earlier label of the same annotator, which stays. Raises UnreadableFile, BadSetting, UnknownCorpus.
+    """
+    content = _content(name, data)
+    fmt = _format(name, content, fmt)
+    if corpus_id is None and fmt in TEXTLESS:
+        raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
+    questions, problems = _read(name, content, fmt)
+    if not questions:
+        raise UnreadableFile(f"{name}: no labelled question in it" + (f" ({problems[0][1]})" if problems else ""))
+    corpus = get_corpus(wb, corpus_id) if corpus_id is not None else create_corpus(wb, _free_name(wb, name))
+    with wb.write() as s:
+        signed = " ".join(annotator.split()) or IMPORT
+        who = label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in (STARTER, IMPORT))
+    outcome = store_questions(wb, corpus.id, questions, annotator_id=who.id, by_text=fmt == "csv")
+    _index(wb, corpus.id, outcome)
+    lines = _line_numbers(content, fmt) if outcome.refused else {}
+    refused = [(lines.get((qid, c), lines.get((qid, ""), 0)), reason) for qid, c, reason in outcome.refused]
+    return ImportView(
+        new=outcome.new,
+        same=outcome.same,
+        conflicting=len(outcome.conflicts),
+        malformed=tuple(sorted([*problems, *refused])),
+        questions=outcome.questions,
+        corpus_id=corpus.id,
+        format=fmt,
+        conflicts=tuple(outcome.conflicts),
+    )
+
+
+def export_labels(wb: Workbench, corpus_id: int, fmt: str, annotator: str | None = None) -> bytes:
+    """The corpus's current labels, all or one annotator's, as a file of that format. Raises BadSetting, As2Error."""
+    from as2core.data import beir, csv_ratings, jsonl, pairs, qrels, wikiqa
+
+    if fmt not in FORMATS:
+        raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
+    questions = labelled_questions(wb, corpus_id, annotator)
+    if not questions:
+        raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
+    if fmt == "beir":
+        return _zipped(beir.dumps(questions))
+    if fmt == "run":
+        return _run(wb, questions).encode()
+    writers = {
+        "jsonl": jsonl.dumps,
+        "csv": csv_ratings.dumps,
+        "qrels": qrels.dumps,
+        "wikiqa": wikiqa.dumps,
+        "pairs": pairs.dumps_pairs,
+    }
+    return writers[fmt](questions).encode()
+
+
+def labelled_questions(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[Question]:
+    """Questions as they are labelled now, in the order they came: those that were imported and those with a label.
+    Candidates are the imported ones and the labelled ones."""
+    get_corpus(wb, corpus_id)
+    found = labels.load(wb, corpus_id, annotator)
+    if annotator is not None:
+        return [x.question for x in found if x.question.positives or x.question.negatives]
+    return [x.question for x in found if x.origin != "asked" or x.question.positives or x.question.negatives]
+
+
+def bring_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:
+    """The shipped questions of a split, labelled by the annotator "starter"; a label that changed since is replaced."""
+    from as2core.data import jsonl
+
+    file = wb.settings.corpora_dir / "starter" / f"{split}.jsonl"
+    if not file.is_file():
+        return
+    questions, _ = jsonl.read(file, strict=True)
+    with wb.write() as s:
+        who = label_rows.ensure_annotator(s, STARTER, wb.clock(), imported=True)
+    outcome = store_questions(wb, corpus_id, questions, annotator_id=who.id, origin=STARTER, split=split, override=True)
+    _index(wb, corpus_id, outcome)
+
+
+def _index(wb: Workbench, corpus_id: int, outcome: Outcome) -> None:
+    if outcome.documents:
+        index_pending(wb, corpus_id)
+        request_vectors(wb, corpus_id)
+
+
+def _content(name: str, data: bytes | Path) -> bytes:
+    from as2core.data.source import read_bytes
+
+    try:
+        return read_bytes(data)
+    except UnreadableFile as e:
+        raise UnreadableFile(f"{name}: {str(e).partition(': ')[2] or e}") from e
+
+
+def _format(name: str, content: bytes, fmt: str) -> str:
+    from as2core.data.catalog import sniff
+
+    if fmt == "auto":
+        fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
+        if fmt == "run":
+            raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
+        if not fmt:
+            raise UnreadableFile(f"{name}: in no format known here; known: {', '.join(IMPORTS)}")
+    if fmt not in IMPORTS:
+        raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
+    return fmt
+
+
+def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]]]:
+    from as2core.data import beir, csv_ratings, jsonl, qrels, squad, trecqa, wikiqa
+
+    readers = {
+        "jsonl": jsonl.read,
+        "csv": csv_ratings.read,
+        "qrels": qrels.read,
+        "wikiqa": wikiqa.read,
+        "trecqa": trecqa.read,
+        "squad": squad.read,
+    }
+    try:
+        if fmt == "beir":
+            with tempfile.TemporaryDirectory() as folder:
+                _unzip(content, Path(folder))
+                split = min((f.stem for f in Path(folder, "qrels").glob("*.tsv")), default="test")
+                questions, problems = beir.read(folder, split=split)
+        else:
+            questions, problems = readers[fmt](content)
+    except UnreadableFile as e:
+        raise UnreadableFile(f"{name}: {str(e).removeprefix('the data given: ')}") from e
+    return questions, [(p.line, p.reason) for p in problems]
+
+
+def _unzip(content: bytes, folder: Path) -> None:
+    """BEIR's files only, wherever in the archive they stand."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.namelist():
+                path = PurePosixPath(member)
+                inside = path.name if path.parent.name != "qrels" else f"qrels/{path.name}"
+                if path.name in ("corpus.jsonl", "queries.jsonl") or inside.startswith("qrels/"):
+                    target = folder / inside
+                    target.parent.mkdir(exist_ok=True)
+                    target.write_bytes(archive.read(member))
+    except (zipfile.BadZipFile, OSError, RuntimeError) as e:
+        raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    """The same files give the same bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def _run(wb: Workbench, questions: list[Question]) -> str:
+    from as2core.data.qrels import dumps_run
+
+    chosen = versions.choose(wb)
+    scores = {q.qid: np.asarray(chosen.ranker.score(q.text, q.candidates)) for q in questions}
+    return dumps_run(questions, scores, tag=chosen.name)
+
+
+def _free_name(wb: Workbench, name: str) -> str:
+    stem = PurePosixPath(name).name.partition(".")[0].replace("_", " ").strip()[:60] or "labels"
+    taken = {c.name for c in list_corpora(wb)}
+    return next(n for n in (stem, *(f"{stem} {i}" for i in range(2, len(taken) + 3))) if n not in taken)
+
+
+def _line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], int]:
+    """(question id, candidate id) -> the line it stands in, and (question id, "") -> the question's first."""
+    from as2core.data.csv_ratings import qid_of
+    from as2core.data.source import numbered_lines
+
+    found: dict[tuple[str, str], int] = {}
+
+    def at(number: int, qid: str, candidate: str = "") -> None:
+        found.setdefault((qid, ""), number)
+        found.setdefault((qid, candidate), number)
+
+    if fmt == "csv":
+        rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+        for row in rows:
+            if len(row) == 3:
+                at(rows.line_num, qid_of(row[0]), row[1])
+        return found
+    if fmt not in ("jsonl", "qrels", "wikiqa"):
+        return found
+    for number, line in numbered_lines(content):
+        if fmt == "jsonl":
+            record = _object(line)
+            at(number, str(record.get("qid")))
+            continue
+        fields = line.split("\t") if fmt == "wikiqa" else line.split()
+        if fmt == "wikiqa" and len(fields) > 4:
+            at(number, fields[0], fields[4])
+        elif fmt == "qrels" and len(fields) == 4:
+            at(number, fields[0], fields[2])
+    return found
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
