@@ -1,0 +1,86 @@
+"""Every ranker on the starter test questions, and on WikiQA dev and TREC-QA dev where they are at hand.
+
+    python benchmarks/quality.py            prints the tables and writes docs/results.md
+    python benchmarks/quality.py --limit 20 a quick look; writes nothing
+
+Each row is what `as2 eval RANKER DATA --setting clean` gives; the interval is a 95 % bootstrap over questions, and the
+last column a paired randomisation test of AP against the bi-encoder. WikiQA and TREC-QA are read from
+AS2_BENCH_DATA, or from ../shared/data beside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from as2core.data.catalog import load_questions
+from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
+from as2core.rankers.base import Ranker
+from as2core.rankers.catalog import get
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
+SETS = {
+    "starter-test": "starter-test",
+    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
+    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
+}
+RANKERS = (
+    "rr",
+    "wo-rr",
+    "jaccard",
+    "bm25",
+    "bi-encoder",
+    "generative",
+    "cross-encoder",
+    "cascade:drop_ratio=0",
+    "cascade:drop_ratio=0.3",
+    "cascade:drop_ratio=0.5",
+)
+AGAINST = "bi-encoder"
+
+
+def table(data: str, evaluations: dict[str, Evaluation]) -> list[str]:
+    """One set's results as markdown."""
+    base = evaluations[AGAINST].per_question["AP"]
+    some = evaluations[AGAINST]
+    lines = [
+        f"## {data}: {some.questions} questions (clean), {sum(map(len, some.scores.values())):,} candidates",
+        "",
+        f"| ranker | AP | RR | P@1 | nDCG@10 | relative cost | AP less {AGAINST}'s |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, e in evaluations.items():
+        low, high = bootstrap(e.per_question["AP"].values())
+        m, cost = e.metrics, "" if e.relative_cost is None else f"{e.relative_cost:.2f}"
+        against = ""
+        if name != AGAINST:
+            p = paired_test(e.per_question["AP"], base)
+            against = f"{p.difference:+.3f} (p = {p.p:.3f})"
+        lines.append(
+            f"| `{name}` | {m['AP']:.3f} ({low:.3f} to {high:.3f}) | {m['RR']:.3f} | {m['P@1']:.3f} "
+            f"| {m['nDCG@10']:.3f} | {cost} | {against} |"
+        )
+    return [*lines, ""]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--limit", type=int, help="questions a set")
+    limit = options.parse_args().limit
+    rankers: dict[str, Ranker] = {name: get(name) for name in RANKERS}
+    text = ["# Results", "", "Printed and written by `python benchmarks/quality.py`.", ""]
+    for label, spec in SETS.items():
+        if spec != label and not Path(spec).exists():
+            print(f"{label}: not at hand ({spec}), left out")
+            continue
+        questions = load_questions(spec).questions[:limit]
+        text += table(label, {name: evaluate(r, questions) for name, r in rankers.items()})
+        print("\n".join(text[-len(RANKERS) - 6 :]), flush=True)
+    if limit is None:
+        (ROOT / "docs" / "results.md").write_text("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
