@@ -44,11 +44,12 @@ def required(*extras: str) -> set[str]:
     return {canonical(re.match(r"[\w.-]+", line)[0]) for line in lines}
 
 
-def test_imports_go_only_in_the_directions_the_design_allows(capfd):
-    from importlinter.cli import lint_imports
-
-    kept = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
-    assert kept, capfd.readouterr().out
+def test_imports_go_only_in_the_directions_the_design_allows():
+    program = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
+    # in a process of its own: pytest puts tests/ on the path, where more folders are called `pages` and `app`
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 broken" in done.stdout
 
 
 def test_the_import_contracts_see_every_package_and_page():

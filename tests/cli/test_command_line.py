@@ -1,0 +1,160 @@
+"""What holds for every command: one document with --json, one line for an error, an exit code that says which kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from as2core import cli
+from as2core.errors import As2Error
+
+
+@pytest.fixture
+def as2(capsys):
+    """`as2("rank", ...)` runs a command line in this process: (exit code, standard output, standard error)."""
+
+    def run(*argv: str) -> tuple[int, str, str]:
+        code = cli.main([str(a) for a in argv])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("Bread rises.\n\nThe iron tower was built in Paris.\nThe tower leans.\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["rank"], 2, "Missing argument 'QUESTION'"),
+        (["nosuch"], 2, "No such command 'nosuch'"),
+        (["rankers", "--nosuch"], 2, "No such option"),
+        (
+            ["eval", "bm25", "starter-dev", "--setting", "dirty"],
+            2,
+            "'dirty' is not one of 'raw', 'no-all-neg', 'clean'",
+        ),
+        (["eval", "bm25", "starter-dev", "--limit", "0"], 2, "--limit"),
+        (["eval", "bm52", "starter-dev"], 1, "no ranker 'bm52'"),
+        (["eval", "bm25:k2=1", "starter-dev"], 1, "bm25 has no setting 'k2=1'"),
+        (["eval", "bm25", "nowhere.jsonl"], 1, "nowhere.jsonl"),
+        (["rank", "Why?", "--candidates", "nowhere.txt"], 1, "nowhere.txt"),
+        (["transfer"], 1, "--data-dir"),
+        (["transfer", "--data-dir", "nowhere"], 1, "nowhere"),
+        (["transfer", "--data-dir", ".", "--recipe", "grand"], 1, "no recipe 'grand'"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
+def test_an_error_is_one_line_on_standard_error_and_a_code(as2, argv, code, said):
+    found, out, err = as2(*argv)
+    assert (found, out) == (code, "")
+    assert err.startswith("as2: ") and err.count("\n") == 1 and err.endswith("\n")
+    assert said in err
+
+
+def test_an_error_of_several_lines_is_told_in_one(as2, texts, monkeypatch):
+    def broken(spec):
+        raise As2Error("first\n  second")
+
+    monkeypatch.setattr(cli, "ranker_named", broken)
+    assert as2("rank", "Why?", "--candidates", texts) == (1, "", "as2: first second\n")
+
+
+def test_an_unforeseen_error_is_one_line_too_and_says_how_to_see_more(as2, texts, monkeypatch):
+    def broken(spec):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(cli, "ranker_named", broken)
+    code, out, err = as2("rank", "Why?", "--candidates", texts)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "ZeroDivisionError" in err and "AS2_DEBUG=1" in err
+    monkeypatch.setenv("AS2_DEBUG", "1")
+    assert "Traceback" in as2("rank", "Why?", "--candidates", texts)[2]
+
+
+def test_a_missing_library_is_named_with_the_remedy(as2, texts, monkeypatch):
+    def broken(spec):
+        raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
+
+    monkeypatch.setattr(cli, "ranker_named", broken)
+    code, _, err = as2("rank", "Why?", "--candidates", texts)
+    assert code == 1 and "'onnx'" in err and "pip install" in err
+
+
+def test_what_a_library_prints_while_it_ranks_stays_out_of_the_json(as2, texts, monkeypatch):
+    class Chatty:
+        name = "chatty"
+
+        def score(self, question, candidates):
+            print("loading weights: 100%")
+            return [float(len(c.text)) for c in candidates]
+
+    monkeypatch.setattr(cli, "ranker_named", lambda spec: Chatty())
+    code, out, err = as2("rank", "Why?", "--candidates", texts, "--json")
+    assert code == 0 and "loading weights" in err
+    assert [r["id"] for r in json.loads(out)["results"]] == ["1", "2", "0"]
+
+
+def test_ctrl_c_says_stopped_and_nothing_else():
+    command = [sys.executable, "-m", "as2core.cli", "rank", "Why?", "--candidates", "-", "--ranker", "wo"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_until_reading(process.pid)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "stopped\n")
+
+
+def wait_until_reading(pid: int) -> None:
+    """Until the process sleeps in a read of its standard input, a pipe nobody writes to."""
+    process = Path(f"/proc/{pid}")
+    for _ in range(600):
+        if "pipe_read" in (process / "wchan").read_text() or (process / "syscall").read_text().startswith("0 0x0 "):
+            return
+        time.sleep(0.05)
+    pytest.fail("the command never read its standard input")
+
+
+def test_a_reader_that_has_had_enough_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", "as2core.cli", "rankers"], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_without_a_command_the_help_is_shown(as2):
+    code, out, _ = as2()
+    assert code == 0
+    assert all(name in out for name in ("rank", "eval", "transfer", "rankers"))
+
+
+def test_the_app_joins_by_its_entry_point(as2):
+    assert all(name in as2("--help")[1] for name in ("ingest", "ask", "adapt", "labels", "versions", "worker"))
+
+
+def test_the_library_alone_has_its_commands_and_leaves_out_who_is_not_installed(monkeypatch, capsys):
+    gone = cli.importlib.metadata.EntryPoint("app", "no_such_package.cli:register", cli.COMMANDS)
+    monkeypatch.setattr(cli.importlib.metadata, "entry_points", lambda group: [gone])
+    assert {c.name for c in cli.build().registered_commands} == {"rank", "eval", "transfer", "rankers"}
+    assert capsys.readouterr().err == ""
+
+
+def test_a_plugin_that_is_there_but_broken_is_told(monkeypatch, capsys):
+    broken = cli.importlib.metadata.EntryPoint("app", "json:no_such_function", cli.COMMANDS)
+    monkeypatch.setattr(cli.importlib.metadata, "entry_points", lambda group: [broken])
+    cli.build()
+    assert "json:no_such_function" in capsys.readouterr().err

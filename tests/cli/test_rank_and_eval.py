@@ -1,0 +1,165 @@
+"""The library's commands: their results against hand counts and against pytrec_eval."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from as2core import cli
+
+
+@pytest.fixture
+def as2_json(capsys):
+    """Runs a command line with --json; the document, after checking that it is all there is on standard output."""
+
+    def run(*argv):
+        code = cli.main([*map(str, argv), "--json"])
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """Two good questions, one without a correct candidate, one with nothing else, to be counted by hand."""
+
+    def record(qid, question, *candidates):
+        rows = [{"id": f"{qid}-{i}", "text": t, "label": label} for i, (t, label) in enumerate(candidates)]
+        return json.dumps({"qid": qid, "question": question, "candidates": rows})
+
+    path = tmp_path / "questions.jsonl"
+    lines = [
+        record("tower", "built tower paris", ("bread", 0), ("paris", 1), ("tower built paris", 0), ("rain", 0)),
+        record("river", "long river", ("long river", 1), ("river", 0), ("snow", 1)),
+        record("none", "deep sea", ("deep", 0), ("sea", 0)),
+        record("all", "high hill", ("high", 1), ("hill", 1)),
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_shared_words_decide_the_order_and_ties_go_to_the_earlier_line(as2_json, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("bread\nthe paris metro\nrain\nparis tower\n")
+    document = as2_json("rank", "built tower paris", "--candidates", texts, "--ranker", "wo")
+    assert [(r["rank"], r["id"], r["corpus_id"], r["score"]) for r in document["results"]] == [
+        (1, "3", 3, 2.0),
+        (2, "1", 1, 1.0),
+        (3, "0", 0, 0.0),
+        (4, "2", 2, 0.0),
+    ]
+    assert document["question"] == "built tower paris" and document["ranker"] == "wo"
+
+
+def test_top_n_cuts_the_list_and_ids_come_from_the_file(as2_json, tmp_path):
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"id": "a7", "text": "rain"}\n"paris"\n{"text": "paris tower"}\n')
+    document = as2_json("rank", "tower paris", "--candidates", texts, "--ranker", "wo", "--top-n", "2")
+    assert [(r["id"], r["text"]) for r in document["results"]] == [("2", "paris tower"), ("1", "paris")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.txt", "\n \n", "no candidates"),
+        ("a.jsonl", '{"text": "fine"}\n{"txt": "not"}\n', 'line 2: "text" is missing'),
+        ("a.jsonl", '{"text": "fine"\n', "line 1: not JSON"),
+        ("a.jsonl", '{"text": 7}\n', 'line 1: "text" is missing'),
+    ],
+)
+def test_candidates_that_cannot_be_read_are_told_by_line(capsys, tmp_path, name, content, reason):
+    (tmp_path / name).write_text(content)
+    assert cli.main(["rank", "Why?", "--candidates", str(tmp_path / name), "--ranker", "wo"]) == 1
+    err = capsys.readouterr().err
+    assert reason in err and name in err
+
+
+def test_eval_gives_the_figures_counted_by_hand(as2_json, questions):
+    # tower: the only correct one stands second: AP 1/2. river: first and last of three: (1 + 2/3) / 2 = 5/6.
+    document = as2_json("eval", "wo", questions)
+    assert document["AP"] == pytest.approx((1 / 2 + 5 / 6) / 2)
+    assert document["RR"] == pytest.approx((1 / 2 + 1) / 2)
+    assert document["P@1"] == pytest.approx(1 / 2)
+    ideal = 1 + 1 / math.log2(3)
+    assert document["nDCG@10"] == pytest.approx((1 / math.log2(3) + (1 + 1 / math.log2(4)) / ideal) / 2)
+    assert {k: document[k] for k in ("ranker", "setting", "questions", "relative_cost")} == {
+        "ranker": "wo",
+        "setting": "clean",
+        "questions": 2,
+        "relative_cost": None,
+    }
+    assert document["data"] == str(questions) and document["version"] and document["seconds"] >= 0
+
+
+@pytest.mark.parametrize(("setting", "count"), [("raw", 4), ("no-all-neg", 3), ("clean", 2)])
+def test_the_setting_decides_which_questions_count(as2_json, questions, setting, count):
+    assert as2_json("eval", "rr", questions, "--setting", setting)["questions"] == count
+
+
+def test_limit_takes_the_first_of_the_questions_that_count(as2_json, questions):
+    assert as2_json("eval", "wo", questions, "--limit", "1")["AP"] == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("ranker", ["rr", "wo", "jaccard", "bm25"])
+@pytest.mark.parametrize("data", ["starter-dev", "questions"])
+def test_eval_agrees_with_pytrec_eval_on_the_files_it_writes(as2_json, questions, tmp_path, ranker, data):
+    import pytrec_eval
+
+    data = questions if data == "questions" else data
+    run_file, qrels_file = tmp_path / "run.txt", tmp_path / "qrels.txt"
+    document = as2_json("eval", ranker, data, "--setting", "raw", "--run", run_file, "--qrels", qrels_file)
+    qrels = pytrec_eval.parse_qrel(qrels_file.open())
+    run = pytrec_eval.parse_run(run_file.open())
+    found = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "P_1", "ndcg_cut_10"}).evaluate(run)
+    assert len(found) == document["questions"] > 1
+    for ours, theirs in (("AP", "map"), ("RR", "recip_rank"), ("P@1", "P_1"), ("nDCG@10", "ndcg_cut_10")):
+        mean = sum(q[theirs] for q in found.values()) / len(found)
+        assert document[ours] == pytest.approx(mean, abs=1e-6), ours
+
+
+def test_data_without_a_question_left_says_what_to_try(capsys, tmp_path):
+    path = tmp_path / "questions.jsonl"
+    path.write_text('{"qid": "1", "question": "Why?", "candidates": [{"id": "a", "text": "So.", "label": 0}]}\n')
+    assert cli.main(["eval", "wo", str(path)]) == 1
+    assert "--setting raw" in capsys.readouterr().err
+
+
+def test_a_line_that_is_no_question_is_told_and_the_others_count(capsys, questions):
+    questions.write_text(questions.read_text() + "not json\n")
+    assert cli.main(["eval", "wo", str(questions), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["questions"] == 2
+    assert "1 lines" in err and "line 5" in err
+
+
+def test_rankers_lists_the_catalog_with_its_settings(as2_json):
+    listed = {r["name"]: r["settings"] for r in as2_json("rankers")["rankers"]}
+    assert set(listed) >= {
+        "rr",
+        "wo",
+        "wo-rr",
+        "jaccard",
+        "bm25",
+        "bi-encoder",
+        "cross-encoder",
+        "cascade",
+        "generative",
+    }
+    assert listed["bm25"] == {"k1": 1.2, "b": 0.75}
+
+
+def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path):
+    version = tmp_path / "tuned"
+    version.mkdir()
+    (version / "card.json").write_text('{"name": "tuned", "sha256": "ab12"}')
+    monkeypatch.setattr(cli, "versions", lambda: {"tuned": version})
+    assert cli.cite("tuned") == cli.cite(str(version)) == {"version": "tuned", "weights": "ab12"}
+    assert cli.cite("bm25") == {"version": f"as2core {cli.as2core.__version__}", "weights": None}
+
+
+def test_transfer_lists_its_recipes(as2_json):
+    assert {"default", "tiny"} <= {r["recipe"] for r in as2_json("transfer", "--list")["recipes"]}

@@ -1,0 +1,67 @@
+"""How results are written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from as2core import terminal
+
+
+def test_a_table_aligns_words_left_and_numbers_right():
+    rows = [{"name": "bm25", "AP": 0.5}, {"name": "a longer\nname", "AP": None}]
+    assert terminal.table(rows, ["name", "AP"]).splitlines() == [
+        "name              AP",
+        "bm25           0.500",
+        "a longer name      -",
+    ]
+
+
+def test_a_table_without_rows_is_its_heading():
+    assert terminal.table([], ["name", "AP"]) == "name  AP"
+
+
+def test_json_has_no_nan_and_knows_arrays_dates_paths_and_data_classes(capsys):
+    @dataclass(frozen=True)
+    class Point:
+        x: float
+        at: datetime
+
+    terminal.say_json(
+        {
+            "nan": float("nan"),
+            "array": np.array([1.5, np.inf], dtype=np.float32),
+            "number": np.int64(3),
+            "point": Point(0.25, datetime(2026, 1, 2, tzinfo=UTC)),
+            "path": Path("a/b"),
+            7: ("ü",),
+        }
+    )
+    out = capsys.readouterr().out
+    assert "ü" in out
+    assert json.loads(out) == {
+        "nan": None,
+        "array": [1.5, None],
+        "number": 3,
+        "point": {"x": 0.25, "at": "2026-01-02T00:00:00+00:00"},
+        "path": "a/b",
+        "7": ["ü"],
+    }
+
+
+def test_an_evaluation_is_told_in_one_line_with_every_exit():
+    event = {"kind": "eval", "step": 40, "steps": 120, "loss": 0.5, "dev_ap": {"2": 0.6127, "6": 0.7}}
+    assert terminal.evaluation_line(event) == "step 40/120  loss 0.5000  dev AP 2: 0.613  6: 0.700"
+
+
+def test_a_training_run_tells_its_evaluations_on_standard_error_only(capsys):
+    with terminal.training() as on_event:
+        on_event({"kind": "start", "step": 0, "steps": 2})
+        on_event({"kind": "step", "step": 1, "steps": 2, "loss": 0.25})
+        on_event({"kind": "eval", "step": 2, "steps": 2, "loss": None, "dev_ap": {"6": 0.5}})
+    out, err = capsys.readouterr()
+    assert out == "" and "step 2/2  dev AP 6: 0.500" in err
