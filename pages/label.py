@@ -5,10 +5,10 @@ import secrets
 import streamlit as st
 
 from app.components import label_desk as desks
-from app.components import links, url
+from app.components import label_waiting, url
 from app.components.errors import guarded
 from app.components.keys import keys
-from app.components.label_item import draw, draw_finished, style
+from app.components.label_item import draw, style
 from app.components.label_keys import BY_NAME, KEYMAP, help_overlay
 from app.components.label_side import draw_acts, draw_progress
 from app.components.page import page
@@ -131,10 +131,7 @@ work, side = st.columns([2.3, 1], gap="large")
 with work:
     with st.container(border=True):
         if desk.item is None:
-            draw_finished(queue, passed=len(desk.passed))
-            with st.container(horizontal=True, horizontal_alignment="center"):
-                links.to("adapt", "Adapt the ranker")
-                links.to("ask", "Ask something new")
+            label_waiting.draw(frame.wb, frame.corpus, desk)
         else:
             draw(desk.item, scores_visible=state["label_scores"])
     with st.container(horizontal=True):

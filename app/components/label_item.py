@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.components.text import count, escaped
+from app.components.text import escaped
 from app.services.views import QueueItem
 
 _CSS = Path(__file__).with_name("label.css")
@@ -55,13 +55,3 @@ def _scores(item: QueueItem) -> str:
     if item.version:
         parts.append(escaped(item.version))
     return "".join(f"<span>{p}</span>" for p in parts)
-
-
-def draw_finished(queue: str, *, passed: int) -> None:
-    """What stands in the item's place when a queue has nothing more to give."""
-    rest = f" You passed over {count(passed, 'item')}; the right arrow brings them back." if passed else ""
-    st.html(
-        f"""<div class="as2-item as2-done" data-testid="as2-finished"><h2>This queue is finished</h2>
-        <p>Nothing is left for you in “{escaped(queue)}”.{rest} Take another queue, ask new questions so that there is
-        more to judge, or adapt the ranker to what has been said.</p></div>"""
-    )

@@ -285,7 +285,14 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         create_corpus=create_corpus, delete_corpus=delete_corpus, ingest=ingest, list_documents=list_documents,
         document_sentences=document_sentences,
     )  # fmt: skip
+
+    def start_scoring(wb, corpus_id, limit=40):
+        made_job = a_job(next(fake.ids), kind="score", state="queued", progress=0.0)
+        fake.jobs[made_job.id] = made_job
+        return made_job
+
     parts = {
+        "scoring": {"start_scoring": start_scoring},
         "adapting": {"readiness": lambda wb, corpus_id: fake.ready, "job": job, "jobs": jobs, "cancel": cancel,
                      "retry": retry, "start_retrain": start_retrain},
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],

@@ -122,6 +122,7 @@ def test_two_sessions_of_one_name_get_different_items(work):
 
 def test_a_finished_queue_says_so_and_what_to_do_next(work):
     work.pairs = [FIRST]
+    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": 0})
     at = press(fake_work.page("label"), "correct")
     assert "This queue is finished" in fake_work.markup(at)
     assert at.button(key="label_correct").disabled
@@ -129,8 +130,23 @@ def test_a_finished_queue_says_so_and_what_to_do_next(work):
     assert "When was the tower finished?" in fake_work.markup(at)
 
 
+def test_an_empty_queue_is_filled_by_a_job_without_being_asked(work):
+    work.pairs = []
+    at = fake_work.page("label")
+    assert work.jobs[10].kind == "score"
+    assert "Filling the queues" in fake_work.markup(at)
+
+
+def test_more_questions_can_be_ranked_when_a_queue_runs_out(work):
+    work.pairs = []
+    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": 40})
+    fake_work.page("label").button(key="label_rank_more").click().run()
+    assert [j.state for j in work.jobs.values()] == ["done", "queued"]
+
+
 def test_skipped_items_come_back_after_the_end(work):
     work.pairs = [FIRST]
+    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": 0})
     at = press(fake_work.page("label"), "forward")
     assert "You passed over 1 item" in fake_work.markup(at)
     at = press(at, "forward")
