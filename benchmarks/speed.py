@@ -76,8 +76,8 @@ def main() -> None:
         "# Performance",
         "",
         f"100 sentences of the starter corpus against one question, {torch.get_num_threads()} threads, float32, "
-        f"medians of {rounds} interleaved rounds. Printed and written by `python benchmarks/speed.py`. Machines differ and "
-        "this one is shared: the ratios within one run are what counts.",
+        f"medians of {rounds} interleaved rounds. Printed and written by `python benchmarks/speed.py`. "
+        "Machines differ and this one is shared: the ratios within one run are what counts.",
         "",
         "| way | ms | times the plain loop | compute saved, promised |",
         "|---|---|---|---|",
