@@ -72,6 +72,7 @@ class Fake:
         last = rng.normal(-2.5, 1.0, size=n)
         if n:
             last[0] = np.log(self.best / (1 - self.best))
+            last[1:] = np.minimum(last[1:], last[0] - 0.1)
         rows = tuple(
             views.CandidateView(
                 id=500 + i,

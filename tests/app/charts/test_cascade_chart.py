@@ -1,0 +1,110 @@
+"""The cascade picture: what is drawn is what the trace says."""
+
+import numpy as np
+import pytest
+
+from app.charts import cascade
+from app.charts.cascade import cascade_chart, describe, picture
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import EncoderShape
+
+SHAPE = EncoderShape(384, 1536, 6)
+EARLY = [0.9, 0.1, 0.8, 0.2, 0.7, 0.6]  # order 0 2 4 5 3 1
+LATE = [0.5, 0.4, 0.9, 0.3, 0.1, 0.8]  # order 2 5 0 1 3 4
+
+
+def a_trace(*exits, layers=(2, 6)):
+    n = len(exits[0])
+    records = tuple(
+        ExitRecord(layer, np.arange(n), np.array(s, dtype=np.float32), np.array([], dtype=int), 0.1, 10 * n, 1000)
+        for layer, s in zip(layers, exits, strict=True)
+    )
+    return CascadeTrace(np.full(n, 10), records, DropSchedule.constant(0.0, exits=len(exits)), SHAPE)
+
+
+def drawn(*, correct=(), returned=2, ratio=0.5):
+    run = a_trace(EARLY, LATE).replay(DropSchedule((ratio,)))
+    texts = [f"Sentence {i}." for i in range(6)]
+    return picture(run, texts=texts, retrieval_ranks=[6, 5, 4, 3, 2, 1], correct=correct, returned=returned)
+
+
+def ranks(p, cand):
+    return p.lines[p.lines["cand"] == cand].sort_values("x")["rank"].tolist()
+
+
+def test_a_candidate_has_its_rank_at_every_exit_it_reached_and_none_after():
+    p = drawn()
+    assert ranks(p, 0) == [6, 1, 2]  # retrieved last, first at layer 2; of 0, 2, 4 at layer 6 second
+    assert ranks(p, 2) == [4, 2, 1]
+    assert ranks(p, 5) == [1, 4]  # fourth of six at layer 2, where the better three stay
+
+
+def test_the_feet_count_who_went_in_and_who_stayed():
+    p = drawn()
+    assert p.cuts[["layer", "entered", "kept"]].values.tolist() == [[2, 6, 3], [6, 3, 2]]
+    feet = cascade_chart(p)["datasets"]["feet"]
+    assert feet["name"].tolist() == ["retrieved", "layer 2", "layer 6"]
+    assert feet["flow"].tolist() == ["", "6 → 3", "3 → 2"]
+
+
+def test_kinds_say_who_was_returned_and_which_correct_answers_were_lost():
+    p = drawn(correct={2, 5})
+    assert p.kinds == ["returned", "dropped", "correct, returned", "dropped", "dropped", "correct, lost"]
+    assert p.lost == 1
+
+
+def test_a_lost_answer_is_crossed_and_labelled_where_it_left():
+    lost = cascade_chart(drawn(correct={5}))["datasets"]["lost"]
+    assert lost[["cand", "x", "rank", "label"]].values.tolist() == [[5, 1, 4, "correct answer lost here, rank 4"]]
+
+
+def test_a_correct_answer_scored_to_the_end_but_not_returned_is_said_as_such():
+    lost = cascade_chart(drawn(correct={4}))["datasets"]["lost"]
+    assert lost[["x", "rank", "label"]].values.tolist() == [[2, 3, "correct, but rank 3"]]
+
+
+def test_returned_sentences_are_labelled_and_correct_ones_ticked():
+    labels = cascade_chart(drawn(correct={2}))["datasets"]["labels"]
+    assert dict(zip(labels["cand"], labels["label"], strict=True)) == {2: "✓ Sentence 2.", 0: "Sentence 0."}
+
+
+def test_without_dropping_only_the_last_exit_cuts():
+    p = drawn(ratio=0.0)
+    assert p.cuts["kept"].tolist() == [6, 2]
+
+
+def test_of_many_dropped_lines_three_hundred_are_drawn_but_every_end_is_ticked():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(2, 1300))
+    run = a_trace(*scores).replay(DropSchedule((0.4,)))
+    p = picture(run, texts=["x"] * 1300, retrieval_ranks=range(1, 1301), correct={7})
+    data = cascade_chart(p)["datasets"]
+    assert data["grey"]["cand"].nunique() == 300
+    assert len(data["ends"]) == p.kinds.count("dropped") > 1200
+    assert data["told"]["cand"].nunique() == 6  # five returned and the correct one
+
+
+def test_a_replay_changes_data_and_nothing_else():
+    before, after = cascade_chart(drawn(ratio=0.0)), cascade_chart(drawn(ratio=0.5), chosen=3)
+    assert {k: v for k, v in before.items() if k != "datasets"} == {k: v for k, v in after.items() if k != "datasets"}
+    assert before["datasets"]["chosen"].empty
+    assert set(after["datasets"]["chosen"]["cand"]) == {3}
+
+
+def test_the_picture_is_told_in_words():
+    told = describe(drawn(correct={5}))
+    assert "6 candidates" in told
+    assert "layer 2: 6 to 3; layer 6: 3 to 2" in told
+    assert "1 correct answer" in told
+
+
+def test_one_candidate_is_drawn():
+    p = picture(a_trace([0.3], [0.1]), texts=["Alone."], retrieval_ranks=[1])
+    assert p.kinds == ["returned"]
+    assert cascade_chart(p)["datasets"]["labels"]["label"].tolist() == ["Alone."]
+
+
+@pytest.mark.parametrize("name", cascade.KINDS)
+def test_the_legend_names_every_kind(name):
+    assert name in cascade.legend_html()

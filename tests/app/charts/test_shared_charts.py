@@ -1,0 +1,94 @@
+"""The charts several pages draw: what they keep, leave out and mark."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from app.charts.intervals import before_after, differences, intervals
+from app.charts.slope import slope
+from app.charts.tradeoff import pareto, tradeoff
+from app.charts.training import dev_curve, loss_curve
+
+ROWS = [
+    {"ranker": "bm25", "AP": 0.50, "AP low": 0.40, "AP high": 0.60, "relative_cost": None, "seconds": 0.1},
+    {"ranker": "cascade", "AP": 0.72, "AP low": 0.66, "AP high": 0.78, "relative_cost": 0.63, "seconds": 2.0},
+    {"ranker": "cross-encoder", "AP": 0.70, "AP low": 0.64, "AP high": 0.76, "relative_cost": 1.0, "seconds": 3.0},
+]
+
+
+def data(chart, column):
+    """Everything a chart draws under this name."""
+    spec = chart.to_dict()
+    return [row[column] for rows in spec["datasets"].values() for row in rows if column in row]
+
+
+def test_the_front_is_what_nothing_cheaper_and_better_beats():
+    assert pareto([(1, 5), (2, 4), (2, 7), (3, 7), (4, 9)]) == [True, False, True, False, True]
+
+
+def test_of_two_equal_points_both_are_on_the_front():
+    assert pareto([(1, 5), (1, 5)]) == [True, True]
+
+
+@given(some.lists(some.tuples(some.integers(0, 5), some.integers(0, 5)), min_size=1, max_size=8))
+def test_the_best_and_the_cheapest_point_are_on_the_front(points):
+    front = {p for p, on in zip(points, pareto(points), strict=True) if on}
+    assert max(points, key=lambda p: (p[1], -p[0])) in front
+    assert min(points, key=lambda p: (p[0], -p[1])) in front
+
+
+def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
+    assert set(data(tradeoff(ROWS), "ranker")) == {"cascade", "cross-encoder"}
+    assert tradeoff(ROWS[:1]) is None
+    assert set(data(tradeoff(ROWS, cost="seconds", cost_title="seconds"), "ranker")) == {r["ranker"] for r in ROWS}
+
+
+def test_intervals_stand_best_first_and_mark_the_best():
+    chart = intervals(ROWS)
+    assert list(dict.fromkeys(data(chart, "ranker"))) == ["cascade", "cross-encoder", "bm25"]
+    assert {r for r, c in zip(data(chart, "ranker"), data(chart, "chosen"), strict=True) if c} == {"cascade"}
+
+
+def test_before_and_after_say_the_difference_with_its_sign():
+    rows = [{"name": "AP", "before": 0.70, "after": 0.74}, {"name": "P@1", "before": 0.6, "after": 0.55}]
+    assert list(dict.fromkeys(data(before_after(rows), "told"))) == ["+0.040", "-0.050"]
+
+
+def test_differences_are_sorted_from_most_gained():
+    frame = pd.DataFrame({"question": ["a", "b", "c"], "difference": [-0.2, 0.3, 0.0]})
+    assert data(differences(frame), "question") == ["b", "c", "a"]
+
+
+def test_the_loss_is_drawn_with_its_running_mean():
+    events = [{"kind": "step", "step": i, "loss": float(i)} for i in range(1, 41)]
+    means = dict(zip(data(loss_curve(events), "step"), data(loss_curve(events), "mean"), strict=True))
+    assert means[40] == pytest.approx((37 + 38 + 39 + 40) / 4)
+    assert means[1] == 1.0
+
+
+def test_nothing_is_drawn_before_the_first_event():
+    assert loss_curve([{"kind": "start", "steps": 10}]) is None
+    assert dev_curve([{"kind": "step", "step": 1, "loss": 1.0}]) is None
+
+
+def test_every_exit_has_its_line_of_dev_values():
+    events = [{"kind": "eval", "step": s, "dev_ap": {"2": 0.6, "6": ap}} for s, ap in ((5, 0.75), (10, 0.8))]
+    chart = dev_curve(events)
+    rows = set(zip(data(chart, "layer"), data(chart, "step"), data(chart, "AP"), strict=True))
+    assert rows == {(2, 5, 0.6), (6, 5, 0.75), (2, 10, 0.6), (6, 10, 0.8)}
+
+
+def test_the_slope_picture_marks_correct_ones_and_the_best_of_any_ranker():
+    ranks = pd.DataFrame({"candidate": ["right", "high", "low"], "label": [1, 0, None], "a": [9, 1, 8], "b": [7, 6, 9]})
+    chart = slope(ranks, ["a", "b"], best=5)
+    kinds = dict(zip(data(chart, "text"), data(chart, "kind"), strict=True))
+    assert kinds == {"right": "correct", "high": "among the best", "low": "other"}
+
+
+def test_the_slope_picture_draws_at_most_so_many_other_lines():
+    n = 500
+    ranks = pd.DataFrame({"candidate": [f"s{i}" for i in range(n)], "label": 0, "a": range(1, n + 1)})
+    ranks["b"] = ranks["a"]
+    chart = slope(ranks, ["a", "b"], best=5, max_lines=40)
+    assert len(set(data(chart, "text"))) == 45

@@ -1,0 +1,97 @@
+"""What the components compute before they draw."""
+
+import numpy as np
+import pytest
+
+from app.components.answer import in_words, percent
+from app.components.candidate import way
+from app.components.candidates import disagreement, places
+from app.components.cost import cost_rows, saved
+from app.components.drops import parse
+from app.components.heat import heat_html, strength
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import EncoderShape, head_flops, layer_flops
+
+SHAPE = EncoderShape(384, 1536, 6)
+
+
+def a_trace(scores):
+    n = len(scores[0])
+    lengths = np.full(n, 30)
+    exits = tuple(
+        ExitRecord(layer, np.arange(n), np.array(s, dtype=np.float32), np.array([], dtype=int), 0.2, 30 * n,
+                   span * layer_flops(lengths, SHAPE) + head_flops(n, SHAPE))
+        for layer, span, s in zip((2, 4, 6), (2, 2, 2), scores, strict=True)
+    )  # fmt: skip
+    return CascadeTrace(lengths, exits, DropSchedule.constant(0.0, exits=3), SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [(0.97, "Almost certainly the answer"), (0.8, "Very likely the answer"), (0.5, "Perhaps the answer"),
+     (0.01, "Hardly the answer")],
+)  # fmt: skip
+def test_a_probability_has_words(probability, words):
+    assert in_words(probability) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.304, "30 %"), (0.996, "> 99 %"), (1.0, "100 %")]
+)
+def test_a_share_is_never_rounded_to_certainty(share, told):
+    assert percent(share) == told
+
+
+def test_places_are_the_inverse_of_an_order():
+    assert places(np.array([2, 0, 1])).tolist() == [2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("cascade", "generative", "told"),
+    [(1, 30, "cascade higher"), (40, 2, "generative higher"), (10, 40, "cascade higher"),
+     (1, 2, ""), (60, 90, ""), (10, 39, "")],
+)  # fmt: skip
+def test_disagreement_is_marked_where_one_ranker_has_it_high_and_the_other_far_down(cascade, generative, told):
+    assert disagreement(cascade, generative) == told
+
+
+def test_the_way_of_a_candidate_ends_where_it_was_dropped():
+    run = a_trace([[4, 3, 2, 1], [1, 4, 3, 2], [0, 0, 0, 0]]).replay(DropSchedule((0.25, 0.5)))
+    assert way(run, 1) == [(2, 2, 4), (4, 1, 3), (6, 1, 2)]
+    assert way(run, 0) == [(2, 1, 4), (4, 3, 3)]
+    assert way(run, 3) == [(2, 4, 4)]
+
+
+def test_the_cost_table_tells_what_each_stretch_saved():
+    full = a_trace([[4, 3, 2, 1]] * 3)
+    run = full.replay(DropSchedule((0.5, 0.5)))
+    rows = cost_rows(run, full)
+    assert [(r["layer"], r["entered"], r["kept"]) for r in rows] == [(2, 4, 2), (4, 2, 1), (6, 1, 1)]
+    # equal lengths: half the candidates cost half, a quarter a quarter
+    assert [r["saved"] for r in rows] == pytest.approx([0.0, 0.5, 0.75])
+    assert [r["ms"] for r in rows] == pytest.approx([200, 100, 50])
+    # against one model with a single classifier: (2 + 1 + 0.5) of 6 layers' worth and 7 heads instead of 4
+    layers, heads = layer_flops(np.full(4, 30), SHAPE), head_flops(4, SHAPE)
+    assert saved(run) == pytest.approx(1 - (3.5 * layers + 1.75 * heads) / (6 * layers + heads))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("30", [30]), ("30-20-50-10", [30, 20, 50, 10]), ("30-20", None), ("33", None), ("75", None), ("", None),
+     ("-5", None), ("x", None), ("٣٠", None)],
+)  # fmt: skip
+def test_the_address_gives_drop_shares_or_nothing(text, values):
+    assert parse(text, 5) == values
+
+
+def test_heat_grows_from_minus_eight_to_zero_and_stays_within():
+    assert [strength(p) for p in (-20, -8, -4, 0, 0.1)] == pytest.approx([0, 0, 0.5, 1, 1])
+
+
+def test_every_word_carries_its_number_and_is_escaped():
+    html = heat_html([("<b>", -0.25), ("tower", -7.0)])
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert "<small>-0.2</small>" in html
+    assert "<small>-7.0</small>" in html

@@ -1,0 +1,220 @@
+"""The Ask page, with services in memory. The picture's clicks and timings are in tests/e2e/test_ask_browser.py."""
+
+import fake_work
+import pytest
+from fake_services import HOSTILE
+from streamlit.testing.v1 import AppTest
+
+from as2core.errors import As2Error
+
+QUESTION = "When was the tower finished?"
+
+
+@pytest.fixture
+def work(monkeypatch):
+    fake = fake_work.Work()
+    fake_work.install(monkeypatch, fake)
+    return fake
+
+
+def opened(query=None):
+    at = AppTest.from_file(str(fake_work.MAIN), default_timeout=30)
+    for key, value in (query or {}).items():
+        at.query_params[key] = value
+    return at.run()
+
+
+def answered(work, query=None, **changes):
+    """The page after a question, generative scores included."""
+    for name, value in changes.items():
+        setattr(work, name, value)
+    at = opened({"q": QUESTION} | (query or {}))
+    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    return at.run()
+
+
+def table(at):
+    return at.dataframe[0].value
+
+
+def test_before_a_question_examples_are_offered_and_taking_one_asks_it(work):
+    at = opened()
+    assert at.header[0].value == "What would you like to know?"
+    pills = at.get("button_group")[0]
+    assert r"What did it cost\: \$5 or \$9?" in pills.options
+    pills.set_value("Who signed the plans?").run()
+    assert [q for _, q, _ in work.asked] == ["Who signed the plans?"]
+
+
+def test_typing_a_question_and_sending_the_form_asks_it_once(work):
+    at = opened()
+    at.text_input(key="as2_question_0").set_value(f"  {QUESTION} ")
+    at.button[0].click().run()
+    at.run()
+    assert work.asked == [(1, QUESTION, "cascade")]
+    assert at.query_params["q"] == QUESTION
+
+
+def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability_and_document(work):
+    html = fake_work.markup(answered(work))
+    answer = html.index("as2-answer")
+    assert answer < html.index("as2-marks") < html.index("as2-costs")
+    assert "Very likely the answer <span>94 %</span>" in html
+    assert "The tower was finished on 31 March 1889, after two years of work.</mark>" in html
+    assert '<span class="as2-near">It was built as the gate of the World&#x27;s Fair.</span>' in html
+    assert "The tower <span>· sentence 1</span>" in html
+
+
+def test_below_the_threshold_the_page_says_that_there_is_no_answer(work):
+    html = fake_work.markup(answered(work, best=0.31))
+    assert "This corpus seems to hold no answer." in html
+    assert "The nearest sentence has a probability of 31 %; from 50 % on it would count as an answer." in html
+
+
+def test_without_calibration_nothing_is_called_a_probability(work):
+    html = fake_work.markup(answered(work, calibrated=False, best=0.31))
+    assert "not calibrated" in html
+    assert "no answer" not in html.split("as2-marks")[0]
+
+
+def test_foreign_text_is_shown_as_text(work, monkeypatch):
+    monkeypatch.setattr("fake_services.TEXTS", (HOSTILE, *("Another one.",) * 7))
+    html = fake_work.markup(answered(work))
+    assert "&lt;img src=x onerror=" in html
+    assert "<img src=x" not in html
+    assert HOSTILE in table(answered(work))["sentence"].tolist()
+
+
+def test_the_slider_replays_the_run_without_asking_again(work):
+    at = answered(work)
+    assert "<b>10</b> of 40 reach the last layer" in fake_work.markup(at)  # 40, 28, 20, 14, 10
+    at.slider(key="as2_drop").set_value(50).run()
+    assert "<b>3</b> of 40 reach the last layer" in fake_work.markup(at)  # 40, 20, 10, 5, 3
+    assert at.query_params["drop"] == "50"
+    assert len(work.asked) == 1
+
+
+def test_each_exit_may_have_a_share_of_its_own(work):
+    at = answered(work)
+    at.toggle(key="as2_drop_each").set_value(True).run()
+    assert [s.value for s in at.slider][1:] == [30, 30, 30, 30]
+    at.slider(key="as2_drop_0").set_value(50).run()
+    assert at.query_params["drop"] == "50-30-30-30"
+    assert "<th scope=row>layer 2</th><td>40</td><td>20</td>" in fake_work.markup(at)
+
+
+def test_a_link_reproduces_question_corpus_model_and_shares(work):
+    at = answered(work, {"corpus": "Towers", "model": "starter-3", "drop": "50-0-0-0"})
+    assert work.asked == [(2, QUESTION, "starter-3")]
+    assert "<b>20</b> of 40 reach the last layer" in fake_work.markup(at)
+    assert at.selectbox(key="as2_corpus").value == "Towers"
+
+
+def test_nonsense_in_a_link_is_passed_over(work):
+    at = answered(work, {"corpus": "Nowhere", "model": "none", "drop": "lots"})
+    assert work.asked == [(1, QUESTION, "cascade")]
+    assert at.slider(key="as2_drop").value == 30
+
+
+def test_the_costs_say_whether_their_times_were_measured_or_estimated(work):
+    at = answered(work)
+    assert "time, estimated" in fake_work.markup(at)
+    at.slider(key="as2_drop").set_value(0).run()
+    html = fake_work.markup(at)
+    assert "time, measured" in html
+    assert "<th scope=row>layer 2</th><td>40</td><td>40</td><td>100 ms</td>" in html
+
+
+def test_both_rankers_stand_side_by_side_in_the_table(work):
+    at = answered(work)
+    frame = table(at)
+    assert frame["cascade"].tolist() == list(range(1, 41))
+    assert sorted(frame["generative"]) == list(range(1, 41))
+    assert frame["sentence"][0].startswith("The tower was finished")
+    dropped_first = frame[frame["left"] == "layer 2"]
+    assert len(dropped_first) == 12  # 30 % of 40
+    assert {len(scores) for scores in dropped_first["by exit"]} == {1}
+    assert dropped_first["probability"].isna().all()
+
+
+def test_without_the_generative_model_the_rest_of_the_page_stands(work):
+    at = answered(work, generative_fails=True)
+    assert "the generative model is damaged" in at.error[0].value
+    assert table(at)["generative"].isna().all()
+    assert "Very likely the answer" in fake_work.markup(at)
+
+
+def test_a_label_given_in_place_is_stored_shown_and_drawn(work):
+    at = answered(work)
+    at.button(key="as2_label_answer_correct").click().run()
+    question, sentence, _, label, shown = work.events[0]
+    assert (question, sentence, label) == (7, 100, "correct")
+    assert (shown.version, shown.rank, shown.scores_visible, shown.queue) == ("cascade", 1, True, "ask")
+    assert any("Stored as correct, signed me" in c.value for c in at.caption)
+    assert table(at)["label"][0] == "correct"
+
+
+def test_labels_are_signed_with_the_name_in_the_side_bar(work):
+    at = answered(work)
+    at.text_input(key="as2_name").set_value("Ada").run()
+    at.button(key="as2_label_answer_unsure").click().run()
+    assert any("Stored as unsure, signed Ada" in c.value for c in at.caption)
+
+
+def test_a_label_that_could_not_be_stored_is_not_confirmed(work, monkeypatch):
+    at = answered(work)
+
+    def full(*args, **kwargs):
+        raise As2Error("the disk is full: nothing was stored")
+
+    monkeypatch.setattr("app.services.labelling.give_label", full)
+    at.button(key="as2_label_answer_correct").click().run()
+    assert "nothing was stored" in at.error[0].value
+    assert not any("Stored as" in c.value for c in at.caption)
+
+
+def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(work):
+    at = answered(work)
+    at.session_state["_as2_chosen"] = 3
+    at.run()
+    html = fake_work.markup(at)
+    near = html[html.rindex('<p class="as2-passage"') :]
+    assert "Work on the foundations began in January 1887.</mark>" in near
+    assert "<span>tower</span><small>-5.5</small>" in near
+    at.button(key="as2_label_near_incorrect").click().run()
+    assert work.events[-1][1] == 103
+
+
+def test_an_error_the_reader_can_mend_is_shown_as_its_text(work):
+    at = opened({"q": QUESTION} if not setattr(work, "fail", As2Error("no index of $x$: run `as2 reindex`")) else {})
+    assert at.error[0].value == r"no index of \$x\$\: run \`as2 reindex\`"
+    assert not at.exception
+
+
+def test_any_other_error_is_an_apology_with_an_id_that_is_in_the_log(work, caplog):
+    work.fail = RuntimeError("a tensor of the wrong shape")
+    at = opened({"q": QUESTION})
+    assert not at.exception
+    assert "tensor" not in at.error[0].value
+    line = at.error[0].value.split("`")[1]
+    assert f"[{line}] a tensor of the wrong shape" in caplog.text
+
+
+def test_a_question_nothing_comes_near_is_answered_with_what_to_do(work):
+    at = opened({"q": QUESTION} if not setattr(work, "candidates", 0) else {})
+    assert "Ask in other words, or choose another corpus" in at.info[0].value
+
+
+def test_without_any_corpus_the_page_points_to_data(work):
+    work.corpora = ()
+    at = opened()
+    assert "Open **Data**" in at.info[0].value
+    assert not at.exception
+
+
+def test_a_very_long_question_is_asked_but_stays_out_of_the_address(work):
+    at = opened()
+    at.text_input(key="as2_question_0").set_value("why " * 2000)
+    at.button[0].click().run()
+    assert work.asked[0][1] == ("why " * 2000).strip()
+    assert "q" not in at.query_params
