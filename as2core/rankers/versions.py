@@ -44,6 +44,7 @@ def save_version(ranker, path: Path, card: dict, *, half: bool = False) -> None:
         full_card = {**card, "name": path.name, "sha256": sha256(building / WEIGHTS)}
         (building / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
         (building / CARD).write_text(json.dumps(full_card, indent=2) + "\n")
+        (building / WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a container's user must read it
         building.chmod(0o755)
         building.rename(path)
     except BaseException:
