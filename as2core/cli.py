@@ -155,6 +155,8 @@ def transfer(
     as_json: Json = False,
 ) -> None:
     """Train the shipped models anew on general data; a second call goes on where one stopped."""
+    if data_dir is None and not show:
+        raise BadSetting("say where the data sets are: --data-dir DIR, or AS2_DATA_DIR")
     from as2core.rankers.versions import read_card
     from as2core.training.recipes import RECIPES, run_recipe
 
@@ -162,8 +164,6 @@ def transfer(
         rows = [{"recipe": name, "what": r.what} for name, r in RECIPES.items()]
         say_json({"recipes": rows}) if as_json else say(table(rows, ["recipe", "what"]))
         return
-    if data_dir is None:
-        raise BadSetting("say where the data sets are: --data-dir DIR, or AS2_DATA_DIR")
     stages = ("cascade", "generative") if stage == "both" else (stage,)
     with training() as on_event:
         made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event)
@@ -236,7 +236,8 @@ def questions_of(spec: str) -> list[Question]:
         )
     loaded = load_questions(spec)
     if loaded.problems:
-        note(f"as2: {len(loaded.problems)} lines of {spec} were left out, the first: {loaded.problems[0]}")
+        lines = f"{len(loaded.problems)} line{'s' if len(loaded.problems) > 1 else ''}"
+        note(f"as2: {spec}: {lines} left out, the first: {loaded.problems[0]}")
     return loaded.questions
 
 

@@ -133,7 +133,7 @@ def test_a_line_that_is_no_question_is_told_and_the_others_count(capsys, questio
     assert cli.main(["eval", "wo", str(questions), "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["questions"] == 2
-    assert "1 lines" in err and "line 5" in err
+    assert "1 line left out" in err and "line 5" in err
 
 
 def test_rankers_lists_the_catalog_with_its_settings(as2_json):
