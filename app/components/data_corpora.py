@@ -120,7 +120,10 @@ def _starter(wb: Workbench) -> None:
     )
     if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
         with reporter("Loading the starter corpus …") as tell:
-            made = corpora.ensure_starter(wb, on_progress=tell)
+            made = corpora.ensure_starter(wb, on_progress=tell, again=True)
+        if made is None:
+            st.warning("This installation came without the starter corpus.", icon=":material/info:")
+            return
         st.session_state["_data_use"] = made.name
         st.session_state["_data_said"] = f"The corpus {made.name} is complete."
         st.rerun()

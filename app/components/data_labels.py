@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
@@ -14,19 +14,20 @@ from app.services import Workbench, exchange
 from app.services.views import CorpusView, ImportView
 
 NEW = "a label set of its own"
-ABOUT = {
-    "auto": "Recognise it by name and content",
-    "jsonl": "JSONL: a question a line with its candidates; keeps everything",
-    "csv": "CSV: query, docid, rating",
-    "qrels": "Qrels: qid 0 docid rel",
+NAMES = {
+    "jsonl": "JSONL",
+    "csv": "CSV",
+    "qrels": "Qrels",
     "wikiqa": "WikiQA TSV",
-    "beir": "BEIR: corpus, queries and qrels, zipped",
-    "run": "Run file of the active model: qid Q0 docid rank score tag",
-    "pairs": "Pairs of question and answer, as sentence-transformers reads them",
+    "trecqa": "TREC-QA XML",
+    "squad": "SQuAD JSON",
+    "beir": "BEIR, zipped",
+    "run": "Run file",
+    "pairs": "Pairs",
 }
-IN = ("auto", "jsonl", "csv", "qrels", "wikiqa")
-OUT = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
-       "pairs": ".pairs.jsonl"}  # fmt: skip
+ENDINGS = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
+           "pairs": ".pairs.jsonl"}  # fmt: skip
+AUTO = "auto"
 
 
 def draw(wb: Workbench, corpus: CorpusView | None) -> None:
@@ -42,14 +43,10 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
     st.caption("Questions with labelled sentences, from a file of yours or a benchmark.")
     turn = st.session_state.setdefault("_data_import_turn", 0)
     file = st.file_uploader("A label file", key=f"data_label_file_{turn}", label_visibility="collapsed")
-    fmt = st.selectbox("Format", IN, key="data_import_format", format_func=lambda f: ABOUT[f])
+    fmt = st.selectbox("Format", (AUTO, *exchange.IMPORTS), key="data_import_format", format_func=_format_name)
     targets = [NEW, corpus.name] if corpus else [NEW]
-    target = st.radio(
-        "Into", targets, key="data_import_target", format_func=plain,
-        captions=["its documents and sentences as the file gives them", "for its own questions and sentences"][
-            : len(targets)
-        ],
-    )  # fmt: skip
+    about = ("its documents and sentences as the file gives them", "for its own sentences; CSV and qrels need it")
+    target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
                            help="The annotator these labels are stored under")  # fmt: skip
     if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key="data_import"):
@@ -105,20 +102,30 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
         return
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
     st.caption("JSONL keeps everything and comes back exactly; the others keep what their format can.")
-    for fmt, ending in OUT.items():
-        if fmt not in exchange.FORMATS:
-            continue
+    for fmt, about in exchange.FORMATS.items():
         st.download_button(
-            ABOUT[fmt].split(":")[0],
+            NAMES.get(fmt, fmt),
             _maker(wb, corpus.id, fmt),
-            file_name=f"{Path(corpus.name).name.lower().replace(' ', '-')}{ending}",
+            file_name=f"{_slug(corpus.name)}{ENDINGS.get(fmt, '.txt')}",
             mime="application/octet-stream",
             icon=":material/download:",
             key=f"data_export_{fmt}",
             on_click="ignore",
-            help=ABOUT[fmt],
+            help=f"{about[:1].upper()}{about[1:]}.",
             width="stretch",
         )
+
+
+def _format_name(fmt: str) -> str:
+    if fmt == AUTO:
+        return "Recognise it by name and content"
+    about = exchange.FORMATS.get(fmt, "")
+    return f"{NAMES.get(fmt, fmt)}: {about}" if about else NAMES.get(fmt, fmt)
+
+
+def _slug(name: str) -> str:
+    """A corpus's name as a file's."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.").lower() or "labels"
 
 
 def _maker(wb: Workbench, corpus_id: int, fmt: str) -> Callable[[], bytes]:

@@ -159,7 +159,7 @@ def _onward(wb: Workbench, desk: Desk) -> Desk:
 
 
 def _show(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
-    item = labelling.item_at(wb, pair[0], pair[1], desk.annotator_id)
+    item = labelling.item_at(wb, pair[0], pair[1], desk.annotator_id, holder=desk.holder)
     if pair in desk.trail:
         at = desk.at if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair else desk.trail.index(pair)
         return replace(desk, item=item, at=at)

@@ -82,7 +82,7 @@ def give_label(
         queues.release(s, question_id, sentence_id, annotator_id)
         if newest is not None and newest.label == label:
             return _label_view(newest, changed=False)
-        place = NewCandidate(sentence_id, question_rows.next_ordinal(s, question_id))
+        place = NewCandidate(sentence_id, question_rows.next_ordinals(s, [question_id]).get(question_id, 0))
         question_rows.put_candidates(s, question_id, [place], origin="labelled")
         said = asdict(shown) if shown else None
         return _label_view(rows.add_event(s, question_id, sentence_id, annotator_id, label, wb.clock(), shown=said))
@@ -212,8 +212,8 @@ def next_item(
     return None
 
 
-def item_at(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> QueueItem:
-    """A certain pair, to show it again. Raises Gone."""
+def item_at(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int, *, holder: str = "") -> QueueItem:
+    """A certain pair, to show it again; leased if nobody else holds it (`holder` as for `next_item`). Raises Gone."""
     now, pair = wb.clock(), (question_id, sentence_id)
     token = _token(pair)
     with wb.write() as s:
@@ -221,7 +221,7 @@ def item_at(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int
         row = queues.pair_row(s, question_id, sentence_id)
         if row is None:
             raise Gone("this sentence is no longer a candidate of the question; load the page anew")
-        taken = queues.lease(s, pair, Holder(annotator_id), queue="", token=token, expires=now + LEASE, now=now)
+        taken = queues.lease(s, pair, Holder(annotator_id, holder), queue="", token=token, expires=now + LEASE, now=now)
         return _item(s, row, annotator_id, "", token, now + LEASE if taken else None, 1, 1)
 
 

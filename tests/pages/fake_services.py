@@ -109,7 +109,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
             for i, name in enumerate(fake.corpora, start=1)
         ]
 
-    def ensure_starter(wb, on_progress=None):
+    def ensure_starter(wb, on_progress=None, *, again=False):
         if on_progress:
             on_progress(Progress(1, 2, "articles"))
         return list_corpora(wb)[0] if fake.corpora else None

@@ -113,6 +113,7 @@ def a_comparison() -> views.ComparisonView:
     return views.ComparisonView("starter-dev", "clean", 40, tuple(rows), tuple(paired), per_question, ranks, notes)
 
 
+FORMATS = ("jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs")
 READY = views.Readiness(120, 700, 160, 520, 20, 80, 10, 30, (), ())
 
 
@@ -170,7 +171,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
             return item(pair, annotator_id, queue, f"t{pair}")
         return None
 
-    def item_at(wb, question_id, sentence_id, annotator_id):
+    def item_at(wb, question_id, sentence_id, annotator_id, *, holder=""):
         return item((question_id, sentence_id), annotator_id, "tops", f"again{(question_id, sentence_id)}")
 
     def undo_last(wb, annotator_id, corpus_id):
@@ -298,7 +299,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
                       "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],
                       "start_compare": start_compare, "comparison": lambda wb, job_id: a_comparison()},
-        "exchange": {"FORMATS": ("jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs"),
+        "exchange": {"FORMATS": dict.fromkeys(FORMATS, "what it keeps"), "IMPORTS": FORMATS[:4],
                      "import_labels": import_labels,
                      "export_labels": lambda wb, corpus_id, fmt, annotator=None: f"{fmt}\n".encode()},
     }  # fmt: skip

@@ -111,4 +111,4 @@ def test_exports_are_offered_once_there_are_labels(work):
     work.labels[1, 100] = "correct"
     at = fake_work.page("data", {"view": "labels"})
     names = [b.proto.label for b in at.get("download_button")]
-    assert names[:5] == ["JSONL", "CSV", "Qrels", "Run file of the active model", "WikiQA TSV"]
+    assert names[:5] == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped"]
