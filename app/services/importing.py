@@ -7,7 +7,7 @@ in with a document made of such sentences. Ids are kept as given, so what was im
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
@@ -85,106 +85,101 @@ def _store(
     by_text: bool,
     override: bool,
 ) -> None:
-    with wb.write(durable=True) as s:
+    with wb.write(durable=True) as s, s.no_autoflush:
         corpus_rows.lock_corpus(s, corpus_id)
+        stored = _questions(s, wb, corpus_id, batch, outcome, origin, split, by_text)
         sentences = _Sentences(s, wb, corpus_id, batch)
-        for question in batch:
-            stored = _question(s, wb, corpus_id, question, origin, split, by_text)
-            if stored is None:
-                outcome.refused.append((question.qid, "", _refusal(s, corpus_id, question)))
-                continue
-            outcome.questions += 1
-            found = _candidates(s, stored, question, sentences, outcome)
-            _labels(s, wb, stored, question, found, annotator_id, outcome, override)
+        found = {q.qid: _places(sentences, q, outcome) for q in batch if q.qid in stored}
         outcome.documents += sentences.finish()
+        s.flush()
+        asked = [(stored[q.qid], q, found[q.qid]) for q in batch if q.qid in stored]
+        outcome.questions += len(asked)
+        _candidates(s, asked)
+        _labels(s, wb, asked, annotator_id, outcome, override)
 
 
-def _question(
-    s: Session, wb: Workbench, corpus_id: int, question: Question, origin: str, split: str, by_text: bool
-) -> QuestionRow | None:
-    """The stored question, made if need be; None if its id means another one here, or it has no text to store."""
-    if by_text and (known := rows.question_reading(s, corpus_id, question.text)):
-        return known
-    known = rows.question_named(s, corpus_id, question.qid)
-    if known is not None:
-        same = not question.text or known.text.split() == question.text.split()
-        if same and origin == "starter":
-            known.split, known.kind = split, question.kind
-        return known if same else None
-    if not question.text:
-        return None
-    return rows.add_question(
-        s,
-        corpus_id,
-        question.text,
-        external_id=question.qid,
-        origin=origin,
-        now=wb.clock(),
-        kind=question.kind,
-        split=split,
-    )
+def _questions(
+    s: Session,
+    wb: Workbench,
+    corpus_id: int,
+    batch: Sequence[Question],
+    outcome: Outcome,
+    origin: str,
+    split: str,
+    by_text: bool,
+) -> dict[str, QuestionRow]:
+    """Id -> the stored question, made if need be; those whose id means another one here, or that have no text to store,
+    are reported."""
+    known = rows.questions_named(s, corpus_id, [q.qid for q in batch])
+    stored = {}
+    for q in batch:
+        row = (rows.question_reading(s, corpus_id, q.text) if by_text else None) or known.get(q.qid)
+        if row is None and q.text:
+            row = rows.new_question(
+                corpus_id, q.text, external_id=q.qid, origin=origin, now=wb.clock(), kind=q.kind, split=split
+            )
+            s.add(row)
+        if row is None:
+            reason = f"question {q.qid!r} is not in this corpus, and the file does not say what it asks"
+            outcome.refused.append((q.qid, "", reason))
+        elif q.text and row.text.split() != q.text.split():
+            outcome.refused.append((q.qid, "", f"question {q.qid!r} has another text in this corpus"))
+        else:
+            if origin == "starter":
+                row.split, row.kind = split, q.kind
+            stored[q.qid] = row
+    return stored
 
 
-def _refusal(s: Session, corpus_id: int, question: Question) -> str:
-    if rows.question_named(s, corpus_id, question.qid) is None:
-        return f"question {question.qid!r} is not in this corpus, and the file does not say what it asks"
-    return f"question {question.qid!r} has another text in this corpus"
-
-
-def _candidates(
-    s: Session, stored: QuestionRow, question: Question, sentences: _Sentences, outcome: Outcome
-) -> dict[str, int]:
-    """Candidate id -> sentence id, of those that found or made a sentence; the candidates are stored."""
-    found: dict[str, int] = {}
-    taken: set[int] = set()
-    place = rows.next_ordinal(s, stored.id)
-    new = []
+def _places(sentences: _Sentences, question: Question, outcome: Outcome) -> dict[str, SentenceRow]:
+    """Candidate id -> sentence, of those that have one or could be given one."""
+    found: dict[str, SentenceRow] = {}
+    taken: set[SentenceRow] = set()
     for c in question.candidates:
-        sentence_id = sentences.of(c, question.qid, taken)
-        if sentence_id is None:
+        row = sentences.of(c, question.qid, taken)
+        if row is None:
             reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
             outcome.refused.append((question.qid, c.id, reason))
-            continue
-        taken.add(sentence_id)
-        found[c.id] = sentence_id
-        new.append(rows.NewCandidate(sentence_id, place + len(new), external_id=c.id))
-    rows.put_candidates(s, stored.id, new, origin="imported")
+        else:
+            taken.add(row)
+            found[c.id] = row
     return found
 
 
-def _labels(
-    s: Session,
-    wb: Workbench,
-    stored: QuestionRow,
-    question: Question,
-    found: dict[str, int],
-    annotator_id: int,
-    outcome: Outcome,
-    override: bool,
-) -> None:
-    current = {
-        r.sentence_id: r.label for r in label_rows.labels_of_question(s, stored.id) if r.annotator_id == annotator_id
-    }
+_Asked = Sequence[tuple[QuestionRow, Question, dict[str, SentenceRow]]]
+
+
+def _candidates(s: Session, asked: _Asked) -> None:
+    next_place = rows.next_ordinals(s, [stored.id for stored, _, _ in asked])
+    rows.add_candidates(
+        s,
+        [
+            (stored.id, rows.NewCandidate(found[c.id].id, next_place.get(stored.id, 0) + i, external_id=c.id))
+            for stored, question, found in asked
+            for i, c in enumerate(question.candidates)
+            if c.id in found
+        ],
+    )
+
+
+def _labels(s: Session, wb: Workbench, asked: _Asked, annotator_id: int, outcome: Outcome, override: bool) -> None:
+    current = label_rows.labels_by(s, annotator_id, [stored.id for stored, _, _ in asked])
     events = []
-    for c in question.candidates:
-        if c.label is None or c.id not in found:
-            continue
-        label, before = LABELS[c.label], current.get(found[c.id])
-        if before == label:
-            outcome.same += 1
-        elif before is not None and not override:
-            outcome.conflicts.append(f"{question.qid} {c.id}: {label} here, {before} before")
-        else:
-            outcome.new += 1
-            events.append(
-                {
-                    "question_id": stored.id,
-                    "sentence_id": found[c.id],
-                    "annotator_id": annotator_id,
-                    "label": label,
-                    "created": wb.clock(),
-                }
-            )
+    for stored, question, found in asked:
+        for c in question.candidates:
+            if c.label is None or c.id not in found:
+                continue
+            pair = (stored.id, found[c.id].id)
+            label, before = LABELS[c.label], current.get(pair)
+            if before == label:
+                outcome.same += 1
+            elif before is not None and not override:
+                outcome.conflicts.append(f"{question.qid} {c.id}: {label} here, {before} before")
+            else:
+                outcome.new += 1
+                current[pair] = label
+                event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": wb.clock()}
+                events.append({**event, "annotator_id": annotator_id})
     label_rows.add_events(s, events)
 
 
@@ -202,20 +197,20 @@ class _Sentences:
         for row in corpus_rows.sentences_reading(s, corpus_id, texts):
             self._reading.setdefault(_key(row.text), []).append(row)
         self._documents: dict[str, DocumentRow] = {}
-        self._touched: dict[int, DocumentRow] = {}
+        self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
 
-    def of(self, c: Candidate, qid: str, taken: set[int]) -> int | None:
+    def of(self, c: Candidate, qid: str, taken: Set[SentenceRow]) -> SentenceRow | None:
         """The sentence of a candidate that is none of `taken`; None if there is no text to make one from."""
         for row in self._named.get(c.id, ()):
-            if row.id not in taken and (not c.text or _key(row.text) == _key(c.text)):
-                return row.id
+            if row not in taken and (not c.text or _key(row.text) == _key(c.text)):
+                return row
         if not c.text.strip():
             return None
         # a name of ours that means another text now: the sentence was changed, so it is looked for by its text
         for row in self._reading.get(_key(c.text), ()):
-            if row.id not in taken and (row.external_id == c.id or not self._is_imported(row)):
-                return row.id
-        return self._make(c, qid).id
+            if row not in taken and (row.external_id == c.id or not self._is_imported(row)):
+                return row
+        return self._make(c, qid)
 
     def _is_imported(self, row: SentenceRow) -> bool:
         return self._document_of(row).source == SOURCE
@@ -240,10 +235,9 @@ class _Sentences:
             retired=adopted,
         )
         self._s.add(row)
-        self._s.flush()
         if not adopted:
             document.sentences += 1
-            self._touched[document.id] = document
+            self._touched.setdefault(document.id, (document, []))[1].append(row)
         self._named.setdefault(c.id, []).append(row)
         self._reading.setdefault(_key(c.text), []).append(row)
         return row
@@ -270,9 +264,12 @@ class _Sentences:
 
     def finish(self) -> int:
         """Give the documents that got sentences their text, and mark them for the index; how many those are."""
-        for document in self._touched.values():
+        stored: dict[int, list[SentenceRow]] = {}
+        for row in corpus_rows.sentences_of(self._s, list(self._touched)):
+            stored.setdefault(row.document_id, []).append(row)
+        for document, fresh in self._touched.values():
             at, texts = 0, []
-            for row in corpus_rows.sentences_of(self._s, [document.id]):
+            for row in sorted([*stored.get(document.id, ()), *fresh], key=lambda r: r.position):
                 row.start, row.end = at, at + len(row.text)
                 texts.append(row.text)
                 at = row.end + 1

@@ -122,6 +122,16 @@ def labels_of_question(session: Session, question_id: int) -> list[Row]:
     )
 
 
+def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
+    """(question id, sentence id) -> one annotator's current label."""
+    found = session.execute(
+        select(current_label.c.question_id, current_label.c.sentence_id, current_label.c.label).where(
+            current_label.c.annotator_id == annotator_id, current_label.c.question_id.in_(question_ids)
+        )
+    )
+    return {(r.question_id, r.sentence_id): r.label for r in found}
+
+
 def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label, created),
     oldest first."""

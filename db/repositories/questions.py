@@ -44,7 +44,17 @@ def add_question(
     kind: str = "",
     split: str = "",
 ) -> Question:
-    question = Question(
+    question = new_question(corpus_id, text, external_id=external_id, origin=origin, now=now, kind=kind, split=split)
+    session.add(question)
+    session.flush()
+    return question
+
+
+def new_question(
+    corpus_id: int, text: str, *, external_id: str, origin: str, now: datetime, kind: str = "", split: str = ""
+) -> Question:
+    """Not in any session yet."""
+    return Question(
         corpus_id=corpus_id,
         external_id=external_id,
         text=text,
@@ -54,17 +64,17 @@ def add_question(
         split=split,
         created=now,
     )
-    session.add(question)
-    session.flush()
-    return question
 
 
 def question(session: Session, question_id: int) -> Question | None:
     return session.get(Question, question_id)
 
 
-def question_named(session: Session, corpus_id: int, external_id: str) -> Question | None:
-    return session.scalar(select(Question).where(Question.corpus_id == corpus_id, Question.external_id == external_id))
+def questions_named(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Question]:
+    found = session.scalars(
+        select(Question).where(Question.corpus_id == corpus_id, Question.external_id.in_(external_ids))
+    )
+    return {q.external_id: q for q in found}
 
 
 def question_reading(session: Session, corpus_id: int, text: str) -> Question | None:
@@ -194,9 +204,18 @@ def answerable(session: Session, corpus_id: int, limit: int) -> list[Question]:
     )
 
 
-def next_ordinal(session: Session, question_id: int) -> int:
-    last = session.scalar(select(func.max(Candidate.ordinal)).where(Candidate.question_id == question_id))
-    return 0 if last is None else last + 1
+def next_ordinals(session: Session, question_ids: Sequence[int]) -> dict[int, int]:
+    """Question id -> the place after its last candidate, of those that have any."""
+    last = select(Candidate.question_id, func.max(Candidate.ordinal)).where(Candidate.question_id.in_(question_ids))
+    return {question_id: place + 1 for question_id, place in session.execute(last.group_by(Candidate.question_id))}
+
+
+def add_candidates(session: Session, rows: Sequence[tuple[int, NewCandidate]]) -> None:
+    """Store imported candidates as (question id, candidate); one that is there already stays as it is."""
+    if rows:
+        key = [Candidate.question_id, Candidate.sentence_id]
+        statement = upsert_into(session, Candidate).on_conflict_do_nothing(index_elements=key)
+        session.execute(statement, [_candidate(question_id, r, IMPORTED, None) for question_id, r in rows])
 
 
 def put_scores(
