@@ -159,7 +159,7 @@ def run_score(job: Running) -> dict[str, Any]:
         generative = versions.choose(wb, kind=versions.GENERATIVE)
     except DamagedModel as e:
         generative = None
-        job.event({"kind": "note", "text": f"without generative scores: {e}"})
+        job.event({"kind": "note", "message": f"without generative scores: {e}"})
     limit = int(job.settings.get("limit", SCORE_LIMIT))
     with wb.read() as s:
         waiting = rows.questions_without_run(s, corpus_id, chosen.id, limit)

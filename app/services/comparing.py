@@ -1,0 +1,248 @@
+"""Comparing rankers on a labelled set: measures with intervals, paired tests, costs, and ranks question by question.
+
+The job freezes the set into its folder and stores evaluations by ranker and data, so repeating a comparison with one
+more ranker scores only that one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from app import jobs
+from app.running import Running
+from app.services import versions
+from app.services.corpora import corpus_named, list_corpora
+from app.services.evaluations import data_hash, evaluated, load, plain, ranker_key
+from app.services.exchange import labelled_questions
+from app.services.views import ComparisonView, JobView
+from app.services.workbench import Workbench
+from as2core.data.catalog import SETTINGS, SHIPPED, apply_setting
+from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
+from as2core.evaluation import Evaluation, intervals, paired_test
+from as2core.rankers.base import order
+from as2core.types import Progress, Question
+from db.repositories import versions as rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABELS = "labels:"
+SAMPLE_SEED = 0
+MOST = 24  # rankers in one comparison
+
+
+def rankers(wb: Workbench) -> list[str]:
+    """What can be compared: the catalog's names, then the versions made here, newest first."""
+    return _all(wb)
+
+
+def _all(wb: Workbench) -> list[str]:
+    from as2core.rankers.catalog import CATALOG
+
+    made = [v.name for v in versions.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
+    return [*CATALOG, *made]
+
+
+def datasets(wb: Workbench) -> list[str]:
+    """The shipped sets that are there, and the labels of every corpus that has some."""
+    shipped = [n for n in SHIPPED if (wb.settings.corpora_dir / "starter" / f"{n.partition('-')[2]}.jsonl").is_file()]
+    return [*shipped, *(f"{LABELS}{c.name}" for c in list_corpora(wb) if c.labels)]
+
+
+def questions_of(wb: Workbench, data: str) -> list[Question]:
+    """A shipped set, a corpus's labels, or a file. Raises UnknownData, UnknownCorpus, UnreadableFile."""
+    from as2core.data.catalog import load_questions
+
+    if data.startswith(LABELS):
+        return labelled_questions(wb, corpus_named(wb, data.removeprefix(LABELS)).id)
+    return load_questions(data, corpora=wb.settings.corpora_dir).questions
+
+
+def start_compare(
+    wb: Workbench, rankers: Sequence[str], data: str, setting: str = "clean", limit: int | None = None
+) -> JobView:
+    """Queue a comparison; `limit` takes a fixed sample of the questions. What cannot work is said here.
+
+    Raises UnknownRanker, UnknownData, BadSetting.
+    """
+    names = list(dict.fromkeys(versions.active(wb).name if r == "active" else r for r in rankers))
+    if not names:
+        raise BadSetting("no ranker is chosen: choose two or more")
+    if len(names) > MOST:
+        raise BadSetting(f"{len(names)} rankers at once are too many: choose at most {MOST}")
+    for name in names:
+        _known(wb, name)
+    if setting not in SETTINGS:
+        raise BadSetting(f"no setting {setting!r}; known: {', '.join(SETTINGS)}")
+    if limit is not None and limit < 1:
+        raise BadSetting(f"limit {limit}: give at least 1 question, or none for all")
+    questions = questions_of(wb, data)
+    if not apply_setting(questions, setting):
+        raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
+    settings = {"rankers": names, "data": data, "setting": setting, "limit": limit}
+    return jobs.enqueue(wb, "compare", settings)
+
+
+def _known(wb: Workbench, name: str) -> None:
+    from as2core.rankers.catalog import CATALOG
+
+    try:
+        versions.get_version(wb, name)
+    except versions.UnknownVersion:
+        if name.partition(":")[0] not in CATALOG:
+            raise UnknownRanker(f"no ranker {name!r}; known: {', '.join(_all(wb))}") from None
+
+
+def run_compare(job: Running) -> dict[str, Any]:
+    """The background job: every ranker over the frozen set, then the tests between them."""
+    told, wb = job.settings, job.wb
+    questions = _frozen(job)
+    made: dict[str, Evaluation] = {}
+    keys, notes = {}, []
+    for place, name in enumerate(told["rankers"]):
+
+        def tell(p: Progress, name: str = name, place: int = place) -> None:
+            job.check()
+            share = (place + p.done / max(1, p.total)) / len(told["rankers"])
+            job.progress(0.95 * share, f"{name}: {p.done} of {p.total} questions")
+
+        job.progress(0.95 * place / len(told["rankers"]), f"loading {name}")
+        try:
+            keys[name] = ranker_key(wb, name)
+            made[name] = evaluated(
+                wb,
+                name,
+                questions,
+                data=told["data"],
+                setting=told["setting"],
+                ranker=load(wb, name),
+                on_progress=tell,
+            )
+        except As2Error as e:
+            job.check()
+            notes.append(f"{name} was left out: {e}")
+            job.event({"kind": "note", "message": notes[-1]})
+    if not made:
+        raise As2Error(" ".join(notes))
+    job.progress(0.96, "testing the differences")
+    best_first = sorted(made, key=lambda n: -made[n].metrics["AP"])
+    pairs = []
+    for a, b in combinations(best_first, 2):
+        job.check()
+        test = paired_test(made[a].per_question["AP"], made[b].per_question["AP"])
+        pairs.append({"a": a, "b": b, "metric": "AP", **asdict(test)})
+    return plain(
+        {
+            "rows": [_row(name, made[name]) for name in told["rankers"] if name in made],
+            "paired": pairs,
+            "keys": {name: keys[name] for name in made},
+            "data_hash": data_hash(questions),
+            "questions": next(iter(made.values())).questions,
+            "notes": notes,
+        }
+    )
+
+
+def _frozen(job: Running) -> list[Question]:
+    """The questions as they were when the job first ran."""
+    from as2core.data import jsonl
+
+    file = job.folder / "data.jsonl"
+    if not file.exists():
+        kept = apply_setting(questions_of(job.wb, job.settings["data"]), job.settings["setting"])
+        limit = job.settings.get("limit")
+        if limit is not None and limit < len(kept):
+            chosen = sorted(random.Random(SAMPLE_SEED).sample(range(len(kept)), limit))
+            kept = [kept[i] for i in chosen]
+        jsonl.write(kept, file.with_suffix(".part"))
+        file.with_suffix(".part").rename(file)
+    return jsonl.read(file, strict=True)[0]
+
+
+def _row(name: str, e: Evaluation) -> dict[str, Any]:
+    row: dict[str, Any] = {"ranker": name, "questions": e.questions}
+    for metric, (low, high) in intervals(e.per_question).items():
+        row |= {metric: e.metrics[metric], f"{metric} low": low, f"{metric} high": high}
+    return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost}
+
+
+def comparison(wb: Workbench, job_id: int) -> ComparisonView:
+    """What a finished comparison found. Raises UnknownJob, As2Error when it is not finished or its files are gone."""
+    import pandas as pd
+
+    from as2core.data import jsonl
+
+    done = jobs.get(wb, job_id)
+    if done.kind != "compare" or done.state != "done":
+        raise As2Error(f"job {job_id} is no finished comparison: it is a {done.kind} and {done.state}")
+    file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
+    if not file.is_file():
+        raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
+    questions = jsonl.read(file)[0]
+    found = _stored(wb, done)
+    texts = {q.qid: q.text for q in questions}
+    columns: dict[str, list[Any]] = {"qid": [], "question": [], "ranker": []}
+    for name, stored in found.items():
+        for metric in stored["per_question"]:
+            columns.setdefault(metric, [])
+        for qid in next(iter(stored["per_question"].values()), {}):
+            columns["qid"].append(qid)
+            columns["question"].append(texts.get(qid, ""))
+            columns["ranker"].append(name)
+            for metric, values in stored["per_question"].items():
+                columns[metric].append(values[qid])
+    return ComparisonView(
+        data=done.settings["data"],
+        setting=done.settings["setting"],
+        questions=done.result["questions"],
+        rows=tuple(done.result["rows"]),
+        paired=tuple(done.result["paired"]),
+        per_question=pd.DataFrame(columns),
+        ranks=_Ranks(questions, {name: stored["scores"] for name, stored in found.items()}),
+        notes=tuple(done.result["notes"]),
+    )
+
+
+def _stored(wb: Workbench, done: JobView) -> dict[str, dict[str, Any]]:
+    found = {}
+    with wb.read() as s:
+        for name, key in done.result["keys"].items():
+            row = rows.evaluation(s, key, done.result["data_hash"], done.settings["setting"])
+            if row is not None:
+                found[name] = row.result
+    return found
+
+
+class _Ranks(Mapping[str, "pd.DataFrame"]):
+    """Question id -> its candidates' ranks by every ranker, made when asked for."""
+
+    def __init__(self, questions: Sequence[Question], scores: Mapping[str, Mapping[str, list[float]]]) -> None:
+        self._questions = {q.qid: q for q in questions}
+        self._scores = scores
+
+    def __getitem__(self, qid: str) -> pd.DataFrame:
+        import pandas as pd
+
+        question = self._questions[qid]
+        frame: dict[str, Any] = {
+            "candidate": [c.text for c in question.candidates],
+            "label": [c.label for c in question.candidates],
+        }
+        for name, by_question in self._scores.items():
+            if qid in by_question:
+                placed = np.empty(len(question.candidates), dtype=int)
+                placed[order(np.array(by_question[qid]))] = np.arange(1, len(question.candidates) + 1)
+                frame[name] = placed
+        return pd.DataFrame(frame)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._questions)
+
+    def __len__(self) -> int:
+        return len(self._questions)

@@ -1,0 +1,118 @@
+"""Evaluations that are kept: the same ranker on the same data is never scored twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.services.versions import CASCADE, UnknownVersion, get_version
+from app.services.workbench import Workbench
+from as2core.errors import As2Error
+from as2core.evaluation import Evaluation, evaluate
+from as2core.types import OnProgress, Question
+from db.repositories import versions as rows
+
+
+def evaluated(
+    wb: Workbench,
+    name: str,
+    questions: Sequence[Question],
+    *,
+    data: str,
+    setting: str = "clean",
+    ranker: Any = None,
+    on_progress: OnProgress | None = None,
+) -> Evaluation:
+    """The evaluation of a version or catalog spec, from the store or made now and stored. `ranker` is the loaded one,
+    if it is at hand. Raises BadSetting, UnknownRanker, DamagedModel."""
+    key, digest = ranker_key(wb, name), data_hash(questions)
+    with wb.read() as s:
+        known = rows.evaluation(s, key, digest, setting)
+        if known is not None:
+            return _from(known.result, name, setting)
+    made = evaluate(
+        ranker if ranker is not None else load(wb, name), questions, setting=setting, on_progress=on_progress
+    )
+    with wb.write() as s:
+        rows.put_evaluation(s, key, digest, setting, ranker=name, data=data, result=_to(made), now=wb.clock())
+    return made
+
+
+def load(wb: Workbench, name: str) -> Any:
+    """A ranker by a version's name or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
+    try:
+        version = get_version(wb, name, CASCADE)
+    except UnknownVersion:
+        return wb.models.named(name)
+    return wb.models.version(Path(version.path))
+
+
+def ranker_key(wb: Workbench, name: str) -> str:
+    """The name, and for models the digest of their cards, which carry those of their weights."""
+    try:
+        folders = [Path(get_version(wb, name, CASCADE).path)]
+    except UnknownVersion:
+        kind = name.partition(":")[0]
+        folders = [wb.settings.models_dir / ("cascade" if kind == "cross-encoder" else kind)]
+    digest = hashlib.sha256()
+    for folder in folders:
+        try:
+            digest.update((folder / "card.json").read_bytes())
+        except OSError:
+            continue
+    return f"{name}@{digest.hexdigest()[:16]}"
+
+
+def data_hash(questions: Sequence[Question]) -> str:
+    from as2core.data.jsonl import dumps
+
+    return hashlib.sha256(dumps(questions).encode()).hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: arrays as lists, a number that is none as null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value
+
+
+def _to(e: Evaluation) -> dict[str, Any]:
+    return plain(
+        {
+            "questions": e.questions,
+            "metrics": e.metrics,
+            "per_question": e.per_question,
+            "scores": e.scores,
+            "seconds": e.seconds,
+            "relative_cost": e.relative_cost,
+        }
+    )
+
+
+def _from(stored: dict[str, Any], name: str, setting: str) -> Evaluation:
+    try:
+        scores = {qid: np.array(values, dtype=np.float32) for qid, values in stored["scores"].items()}
+        return Evaluation(
+            name,
+            setting,
+            stored["questions"],
+            stored["metrics"],
+            stored["per_question"],
+            scores,
+            stored["seconds"],
+            stored["relative_cost"],
+        )
+    except (KeyError, TypeError) as e:
+        raise As2Error(f"a stored evaluation of {name} cannot be read ({json.dumps(str(e))}): compare again") from e
