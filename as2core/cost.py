@@ -1,7 +1,7 @@
 """What a forward pass costs, counted from shapes (multiply and add are two operations).
 
 A layer over a sequence of L tokens, width d, inner width f: projections 8Ld^2, attention 4L^2d, feed-forward 4Ldf.
-Softmax, norms and activations are left out, as is usual; padding is not counted: it is the engine's waste, not the work.
+Softmax, norms and activations are left out, as is usual. Padding is not counted: it is the engine's waste, not work.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ import torch
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.data.catalog import load_questions
-from as2core.nn.backbone import mean_pool
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.types import Candidate
@@ -35,9 +34,9 @@ def plain_loop(cascade: CascadeRanker, question: str, candidates: list[Candidate
     for start in range(0, len(candidates), 32):
         part = [c.text for c in candidates[start : start + 32]]
         packed = backbone.encode([question] * len(part), part, max_length=cascade.max_length)
-        ids, types, mask = backbone.pad(packed, list(range(len(part))))
-        hidden = backbone.run(backbone.embed(ids, types), mask, 0, backbone.layers)
-        out += cascade.module.heads[-1](mean_pool(hidden, mask)).tolist()
+        ids, mask, second = backbone.pad(packed, list(range(len(part))))
+        hidden = backbone.run(backbone.embed(ids), mask, 0, backbone.layers)
+        out += cascade.module.heads[-1](hidden, mask, second).tolist()
     return out
 
 

@@ -16,7 +16,7 @@ from torch import nn
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
 from as2core.cost import head_flops, layer_flops
-from as2core.nn.backbone import Backbone, Packed, mean_pool, micro_batches
+from as2core.nn.backbone import Backbone, Packed, micro_batches
 
 
 @torch.inference_mode()
@@ -34,14 +34,13 @@ def run_cascade(
         for rows in micro_batches([int(lengths[a]) for a in alive]):
             members = [int(alive[r]) for r in rows]
             if below == 0:
-                ids, types, mask = backbone.pad(packed, members)
-                hidden = backbone.embed(ids, types)
+                ids, mask, second = backbone.pad(packed, members)
+                hidden = backbone.embed(ids)
             else:
                 hidden = nn.utils.rnn.pad_sequence([states[m] for m in members], batch_first=True)
-                steps = torch.arange(hidden.shape[1], device=hidden.device)
-                mask = steps[None, :] < torch.tensor([len(states[m]) for m in members], device=hidden.device)[:, None]
+                mask, second = backbone.masks([int(lengths[m]) for m in members], [packed.second[m] for m in members])
             hidden = backbone.run(hidden, mask, below, layer)
-            scores[rows] = head(mean_pool(hidden, mask)).float().cpu().numpy()
+            scores[rows] = head(hidden, mask, second).float().cpu().numpy()
             if layer != exits[-1]:
                 states.update({m: hidden[j, : lengths[m]] for j, m in enumerate(members)})
         dropped = select_dropped(alive, scores, schedule.kept(i, len(alive)))

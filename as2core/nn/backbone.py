@@ -28,10 +28,11 @@ QUESTION_TOKENS = 64  # a longer question is cut here, so that the candidate kee
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Tokenised (question, candidate) pairs, unpadded. `lengths` are tokens a pair."""
+    """Tokenised texts or (question, candidate) pairs, unpadded. `lengths` are tokens each; `second` is the position
+    where a pair's candidate begins."""
 
     ids: list[list[int]]
-    types: list[list[int]]
+    second: list[int]
 
     @property
     def lengths(self) -> list[int]:
@@ -72,7 +73,10 @@ class Backbone(nn.Module):
         return tuple(sorted({max(1, round(self.layers * share / 12)) for share in (4, 6, 8, 10, 12)}))
 
     def embed(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
-        """Token ids (batch, length) -> embeddings (batch, length, hidden)."""
+        """Token ids (batch, length) -> embeddings (batch, length, hidden).
+
+        Without `types` every token has type 0, as the sentence encoders among the backbones were trained.
+        """
         hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None)
         return hidden if self.project is None else self.project(hidden)
 
@@ -94,44 +98,42 @@ class Backbone(nn.Module):
         """Tokenise texts, or pairs of texts, to at most `max_length` tokens; in a pair the second is cut."""
         if not first:
             return Packed([], [])
-        if second is not None:
-            cut = {q: self._cut(q) for q in set(first)}
-            first = [cut[q] for q in first]
-        out = self.tokenizer(
-            first,
-            second,
-            truncation=True if second is None else "only_second",
-            max_length=max_length,
-            return_attention_mask=False,
-            return_token_type_ids=True,
-        )
-        return Packed(out["input_ids"], out["token_type_ids"])
+        if second is None:
+            out = self.tokenizer(first, truncation=True, max_length=max_length)["input_ids"]
+            return Packed(out, [len(i) for i in out])
+        questions = {q: self._cut(q) for q in set(first)}
+        between = self.tokenizer.num_special_tokens_to_add(pair=True) - 1  # all but the last stand before the candidate
+        begins = {q: between + n for q, (_, n) in questions.items()}
+        out = self.tokenizer([questions[q][0] for q in first], second, truncation="only_second", max_length=max_length)[
+            "input_ids"
+        ]
+        return Packed(out, [begins[q] for q in first])
 
-    def _cut(self, question: str) -> str:
-        tokens = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)
-        spans = tokens["offset_mapping"]
-        return question if len(spans) <= QUESTION_TOKENS else question[: spans[QUESTION_TOKENS - 1][1]]
+    def _cut(self, question: str) -> tuple[str, int]:
+        """The question, cut if it is long, and its number of tokens."""
+        spans = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        if len(spans) <= QUESTION_TOKENS:
+            return question, len(spans)
+        cut = question[: spans[QUESTION_TOKENS - 1][1]]
+        return cut, len(self.tokenizer(cut, add_special_tokens=False)["input_ids"])
 
     def pad(self, packed: Packed, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The given pairs as ids, types and mask, each (rows, longest)."""
+        """The given rows as ids, mask of real tokens, and mask of the second text's tokens, each (rows, longest)."""
         device = next(self.parameters()).device
-        longest = max(len(packed.ids[r]) for r in rows)
-        fill = self.tokenizer.pad_token_id or 0
-        ids = torch.full((len(rows), longest), fill)
-        types = torch.zeros((len(rows), longest), dtype=torch.long)
-        mask = torch.zeros((len(rows), longest), dtype=torch.bool)
-        for i, r in enumerate(rows):
-            n = len(packed.ids[r])
-            ids[i, :n] = torch.tensor(packed.ids[r])
-            types[i, :n] = torch.tensor(packed.types[r])
-            mask[i, :n] = True
-        return ids.to(device), types.to(device), mask.to(device)
+        ids = nn.utils.rnn.pad_sequence(
+            [torch.tensor(packed.ids[r]) for r in rows],
+            batch_first=True,
+            padding_value=self.tokenizer.pad_token_id or 0,
+        ).to(device)
+        mask, second = self.masks([len(packed.ids[r]) for r in rows], [packed.second[r] for r in rows])
+        return ids, mask, second
 
-
-def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The mean over real tokens: (batch, length, hidden), (batch, length) -> (batch, hidden)."""
-    weight = mask[:, :, None].to(hidden.dtype)
-    return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)
+    def masks(self, lengths: list[int], begins: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Which of the padded positions are real, and which of these belong to the second text: (rows, longest)."""
+        device = next(self.parameters()).device
+        at = torch.arange(max(lengths), device=device)[None, :]
+        mask = at < torch.tensor(lengths, device=device)[:, None]
+        return mask, mask & (at >= torch.tensor(begins, device=device)[:, None])
 
 
 def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[int]]:

@@ -1,16 +1,23 @@
-"""The classifier at an exit (Cascade Transformer, sections 4.3 and 5.2): three feed-forward layers with tanh.
+"""The classifier at an exit (Cascade Transformer, sections 4.3 and 5.2): three feed-forward layers with tanh over the
+mean of all token encodings.
 
-We end in one logit where the paper ends in two classes: the sigmoid of one is the softmax of two.
+Where we differ. One logit where the paper has two classes: the sigmoid of one is the softmax of two. And the logit has
+a second term, a weighted cosine of the question's and the candidate's mean encodings. The default backbone was trained
+to make that cosine large for pairs that belong together, so the cascade starts from what the bi-encoder knows instead
+of from chance: the feed-forward part starts at zero and learns what the cosine misses.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.nn.functional import normalize
+
+COSINE_SCALE = 10.0  # the cosine's first weight: cosines differ by tenths, logits by ones
 
 
 class ExitHead(nn.Module):
-    """Mean token encoding (batch, hidden) -> logit (batch,). Dropout as the encoder's, 0.1."""
+    """(batch, length, hidden) -> logit (batch,). Dropout as the encoder's, 0.1."""
 
     def __init__(self, hidden: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -24,6 +31,19 @@ class ExitHead(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(hidden, 1),
         )
+        nn.init.zeros_(self.net[-1].weight)
+        nn.init.zeros_(self.net[-1].bias)
+        self.cosine = nn.Parameter(torch.full((hidden,), COSINE_SCALE))
 
-    def forward(self, pooled: torch.Tensor) -> torch.Tensor:
-        return self.net(pooled).squeeze(-1)
+    def forward(self, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        """`mask` (batch, length) marks real tokens, `second` those of the candidate."""
+        question = normalize(mean_pool(hidden, mask & ~second), dim=1)
+        candidate = normalize(mean_pool(hidden, mask & second), dim=1)
+        similarity = (question * candidate) @ self.cosine.to(hidden.dtype)
+        return self.net(mean_pool(hidden, mask)).squeeze(-1) + similarity
+
+
+def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The mean over the marked tokens: (batch, length, hidden), (batch, length) -> (batch, hidden)."""
+    weight = mask[:, :, None].to(hidden.dtype)
+    return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)

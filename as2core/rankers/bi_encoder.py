@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from as2core.nn.backbone import Backbone, mean_pool, micro_batches
+from as2core.nn.backbone import Backbone, micro_batches
+from as2core.nn.heads import mean_pool
 from as2core.types import Candidate, OnProgress, Progress
 
 
@@ -24,8 +25,8 @@ class BiEncoderRanker:
         out = np.zeros((len(texts), self.backbone.hidden), dtype=np.float32)
         done = 0
         for rows in micro_batches(packed.lengths, max_tokens=4096):
-            ids, types, mask = self.backbone.pad(packed, rows)
-            hidden = self.backbone.run(self.backbone.embed(ids, types), mask, 0, self.backbone.layers)
+            ids, mask, _ = self.backbone.pad(packed, rows)
+            hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
             vectors = torch.nn.functional.normalize(mean_pool(hidden, mask).float(), dim=1)
             out[rows] = vectors.cpu().numpy()
             done += len(rows)

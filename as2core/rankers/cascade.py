@@ -1,8 +1,8 @@
 """The Cascade Transformer (Soldaini and Moschitti, 2020): one encoder, a classifier at several depths,
 a share of the candidates dropped at each.
 
-Where we differ: one logit an exit instead of two classes; the exits' places scale with the encoder's depth;
-each exit carries a calibration, so that its logits read as probabilities.
+Where we differ: an exit's logit has a cosine term beside the paper's classifier (as2core.nn.heads); the exits' places
+scale with the encoder's depth; each exit carries a calibration, so that its logits read as probabilities.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from as2core.cascade.engine_torch import run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import BadSetting
-from as2core.nn.backbone import Backbone, mean_pool
+from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 from as2core.types import Candidate
 
@@ -31,18 +31,18 @@ class CascadeModule(nn.Module):
         self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
 
     def forward(
-        self, ids: torch.Tensor, types: torch.Tensor, mask: torch.Tensor, *, exits: Sequence[int] | None = None
+        self, ids: torch.Tensor, mask: torch.Tensor, second: torch.Tensor, *, exits: Sequence[int] | None = None
     ) -> dict[int, torch.Tensor]:
         """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them."""
         wanted = self.exits if exits is None else exits
-        hidden, below, out = self.backbone.embed(ids, types), 0, {}
+        hidden, below, out = self.backbone.embed(ids), 0, {}
         for layer, head in zip(self.exits, self.heads, strict=True):
             if layer > max(wanted):
                 break
             hidden = self.backbone.run(hidden, mask, below, layer)
             below = layer
             if layer in wanted:
-                out[layer] = head(mean_pool(hidden, mask))
+                out[layer] = head(hidden, mask, second)
         return out
 
 

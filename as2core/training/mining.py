@@ -28,17 +28,18 @@ class Vectors:
         self._matrix = np.zeros((0, encoder.backbone.hidden), dtype=np.float16)
 
     def learn(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> None:
-        """Embed these texts, or read them back if the folder holds exactly them."""
-        texts = list(dict.fromkeys(texts))
+        """Embed these texts beside those known, or read them back if the folder holds exactly them."""
+        texts = list(dict.fromkeys(t for t in texts if t not in self._row))
         digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
         kept = self._folder / f"vectors-{digest}.npy"
         if kept.exists():
-            self._matrix = np.load(kept)
+            new = np.load(kept)
         else:
-            self._matrix = self._encoder.embed(texts, on_progress).astype(np.float16)
+            new = self._encoder.embed(texts, on_progress).astype(np.float16)
             self._folder.mkdir(parents=True, exist_ok=True)
-            np.save(kept, self._matrix)
-        self._row = {t: i for i, t in enumerate(texts)}
+            np.save(kept, new)
+        self._row.update({t: len(self._matrix) + i for i, t in enumerate(texts)})
+        self._matrix = np.concatenate([self._matrix, new])
 
     def of(self, texts: Sequence[str]) -> np.ndarray:
         """float32 `(n, hidden)`. Raises KeyError for a text that was not learnt."""
@@ -74,4 +75,16 @@ def add_hard_negatives(
             Candidate(f"{q.qid}-hard-{i}", t, 0, from_title) for i, (t, from_title) in enumerate(chosen) if t not in own
         )
         out.append(replace(q, candidates=q.candidates + extra))
+    return out
+
+
+def keep_hardest(questions: Sequence[Question], vectors: Vectors, *, among: int = 16) -> list[Question]:
+    """Each question with its correct candidates and the `among` incorrect ones nearest to it, in their original order:
+    random ones of a long list are too easy to learn from."""
+    out = []
+    for q in questions:
+        cosines = vectors.teach(q.text, [c.text for c in q.candidates])
+        wrong = [i for i in np.argsort(-cosines, kind="stable") if q.candidates[i].label == 0][:among]
+        kept = {*wrong, *(i for i, c in enumerate(q.candidates) if c.label == 1)}
+        out.append(replace(q, candidates=tuple(c for i, c in enumerate(q.candidates) if i in kept)))
     return out

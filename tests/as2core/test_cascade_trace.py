@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import normalize
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
@@ -20,7 +21,10 @@ QUESTION = "when was the tower built ?"
 @pytest.fixture
 def ranker(backbone):
     torch.manual_seed(1)
-    return CascadeRanker(backbone, drop_ratio=0.3, keep=1)
+    made = CascadeRanker(backbone, drop_ratio=0.3, keep=1)
+    for head in made.module.heads:
+        torch.nn.init.normal_(head.net[-1].weight)  # as if trained: it starts at zero
+    return made
 
 
 def by_hand() -> CascadeTrace:
@@ -92,12 +96,16 @@ def test_each_exit_s_logits_equal_a_plain_forward_pass_of_the_hugging_face_model
     from transformers import AutoModel, AutoTokenizer
 
     model, tokenizer = AutoModel.from_pretrained(tiny()).eval(), AutoTokenizer.from_pretrained(tiny())
+    asked = tokenizer(QUESTION, add_special_tokens=False)["input_ids"]
     trace = ranker.trace(QUESTION, CANDIDATES[:5], DropSchedule.constant(0.0, exits=5))
     for i, c in enumerate(CANDIDATES[:5]):
         with torch.no_grad():
-            states = model(**tokenizer(QUESTION, c.text, return_tensors="pt"), output_hidden_states=True).hidden_states
+            ids = tokenizer(QUESTION, c.text, return_tensors="pt", return_token_type_ids=False)
+            states = model(**ids, output_hidden_states=True).hidden_states
             for exit_index, layer in enumerate(ranker.exits):
-                expected = ranker.module.heads[exit_index](states[layer].mean(1)).item()
+                h, head, n = states[layer][0], ranker.module.heads[exit_index], len(asked)
+                q, a = (normalize(x.mean(0), dim=0) for x in (h[: n + 2], h[n + 2 :]))  # [CLS] q [SEP] | a [SEP]
+                expected = (head.net(h.mean(0)) + (q * a * head.cosine).sum()).item()
                 assert trace.exits[exit_index].scores[i] == pytest.approx(expected, abs=1e-5)
 
 
