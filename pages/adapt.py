@@ -9,6 +9,7 @@ from app.components.adapt_words import is_worse
 from app.components.page import page
 from app.components.text import plain
 from app.services import adapting, versions
+from app.services.views import JobView, Readiness
 from as2core.errors import As2Error
 
 frame = page("Adapt", "Fit the ranker to what people said, and keep it only if it got better.")
@@ -19,7 +20,7 @@ if said:
 wb = frame.wb
 
 
-def chosen_job():
+def chosen_job() -> JobView | None:
     """The job of the address, else one that is under way on this corpus."""
     wanted = url.get("job")
     if wanted.isdigit():
@@ -30,9 +31,23 @@ def chosen_job():
     return next((j for j in adapting.jobs(wb, kind="retrain") if j.active and j.corpus_id == frame.corpus.id), None)
 
 
-job = chosen_job()
-if job is not None:
-    url.put(job=job.id)
+def draw_version(name: str) -> None:
+    with st.container(border=True, key="adapt_card"):
+        try:
+            version, card = versions.get_version(wb, name), versions.card(wb, name)
+        except As2Error as error:
+            st.error(plain(str(error)), icon=":material/error:")
+        else:
+            st.subheader(plain(version.name), anchor=False)
+            adapt_card.draw_card(card)
+            kept = adapt_card.of_version(card)
+            adapt_versions.draw_decision(
+                wb, version, worse=kept is not None and is_worse(kept["before"], kept["after"])
+            )
+    st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(version=None))
+
+
+def draw_job(job: JobView) -> None:
     if job.state == "done":
         made = next((v for v in versions.list_versions(wb) if v.name == job.result.get("version")), None)
         with st.container(border=True, key="adapt_card"):
@@ -43,7 +58,21 @@ if job is not None:
     if not job.active:
         st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(job=None))
 
-ready = adapting.readiness(wb, frame.corpus.id)
+
+@st.cache_data(ttl=10, show_spinner="Counting labels …")
+def readiness(corpus_id: int, labels: int) -> Readiness:
+    """Dividing thousands of labels takes a while; a change is seen at once by its count, at the latest in 10 s."""
+    return adapting.readiness(wb, corpus_id)
+
+
+job = chosen_job()
+if url.get("version"):
+    draw_version(url.get("version"))
+elif job is not None:
+    url.put(job=job.id)
+    draw_job(job)
+
+ready = readiness(frame.corpus.id, frame.corpus.labels)
 adapt_ready.draw_labels(ready)
 adapt_ready.draw_start(wb, frame.corpus, ready, busy=any(j.active for j in adapting.jobs(wb, kind="retrain")))
 

@@ -20,6 +20,34 @@ Result = Mapping[str, Any]
 LISTED = 6
 
 
+def of_version(card: Mapping[str, Any]) -> Result | None:
+    """What a version's card keeps of its retrain, None if it was not made here; the rest is the job's."""
+    if not card.get("before") or not card.get("paired"):
+        return None
+    data = card.get("data", {})
+    return {
+        "version": card.get("name", ""),
+        "before": card["before"],
+        "after": card["metrics"],
+        "paired": card["paired"],
+        "per_exit": card.get("per_exit", {}),
+        "frozen": card.get("frozen", {}),
+        "labels": {k: v for k, v in data.items() if k != "sha256"},
+        "snapshot": data.get("sha256", ""),
+    }
+
+
+def draw_card(card: Mapping[str, Any]) -> None:
+    """A version's card: its figures if it was made here, and everything it says of itself."""
+    result = of_version(card)
+    if result is not None:
+        draw(result)
+    else:
+        st.caption("This one came with the program; it was not made from labels here.")
+    with st.expander("The whole card", icon=":material/data_object:", expanded=result is None):
+        st.json(dict(card), expanded=2)
+
+
 def draw(result: Result) -> None:
     _headline(result)
     left, right = st.columns([1.15, 1], gap="large")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import links
+from app.components import links, url
 from app.components.errors import guarded
 from app.components.figures import figures
 from app.components.text import count, plain
@@ -108,4 +108,4 @@ def _start(wb: Workbench, corpus_id: int) -> None:
         seed=int(form["adapt_seed"]),
         note=form["adapt_note"].strip(),
     )
-    st.query_params["job"] = str(job.id)
+    url.put(job=job.id, version=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import links
+from app.components import links, url
 from app.components.errors import guarded
 from app.components.text import plain
 from app.services import Workbench, versions
@@ -38,10 +38,12 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
             "It got worse on the held-out questions. To promote it all the same, say why", key="adapt_reason",
             max_chars=300, placeholder="for example: the held-out questions are of another field",
         )  # fmt: skip
+    if version.state == "former":
+        st.caption("It was in use before.")
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
                   args=(wb, version.name), disabled=worse and not reason.strip())  # fmt: skip
-        if version.state != "rejected":
+        if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject, args=(wb, version.name))
 
 
@@ -110,7 +112,7 @@ def _reject(wb: Workbench, name: str) -> None:
 
 
 def _open(name: str) -> None:
-    st.query_params["version"] = name
+    url.put(version=name)
 
 
 def _ask_use(name: str) -> None:

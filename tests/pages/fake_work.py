@@ -219,6 +219,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         active=lambda wb, kind="cascade": view(fake.versions[fake.active]),
         promote=promote,
         reject=reject,
+        get_version=lambda wb, name, kind="cascade": view(fake.versions[name]),
         card=lambda wb, name: {"name": name, "parent": fake.versions[name].parent, "seed": 0},
     )
 
@@ -324,6 +325,7 @@ def install(monkeypatch: pytest.MonkeyPatch, fake: Work) -> None:
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(app, "services", made["app.services"])
     st.cache_resource.clear()
+    st.cache_data.clear()
 
 
 def page(name: str, query: Mapping[str, str] | None = None) -> AppTest:

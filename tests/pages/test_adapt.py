@@ -5,7 +5,7 @@ from dataclasses import replace
 import fake_work
 import pytest
 
-from app.components import adapt_job, adapt_words
+from app.components import adapt_card, adapt_job, adapt_words
 
 
 @pytest.fixture
@@ -133,6 +133,22 @@ def test_rolling_back_asks_why_in_a_dialog(work):
     at = at.text_input(key="adapt_use_reason").input("the newer one is slower").run()
     at.button(key="adapt_use_confirm").click().run()
     assert work.promoted == [("starter-2", "the newer one is slower")]
+
+
+def test_a_version_s_card_is_shown_by_its_address(work):
+    at = fake_work.page("adapt").button(key="adapt_card_1").click().run()
+    assert at.query_params["version"] == "starter-2"
+    assert "it was not made from labels here" in told(at)
+    at = at.button(key="adapt_away").click().run()
+    assert "version" not in at.query_params
+
+
+def test_the_card_of_a_version_made_here_gives_back_its_figures():
+    result = fake_work.retrain_result()
+    card = {key: result[key] for key in ("before", "paired", "per_exit", "frozen")}
+    card |= {"name": "starter-3", "metrics": result["after"], "data": {"sha256": "ab", "questions": 9}}
+    kept = adapt_card.of_version(card)
+    assert (kept["after"]["AP"], kept["snapshot"], kept["labels"]) == (pytest.approx(0.743), "ab", {"questions": 9})
 
 
 PAIRED = {"difference": 0.04, "low": 0.01, "high": 0.07, "p": 0.03, "wins": 12, "losses": 3, "ties": 20}
