@@ -71,9 +71,8 @@ def results(found: asked.Result) -> None:
     run = view.trace.replay(schedule)
     best_first = run.ranking().tolist()
     best, chosen = best_first[0], asked.chosen()
-    everyone = labelling.labels_of(frame.wb, view.question_id)
+    labels = labelling.labels_of(frame.wb, view.question_id)
     mine = labelling.labels_of(frame.wb, view.question_id, frame.annotator.id)
-    labels = {c.sentence_id: c.label for c in view.candidates if c.label} | everyone
 
     def buttons(position: int, where: str) -> None:
         sentence = view.candidates[position].sentence_id
@@ -102,9 +101,11 @@ def results(found: asked.Result) -> None:
         selection_mode="pick",
         alt=describe(drawn),
     )
-    drops.controls(layers)
-    draw_saved(run)
-    with st.expander("What each exit cost and saved"):
+    left, right = st.columns([4, 5], gap="large")
+    with left:
+        drops.controls(layers)
+        draw_saved(run)
+    with right:
         draw_costs(run, view.trace)
 
     st.subheader("Candidates", anchor=False)

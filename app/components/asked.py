@@ -14,7 +14,7 @@ import streamlit as st
 
 from app.components import url
 from app.components.page import Frame
-from app.components.text import plain
+from app.components.text import capital, plain
 from app.services import asking
 from app.services.views import AskView
 from as2core.types import Progress
@@ -49,8 +49,16 @@ def question() -> str:
 def put_question(text: str) -> None:
     text = text.strip()
     st.session_state["_as2_question"] = text
-    st.session_state["_as2_chosen"] = None
-    st.session_state.pop("_as2_result", None)
+    _forget()
+
+
+def _forget() -> None:
+    """Let go of the last result; scores nobody waits for any more aren't computed if they can still be stopped."""
+    for name in ("_as2_chosen", "_as2_explained"):
+        st.session_state.pop(name, None)
+    held = st.session_state.pop("_as2_result", None)
+    if held is not None:
+        held[1].generative.cancel()
 
 
 def result(frame: Frame, text: str) -> Result:
@@ -61,16 +69,16 @@ def result(frame: Frame, text: str) -> Result:
     held = st.session_state.get("_as2_result")
     if held is not None and held[0] == key:
         return held[1]
+    _forget()
     bar = slot.progress(0.0, text="Looking through the documents …")
 
     def progress(p: Progress) -> None:
-        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=plain(p.what) or "Ranking …")
+        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=f"{capital(plain(p.what)) or 'Ranking'} …")
 
     asked = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, on_progress=progress)
     slot.empty()
     found = Result(asked, _pool().submit(asking.generative, frame.wb, asked))
     st.session_state["_as2_result"] = (key, found)
-    st.session_state["_as2_chosen"] = None
     return found
 
 

@@ -87,7 +87,7 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
     if not table["label"].any():
         shown.remove("label")
     st.dataframe(
-        table,
+        table.assign(probability=table["probability"].astype(float) * 100),
         key=key,
         hide_index=True,
         column_order=shown,
@@ -107,7 +107,7 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
                 "Score by exit", y_min=min(scores), y_max=max(scores), width=110, help="Ends where it was dropped"
             ),
             "probability": st.column_config.ProgressColumn(
-                "Probability", min_value=0, max_value=1, format="percent", width=110
+                "Probability", min_value=0, max_value=100, format="%.0f %%", width=110
             ),
             "left": st.column_config.TextColumn("Dropped after", width=96),
             "label": st.column_config.TextColumn("Label", width=84),

@@ -28,7 +28,7 @@ def cost_rows(run: CascadeTrace, full: CascadeTrace) -> list[dict[str, float | i
 
 def draw_saved(run: CascadeTrace) -> None:
     """The two numbers that go with the slider."""
-    kept = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the last layer"
+    kept = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the end"
     share = saved(run)
     spared = f"<b>{share * 100:.0f} %</b> of the compute saved" if share > 0 else "nothing saved"
     st.html(f'<p class="as2-saved">{spared} <span>·</span> {kept}</p>')

@@ -40,9 +40,9 @@ def controls(layers: tuple[int, ...]) -> None:
     st.toggle("A share of its own for each exit", value=len(first) > 1, key="as2_drop_each")
     if each:
         common = st.session_state.get("as2_drop", common)
-        for i, column in enumerate(st.columns(exits - 1)):
+        for i in range(exits - 1):
             start = first[i] if len(first) > 1 else common
-            column.slider(f"after layer {layers[i]}", 0, MOST, start, STEP, format="%d %%", key=f"as2_drop_{i}")
+            st.slider(f"after layer {layers[i]}", 0, MOST, start, STEP, format="%d %%", key=f"as2_drop_{i}")
     percents = _percents(exits)
     told = "-".join(str(p) for p in (percents if each else percents[:1]))
     st.session_state["_as2_drop"] = told

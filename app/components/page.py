@@ -35,7 +35,7 @@ class Frame:
     version: str
 
 
-@st.cache_resource(show_spinner=False)
+@st.cache_resource(show_spinner="Opening the workbench …")
 def workbench() -> Workbench:
     """The one Workbench of this process: database, settings, loaded models."""
     return open_workbench()

@@ -40,3 +40,8 @@ def shorten(text: str, width: int) -> str:
 def count(n: int, one: str, many: str = "") -> str:
     """`1,300 sentences`, `1 sentence`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def capital(text: str) -> str:
+    """With a capital first letter, the others left as they are."""
+    return text[:1].upper() + text[1:]

@@ -87,9 +87,9 @@ def test_foreign_text_is_shown_as_text(work, monkeypatch):
 
 def test_the_slider_replays_the_run_without_asking_again(work):
     at = answered(work)
-    assert "<b>10</b> of 40 reach the last layer" in fake_work.markup(at)  # 40, 28, 20, 14, 10
+    assert "<b>10</b> of 40 reach the end" in fake_work.markup(at)  # 40, 28, 20, 14, 10
     at.slider(key="as2_drop").set_value(50).run()
-    assert "<b>3</b> of 40 reach the last layer" in fake_work.markup(at)  # 40, 20, 10, 5, 3
+    assert "<b>3</b> of 40 reach the end" in fake_work.markup(at)  # 40, 20, 10, 5, 3
     assert at.query_params["drop"] == "50"
     assert len(work.asked) == 1
 
@@ -106,7 +106,7 @@ def test_each_exit_may_have_a_share_of_its_own(work):
 def test_a_link_reproduces_question_corpus_model_and_shares(work):
     at = answered(work, {"corpus": "Towers", "model": "starter-3", "drop": "50-0-0-0"})
     assert work.asked == [(2, QUESTION, "starter-3")]
-    assert "<b>20</b> of 40 reach the last layer" in fake_work.markup(at)
+    assert "<b>20</b> of 40 reach the end" in fake_work.markup(at)
     assert at.selectbox(key="as2_corpus").value == "Towers"
 
 
