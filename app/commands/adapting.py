@@ -40,13 +40,11 @@ def adapt(
     with workbench() as wb:
         of = chosen(wb, corpus)
         ready = adapting.readiness(wb, of.id)
-        for warning in ready.warnings:
-            note(warning)
-        if ready.problems:
-            raise NotAdapted(f"{of.name}: {' '.join(ready.problems)}")
         job = adapting.start_retrain(
             wb, of.id, base=base, epochs=epochs, learning_rate=learning_rate, seed=seed, note=remark
         )
+        for warning in ready.warnings:
+            note(warning)
         job = follow(wb, job)
         result = dict(job.result)
         better = result["after"]["AP"] >= result["before"]["AP"]

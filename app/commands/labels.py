@@ -22,7 +22,9 @@ def import_(
     corpus: Annotated[
         str | None, typer.Option(help="The corpus whose sentences they label; without it the file makes its own.")
     ] = None,
-    fmt: Annotated[str, typer.Option("--format", help="auto, jsonl, csv, qrels or wikiqa.")] = "auto",
+    fmt: Annotated[
+        str, typer.Option("--format", help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir.")
+    ] = "auto",
     annotator: Annotated[str, typer.Option(help="Who gave them.")] = "import",
     as_json: Json = False,
 ) -> None:

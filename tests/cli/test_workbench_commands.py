@@ -1,0 +1,281 @@
+"""The commands that need the database, over a home of their own and the shipped models."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from as2core import cli
+
+ARTICLES = {
+    "tower.md": "# Kestrel Tower\n\nThe tower was finished in 1889. It has three lifts. Rain stops nobody.\n",
+    "bread.txt": "Bread rises because yeast makes gas. A loaf needs an hour in the oven.\n",
+}
+QUESTION = {
+    "qid": "q1",
+    "question": "In which year was Kestrel Tower finished?",
+    "candidates": [
+        {"id": "a-0", "text": "Kestrel Tower was finished in 1889.", "label": 1, "title": "Kestrel Tower"},
+        {"id": "a-1", "text": "Kestrel Tower has three lifts.", "label": 0, "title": "Kestrel Tower"},
+    ],
+}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty AS2_HOME, without the starter corpus, whose jobs nobody runs."""
+    from app.settings import get_settings
+
+    monkeypatch.setenv("AS2_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("AS2_CORPORA_DIR", str(tmp_path / "no-corpora"))
+    monkeypatch.setenv("AS2_WORKER", "external")
+    get_settings.cache_clear()
+    yield tmp_path / "home"
+    get_settings.cache_clear()
+
+
+@pytest.fixture
+def as2(home, capsys):
+    """`as2("ask", ...)` runs a command line: (exit code, standard output, standard error)."""
+
+    def run(*argv):
+        code = cli.main([str(a) for a in argv])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def as2_json(as2):
+    """The same with --json, which has to go well and leave one document; the document."""
+
+    def run(*argv):
+        code, out, err = as2(*argv, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+@pytest.fixture
+def articles(tmp_path):
+    folder = tmp_path / "articles"
+    folder.mkdir()
+    for name, text in ARTICLES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    path = tmp_path / "kestrel.jsonl"
+    path.write_text(json.dumps(QUESTION) + "\n")
+    return path
+
+
+def test_documents_go_in_once_and_a_second_time_changes_nothing(as2_json, articles):
+    first = as2_json("ingest", articles, "--corpus", "mine")
+    assert first["corpus"] == "mine"
+    assert {k: first["result"][k] for k in ("added", "unchanged", "sentences")} == {
+        "added": 2,
+        "unchanged": 0,
+        "sentences": 5,
+    }
+    again = as2_json("ingest", articles, "--corpus", "mine")
+    assert {k: again["result"][k] for k in ("added", "updated", "unchanged")} == {
+        "added": 0,
+        "updated": 0,
+        "unchanged": 2,
+    }
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_go_in(as2, articles):
+    bad = articles / "scan.pdf"
+    bad.write_bytes(b"not a pdf at all")
+    code, out, err = as2("ingest", articles, "--json")
+    assert code == 1
+    assert json.loads(out)["result"]["added"] == 2
+    assert [line for line in err.splitlines() if line.startswith("as2: scan.pdf: ")]
+
+
+@pytest.mark.parametrize("what", ["nowhere", "empty"])
+def test_nothing_to_ingest_is_said(as2, tmp_path, what):
+    (tmp_path / "empty").mkdir()
+    code, out, err = as2("ingest", tmp_path / what)
+    assert (code, out) == (1, "")
+    assert what in err
+
+
+def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
+    as2("ingest", articles, "--corpus", "mine")
+    document = as2_json("ask", "When was Kestrel Tower finished?", "--drop-ratio", "0.5")
+    texts = {c["text"]: c for c in document["candidates"]}
+    assert document["corpus"] == "mine" and document["version"] == "cascade"
+    assert "The tower was finished in 1889." in texts
+    assert [c["rank"] for c in document["candidates"]] == list(range(1, len(texts) + 1))
+    assert all(0 <= c["probability"] <= 1 for c in document["candidates"])
+    scored = [e["candidates"] for e in document["exits"]]
+    assert scored[0] == len(texts) and scored[1] == len(texts) - len(texts) // 2
+    dropped = sum(c["dropped_after_layer"] is not None for c in document["candidates"])
+    assert dropped == len(texts) - document["exits"][-1]["kept"]
+
+
+def test_the_answer_in_words_stands_in_its_document(as2, articles):
+    as2("ingest", articles)
+    code, out, _ = as2("ask", "When was Kestrel Tower finished?", "--top-n", "2")
+    assert code == 0
+    assert "1889" in out and "Kestrel Tower" in out and "of the computing saved" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["ask", "Why?"], "as2 ingest"),
+        (["ask", "Why?", "--corpus", "nosuch"], "no corpus 'nosuch'"),
+        (["reindex", "--corpus", "nosuch"], "no corpus 'nosuch'"),
+        (["labels", "import", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["labels", "export", "-", "--corpus", "nosuch"], "no corpus 'nosuch'"),
+        (["versions", "promote", "nosuch"], "no version 'nosuch'"),
+        (["versions", "show", "nosuch"], "no version 'nosuch'"),
+        (["versions", "reject", "cascade"], "cascade"),
+        (["versions", "roll-back"], "nothing to roll back"),
+        (["jobs", "show", "7"], "no job 7"),
+        (["jobs", "cancel", "7"], "no job 7"),
+        (["jobs", "retry", "7"], "no job 7"),
+        (["eval", "wo", "labels:nosuch"], "no corpus 'nosuch'"),
+        (["adapt"], "as2 ingest"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
+def test_what_is_not_there_is_said_in_one_line(as2, argv, said):
+    code, out, err = as2(*argv)
+    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert said in err
+
+
+def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, labelled, tmp_path):
+    done = as2_json("labels", "import", labelled)
+    assert (done["new"], done["questions"], done["malformed"]) == (2, 1, [])
+    assert as2("labels", "export", tmp_path / "out.jsonl")[0] == 0
+    assert json.loads((tmp_path / "out.jsonl").read_text()) == QUESTION
+
+
+def test_labels_for_standard_output_are_all_there_is_on_it(as2, labelled):
+    as2("labels", "import", labelled)
+    assert as2("labels", "export", "-", "--format", "qrels") == (0, "q1 0 a-0 1\nq1 0 a-1 0\n", "")
+
+
+def test_a_malformed_line_of_labels_is_told_and_the_others_go_in(as2, labelled):
+    labelled.write_text(labelled.read_text() + "{broken\n")
+    code, out, err = as2("labels", "import", labelled, "--json")
+    assert (code, json.loads(out)["new"]) == (1, 2)
+    assert "kestrel.jsonl: line 2" in err
+
+
+def test_labels_given_here_can_be_evaluated_on(as2, as2_json, labelled):
+    as2("labels", "import", labelled)
+    by_default = as2_json("eval", "wo", "labels")
+    by_name = as2_json("eval", "wo", "labels:kestrel")
+    # six words shared with the right sentence, two with the other
+    assert by_default["AP"] == by_name["AP"] == 1.0
+    assert by_default["questions"] == 1
+
+
+def test_too_few_labels_are_told_before_anything_starts(as2, labelled):
+    as2("labels", "import", labelled)
+    code, out, err = as2("adapt")
+    assert (code, out) == (1, "")
+    assert "needed" in err
+    assert as2("jobs")[1].count("retrain") == 0
+
+
+def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):
+    listed = {v["name"]: v for v in as2_json("versions")["versions"]}
+    assert listed["cascade"]["kind"] == "cascade" and listed["generative"]["kind"] == "generative"
+    assert as2_json("versions", "list")["versions"][0]["name"] in listed
+    assert as2_json("versions", "show", "cascade")["name"] == "cascade"
+    assert "active" in {v["name"] for v in as2_json("rankers")["versions"]}
+
+
+def test_background_jobs_are_listed_and_cancelled(as2, as2_json, articles):
+    as2("ingest", articles)
+    jobs = as2_json("jobs")["jobs"]
+    assert [(j["kind"], j["state"]) for j in jobs] == [("embed", "queued")]
+    assert as2_json("jobs", "cancel", jobs[0]["id"])["state"] == "cancelled"
+    assert as2_json("jobs", "retry", jobs[0]["id"])["state"] == "queued"
+    assert as2_json("jobs", "show", jobs[0]["id"])["kind"] == "embed"
+
+
+def test_an_index_that_was_lost_is_built_anew(as2, as2_json, articles, home):
+    as2("ingest", articles)
+    for file in (home / "index").iterdir():
+        file.unlink()
+    assert as2_json("reindex")["documents"] == 2
+
+
+class Watched:
+    """A job's states, one at each look, in place of the services."""
+
+    def __init__(self, *states):
+        self.states, self.cancelled = list(states), []
+
+    def job(self, wb, number):
+        return self.states.pop(0)
+
+    def cancel(self, wb, number):
+        self.cancelled.append(number)
+
+
+def state(name, *, events=(), message="", error=""):
+    from datetime import UTC, datetime
+
+    from app.services.views import JobView
+
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    return JobView(5, "retrain", name, 0.0, message, tuple(events), {}, error, "", {}, None, 1, False, now, None, None)
+
+
+def follow(monkeypatch, first, *later, sleep=lambda seconds: None):
+    from app.commands import adapting
+    from app.services import adapting as service
+
+    watched = Watched(*later)
+    monkeypatch.setattr(service, "job", watched.job)
+    monkeypatch.setattr(service, "cancel", watched.cancel)
+    return watched, lambda: adapting.follow(None, first, sleep)
+
+
+def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeypatch, capsys):
+    evaluations = [{"kind": "eval", "step": n, "steps": 2, "dev_ap": {"6": n / 4}} for n in (1, 2)]
+    _, run = follow(
+        monkeypatch,
+        state("queued", message="waiting for the worker"),
+        state("running", events=evaluations[:1]),
+        state("running", events=evaluations),
+        state("done", events=evaluations),
+    )
+    assert run().state == "done"
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("step 1/2  dev AP 6: 0.250") == err.count("step 2/2  dev AP 6: 0.500") == 1
+    assert "job 5: waiting for the worker" in err
+
+
+def test_a_retrain_that_fails_says_why_and_how_to_go_on(monkeypatch):
+    from app.commands.adapting import NotAdapted
+
+    _, run = follow(monkeypatch, state("running"), state("failed", error="no space left on the disk"))
+    with pytest.raises(NotAdapted, match=r"job 5 failed: no space left on the disk .*as2 jobs retry 5"):
+        run()
+
+
+def test_ctrl_c_asks_the_retrain_to_stop(monkeypatch):
+    def interrupted(seconds):
+        raise KeyboardInterrupt
+
+    watched, run = follow(monkeypatch, state("running"), sleep=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert watched.cancelled == [5]
