@@ -31,11 +31,12 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 
-# Abbreviations that always go on, to a name or a number.
-_GO_ON = frozenset(
-    """dr mr mrs ms mx prof rev fr st hon gen lt col maj capt cmdr sgt cpl adm pres gov sen rep amb supt messrs mme mlle
-    ste mt vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp a.k.a""".split()
+# Abbreviations that always go on: titles, when written with a capital, and those written small.
+_TITLES = frozenset(
+    """Dr Mr Mrs Ms Mx Prof Rev Fr St Ste Hon Gen Lt Col Maj Capt Cmdr Sgt Cpl Adm Pres Gov Sen Rep Amb Supt Messrs Mme
+    Mlle Mt Drs Profs Sts Pvt Cdr Vice-Adm""".split()
 )
+_SMALL = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp a.k.a b d r".split())
 # Those that go on when a number or a Roman numeral follows.
 _NUMBERED = frozenset("no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para".split())
 # Those that end a sentence only when a word follows that usually opens one.
@@ -61,11 +62,15 @@ _INLINE_ITEM = re.compile(r"(?<=[.!?:;)\]])\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
 _LATIN_STOPS = ".!?\u2026"  # the others need no space after them
 _CLOSERS = r"[\"'\u201d\u2019\u00bb)\]}]"
-_AFTER_STOP = re.compile(rf"{_STOP}{_CLOSERS}*(?:\[[^\]]{{1,40}}\])*(\s+)(?=\S)")
-_TAIL = re.compile(rf"(\S*?)({_STOP}+){_CLOSERS}*(?:\[[^\]]{{1,40}}\])*$")
+_CITED = r"(?:\[[^\]]{1,40}\]|:\d+(?:[\u2013-]\d+)?)*"  # "[12]", "[citation needed]", ":304-11"
+_AFTER_STOP = re.compile(
+    rf"{_STOP}{_CLOSERS}*{_CITED}\s+(?=\S)|[\u3002\uff01\uff1f][\"'\u201d\u2019\u300d\u300f\uff09]*(?=\S)"
+)
+_TAIL = re.compile(rf"(\S*?)({_STOP}+)\s*{_CLOSERS}*{_CITED}$")
 _OPENING = re.compile(r"[\"'\u201c\u2018\u00ab(\[{\u00bf\u00a1]*\s*")
 _NEXT_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_LONG_PUNCTUATION = re.compile(r"[^\w\s]{30,}")  # the tokenizer's time over such a run grows with its square
+# The tokenizer's time grows with the square of such a run's length, and no sentence ends within it.
+_RUN = re.compile(r"[^\w\s]{30,}|[!-~]{400,}")
 _ALNUM = re.compile(r"[^\W_]")
 _INITIAL = re.compile(r"(?:.*[-\u2013(])?[^\W\d_a-z]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
@@ -179,7 +184,7 @@ def _proposed(text: str, start: int, end: int) -> list[int]:
 
     found = {m.end() for m in _AFTER_STOP.finditer(text, start, end)}
     for at in range(start, end, _CHUNK):
-        piece = _LONG_PUNCTUATION.sub(lambda m: "x" * len(m[0]), text[at : min(at + _CHUNK, end)])
+        piece = _RUN.sub(lambda m: "x" * len(m[0]), text[at : min(at + _CHUNK, end)])
         with _spacy_lock:
             doc = _sentencizer()(piece)
             starts = [doc[int(i)].idx for i in (doc.to_array([SENT_START]) == 1).nonzero()[0][1:]]
@@ -193,11 +198,15 @@ def _proposed(text: str, start: int, end: int) -> list[int]:
 
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     lower_case = text[start:end].islower()
-    begin = start
+    begin, first = start, _ALNUM.search(text, start, end)
+    last = end
+    while last > start and not text[last - 1].isalnum():
+        last -= 1
     for cut in _proposed(text, start, end):
-        if cut > begin and _ends(text, start, begin, cut, end, lower_case):
+        # a sentence holds a letter or a digit: stray marks go with their neighbour
+        if first and first.start() < cut < last and _ends(text, start, begin, cut, end, lower_case):
             yield from _bounded(text, begin, cut)
-            begin = cut
+            begin, first = cut, _ALNUM.search(text, cut, end)
     yield from _bounded(text, begin, end)
 
 
@@ -221,13 +230,11 @@ def _ends(text: str, block: int, begin: int, cut: int, end: int, lower_case: boo
     """Does the sentence begun at `begin` end before `cut`?"""
     before = text[max(begin, cut - 300) : cut].rstrip()
     opening = _OPENING.match(text, cut, end)
-    if not _ALNUM.search(text, begin, cut) or not _ALNUM.search(text, cut, end):
-        return False
     if opening[0] == '" ' and text.count('"', block, cut) % 2:
         return False  # tokenised text: a closing quote standing free
     tail = _TAIL.search(before, max(0, len(before) - 60))
     if not tail:
-        return True
+        return before[-1] not in ",;:"
     word, stop = tail[1].lstrip("\"'\u201c\u2018([{"), tail[2]
     match = _NEXT_WORD.match(text, opening.end(), end)
     following = match[0] if match else ""
@@ -247,9 +254,9 @@ def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool)
         return opener or (word + "!").lower() not in _MAY_END
     if stop != ".":
         return True
-    abbreviation = word.lower()
-    if abbreviation in _GO_ON:
+    if word in _TITLES or word in _SMALL or (word.istitle() and len(word) > 1 and word.lower() in _SMALL):
         return False
+    abbreviation = word.lower()
     if abbreviation in _NUMBERED and (following[:1].isdigit() or _ROMAN.match(following)):
         return False
     if abbreviation == "al":
