@@ -1,0 +1,129 @@
+"""`as2 app` and `as2 worker` as processes: they come up, look after each other, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import psutil
+import pytest
+
+AS2 = [sys.executable, "-m", "as2core.cli"]
+PATIENCE = 120.0  # seconds a busy machine may take
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return {
+        **os.environ,
+        "AS2_HOME": str(tmp_path / "home"),
+        "AS2_CORPORA_DIR": str(tmp_path / "no-corpora"),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def until(condition, what):
+    """What `condition` gives, as soon as it is true."""
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up:
+        if found := condition():
+            return found
+        time.sleep(0.1)
+    pytest.fail(f"waited {PATIENCE:.0f} s for {what}")
+
+
+def children(process, of):
+    """The living processes this one started whose command line holds `of`."""
+    alive = []
+    for child in psutil.Process(process.pid).children():
+        try:
+            if child.status() != psutil.STATUS_ZOMBIE and of in " ".join(child.cmdline()):
+                alive.append(child)
+        except psutil.NoSuchProcess:
+            continue
+    return alive
+
+
+def kill_family(process):
+    """Whatever a failed test left running."""
+    if process.poll() is None:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        process.kill()
+        process.wait()
+
+
+def healthy(port):
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+        return answer.status == 200
+
+
+@pytest.mark.parametrize(("told", "code", "said"), [(signal.SIGINT, 130, "stopped\n"), (signal.SIGTERM, 143, "")])
+def test_the_app_serves_brings_its_worker_back_and_ends_with_it(environment, port, tmp_path, told, code, said):
+    log = tmp_path / "said"
+    with log.open("wb") as out:
+        process = subprocess.Popen([*AS2, "app", "--port", str(port)], env=environment, stderr=out, cwd=tmp_path)
+    try:
+        until(lambda: f"http://127.0.0.1:{port}" in log.read_text() or process.poll() is not None, "the address")
+        assert process.poll() is None, log.read_text()
+        assert healthy(port)
+        [worker] = until(lambda: children(process, "app.worker"), "the worker")
+        worker.kill()
+        [again] = until(lambda: [w for w in children(process, "app.worker") if w.pid != worker.pid], "a new worker")
+        [server] = children(process, "streamlit")
+        process.send_signal(told)
+        assert process.wait(PATIENCE) == code
+        assert log.read_text().endswith(f"(Ctrl-C ends it)\n{said}")
+        assert not again.is_running() and not server.is_running()
+    finally:
+        kill_family(process)
+
+
+def test_a_taken_port_is_said_in_one_line(environment, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run([*AS2, "app", "--port", str(port)], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1 and f"port {port}" in done.stderr and "--port" in done.stderr
+
+
+def test_a_home_that_cannot_be_used_is_said_in_one_line(environment, tmp_path):
+    (tmp_path / "home").write_text("a file")
+    done = subprocess.run([*AS2, "app"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert str(tmp_path / "home") in done.stderr
+
+
+def test_the_worker_alone_ends_when_told_and_a_second_one_is_refused(environment, tmp_path):
+    from app.settings import Settings
+    from app.worker import is_running
+
+    log = tmp_path / "said"
+    with log.open("wb") as out:
+        process = subprocess.Popen([*AS2, "worker"], env=environment, stderr=out)
+    try:
+        until(lambda: "ready" in log.read_text() or process.poll() is not None, "the worker")
+        assert is_running(Settings(home=tmp_path / "home"))
+        second = subprocess.run([*AS2, "worker"], env=environment, capture_output=True, text=True)
+        assert second.returncode == 1 and "already running" in second.stderr
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert log.read_text().endswith("stopped\n")
+        assert not is_running(Settings(home=tmp_path / "home"))
+    finally:
+        kill_family(process)
