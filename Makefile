@@ -36,8 +36,9 @@ $(STAMP):
 
 # Only the tests need a browser. Debian's own is preferred; elsewhere Playwright fetches one.
 browser: $(STAMP)
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	  || { grep -qs '^ID=debian' /etc/os-release && .ci/apt chromium fonts-liberation; } \
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name >/dev/null && exit 0; done; \
+	{ grep -qs '^ID=debian' /etc/os-release && .ci/apt chromium fonts-liberation; } \
 	  || $(BIN)/python -m playwright install chromium
 
 demo: $(STAMP)
@@ -56,7 +57,7 @@ lint: $(STAMP)
 	@$(BIN)/hadolint Dockerfile
 
 bench: $(STAMP)
-	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -40,6 +40,7 @@ def texts(tmp_path):
     [
         (["rank"], 2, "Missing argument 'QUESTION'"),
         (["nosuch"], 2, "No such command 'nosuch'"),
+        (["labels"], 2, "Missing command"),
         (["rankers", "--nosuch"], 2, "No such option"),
         (
             ["eval", "bm25", "starter-dev", "--setting", "dirty"],
