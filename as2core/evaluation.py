@@ -25,8 +25,8 @@ __all__ = ["Evaluation", "Paired", "bootstrap", "evaluate", "intervals", "paired
 class Evaluation:
     """What `evaluate` found. `metrics` are means, `per_question` is `{name: {qid: value}}`, `scores` `{qid: (n,)}`.
 
-    `seconds` is the ranker's own time. `relative_cost` is the FLOPs spent over those of the monolithic model of the same
-    depth, all questions together; None for a ranker that keeps no account of it.
+    `seconds` is the ranker's own time. `relative_cost` is the FLOPs spent over those of the monolithic model of the
+    same depth, all questions together; None for a ranker that keeps no account of it.
     """
 
     ranker: str

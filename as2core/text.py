@@ -152,7 +152,7 @@ def _line_cuts(text: str, start: int, end: int) -> list[int]:
             item = numbered
         if i and (item or _HEADING.match(before) or _wrapped_on_purpose(before, text[a:b], width)):
             cuts.append(a)
-        in_list = bool(item) or (in_list and not cuts[-1:] == [a])
+        in_list = bool(item) or (in_list and cuts[-1:] != [a])
     return cuts
 
 

@@ -47,7 +47,7 @@ class VectorMatrix:
                 self._place[int(self._numbers[at])] = at
 
     def nearest(self, vector: np.ndarray, k: int) -> list[tuple[str, str]]:
-        """Names of the `k` rows with the largest inner product with `vector` `(d,)`, best first; equal ones by number."""
+        """The `k` names with the largest inner product with `vector` `(d,)`, best first, equal ones by number."""
         size = len(self)
         if not size or k < 1:
             return []

@@ -1,4 +1,4 @@
-"""Documents are indexed in passages of a few sentences: a whole document hides its details, one sentence has no context."""
+"""Documents are indexed in passages of a few sentences: a whole one hides its details, one sentence has no context."""
 
 from __future__ import annotations
 

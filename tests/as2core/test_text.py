@@ -165,11 +165,10 @@ def test_no_text_has_no_sentences(text):
     assert split_sentences(text) == []
 
 
-PIECES = st.sampled_from(
-    "The river Dr. e.g. U.S. J. No. 5 3.5 . ... ! ? \" ' ( ) [ ] “ ” - • 1. # : ; , [3] iPod 好。 é \n \n\n \t Fig. a.b -\n".split(
-        " "
-    )
+WORDS_AND_MARKS = (
+    "The river Dr. e.g. U.S. J. No. 5 3.5 . ... ! ? \" ' ( ) [ ] “ ” - • 1. # : ; , [3] iPod 好。 é Fig. a.b"
 )
+PIECES = st.sampled_from([*WORDS_AND_MARKS.split(), "\n", "\n\n", "\t", "-\n"])
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,0 +1,253 @@
+"""The embedded index: found by words, found by vector, whoever writes to the file."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from as2core.errors import BadSetting, UnreadableFile
+from as2core.retrieval.base import Index
+from as2core.retrieval.passages import passages
+from as2core.retrieval.sqlite import SqliteIndex, match_expression
+from as2core.types import Hit, Passage
+
+DOCS = {
+    "danube": ["The Danube rises in the Black Forest.", "It flows into the Black Sea through a delta."],
+    "rhine": ["The Rhine rises in the Alps.", "Cologne stands on the Rhine."],
+    "haydn": ["Haydn wrote more than a hundred symphonies.", "He taught Beethoven for a while."],
+}
+
+
+@pytest.fixture
+def index(tmp_path):
+    made = SqliteIndex(tmp_path / "sub" / "index.db")
+    made.upsert_docs([(name, passages(name, sentences)) for name, sentences in DOCS.items()])
+    yield made
+    made.close()
+
+
+def documents(found):
+    return [hit.doc_id for hit in found]
+
+
+def test_it_is_an_index(index):
+    assert isinstance(index, Index) and index.count() == 3 and index.vectors() == 0
+
+
+def test_the_document_that_shares_the_telling_words_comes_first(index):
+    found = index.lexical("Where does the Danube flow into the sea?", 5)
+    assert documents(found)[0] == "danube" and [h.rank for h in found] == list(range(1, len(found) + 1))
+
+
+def test_words_are_stemmed_and_accents_do_not_matter(index):
+    assert documents(index.lexical("symphony writing", 5)) == ["haydn"]
+    assert documents(index.lexical("the Dánubé", 5)) == ["danube"]
+
+
+def test_stop_words_alone_are_searched_for_rather_than_nothing(index):
+    assert index.lexical("what is in the", 5)
+
+
+def test_no_more_than_k_hits(index):
+    assert len(index.lexical("rises in the", 1)) == 1
+    assert index.lexical("rises", 0) == index.dense(np.zeros(4), 0) == []
+
+
+NASTY = [
+    '"',
+    "'; DROP TABLE passage; --",
+    "a AND b OR NOT (c",
+    "text:foo* ^bar",
+    "NEAR(a b, 2)",
+    "😀",
+    "हिन्दी 日本語",
+    "\x00",
+    "\ud800",
+    "",
+    "   ",
+]
+
+
+@pytest.mark.parametrize("question", NASTY)
+def test_search_syntax_is_out_of_a_users_reach(index, question):
+    assert isinstance(index.lexical(question, 5), list)
+    assert documents(index.lexical(question + " cologne", 5)) == ["rhine"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60))
+@example("AND")
+@example("x" * 60)
+def test_any_text_is_a_query_sqlite_understands(text):
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')")
+    expression = match_expression(text)
+    if expression:
+        assert db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone() == (0,)
+    assert bool(expression) == any(character.isalnum() for character in text.lower())
+    db.close()
+
+
+def test_a_question_of_two_thousand_different_words_is_answered(index):
+    assert documents(index.lexical("cologne " + " ".join(f"w{i}" for i in range(2000)), 5)) == ["rhine"]
+
+
+def test_a_document_replaced_is_found_by_its_new_words_only(index):
+    index.upsert_docs([("rhine", passages("rhine", ["Basel lies upstream."]))])
+    assert documents(index.lexical("Basel", 5)) == ["rhine"] and index.lexical("cologne", 5) == []
+    assert index.count() == 3
+
+
+def test_a_document_deleted_is_gone_and_an_unknown_one_is_no_error(index):
+    index.delete_docs(["haydn", "nobody"])
+    assert index.lexical("symphonies", 5) == [] and index.count() == 2
+
+
+def test_the_word_index_stays_sound_through_many_replacements(index):
+    for turn in range(5):
+        index.upsert_docs([(name, passages(name, [*s, f"Turn {turn}."])) for name, s in DOCS.items()])
+        index.delete_docs(["danube"])
+    db = sqlite3.connect(index.path)
+    db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")  # raises when it disagrees
+    db.close()
+
+
+def test_upserting_all_or_nothing(index):
+    broken = [("new", [Passage("n1", "new", "Fresh words.", 0, 0)]), ("bad", [Passage("n1", "bad", "Twice.", 0, 0)])]
+    with pytest.raises(sqlite3.IntegrityError):
+        index.upsert_docs(broken)
+    assert index.lexical("fresh", 5) == [] and index.count() == 3
+
+
+def test_pending_passages_get_vectors_and_are_found_by_the_nearest(index):
+    waiting = index.pending(10)
+    assert [p.doc_id for p in waiting] == ["danube", "rhine", "haydn"] and index.pending(2) == waiting[:2]
+    index.set_vectors({p.id: np.eye(3, dtype=np.float32)[i] for i, p in enumerate(waiting)})
+    assert index.vectors() == 3 and index.pending(10) == []
+    found = index.dense(np.array([0.1, 0.9, 0.2]), 2)
+    assert found == [Hit(waiting[1].id, "rhine", 1), Hit(waiting[2].id, "haydn", 2)]
+
+
+def test_a_passage_that_did_not_change_keeps_its_vector_and_one_that_did_waits_again(index):
+    index.set_vectors({p.id: np.ones(2) for p in index.pending(9)})
+    index.upsert_docs([("rhine", passages("rhine", DOCS["rhine"])), ("haydn", passages("haydn", ["New text."]))])
+    assert [p.doc_id for p in index.pending(9)] == ["haydn"]
+
+
+def test_a_vector_for_a_text_replaced_meanwhile_is_not_taken(index):
+    old = next(p for p in index.pending(9) if p.doc_id == "haydn")
+    index.upsert_docs([("haydn", passages("haydn", ["Another text altogether."]))])
+    index.set_vectors({old.id: np.ones(2)})
+    assert index.vectors() == 0
+
+
+def test_vectors_of_another_width_are_refused_with_the_remedy(index):
+    index.set_vectors({p.id: np.ones(4) for p in index.pending(9)})
+    with pytest.raises(BadSetting, match="same model"):
+        index.dense(np.ones(3), 2)
+
+
+ANOTHER_PROCESS = """
+import sys
+import numpy as np
+from as2core.retrieval.passages import passages
+from as2core.retrieval.sqlite import SqliteIndex
+
+index = SqliteIndex(sys.argv[1])
+made = passages("oder", ["The Oder is a border."])
+index.upsert_docs([("oder", made)])
+index.set_vectors({made[0].id: np.array([0.0, 1.0])})
+index.delete_docs(["haydn"])
+"""
+
+
+def nearest(vectors, query, k):
+    """Brute force, by exact arithmetic over small whole numbers; equal ones by their turn."""
+    return sorted(vectors, key=lambda pid: -sum(int(a) * int(b) for a, b in zip(vectors[pid], query, strict=True)))[:k]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dense_search_follows_every_change_two_users_of_the_file_make(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    users = [SqliteIndex(tmp_path / "i.db"), SqliteIndex(tmp_path / "i.db")]
+    expected: dict[str, np.ndarray] = {}
+    for step in range(60):
+        writer = users[rng.integers(2)]
+        name = f"d{rng.integers(12)}"
+        old = [pid for pid in expected if pid.startswith(f"{name}:")]
+        if rng.random() < 0.35:
+            writer.delete_docs([name])
+            made = []
+        else:
+            made = passages(name, [f"step {step} {i}" for i in range(rng.integers(1, 8))], 2, 0)
+            writer.upsert_docs([(name, made)])
+        for pid in old:
+            del expected[pid]
+        vectors = {p.id: rng.integers(-9, 9, 6) for p in made}
+        writer.set_vectors(vectors)
+        expected |= vectors
+        query, k = rng.integers(-9, 9, 6), int(rng.integers(1, 9))
+        for user in users:
+            assert [h.passage_id for h in user.dense(query, k)] == nearest(expected, query, k)
+            assert user.vectors() == len(expected)
+    for user in users:
+        user.close()
+
+
+def test_what_another_process_writes_is_found_at_once(index):
+    index.set_vectors({p.id: np.array([1.0, 0.0]) for p in index.pending(9)})
+    assert len(index.dense(np.array([0.0, 1.0]), 9)) == 3
+    subprocess.run([sys.executable, "-c", ANOTHER_PROCESS, str(index.path)], check=True, cwd=Path(__file__).parents[2])
+    found = documents(index.dense(np.array([0.0, 1.0]), 9))
+    assert found[0] == "oder" and "haydn" not in found
+    assert documents(index.lexical("border", 5)) == ["oder"]
+
+
+def test_threads_write_and_search_at_once_and_nothing_is_lost(index):
+    errors = []
+
+    def work(thread):
+        try:
+            for i in range(15):
+                made = passages(f"t{thread}-{i}", [f"word{thread} number{i}"])
+                index.upsert_docs([(made[0].doc_id, made)])
+                index.set_vectors({made[0].id: np.array([thread, i])})
+                assert documents(index.lexical(f"number{i} word{thread}", 1)) == [f"t{thread}-{i}"]
+                assert index.dense(np.array([1, 1]), 3)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(t,)) for t in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == [] and index.count() == 3 + 6 * 15 and index.vectors() == 6 * 15
+
+
+def test_what_was_written_is_there_after_reopening(index):
+    index.set_vectors({p.id: np.ones(2) for p in index.pending(9)})
+    index.close()
+    again = SqliteIndex(index.path)
+    assert again.count() == again.vectors() == 3 and documents(again.lexical("cologne", 5)) == ["rhine"]
+    again.close()
+
+
+def test_a_file_that_is_no_index_is_refused_by_name(tmp_path):
+    (tmp_path / "notes.db").write_bytes(b"not a database, but long enough to look at" * 40)
+    with pytest.raises(UnreadableFile, match=r"notes\.db: not a search index"):
+        SqliteIndex(tmp_path / "notes.db")
+
+
+def test_an_index_of_another_version_is_refused(index):
+    db = sqlite3.connect(index.path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(UnreadableFile, match="another version"):
+        SqliteIndex(index.path)
