@@ -12,13 +12,12 @@ WORDS = (
     (0.8, "Very likely the answer"),
     (0.6, "Probably the answer"),
     (0.4, "Perhaps the answer"),
-    (0.2, "Probably not the answer"),
-    (0.0, "Hardly the answer"),
+    (0.0, "Possibly the answer"),
 )
 
 
 def in_words(probability: float) -> str:
-    """A calibrated probability said aloud."""
+    """A calibrated probability said aloud, for one that counts as an answer."""
     return next(words for floor, words in WORDS if probability >= floor)
 
 

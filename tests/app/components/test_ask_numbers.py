@@ -30,7 +30,7 @@ def a_trace(scores):
 @pytest.mark.parametrize(
     ("probability", "words"),
     [(0.97, "Almost certainly the answer"), (0.8, "Very likely the answer"), (0.5, "Perhaps the answer"),
-     (0.01, "Hardly the answer")],
+     (0.2, "Possibly the answer")],
 )  # fmt: skip
 def test_a_probability_has_words(probability, words):
     assert in_words(probability) == words
