@@ -8,6 +8,7 @@ labels). PostgreSQL needs one engine for all three.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from sqlalchemy.orm import Session
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 
 BUSY_MS = 5000
+OPENING_TRIES = 25
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
@@ -67,14 +69,26 @@ def open_database(url: str) -> Database:
             raise DbError(f"cannot make the folder of the database {path}: {e.strerror}; set AS2_HOME") from e
     database = Database(url)
     try:
-        with _said_plainly(database), database.engine.begin() as connection:
-            if not database.sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))  # one migrates, the others wait
-            _upgrade(connection)
+        _migrated(database)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _migrated(database: Database) -> None:
+    """One process migrates while others wait. A new SQLite file's switch to WAL does not wait by itself: try again."""
+    for left in reversed(range(OPENING_TRIES)):
+        try:
+            with _said_plainly(database), database.engine.begin() as connection:
+                if not database.sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))
+                _upgrade(connection)
+            return
+        except DatabaseBusy:
+            if not left:
+                raise
+            time.sleep(0.2)
 
 
 def _upgrade(connection: Any) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import uuid
+
+import pytest
 
 os.environ.update(
     OMP_NUM_THREADS="1",
@@ -13,3 +16,26 @@ os.environ.update(
 )
 for name in ("AS2_DATABASE_URL", "AS2_REDIS_URL", "AS2_DATA_DIR"):
     os.environ.pop(name, None)
+
+POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_url(request, tmp_path):
+    """An empty database of either engine: a file of its own, or a schema of its own on the server given."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'as2.db'}"
+        return
+    if not POSTGRES:
+        pytest.skip("AS2_TEST_POSTGRES_URL is not set")
+    import psycopg
+
+    schema = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(POSTGRES, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+    try:
+        joint = "&" if "?" in POSTGRES else "?"
+        yield f"{POSTGRES}{joint}options=-csearch_path%3D{schema}"
+    finally:
+        with psycopg.connect(POSTGRES, autocommit=True) as connection:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")

@@ -1,0 +1,148 @@
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+
+from db.errors import DatabaseBusy, DatabaseTooNew, DbError
+from db.models import Base
+from db.repositories import corpora, labels
+from db.session import Database, open_database
+
+REPO = Path(__file__).parents[2]
+
+
+def test_the_migrations_make_exactly_the_tables_the_models_describe(database):
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        differences = [d for d in compare_metadata(context, Base.metadata) if "current_label" not in str(d)]
+    assert differences == []
+
+
+def test_opening_twice_keeps_what_is_there(database, database_url, now):
+    with database.write() as s:
+        corpora.add_corpus(s, "rivers", now)
+    again = open_database(database_url)
+    with again.read() as s:
+        assert [c.name for c in corpora.corpora(s)] == ["rivers"]
+    again.close()
+
+
+def test_two_processes_that_open_a_new_database_at_once_both_succeed(tmp_path):
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    code = f"from db.session import open_database; open_database({url!r}).close()"
+    started = [subprocess.Popen([sys.executable, "-c", code], cwd=REPO, stderr=subprocess.PIPE) for _ in range(3)]
+    assert [(p.wait(60), p.stderr.read()) for p in started] == [(0, b"")] * 3
+
+
+def test_what_eight_threads_read_and_write_back_is_all_counted(database, now):
+    with database.write() as s:
+        corpora.add_corpus(s, "0", now)
+
+    def add_one(times: int) -> None:
+        for _ in range(times):
+            with database.write() as s:
+                if not database.sqlite:
+                    corpora.lock_corpus(s, 1)
+                name = s.scalar(text("SELECT name FROM corpus WHERE id = 1"))
+                s.execute(text("UPDATE corpus SET name = :n WHERE id = 1"), {"n": str(int(name) + 1)})
+
+    threads = [threading.Thread(target=add_one, args=(25,)) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    with database.read() as s:
+        assert corpora.corpora(s)[0].name == "200"
+
+
+def test_a_reader_cannot_write(tmp_path, now):
+    database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
+    with pytest.raises(DbError, match="cannot be written"), database.read() as s:
+        corpora.add_corpus(s, "rivers", now)
+    database.close()
+
+
+def test_a_reader_goes_on_while_a_writer_is_at_work(database, now):
+    with database.write() as writing:
+        corpora.add_corpus(writing, "rivers", now)
+        with database.read() as reading:
+            assert corpora.corpora(reading) == []
+    with database.read() as reading:
+        assert len(corpora.corpora(reading)) == 1
+
+
+def test_an_exception_rolls_everything_back(database, now):
+    with pytest.raises(ZeroDivisionError), database.write() as s:
+        corpora.add_corpus(s, "rivers", now)
+        raise ZeroDivisionError
+    with database.read() as s:
+        assert corpora.corpora(s) == []
+
+
+def test_only_the_durable_writer_waits_for_the_disk(tmp_path):
+    database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
+    normal, full = 1, 2
+    with database.write() as s:
+        assert s.scalar(text("PRAGMA synchronous")) == normal
+    with database.write(durable=True) as s:
+        assert s.scalar(text("PRAGMA synchronous")) == full
+        assert s.scalar(text("PRAGMA journal_mode")) == "wal"
+        assert s.scalar(text("PRAGMA foreign_keys")) == 1
+    database.close()
+
+
+def test_a_label_event_cannot_be_rewritten(database, add_document, now):
+    corpus_id, _ = add_document("rhine", ["The Rhine is a river."])
+    with database.write() as s:
+        who = labels.ensure_annotator(s, "ann", now)
+        s.execute(
+            text(
+                "INSERT INTO question (id, corpus_id, external_id, text, text_key, kind, origin, split, created) "
+                "VALUES (1, :c, 'q', 'What?', 1, '', 'asked', '', :now)"
+            ),
+            {"c": corpus_id, "now": now},
+        )
+        labels.add_event(s, 1, 1, who.id, "correct", now)
+    with pytest.raises(DbError, match="append-only"), database.write() as s:
+        s.execute(text("UPDATE label_event SET label = 'incorrect'"))
+
+
+def test_a_write_that_cannot_get_the_lock_says_that_the_database_is_busy(tmp_path, monkeypatch):
+    monkeypatch.setattr("db.session.BUSY_MS", 50)
+    database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
+    with database.write() as one:
+        corpora.corpora(one)  # a transaction begins with its first statement
+        with pytest.raises(DatabaseBusy, match="try again"), database.write(durable=True) as other:
+            corpora.corpora(other)
+    database.close()
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path):
+    (tmp_path / "as2.db").write_text("this is a letter, and a rather long one, to nobody in particular" * 20)
+    with pytest.raises(DbError, match="is not a SQLite database"):
+        open_database(f"sqlite:///{tmp_path / 'as2.db'}")
+
+
+def test_a_database_of_a_newer_program_is_refused_with_the_remedy(database, database_url):
+    with database.write() as s:
+        s.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(DatabaseTooNew, match="update the program"):
+        open_database(database_url)
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password():
+    with pytest.raises(DbError, match="cannot reach the database") as told:
+        open_database("postgresql://ann:secret@127.0.0.1:1/labels")
+    assert "secret" not in str(told.value)
+    assert "127.0.0.1" in str(told.value)
+
+
+def test_a_url_without_a_driver_means_psycopg():
+    database = Database("postgresql://127.0.0.1/labels")
+    assert database.engine.dialect.driver == "psycopg"
+    database.close()

@@ -1,0 +1,98 @@
+import pytest
+
+from as2core.types import Document
+from db.repositories import corpora, labels, questions
+
+OLD = ["Rain fell.", "The river rose.", "People left."]
+
+
+@pytest.fixture
+def flood(database, add_document):
+    return add_document("flood", OLD)
+
+
+def replace(database, flood, texts, as_pieces, now):
+    with database.write() as s:
+        corpora.replace_document(
+            s, *flood, Document("flood", "The flood", " ".join(texts)), "d2", as_pieces(texts), now
+        )
+
+
+def stored(database, flood):
+    with database.read() as s:
+        return {x.text: (x.id, x.position, x.external_id) for x in corpora.sentences_of(s, [flood[1]])}
+
+
+def label(database, flood, text, now):
+    with database.write() as s:
+        q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
+        ann = labels.ensure_annotator(s, "ann", now)
+        [sentence] = corpora.sentences_reading(s, flood[0], [text])
+        labels.add_event(s, q.id, sentence.id, ann.id, "correct", now)
+        return sentence.id
+
+
+def test_sentences_are_named_after_document_and_place(database, flood):
+    assert [x[1:] for x in stored(database, flood).values()] == [(0, "flood-0"), (1, "flood-1"), (2, "flood-2")]
+
+
+def test_a_sentence_that_only_moved_keeps_its_row(database, flood, as_pieces, now):
+    before = stored(database, flood)
+    replace(database, flood, ["It was May.", "The river rose.", "Rain fell."], as_pieces, now)
+    after = stored(database, flood)
+    assert list(after) == ["It was May.", "The river rose.", "Rain fell."]
+    assert after["Rain fell."][0] == before["Rain fell."][0]
+    assert after["The river rose."][0] == before["The river rose."][0]
+    assert "People left." not in after
+    assert len({name for _, _, name in after.values()}) == 3
+
+
+def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_text(database, flood, as_pieces, now):
+    kept = label(database, flood, "People left.", now)
+    replace(database, flood, ["Rain fell.", "The river rose."], as_pieces, now)
+    assert list(stored(database, flood)) == ["Rain fell.", "The river rose."]
+    with database.read() as s:
+        assert corpora.sentence(s, kept).retired
+        assert len(labels.labels_of_corpus(s, flood[0])) == 1
+        assert corpora.counts(s, flood[0]).sentences == 2
+    replace(database, flood, [*OLD, "They came back."], as_pieces, now)
+    assert stored(database, flood)["People left."][0] == kept
+
+
+def test_a_sentence_said_twice_has_two_rows(database, add_document):
+    home = add_document("song", ["Row your boat.", "Row your boat."])
+    with database.read() as s:
+        assert [x.position for x in corpora.sentences_of(s, [home[1]])] == [0, 1]
+
+
+def test_a_changed_document_is_to_be_indexed_again_unless_it_changed_once_more(database, flood, as_pieces, now):
+    with database.write() as s:
+        corpora.mark_indexed(s, [(flood[1], "d1")])
+        assert corpora.unindexed_count(s, flood[0]) == 0
+    replace(database, flood, ["Rain fell."], as_pieces, now)
+    with database.write() as s:
+        corpora.mark_indexed(s, [(flood[1], "d1")])  # what the index took in is the older content
+        assert corpora.unindexed_count(s, flood[0]) == 1
+        corpora.mark_indexed(s, [(flood[1], "d2")])
+        assert corpora.unindexed_count(s, flood[0]) == 0
+
+
+def test_neighbours_are_the_sentences_before_and_after(database, flood):
+    with database.read() as s:
+        first, second, third = corpora.sentences_of(s, [flood[1]])
+        assert corpora.neighbours(s, first) == ("", "The river rose.")
+        assert corpora.neighbours(s, second) == ("Rain fell.", "People left.")
+        assert corpora.neighbours(s, third) == ("The river rose.", "")
+
+
+def test_a_percent_sign_in_a_search_is_only_itself(database, add_document):
+    corpus_id, _ = add_document("100% wool", ["It is warm."])
+    add_document("100 sheep", ["They graze."])
+    with database.read() as s:
+        assert [d.external_id for d in corpora.find_documents(s, corpus_id, "100%", 10)] == ["100% wool"]
+        assert len(corpora.find_documents(s, corpus_id, "100", 10)) == 2
+
+
+def test_text_is_found_whatever_its_white_space(database, flood):
+    with database.read() as s:
+        assert [x.text for x in corpora.sentences_reading(s, flood[0], ["The  river\nrose."])] == ["The river rose."]

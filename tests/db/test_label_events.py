@@ -1,0 +1,78 @@
+import pytest
+
+from db.models import WITHDRAWN
+from db.repositories import corpora, labels, questions
+
+
+@pytest.fixture
+def pair(database, add_document, now):
+    """A question and a sentence, and two annotators: (corpus, question, sentence, ann, bob)."""
+    corpus_id, document_id = add_document("rhine", ["The Rhine is a river.", "It is long."])
+    with database.write() as s:
+        q = questions.add_question(s, corpus_id, "What is the Rhine?", external_id="q1", origin="asked", now=now)
+        first = corpora.sentences_of(s, [document_id])[0]
+        ann, bob = labels.ensure_annotator(s, "ann", now), labels.ensure_annotator(s, "bob", now)
+        return corpus_id, q.id, first.id, ann.id, bob.id
+
+
+def events(database, question_id, *said, now):
+    with database.write(durable=True) as s:
+        return [labels.add_event(s, question_id, sentence, who, label, now).id for sentence, who, label in said]
+
+
+def current(database, question_id):
+    with database.read() as s:
+        return {(r.sentence_id, r.annotator_id): r.label for r in labels.labels_of_question(s, question_id)}
+
+
+def test_the_newest_event_of_each_annotator_is_the_current_label(database, pair, now):
+    _, q, sentence, ann, bob = pair
+    events(database, q, (sentence, ann, "correct"), (sentence, bob, "unsure"), (sentence, ann, "incorrect"), now=now)
+    assert current(database, q) == {(sentence, ann): "incorrect", (sentence, bob): "unsure"}
+
+
+def test_a_withdrawn_label_is_none_until_the_next_event(database, pair, now):
+    _, q, sentence, ann, _ = pair
+    events(database, q, (sentence, ann, "correct"), (sentence, ann, WITHDRAWN), now=now)
+    assert current(database, q) == {}
+    events(database, q, (sentence, ann, "correct"), now=now)
+    assert current(database, q) == {(sentence, ann): "correct"}
+
+
+def test_the_last_act_skips_undoes_and_what_they_undid(database, pair, now):
+    corpus_id, q, sentence, ann, bob = pair
+    first, second, _ = events(
+        database, q, (sentence, ann, "correct"), (sentence, ann, "incorrect"), (sentence, bob, "correct"), now=now
+    )
+    with database.write() as s:
+        assert labels.last_act(s, ann, corpus_id).id == second
+        labels.add_event(s, q, sentence, ann, "correct", now, undoes=second)
+        assert labels.last_act(s, ann, corpus_id).id == first
+        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=first)
+        assert labels.last_act(s, ann, corpus_id) is None
+
+
+def test_an_act_cannot_be_undone_twice(database, pair, now):
+    _, q, sentence, ann, _ = pair
+    [act] = events(database, q, (sentence, ann, "correct"), now=now)
+    with database.write() as s:
+        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=act)
+    with pytest.raises(Exception, match="refused"), database.write() as s:
+        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=act)
+
+
+def test_an_annotator_asked_for_twice_is_one(database, now):
+    with database.write() as s:
+        assert labels.ensure_annotator(s, "ann", now).id == labels.ensure_annotator(s, "ann", now).id
+
+
+def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database, add_document, pair, now):
+    corpus_id, q, sentence, ann, _ = pair
+    events(database, q, (sentence, ann, "correct"), now=now)
+    other, _ = add_document("nile", ["The Nile is longer."], corpus="more rivers")
+    with database.write() as s:
+        corpora.remove_corpus(s, corpus_id)
+    with database.read() as s:
+        assert [c.id for c in corpora.corpora(s)] == [other]
+        assert corpora.counts(s, other).sentences == 1
+        assert labels.labels_of_corpus(s, corpus_id) == []

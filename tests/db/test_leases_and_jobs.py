@@ -1,0 +1,120 @@
+import threading
+from datetime import timedelta
+
+import pytest
+
+from db.repositories import corpora, jobs, labels, questions, queues
+from db.repositories.queues import Holder
+
+LEASE = timedelta(minutes=10)
+
+
+@pytest.fixture
+def pair(database, add_document, now):
+    corpus_id, document_id = add_document("rhine", ["The Rhine is a river."])
+    with database.write() as s:
+        q = questions.add_question(s, corpus_id, "What is the Rhine?", external_id="q1", origin="asked", now=now)
+        [sentence] = corpora.sentences_of(s, [document_id])
+        return q.id, sentence.id
+
+
+@pytest.fixture
+def people(database, now):
+    with database.write() as s:
+        return [labels.ensure_annotator(s, f"annotator {i}", now).id for i in range(8)]
+
+
+def take(database, pair, who, now):
+    with database.write() as s:
+        return queues.lease(s, pair, who, queue="random", token="t", expires=now + LEASE, now=now)
+
+
+def test_a_leased_pair_is_refused_to_others_until_the_lease_runs_out(database, pair, people, now):
+    ann, bob = Holder(people[0]), Holder(people[1])
+    assert take(database, pair, ann, now)
+    assert not take(database, pair, bob, now + timedelta(minutes=9))
+    assert take(database, pair, ann, now + timedelta(minutes=9))
+    assert not take(database, pair, bob, now + timedelta(minutes=18))
+    assert take(database, pair, bob, now + timedelta(minutes=19))
+
+
+def test_two_desks_under_one_name_are_two_holders(database, pair, people, now):
+    assert take(database, pair, Holder(people[0], "left"), now)
+    assert not take(database, pair, Holder(people[0], "right"), now)
+
+
+def test_of_eight_who_reach_for_a_pair_at_once_one_gets_it(database, pair, people, now):
+    got = []
+    start = threading.Barrier(8)
+
+    def reach(who: int) -> None:
+        start.wait()
+        got.append(take(database, pair, Holder(who), now))
+
+    threads = [threading.Thread(target=reach, args=(p,)) for p in people]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(got) == [False] * 7 + [True]
+
+
+def add(database, kind, now):
+    with database.write() as s:
+        return jobs.add_job(s, kind, {}, now).id
+
+
+def test_of_two_workers_one_claims_a_job(database, now):
+    job = add(database, "embed", now)
+    with database.write() as s:
+        assert jobs.claim(s, job, "a", now) == 1
+    with database.write() as s:
+        assert jobs.claim(s, job, "b", now) is None
+
+
+def test_the_most_urgent_kind_goes_first_and_the_oldest_of_it(database, now):
+    urgent = {"retrain": 30, "embed": 0}
+    add(database, "embed", now)
+    first = add(database, "retrain", now)
+    add(database, "retrain", now)
+    with database.read() as s:
+        assert jobs.next_queued(s, urgent).id == first
+
+
+def test_a_run_given_up_for_lost_can_say_nothing_more(database, now):
+    job = add(database, "embed", now)
+    with database.write() as s:
+        first = jobs.claim(s, job, "a", now)
+        jobs.lock_job(s, job).state = "queued"
+    with database.write() as s:
+        second = jobs.claim(s, job, "b", now)
+        assert second == first + 1
+        assert jobs.beat(s, job, first, now, {"message": "still here"}, [{"kind": "step"}]) is None
+        assert not jobs.finish(s, job, first, "done", now)
+        assert jobs.beat(s, job, second, now, {"message": "mine"}, []) is False
+    with database.read() as s:
+        assert jobs.job(s, job).message == "mine"
+        assert jobs.events(s, [job], 10) == {job: []}
+
+
+def test_only_the_last_events_are_read_and_in_their_order(database, now):
+    one, other = add(database, "embed", now), add(database, "embed", now)
+    with database.write() as s:
+        for i in range(5):
+            jobs.say(s, one, {"i": i}, now)
+            jobs.say(s, other, {"i": 10 + i}, now)
+    with database.read() as s:
+        found = jobs.events(s, [one, other], 3)
+    assert [e["i"] for e in found[one]] == [2, 3, 4]
+    assert [e["i"] for e in found[other]] == [12, 13, 14]
+
+
+def test_silent_are_those_whose_heart_stopped_or_whose_worker_died(database, now):
+    beating, stale, orphan = (add(database, "embed", now) for _ in range(3))
+    with database.write() as s:
+        jobs.claim(s, beating, "alive", now)
+        jobs.claim(s, stale, "alive", now - timedelta(minutes=1))
+        jobs.claim(s, orphan, "dead", now)
+    with database.write() as s:
+        found = jobs.silent_jobs(s, beaten_before=now - timedelta(seconds=30), dead_workers=["dead"])
+        assert {j.id for j in found} == {stale, orphan}
