@@ -40,18 +40,25 @@ class PlannedBatch:
     exit_index: int | None
 
 
-def plan(questions: Sequence[Question], settings: TrainSettings, *, exits: int, needs_pair: bool) -> list[PlannedBatch]:
-    """All epochs' batches in order. `needs_pair`: the loss compares a positive with negatives of its question.
+NEEDS = {
+    "label": lambda q: q.positives or q.negatives,  # the loss takes candidates one by one
+    "positive": lambda q: q.positives,
+    "pair": lambda q: q.positives and q.negatives,  # it compares a positive with negatives of its question
+}
+
+
+def plan(questions: Sequence[Question], settings: TrainSettings, *, exits: int, needs: str) -> list[PlannedBatch]:
+    """All epochs' batches in order, of the questions that have what the loss `needs`: a key of NEEDS.
 
     Raises NotEnoughLabels when there is nothing to learn from.
     """
-    usable = [q for q in questions if q.positives and (q.negatives or not needs_pair)]
-    if not needs_pair:
-        usable = [q for q in questions if q.positives or q.negatives]
-    if not usable or not any(q.positives for q in usable):
+    usable = [q for q in questions if NEEDS[needs](q)]
+    if not any(q.positives for q in questions):
         raise NotEnoughLabels("no question has a sentence labelled correct: label some before training")
-    if not any(q.negatives for q in usable):
+    if needs != "positive" and not any(q.negatives for q in questions):
         raise NotEnoughLabels("no sentence is labelled incorrect: a ranker cannot learn from one class alone")
+    if not usable:
+        raise NotEnoughLabels("no question has both a correct and an incorrect sentence: label both for some")
     rng = random.Random(settings.seed)
     batches: list[PlannedBatch] = []
     for _ in range(settings.epochs):

@@ -59,7 +59,7 @@ def fine_tune(
     started = time.monotonic()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
-    batches = plan(train, settings, exits=len(learner.exits), needs_pair=learner.needs_pair)
+    batches = plan(train, settings, exits=len(learner.exits), needs=learner.needs)
     _freeze(ranker, settings)
     workdir.mkdir(parents=True, exist_ok=True)
     _claim(workdir, settings, train)

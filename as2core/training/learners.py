@@ -25,11 +25,12 @@ Teacher = Callable[[str, list[str]], np.ndarray]
 
 
 class Learner(Protocol):
-    """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name."""
+    """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name. `needs` is what a
+    question must have to be trained on, a key of `as2core.training.batches.NEEDS`."""
 
     module: nn.Module
     exits: tuple[str, ...]
-    needs_pair: bool
+    needs: str
 
     def collate(self, batch: PlannedBatch) -> dict: ...
 
@@ -82,7 +83,7 @@ class CascadeLearner:
         self.ranker, self.teacher = ranker, teacher if settings.distill else None
         self.module = _CascadeLoss(ranker, settings)
         self.exits = tuple(str(layer) for layer in ranker.exits)
-        self.needs_pair = settings.loss == "listwise"
+        self.needs = "pair" if settings.loss == "listwise" else "label"
         self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
 
     def collate(self, batch: PlannedBatch) -> dict:
@@ -129,7 +130,7 @@ class GenerativeLearner:
         self.ranker, self.pairs = ranker, settings.loss == "rll"
         self.module = _GenerativeLoss(ranker, settings)
         self.exits = ("lm",)
-        self.needs_pair = self.pairs
+        self.needs = "pair" if self.pairs else "positive"
 
     def collate(self, batch: PlannedBatch) -> dict:
         rows = [

@@ -108,7 +108,7 @@ def test_the_plan_draws_every_exit_and_never_an_unlabelled_candidate():
         dataclasses.replace(q, candidates=(*q.candidates, Candidate("u", "the music is long", None)))
         for q in questions(0, 40)
     ]
-    batches = plan(unlabelled, dataclasses.replace(FAST, epochs=5), exits=5, needs_pair=False)
+    batches = plan(unlabelled, dataclasses.replace(FAST, epochs=5), exits=5, needs="label")
     assert {b.exit_index for b in batches} == {0, 1, 2, 3, 4}
     used = {g.question.candidates[r].id for b in batches for g in b.groups for r in g.rows}
     assert "u" not in used
@@ -120,9 +120,12 @@ def test_labels_of_one_class_are_refused_with_what_is_missing():
     only_wrong = [dataclasses.replace(q, candidates=q.candidates[1:2]) for q in questions(0, 1)]
     only_right = [dataclasses.replace(q, candidates=tuple(c for c in q.candidates if c.label)) for q in questions(0, 3)]
     with pytest.raises(NotEnoughLabels, match="labelled correct"):
-        plan(only_wrong, ADAPT, exits=5, needs_pair=False)
+        plan(only_wrong, ADAPT, exits=5, needs="label")
     with pytest.raises(NotEnoughLabels, match="labelled incorrect"):
-        plan(only_right, ADAPT, exits=5, needs_pair=False)
+        plan(only_right, ADAPT, exits=5, needs="label")
+    with pytest.raises(NotEnoughLabels, match="both"):
+        plan(only_wrong + only_right, ADAPT, exits=5, needs="pair")
+    assert plan(only_right, ADAPT, exits=1, needs="positive")  # question likelihood needs no incorrect sentence
 
 
 def test_another_run_s_folder_is_refused(base, tmp_path):
