@@ -72,7 +72,9 @@ def _parse(name: str):
     import ir_measures
 
     try:
-        return ir_measures.parse_measure(name)
+        measure = ir_measures.parse_measure(name)
+        measure.validate_params()
+        return measure
     except (NameError, ValueError, AssertionError) as error:
         raise BadSetting(f"no measure {name!r}; ir_measures has AP, RR, P@1, nDCG@10, R@5, Judged@10 ...") from error
 
@@ -129,7 +131,7 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
     differences[np.abs(differences) < 1e-9] = 0.0
     moved = differences[differences != 0]
     p = 1.0
-    if len(moved):
+    if len(moved) > 1:  # one alone could have gone either way: p is 1
         test = stats.permutation_test(
             (moved, np.zeros_like(moved)),
             lambda x, y, axis: np.mean(x - y, axis=axis),

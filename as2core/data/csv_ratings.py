@@ -62,6 +62,10 @@ def dumps(questions: Iterable[Question]) -> str:
     """What `write` writes."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
+    quoting = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(COLUMNS)
-    writer.writerows([q.text, c.id, c.label] for q in questions for c in q.candidates if c.label is not None)
+    for q in questions:
+        for c in q.candidates:
+            if c.label is not None:  # the csv module leaves a lone carriage return unquoted
+                (quoting if "\r" in q.text + c.id else writer).writerow([q.text, c.id, c.label])
     return out.getvalue()

@@ -82,9 +82,11 @@ def _candidate(record: object, position: int) -> Candidate:
 
 def _name(record: dict, key: str) -> str:
     value = record.get(key)
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise ValueError(f'"{key}" is missing' if value in (None, "") else f'"{key}" is not a string')
-    return str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not _string(record, key):
+        raise ValueError(f'"{key}" is missing')
+    return value
 
 
 def _string(record: dict, key: str, default: str | None = None) -> str:
@@ -92,4 +94,6 @@ def _string(record: dict, key: str, default: str | None = None) -> str:
     value = default if value is None else value
     if not isinstance(value, str):
         raise ValueError(f'"{key}" is missing' if value is None else f'"{key}" is not a string')
+    if not value.isascii() and value != value.encode("utf-8", "replace").decode("utf-8"):
+        raise ValueError(f'half a character (a lone surrogate) in "{key}"')
     return value

@@ -21,8 +21,8 @@ class Problem(str):
     line: int
     reason: str
 
-    def __new__(cls, line: int, reason: str) -> Problem:
-        made = super().__new__(cls, f"line {line}: {reason}")
+    def __new__(cls, line: int, reason: str, unit: str = "line") -> Problem:
+        made = super().__new__(cls, f"{unit} {line}: {reason}")
         made.line, made.reason = line, reason
         return made
 
@@ -34,8 +34,8 @@ class Problems(list[Problem]):
         super().__init__()
         self.name, self.strict = name_of(source), strict
 
-    def add(self, line: int, reason: str) -> None:
-        self.append(Problem(line, reason))
+    def add(self, line: int, reason: str, unit: str = "line") -> None:
+        self.append(Problem(line, reason, unit))
         if self.strict:
             raise UnreadableFile(f"{self.name}: {self[-1]}")
 

@@ -40,7 +40,8 @@ def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Probl
                 correct = _correct(context, sentences, record["answers"])
                 qid, text = str(record["id"]), str(record["question"]).strip()
             except (ValueError, KeyError, TypeError) as error:
-                problems.add(number, f"question {number}: {error!r}")
+                reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+                problems.add(number, reason, "question")
                 continue
             if correct is not None:
                 candidates = (

@@ -1,0 +1,129 @@
+"""A ranker run over questions, against trec_eval's own code on the files we export."""
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from as2core.data import qrels
+from as2core.errors import BadSetting
+from as2core.evaluation import evaluate, intervals
+from as2core.rankers.base import order, rank
+from as2core.types import Candidate, Question
+
+
+def question(qid, *labels):
+    return Question(qid, f"what is {qid}", tuple(Candidate(f"{qid}-{i}", "x" * i, n) for i, n in enumerate(labels)))
+
+
+QUESTIONS = [
+    question("a", 0, 1, 0, 1, 0, 0),
+    question("b", 1, 0),
+    question("all wrong", 0, 0, 0),
+    question("all right", 1, 1),
+    question("partly judged", None, 1, 0, None),
+    question("unjudged", None, None),
+    question("empty"),
+]
+
+
+class Fake:
+    """Scores drawn from the question's id; every third question ties."""
+
+    name = "fake"
+
+    def score(self, question, candidates):
+        rng = np.random.default_rng(len(question))
+        return rng.integers(0, 3, len(candidates)).astype(np.float32)
+
+
+class Longest:
+    name = "longest"
+
+    def score(self, question, candidates):
+        return np.array([len(c.text) for c in candidates], dtype=np.float32)
+
+
+@pytest.mark.parametrize("ranker", [Fake(), Longest()], ids=["ties", "no ties"])
+@pytest.mark.parametrize("setting", ["raw", "no-all-neg", "clean"])
+def test_the_figures_are_those_of_pytrec_eval_on_the_exported_files(tmp_path, ranker, setting):
+    found = evaluate(ranker, QUESTIONS, setting=setting)
+    kept = [q for q in QUESTIONS if q.qid in found.scores]
+    qrels.write(kept, tmp_path / "qrels")
+    qrels.write_run(kept, found.scores, tmp_path / "run", tag="t")
+    with (tmp_path / "qrels").open() as judged, (tmp_path / "run").open() as run:
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            pytrec_eval.parse_qrel(judged), {"map", "recip_rank", "P_1", "ndcg_cut_10"}
+        )
+        theirs = evaluator.evaluate(pytrec_eval.parse_run(run))
+    for ours, name in {"AP": "map", "RR": "recip_rank", "P@1": "P_1", "nDCG@10": "ndcg_cut_10"}.items():
+        assert found.metrics[ours] == pytest.approx(np.mean([v[name] for v in theirs.values()]), abs=1e-6)
+
+
+@pytest.mark.parametrize(("setting", "count"), [("raw", 7), ("no-all-neg", 4), ("clean", 3)])
+def test_a_setting_keeps_its_questions(setting, count):
+    found = evaluate(Longest(), QUESTIONS, setting=setting)
+    assert found.questions == len(found.scores) == count
+    assert (found.ranker, found.setting, found.relative_cost) == ("longest", setting, None) and found.seconds > 0
+
+
+def test_progress_is_told_question_by_question_and_can_stop_the_run():
+    told = []
+    evaluate(Longest(), QUESTIONS, on_progress=told.append)
+    assert [(p.done, p.total) for p in told] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+    def stop(progress):
+        if progress.done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Longest(), QUESTIONS, on_progress=stop)
+
+
+class Traced(Longest):
+    """A cascade's account: half the work on the first question, all of it on the others."""
+
+    def trace(self, question, candidates):
+        class Trace:
+            flops = 50 if question.endswith(" a") else 100
+            full_flops = 100
+
+            def scores(self):
+                return Longest().score(question, candidates)
+
+        return Trace()
+
+
+def test_the_cost_is_the_work_of_all_questions_over_the_monolithic_models():
+    assert evaluate(Traced(), QUESTIONS).relative_cost == pytest.approx(250 / 300)
+
+
+@pytest.mark.parametrize("given", [[1.0], [1.0, np.nan, 1, 1, 1, 1], [np.inf] * 6])
+def test_a_ranker_that_breaks_the_protocol_is_named(given):
+    class Broken:
+        name = "broken"
+
+        def score(self, question, candidates):
+            return np.array(given)
+
+    with pytest.raises(BadSetting, match=r"broken gave .* of question 'a'"):
+        evaluate(Broken(), QUESTIONS[:1])
+
+
+def test_nothing_to_evaluate_and_a_repeated_id_are_refused():
+    with pytest.raises(BadSetting, match="keeps no question"):
+        evaluate(Longest(), QUESTIONS[2:3])
+    with pytest.raises(BadSetting, match="two questions have the id 'a'"):
+        evaluate(Longest(), [QUESTIONS[0], QUESTIONS[0]])
+    with pytest.raises(BadSetting, match="no setting 'dirty'; known: raw, no-all-neg, clean"):
+        evaluate(Longest(), QUESTIONS, setting="dirty")
+
+
+def test_intervals_hold_the_means():
+    found = evaluate(Longest(), QUESTIONS, setting="raw")
+    for name, (low, high) in intervals(found.per_question).items():
+        assert low <= found.metrics[name] <= high
+
+
+def test_rank_gives_the_same_order_as_evaluation_uses():
+    scores = Longest().score("q", QUESTIONS[0].candidates)
+    assert [r["corpus_id"] for r in rank(Longest(), "q", QUESTIONS[0].candidates)] == order(scores).tolist()

@@ -1,0 +1,157 @@
+"""Measures by hand and by brute force, intervals and tests against theory."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from as2core.errors import BadSetting
+from as2core.metrics import bootstrap, measures, order, paired_test, per_question
+from as2core.types import Candidate, Question
+
+
+def question(qid, *labels):
+    return Question(qid, "?", tuple(Candidate(str(i), "text", label) for i, label in enumerate(labels)))
+
+
+def test_a_worked_example():
+    # ranked: wrong, right, wrong, right -> AP = (1/2 + 2/4) / 2, RR = 1/2, DCG = 1/log2(3) + 1/log2(5)
+    values = per_question([question("q", 1, 0, 0, 1)], {"q": np.array([3.0, 4.0, 2.0, 1.0])})
+    assert values["AP"]["q"] == pytest.approx(0.5) and values["RR"]["q"] == pytest.approx(0.5)
+    assert values["P@1"]["q"] == 0
+    ideal = 1 + 1 / math.log2(3)
+    assert values["nDCG@10"]["q"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(5)) / ideal)
+
+
+def test_equal_scores_keep_the_original_order_whatever_the_labels():
+    tied = np.zeros(3)
+    assert measures([question("q", 0, 0, 1)], {"q": tied}, ["RR"])["RR"] == pytest.approx(1 / 3)
+    assert measures([question("q", 1, 0, 0)], {"q": tied}, ["RR"])["RR"] == 1
+
+
+def test_order_is_stable_and_best_first():
+    assert order(np.array([1.0, 3.0, 1.0, 3.0])).tolist() == [1, 3, 0, 2]
+    assert order(np.array([])).tolist() == []
+
+
+def test_scores_closer_than_single_precision_are_still_told_apart():
+    values = measures([question("q", 0, 1)], {"q": np.array([1.0, 1.0 + 1e-12])}, ["RR"])
+    assert values == {"RR": 1.0}
+
+
+def test_a_question_without_a_correct_candidate_counts_nought_and_one_without_labels_does_not_count():
+    asked = [question("good", 1, 0), question("none", 0, 0), question("unjudged", None, None), question("empty")]
+    scores = {q.qid: np.arange(len(q.candidates), 0, -1.0) for q in asked}
+    assert measures(asked, scores) == {"AP": 0.5, "RR": 0.5, "P@1": 0.5, "nDCG@10": 0.5}
+    assert list(per_question(asked, scores)["AP"]) == ["good", "none"]
+
+
+def test_a_candidate_nobody_judged_holds_its_place_in_the_order():
+    values = measures([question("q", None, 1)], {"q": np.array([2.0, 1.0])}, ["RR", "P@1"])
+    assert values == {"RR": 0.5, "P@1": 0.0}
+
+
+def test_no_judged_question_has_no_mean():
+    assert math.isnan(measures([], {})["AP"])
+
+
+def average_precision(labels):
+    precisions = [sum(labels[: i + 1]) / (i + 1) for i, label in enumerate(labels) if label]
+    return sum(precisions) / len(precisions) if precisions else 0.0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(-3, 3)), min_size=1, max_size=15))
+def test_any_ranking_has_the_values_brute_force_gives(pairs):
+    labels, scores = zip(*pairs, strict=True)
+    ranked = [label for _, _, label in sorted((-s, i, label) for i, (label, s) in enumerate(pairs))]
+    values = per_question([question("q", *labels)], {"q": np.array(scores, dtype=np.float32)})
+    assert values["AP"]["q"] == pytest.approx(average_precision(ranked), abs=1e-6)
+    assert values["RR"]["q"] == pytest.approx(1 / (ranked.index(1) + 1) if 1 in ranked else 0, abs=1e-6)
+    gains = [label / math.log2(i + 2) for i, label in enumerate(ranked[:10])]
+    ideal = [label / math.log2(i + 2) for i, label in enumerate(sorted(ranked, reverse=True)[:10])]
+    assert values["nDCG@10"]["q"] == pytest.approx(sum(gains) / sum(ideal) if any(ideal) else 0, abs=1e-6)
+
+
+@pytest.mark.parametrize("scores", [{}, {"q": np.zeros(3)}])
+def test_scores_that_do_not_fit_are_refused(scores):
+    with pytest.raises(BadSetting, match=r"'q'.*2 candidates"):
+        measures([question("q", 0, 1)], scores)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "P", "R@", "nDCG@@10"])
+def test_an_unknown_measure_is_refused_by_name(name):
+    with pytest.raises(BadSetting, match=f"no measure '{name}'"):
+        measures([question("q", 0, 1)], {"q": np.zeros(2)}, [name])
+
+
+def test_any_measure_of_ir_measures_can_be_asked_for():
+    values = measures([question("q", None, 1, 0)], {"q": np.array([3.0, 2.0, 1.0])}, ["Judged@2", "R@1", "RR@1"])
+    assert values == {"Judged@2": 0.5, "R@1": 0.0, "RR@1": 0.0}
+
+
+def test_the_interval_is_near_the_normal_one_for_many_values():
+    values = np.random.default_rng(5).normal(0.6, 0.2, 400)
+    half = 1.96 * values.std() / 20
+    low, high = bootstrap(values)
+    assert low == pytest.approx(values.mean() - half, abs=0.003) and high == pytest.approx(
+        values.mean() + half, abs=0.003
+    )
+
+
+def test_the_interval_depends_on_the_seed_alone_and_widens_with_the_level():
+    values = [0.0, 1.0, 1.0, 0.5, 0.25, 1.0]
+    assert bootstrap(values, seed=3) == bootstrap(values, seed=3)
+    wide, narrow = bootstrap(values, level=0.99), bootstrap(values, level=0.5)
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_equal_values_have_no_width_and_none_at_all_are_refused():
+    assert bootstrap([0.4]) == bootstrap([0.4, 0.4, 0.4]) == (0.4, 0.4)
+    with pytest.raises(BadSetting, match="no values"):
+        bootstrap([])
+
+
+def test_six_wins_of_six_have_the_sign_tests_probability():
+    # of the 2^6 ways to sign equal differences, two are as extreme: p = 2 / 64
+    a, b = {str(i): 0.75 for i in range(6)}, {str(i): 0.5 for i in range(6)}
+    found = paired_test(a, b)
+    assert found.p == pytest.approx(2 / 64) and found.difference == pytest.approx(0.25)
+    assert (found.wins, found.losses, found.ties) == (6, 0, 0) and found.low == found.high == pytest.approx(0.25)
+
+
+def test_an_unequal_pair_is_enumerated_by_hand():
+    # differences .5, .25, -.25, so a sum of .5: of the eight signings, +++, ++-, +-+ and their mirrors reach it
+    found = paired_test({"x": 1.0, "y": 0.5, "z": 0.25, "t": 1.0}, {"x": 0.5, "y": 0.25, "z": 0.5, "t": 1.0})
+    assert found.p == pytest.approx(6 / 8)
+    assert (found.wins, found.losses, found.ties) == (2, 1, 1) and found.difference == pytest.approx(0.125)
+
+
+def test_one_changed_question_could_have_gone_either_way():
+    found = paired_test({"x": 1.0, "y": 0.5, "z": 0.5}, {"x": 0.5, "y": 0.5, "z": 0.5})
+    assert (found.p, found.wins, found.losses, found.ties) == (1.0, 1, 0, 2)
+
+
+def test_the_same_values_differ_by_nothing():
+    found = paired_test({"a": 0.1 + 0.2, "b": 1.0}, {"a": 0.3, "b": 1.0})
+    assert (found.difference, found.low, found.high, found.p, found.ties) == (0, 0, 0, 1, 2)
+
+
+def test_many_questions_are_sampled_and_agree_with_the_t_test():
+    from scipy import stats
+
+    rng = np.random.default_rng(1)
+    a = rng.random(200)
+    b = a - rng.normal(0.02, 0.15, 200)
+    found = paired_test(dict(enumerate(a)), dict(enumerate(b)), seed=7)
+    assert found.p == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.02)
+    assert found == paired_test(dict(enumerate(a)), dict(enumerate(b)), seed=7)
+    assert found.low < found.difference < found.high
+
+
+@pytest.mark.parametrize(("a", "b"), [({}, {}), ({"x": 1.0}, {"y": 1.0}), ({"x": 1.0}, {"x": 1.0, "y": 0.0})])
+def test_other_questions_cannot_be_paired(a, b):
+    with pytest.raises(BadSetting, match="same questions"):
+        paired_test(a, b)
