@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import uuid
 
@@ -18,16 +19,26 @@ for name in ("AS2_DATABASE_URL", "AS2_REDIS_URL", "AS2_DATA_DIR"):
     os.environ.pop(name, None)
 
 POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
+ENGINES = ["sqlite", *([pytest.param("postgres", marks=pytest.mark.postgres)] if POSTGRES else [])]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def database_url(request, tmp_path):
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory):
+    """An empty SQLite database, migrated once for all tests."""
+    from db.session import open_database
+
+    path = tmp_path_factory.mktemp("migrated") / "as2.db"
+    open_database(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture(params=ENGINES)
+def database_url(request, tmp_path, migrated_file):
     """An empty database of either engine: a file of its own, or a schema of its own on the server given."""
     if request.param == "sqlite":
+        shutil.copy(migrated_file, tmp_path / "as2.db")
         yield f"sqlite:///{tmp_path / 'as2.db'}"
         return
-    if not POSTGRES:
-        pytest.skip("AS2_TEST_POSTGRES_URL is not set")
     import psycopg
 
     schema = f"test_{uuid.uuid4().hex[:12]}"

@@ -1,0 +1,213 @@
+import numpy as np
+import pytest
+from fake_models import FakeCascade
+
+from app.running import run_queued
+from app.services import asking, corpora, labelling, retrieval, versions
+from app.services.retrieval import EmptyCorpus, EmptyQuestion, choose
+from as2core.cascade.schedule import DropSchedule
+from as2core.errors import BadSetting, DamagedModel
+from as2core.types import Hit
+from db.repositories import questions as rows
+
+QUESTION = "When was the Eiffel Tower finished?"
+
+
+def test_the_answer_is_on_top_in_its_context(wb, towers):
+    asked = asking.ask(wb, towers.id, QUESTION)
+    best = asked.candidates[asked.best]
+    assert best.text == "The Eiffel Tower was finished on 31 March 1889."
+    assert (best.title, best.before, best.after) == ("tower", "", "It stands in Paris.")
+    assert asked.answered
+    assert asked.version == "cascade"
+    assert set(asked.seconds) == {"retrieve", "rank", "store", "total"}
+
+
+def test_candidates_stand_in_document_order_with_their_retrieval_rank_beside(wb, towers):
+    asked = asking.ask(wb, towers.id, "Which tower or bridge was designed by Fowler?")
+    places = [(c.document_id, c.position) for c in asked.candidates]
+    for document in {d for d, _ in places}:
+        assert [p for d, p in places if d == document] == sorted(p for d, p in places if d == document)
+    assert sorted(c.retrieval_rank for c in asked.candidates) == list(range(1, len(asked.candidates) + 1))
+    assert asked.candidates[0].retrieval_rank <= 6  # the first document is the best-ranked one
+
+
+def test_the_trace_is_complete_and_can_be_replayed(wb, towers):
+    asked = asking.ask(wb, towers.id, QUESTION)
+    n = len(asked.candidates)
+    assert asked.trace.complete
+    assert asked.probability.shape == (n,)
+    expected = 1 / (1 + np.exp(-asked.trace.exits[-1].scores))
+    assert asked.probability == pytest.approx(expected)
+    replayed = asked.trace.replay(DropSchedule.constant(0.5, exits=5))
+    assert len(replayed.exits[1].alive) == n - n // 2
+
+
+def test_every_exit_of_every_candidate_is_kept(wb, towers):
+    asked = asking.ask(wb, towers.id, QUESTION)
+    scores = asking.generative(wb, asked)
+    version = versions.active(wb).id
+    generative = versions.active(wb, "generative").id
+    with wb.read() as s:
+        run = rows.run(s, asked.run_id)
+        assert (run.version_id, run.generative_id, run.last_exit) == (version, generative, 6)
+        for position, c in enumerate(asked.candidates):
+            kept = rows.exit_scores(s, c.id, version)
+            assert [x.exit for x in kept] == [2, 3, 4, 5, 6]
+            assert kept[-1].value == pytest.approx(float(asked.trace.exits[-1].scores[position]))
+            assert kept[-1].probability == pytest.approx(float(asked.probability[position]))
+            [gen] = rows.exit_scores(s, c.id, generative)
+            assert (gen.exit, gen.value) == (0, pytest.approx(float(scores[position])))
+        ranks = [rows.exit_scores(s, c.id, version)[-1].rank for c in asked.candidates]
+    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+    assert ranks[asked.best] == 1
+
+
+def test_the_same_question_again_is_the_same_question(wb, towers):
+    first = asking.ask(wb, towers.id, QUESTION)
+    second = asking.ask(wb, towers.id, f"  {QUESTION.replace(' ', '  ')} ")
+    assert first.question_id == second.question_id
+    assert first.run_id != second.run_id
+    assert [c.id for c in first.candidates] == [c.id for c in second.candidates]
+    assert corpora.get_corpus(wb, towers.id).questions == 1
+
+
+def test_labels_given_before_are_shown_with_the_candidates(wb, towers, ann, bob):
+    asked = asking.ask(wb, towers.id, QUESTION)
+    one, two, three = (c.sentence_id for c in asked.candidates[:3])
+    said = [(one, ann, "correct"), (two, ann, "correct"), (two, bob, "incorrect"), (three, bob, "unsure")]
+    for sentence, who, label in said:
+        labelling.give_label(wb, question_id=asked.question_id, sentence_id=sentence, annotator_id=who.id, label=label)
+    again = asking.ask(wb, towers.id, QUESTION)
+    assert [c.label for c in again.candidates[:4]] == ["correct", None, "unsure", None]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        '"Eiffel" AND NOT (tower* OR "',
+        "Где находится башня Eiffel?",
+        "🗼 Eiffel 🗼?",
+        "Eiffel " * 2000,
+        "Eiffel\x00\ud800 tower",
+    ],
+)
+def test_any_text_can_be_asked(wb, towers, question):
+    asked = asking.ask(wb, towers.id, question)
+    assert "The Eiffel Tower was finished on 31 March 1889." in [c.text for c in asked.candidates]
+
+
+def test_a_question_that_shares_no_word_finds_nothing_and_says_so(wb, towers):
+    asked = asking.ask(wb, towers.id, "xylophone ¿?")
+    assert asked.candidates == ()
+    assert asked.best is None
+    assert not asked.answered
+    assert len(asking.generative(wb, asked)) == 0
+
+
+@pytest.mark.parametrize("question", ["", "  \n ", "\x00"])
+def test_an_empty_question_is_refused(wb, towers, question):
+    with pytest.raises(EmptyQuestion, match="type one"):
+        asking.ask(wb, towers.id, question)
+
+
+def test_an_absurdly_long_question_is_refused_with_its_length(wb, towers):
+    with pytest.raises(BadSetting, match="21,000 characters"):
+        asking.ask(wb, towers.id, "a" * 21_000)
+
+
+def test_a_corpus_without_documents_says_how_to_add_some(wb):
+    empty = corpora.create_corpus(wb, "empty")
+    with pytest.raises(EmptyCorpus, match="as2 ingest"):
+        asking.ask(wb, empty.id, QUESTION)
+
+
+def test_no_more_candidates_than_allowed_and_the_cut_is_told(wb, towers):
+    asked = asking.ask(wb, towers.id, "tower bridge bread", candidates=4)
+    assert len(asked.candidates) == 4
+    assert "10 more sentences" in " ".join(asked.notes)
+
+
+@pytest.mark.parametrize("limits", [{"documents": 0}, {"candidates": 0}])
+def test_limits_below_one_are_refused(wb, towers, limits):
+    with pytest.raises(BadSetting):
+        asking.ask(wb, towers.id, QUESTION, **limits)
+
+
+def test_vectors_find_what_words_do_not(wb, towers, models):
+    def same_for_all(texts, on_progress=None):
+        return np.ones((len(texts), 4), dtype=np.float32) / 2
+
+    models.vectors.embed = same_for_all
+    run_queued(wb)  # the vectors' job
+    assert corpora.get_corpus(wb, towers.id).vectors_done == towers.vectors_total
+    assert len(asking.ask(wb, towers.id, "xylophone").candidates) == 14
+
+
+def test_words_alone_serve_when_the_embedder_is_damaged(wb, towers, models):
+    run_queued(wb)
+
+    def damaged():
+        raise DamagedModel("the backbone is missing")
+
+    models.embedder = damaged
+    asked = asking.ask(wb, towers.id, QUESTION)
+    assert asked.answered
+    assert any("the backbone is missing" in n for n in asked.notes)
+
+
+def test_example_questions_of_an_unlabelled_corpus_are_about_its_documents(wb, towers):
+    assert asking.example_questions(wb, towers.id, 2) == ["What is tower?", "What is bridge?"]
+
+
+def test_explaining_gives_every_word_of_the_question(wb):
+    told = asking.explain(wb, "who built it", "Eiffel built the tower.")
+    assert told == [("who", -5.0), ("built", -0.1), ("it", -5.0)]
+
+
+class Placed:
+    def __init__(self, id: int, document_id: int, position: int) -> None:
+        self.id, self.document_id, self.position = id, document_id, position
+
+
+def two_documents(first: int, second: int) -> list[Placed]:
+    return [Placed(i, 1, i) for i in range(first)] + [Placed(1000 + i, 2, i) for i in range(second)]
+
+
+def test_hit_passages_of_a_document_go_before_its_rest_and_better_documents_before_others():
+    hits = [Hit("1:8:x", "1", 1), Hit("2:0:x", "2", 2), Hit("1:0:x", "1", 3)]
+    order = choose(two_documents(15, 6), hits, [1, 2], 100)
+    by_place = sorted(order, key=order.get)
+    assert by_place[:5] == [8, 9, 10, 11, 12]
+    assert by_place[5:10] == [0, 1, 2, 3, 4]
+    assert by_place[10:15] == [5, 6, 7, 13, 14]
+    assert by_place[15:] == [1000, 1001, 1002, 1003, 1004, 1005]
+
+
+def test_one_long_document_does_not_take_all_the_room():
+    hits = [Hit("1:0:x", "1", 1), Hit("2:0:x", "2", 2)]
+    kept = choose(two_documents(300, 6), hits, [1, 2], 60)
+    assert sum(i >= 1000 for i in kept) == 6
+    assert sum(i < 1000 for i in kept) == 54
+
+
+def test_a_promoted_version_that_was_damaged_is_told_and_the_shipped_one_answers(wb, towers, tmp_path):
+    from fake_models import write_version
+
+    from db.repositories import versions as version_rows
+
+    path = write_version(tmp_path / "home" / "versions" / "towers-1")
+    with wb.write() as s:
+        version_rows.add_version(s, "towers-1", kind="cascade", path=str(path), state="candidate", now=wb.clock())
+    versions.promote(wb, "towers-1")
+    assert asking.ask(wb, towers.id, QUESTION).version == "towers-1"
+    (path / "model.safetensors").unlink()
+    asked = asking.ask(wb, towers.id, QUESTION)
+    assert asked.version == "cascade"
+    assert any("towers-1 cannot be used" in n for n in asked.notes)
+
+
+def test_retrieval_counts_what_it_left_out(wb, towers):
+    got = retrieval.retrieve(wb, towers.id, "tower", documents=30, candidates=2)
+    assert (len(got.candidates), got.left_out) == (2, 4)
+    assert FakeCascade().schedule.exits == 5

@@ -1,0 +1,178 @@
+import json
+
+import pytest
+from sqlalchemy import text
+
+from app.services import asking, corpora, labelling
+from app.services.corpora import UnknownCorpus
+from as2core.errors import As2Error
+from as2core.types import Progress
+
+MANY = "\n".join(
+    json.dumps({"id": f"d{i}", "title": f"T{i}", "text": f"Fact number {i}. It is odd."}) for i in range(900)
+)
+
+
+def test_an_ingested_corpus_counts_its_documents_and_sentences(towers):
+    assert (towers.documents, towers.sentences, towers.questions, towers.labels) == (3, 14, 0, 0)
+    assert towers.vectors_done == 0
+    assert towers.vectors_total > 0
+
+
+def test_ingesting_the_same_files_again_changes_nothing(wb, towers):
+    files = [(d.source, (wb.settings.home / d.source)) for d in corpora.list_documents(wb, towers.id)]
+    for name, path in files:
+        [document] = [d for d in corpora.list_documents(wb, towers.id) if d.source == name]
+        with wb.read() as s:
+            path.write_text(s.scalar(text("SELECT text FROM document WHERE id = :i"), {"i": document.id}))
+    again = corpora.ingest(wb, towers.id, files)
+    assert (again.added, again.updated, again.unchanged, again.failed) == (0, 0, 3, ())
+    assert again.job_id is None
+    assert corpora.get_corpus(wb, towers.id) == towers
+
+
+def test_a_changed_document_is_updated_and_found_by_its_new_words(wb, towers):
+    done = corpora.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")])
+    assert (done.added, done.updated, done.unchanged) == (0, 1, 0)
+    found = asking.ask(wb, towers.id, "Where does rye grow?")
+    assert found.candidates[found.best].text == "Rye grows in Poland."
+    assert all("Sourdough" not in c.text for c in asking.ask(wb, towers.id, "sourdough yeast").candidates)
+
+
+def test_labels_survive_a_change_of_their_document(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "What is bread baked from?")
+    best = asked.candidates[asked.best]
+    labelling.give_label(
+        wb, question_id=asked.question_id, sentence_id=best.sentence_id, annotator_id=ann.id, label="correct"
+    )
+    corpora.ingest(wb, towers.id, [("bread.txt", b"A new first sentence. " + best.text.encode())])
+    again = asking.ask(wb, towers.id, "What is bread baked from?")
+    assert {c.text: c.label for c in again.candidates}[best.text] == "correct"
+    assert corpora.get_corpus(wb, towers.id).labels == 1
+
+
+def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, towers, tmp_path):
+    files = [
+        ("broken.pdf", b"this is no PDF"),
+        ("picture.png", b"\x89PNG"),
+        ("lines.jsonl", b'{"id": "a", "text": "Good."}\nnot json\n{"id": "b", "text": "Also good."}\n'),
+        ("missing.txt", tmp_path / "missing.txt"),
+        ("fine.txt", b"This one is fine."),
+    ]
+    done = corpora.ingest(wb, towers.id, files)
+    assert done.added == 3
+    reasons = dict(done.failed)
+    assert set(reasons) == {"broken.pdf", "picture.png", "lines.jsonl", "missing.txt"}
+    assert "line 2" in reasons["lines.jsonl"]
+    assert all(reasons.values())
+
+
+def test_progress_is_told_up_to_the_end(wb, towers):
+    told: list[Progress] = []
+    corpora.ingest(wb, towers.id, [("many.jsonl", MANY.encode())], on_progress=told.append)
+    assert [p.done for p in told] == sorted(p.done for p in told)
+    assert told[-1].done == told[-1].total == 900
+    assert len(told) >= 3
+
+
+def test_the_same_document_twice_in_one_call_ends_as_the_later_one(wb, towers):
+    done = corpora.ingest(wb, towers.id, [("note.txt", b"First version."), ("note.txt", b"Second version.")])
+    assert (done.added, done.updated) == (1, 1)
+    [note] = corpora.list_documents(wb, towers.id, search="note")
+    assert [s.text for s in corpora.document_sentences(wb, note.id)] == ["Second version."]
+
+
+def test_new_text_asks_for_vectors_once_until_the_job_is_taken(wb, towers):
+    first = corpora.ingest(wb, towers.id, [("one.txt", b"One more.")])
+    second = corpora.ingest(wb, towers.id, [("two.txt", b"And another.")])
+    assert first.job_id is not None
+    assert first.job_id == second.job_id
+
+
+def test_documents_are_listed_and_searched_by_title(wb, towers):
+    assert [d.title for d in corpora.list_documents(wb, towers.id)] == ["tower", "bridge", "bread"]
+    assert [d.title for d in corpora.list_documents(wb, towers.id, search="BRI")] == ["bridge"]
+    assert len(corpora.list_documents(wb, towers.id, limit=2)) == 2
+
+
+def test_sentences_know_their_paragraph(wb, towers):
+    [tower] = corpora.list_documents(wb, towers.id, search="tower")
+    found = corpora.document_sentences(wb, tower.id)
+    assert [s.position for s in found] == list(range(6))
+    assert [s.paragraph for s in found] == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 200, "towers", " towers "])
+def test_a_name_that_is_empty_too_long_or_taken_is_refused(wb, towers, name):
+    with pytest.raises(As2Error):
+        corpora.create_corpus(wb, name)
+
+
+def test_a_deleted_corpus_is_gone_with_its_index(wb, towers):
+    asking.ask(wb, towers.id, "When was the tower finished?")
+    corpora.delete_corpus(wb, towers.id)
+    assert corpora.list_corpora(wb) == []
+    assert not wb.settings.index_file(towers.id).exists()
+    with pytest.raises(UnknownCorpus):
+        asking.ask(wb, towers.id, "When was the tower finished?")
+
+
+def test_an_index_that_was_deleted_is_built_anew_when_asked(wb, towers):
+    before = [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates]
+    wb.forget_index(towers.id)
+    assert [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates] == before
+
+
+def test_documents_stored_but_not_indexed_when_the_process_died_are_found(wb, towers, monkeypatch):
+    def dies(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(corpora, "index_pending", dies)
+    with pytest.raises(KeyboardInterrupt):
+        corpora.ingest(wb, towers.id, [("late.txt", b"Zebras have stripes.")])
+    found = asking.ask(wb, towers.id, "What do zebras have?")
+    assert found.candidates[found.best].text == "Zebras have stripes."
+
+
+def test_reindexing_keeps_every_document_searchable(wb, towers):
+    assert corpora.reindex(wb, towers.id) == 3
+    assert corpora.get_corpus(wb, towers.id).vectors_total == towers.vectors_total
+
+
+ARTICLE = "---\ntitle: Tea\nsplit: train\n---\nTea is a drink. It comes from China. The leaf is dried.\n"
+
+
+@pytest.fixture
+def starter(wb):
+    folder = wb.settings.corpora_dir / "starter"
+    (folder / "articles").mkdir(parents=True)
+    (folder / "articles" / "tea.md").write_text(ARTICLE)
+    labels = zip(["Tea is a drink.", "It comes from China.", "The leaf is dried."], [1, 0, 0], strict=True)
+    candidates = [{"id": f"tea-{i}", "text": t, "label": y, "title": "Tea"} for i, (t, y) in enumerate(labels)]
+    question = {"qid": "tea-1", "question": "What is tea?", "candidates": candidates, "kind": "definition"}
+    (folder / "train.jsonl").write_text(json.dumps(question) + "\n")
+    return folder
+
+
+def test_the_starter_comes_with_labels_on_its_own_sentences(wb, starter):
+    corpus = corpora.ensure_starter(wb)
+    assert (corpus.name, corpus.documents, corpus.sentences, corpus.questions, corpus.labels) == ("starter", 1, 3, 1, 3)
+    assert asking.example_questions(wb, corpus.id) == ["What is tea?"]
+
+
+def test_the_starter_is_brought_in_once_and_again_when_it_changed(wb, starter):
+    first = corpora.ensure_starter(wb)
+    assert corpora.ensure_starter(wb) == first
+    relabelled = (starter / "train.jsonl").read_text().replace('"label": 0', '"label": 1', 1)
+    (starter / "train.jsonl").write_text(relabelled)
+    again = corpora.ensure_starter(wb)
+    assert (again.documents, again.labels) == (1, 3)
+    [question] = [a.question_id for a in [asking.ask(wb, again.id, "What is tea?")]]
+    assert sorted(labelling.labels_of(wb, question).values()) == ["correct", "correct", "incorrect"]
+
+
+def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
+    corpora.delete_corpus(wb, corpora.ensure_starter(wb).id)
+    assert corpora.ensure_starter(wb) is None
+    assert corpora.list_corpora(wb) == []
+    assert corpora.ensure_starter(wb, again=True).documents == 1
