@@ -1,0 +1,167 @@
+"""Label sets by name, their settings, and the counts the papers print."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from as2core.data import beir, csv_ratings, jsonl, qrels, trecqa, wikiqa
+from as2core.data.catalog import SHIPPED, apply_setting, load_questions, sniff
+from as2core.errors import BadSetting, UnknownData, UnreadableFile
+from as2core.types import Candidate, Question
+
+REPO = Path(__file__).parents[2]
+SHARED = REPO.parent / "shared" / "data"
+QUESTION = Question("q-1", "Who?", (Candidate("d-0", "She did.", 1), Candidate("d-1", "He slept.", 0)))
+TRECQA = "<QApairs id='q-1'>\n<question>\nWho?\n</question>\n<positive>\nShe\tdid.\n</positive>\n</QApairs>\n"
+SQUAD = {"data": [{"title": "T", "paragraphs": [{"context": "She did. He slept.", "qas": []}]}]}
+
+
+def shared(name):
+    if not (SHARED / name).is_file():
+        pytest.skip(f"{name} is not at hand (it belongs into ../shared/data)")
+    return SHARED / name
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.jsonl", jsonl.dumps([QUESTION]), "jsonl"),
+        ("a.tsv", wikiqa.dumps([QUESTION]), "wikiqa"),
+        ("a.xml", TRECQA, "trecqa"),
+        ("a.json", json.dumps(SQUAD), "squad"),
+        ("a.csv", csv_ratings.dumps([QUESTION]), "csv"),
+        ("a.qrels", qrels.dumps([QUESTION]), "qrels"),
+        ("a.run", qrels.dumps_run([QUESTION], {"q-1": [1.0, 2.0]}, tag="t"), "run"),
+        ("a.txt", "Just some prose.", None),
+        ("a.json", '{"rows": []}', None),
+        ("a.txt", "", None),
+    ],
+)
+def test_a_format_is_known_by_its_content(tmp_path, name, text, format):
+    (tmp_path / name).write_text(text)
+    assert sniff(tmp_path / name) == sniff(text.encode()) == format
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.tsv"])
+def test_any_file_with_texts_is_loaded(tmp_path, name):
+    {"a.jsonl": jsonl, "a.tsv": wikiqa}[name].write([QUESTION], tmp_path / name)
+    assert load_questions(tmp_path / name).questions == [QUESTION]
+    assert load_questions(str(tmp_path / name)).problems == []
+
+
+def test_a_beir_folder_is_loaded(tmp_path):
+    beir.write([QUESTION], tmp_path)
+    assert load_questions(tmp_path).questions == [QUESTION]
+
+
+def test_problems_are_handed_on_or_raised(tmp_path):
+    (tmp_path / "a.jsonl").write_text(jsonl.dumps([QUESTION]) + "{}\n")
+    loaded = load_questions(tmp_path / "a.jsonl")
+    assert loaded.questions == [QUESTION] and loaded.problems == ['line 2: "candidates" is not a list']
+    with pytest.raises(UnreadableFile, match="line 2"):
+        load_questions(tmp_path / "a.jsonl", strict=True)
+
+
+def test_what_cannot_be_loaded_is_said_with_what_can(tmp_path):
+    with pytest.raises(UnknownData, match=r"no data 'nothing'.*starter-train, starter-dev, starter-test"):
+        load_questions("nothing")
+    (tmp_path / "a.qrels").write_text("q 0 d 1\n")
+    with pytest.raises(UnreadableFile, match="labels without texts; import it into a corpus"):
+        load_questions(tmp_path / "a.qrels")
+    (tmp_path / "a.txt").write_text("prose")
+    with pytest.raises(UnreadableFile, match="in no format known here"):
+        load_questions(tmp_path / "a.txt")
+
+
+def labelled(*labels):
+    return Question("".join(map(str, labels)), "?", tuple(Candidate(str(i), "t", n) for i, n in enumerate(labels)))
+
+
+def test_settings_keep_the_questions_their_names_say():
+    mixed, wrong, right, half, none = labelled(0, 1), labelled(0, 0), labelled(1, 1), labelled(1, None), labelled(None)
+    everything = [mixed, wrong, right, half, none]
+    assert apply_setting(everything, "raw") == everything
+    assert apply_setting(everything, "no-all-neg") == [mixed, right, half]
+    assert apply_setting(everything, "clean") == [mixed]
+    with pytest.raises(BadSetting, match="no setting 'clear'"):
+        apply_setting(everything, "clear")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_set_is_loaded_by_name(name):
+    loaded = load_questions(name)
+    assert loaded.problems == [] and all(q.kind and q.candidates for q in loaded.questions)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "setting", "questions", "candidates"),
+    [
+        ("wikiqa/WikiQA-train.tsv", "raw", 2118, 20360),
+        ("wikiqa/WikiQA-train.tsv", "no-all-neg", 873, 8672),
+        ("wikiqa/WikiQA-dev.tsv", "raw", 296, 2733),
+        ("wikiqa/WikiQA-dev.tsv", "no-all-neg", 126, 1130),
+        ("trecqa/train-all.jsonl", "raw", 1229, 53417),
+        ("trecqa/DEV.xml", "raw", 82, 1148),
+        ("trecqa/DEV.xml", "clean", 65, 1117),
+        ("trecqa/TRAIN.xml", "raw", 94, 4718),
+    ],
+)
+def test_counts_are_the_published_ones(name, setting, questions, candidates):
+    loaded = load_questions(shared(name))
+    kept = apply_setting(loaded.questions, setting)
+    assert loaded.problems == []
+    assert (len(kept), sum(len(q.candidates) for q in kept)) == (questions, candidates)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("part", ["train", "dev"])
+def test_the_official_wikiqa_files_are_written_to_the_same_bytes(part):
+    path = shared(f"wikiqa/WikiQA-{part}.tsv")
+    assert wikiqa.dumps(wikiqa.read(path)[0]).encode() == path.read_bytes()
+
+
+@pytest.mark.shared
+def test_the_trecqa_xml_and_its_jsonl_agree():
+    (ours, _), (theirs, _) = trecqa.read(shared("trecqa/DEV.xml")), jsonl.read(shared("trecqa/dev.jsonl"))
+    by_id = {q.qid: q for q in theirs}
+    for q in ours:
+        other = by_id[q.qid]
+        expected = {(c.id, c.text.replace("-LCB-", "{"), c.label) for c in other.candidates}
+        assert q.text == other.text and {(c.id, c.text, c.label) for c in q.candidates} == expected
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_most_of_squad_becomes_questions_with_one_correct_sentence():
+    loaded = load_questions(shared("squad/train-v1.1.json.gz"))
+    assert loaded.problems == [] and 70_000 < len(loaded.questions) < 87_599
+    assert all(q.positives == 1 for q in loaded.questions)
+
+
+MODULES = (
+    "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation, "
+    "as2core.data.catalog, as2core.data.documents, as2core.data.starter, as2core.data.squad, as2core.data.pairs, "
+    "as2core.data.html, as2core.data.pdf, as2core.data.markdown, as2core.data.csv_ratings, as2core.retrieval.sqlite"
+)
+
+
+def test_importing_the_light_modules_loads_nothing_heavy():
+    code = f"import sys, {MODULES}\nprint(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=REPO, check=True, capture_output=True, text=True).stdout
+    heavy = {
+        "torch",
+        "transformers",
+        "spacy",
+        "scipy",
+        "pandas",
+        "ir_measures",
+        "trafilatura",
+        "lxml",
+        "pypdf",
+        "markdown_it",
+    }
+    assert heavy & set(loaded.split()) == set()

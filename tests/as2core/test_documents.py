@@ -1,0 +1,240 @@
+"""Documents of every kind, and files that are none."""
+
+import io
+import json
+
+import pypdf
+import pytest
+
+from as2core.data.documents import SUFFIXES, read_documents
+from as2core.errors import UnreadableFile
+from as2core.text import split_sentences
+
+
+def one(name, data):
+    (document,) = read_documents(name, data.encode() if isinstance(data, str) else data)
+    return document
+
+
+def pdf(*pages, title="", password=""):
+    """A PDF written by hand: each page's lines in Helvetica."""
+    writer = pypdf.PdfWriter()
+    font = pypdf.generic.DictionaryObject(
+        {
+            pypdf.generic.NameObject("/Type"): pypdf.generic.NameObject("/Font"),
+            pypdf.generic.NameObject("/Subtype"): pypdf.generic.NameObject("/Type1"),
+            pypdf.generic.NameObject("/BaseFont"): pypdf.generic.NameObject("/Helvetica"),
+        }
+    )
+    for text in pages:
+        page = writer.add_blank_page(300, 300)
+        shown = "".join(f"({row}) Tj T* " for row in text.split("\n"))
+        stream = pypdf.generic.DecodedStreamObject()
+        stream.set_data(f"BT /F1 12 Tf 14 TL 20 280 Td {shown}ET".encode() if text else b"")
+        page[pypdf.generic.NameObject("/Contents")] = writer._add_object(stream)
+        fonts = pypdf.generic.DictionaryObject({pypdf.generic.NameObject("/F1"): font})
+        page[pypdf.generic.NameObject("/Resources")] = pypdf.generic.DictionaryObject(
+            {pypdf.generic.NameObject("/Font"): fonts}
+        )
+    if title:
+        writer.add_metadata({"/Title": title})
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_plain_text_is_kept_with_its_line_ends_made_one():
+    document = one("notes/My_river.txt", "One.\r\nTwo.\r\r\nThree.\x0cFour.\n")
+    assert (document.id, document.title, document.source) == ("notes/My_river", "My river", "notes/My_river.txt")
+    assert document.text == "One.\nTwo.\n\nThree.\n\nFour."
+
+
+def test_old_encodings_are_understood():
+    assert one("a.txt", "Café — naïve".encode("cp1252")).text == "Café — naïve"
+    assert one("a.txt", "Café".encode("utf-16")).text == "Café"
+    assert one("a.txt", "Café".encode("utf-8-sig")).text == "Café"
+
+
+MARKDOWN = """---
+title: "The Danube"
+field: rivers
+---
+# Course
+
+The Danube *rises* in the [Black Forest](https://example.org) and
+flows **east**. See `Donau` & ![a map](map.png).
+
+- one spring
+- another
+  spring
+
+1. first
+2. second
+
+| city | bank |
+|------|------|
+| Ulm  | left |
+
+> Old words.
+
+<!-- unseen -->
+<div>seen</div>
+
+```
+code stays
+```
+"""
+
+
+def test_markdown_is_read_without_its_marks():
+    document = one("danube.md", MARKDOWN)
+    assert (document.id, document.title, document.meta) == ("danube", "The Danube", {"field": "rivers"})
+    assert document.text.split("\n\n") == [
+        "The Danube rises in the Black Forest and flows east. See Donau & a map.",
+        "- one spring\n- another spring",
+        "1. first\n2. second",
+        "city | bank",
+        "Ulm | left",
+        "Old words.",
+        "seen",
+        "code stays",
+    ]
+
+
+@pytest.mark.parametrize("heading", ["# A river", "A river\n======="])
+def test_the_first_heading_is_the_title_where_no_front_matter_has_one(heading):
+    document = one("x.md", f"{heading}\n\nIt is long.\n\n## Delta\n\nIt is wide.")
+    assert (document.title, document.text) == ("A river", "It is long.\n\nDelta\n\nIt is wide.")
+
+
+PAGE = """<!DOCTYPE html><html><head><title>Rivers &amp; lakes</title><style>p {}</style></head><body>
+<nav><a href="/">Home</a></nav><h1>The Danube</h1>
+<p>The Danube is a <b>river</b>.<br>It
+is long.</p><ul><li>Ulm</li><li><p>Vienna</p></li></ul><script>x = "no"</script>
+%s<table><tr><td>city</td><td>bank</td></tr></table><footer>Imprint</footer></body></html>"""
+
+
+def test_a_short_page_is_read_block_by_block_without_menu_and_footer():
+    document = one("page.html", PAGE % "")
+    assert document.title == "Rivers & lakes"
+    assert document.text.split("\n\n") == [
+        "The Danube",
+        "The Danube is a river. It is long.",
+        "- Ulm\n- Vienna",
+        "city | bank",
+    ]
+
+
+def test_a_long_page_keeps_its_article_and_loses_the_rest():
+    story = "".join(
+        f"<p>Sentence <i>number</i> {i} tells of the river, its boats and its mills.</p>" for i in range(60)
+    )
+    menu = '<div class="menu">' + "".join(f'<a href="/{i}">Link {i}</a> ' for i in range(30)) + "</div>"
+    text = one("page.htm", PAGE % (menu + story)).text
+    assert all(f"Sentence number {i} tells of the river, its boats and its mills." in text for i in range(60))
+    assert "Link 7" not in text and "Imprint" not in text
+
+
+def test_a_page_in_its_own_encoding_is_read():
+    page = '<html><head><meta charset="iso-8859-1"></head><body><p>Fluß und Bäche.</p></body></html>'
+    assert one("a.html", page.encode("iso-8859-1")).text == "Fluß und Bäche."
+
+
+def test_a_pdf_is_read_over_line_and_page_ends():
+    document = one(
+        "r.pdf", pdf("The river was mea-\nsured by boats that", "came from the sea.", "It is long.", title="Rivers")
+    )
+    assert document.title == "Rivers"
+    assert [" ".join(s.text.split()) for s in split_sentences(document.text)] == [
+        "The river was measured by boats that came from the sea.",
+        "It is long.",
+    ]
+
+
+def test_a_table_gives_a_document_a_row():
+    data = 'ID;Title;Text;year\n7;Ulm;"It is old.\nVery old.";854\n;;"A ""new"" one.";\n'
+    first, second = read_documents("towns.csv", data.encode())
+    assert (first.id, first.title, first.text, first.meta) == ("7", "Ulm", "It is old.\nVery old.", {"year": "854"})
+    assert (second.id, second.text) == ("towns-4", 'A "new" one.')
+
+
+def test_lines_of_our_own_beir_and_medquad_records():
+    rows = [
+        {"id": 5, "title": "Own", "text": "A."},
+        {"_id": "b", "title": "Beir", "text": "B.", "metadata": {"x": 1}},
+        {"id": "1-1", "focus": "Flu", "source": "CDC", "type": "causes", "question": "Why?", "answer": "C."},
+        {"text": "No id."},
+    ]
+    found = list(read_documents("d.jsonl", "\n".join(map(json.dumps, rows)).encode()))
+    assert [(d.id, d.title, d.text) for d in found] == [
+        ("5", "Own", "A."),
+        ("b", "Beir", "B."),
+        ("CDC-1-1", "Flu", "C."),
+        ("d-4", "", "No id."),
+    ]
+    assert found[1].meta == {"metadata": '{"x": 1}'}
+    assert found[2].meta == {"source": "CDC", "type": "causes", "question": "Why?"}
+
+
+def test_an_id_that_comes_again_is_numbered_so_that_nothing_is_lost():
+    data = b'{"id": "a", "text": "1"}\n{"id": "a", "text": "2"}\n{"id": "a", "text": "3"}\n'
+    assert [(d.id, d.text) for d in read_documents("d.jsonl", data)] == [("a", "1"), ("a~2", "2"), ("a~3", "3")]
+
+
+def test_a_bad_line_is_told_and_the_others_are_read():
+    data = b'{"text": "A"}\n{bad}\n[1]\n{"text": " "}\n{"candidates": []}\n{"titel": "x"}\n{"text": "B"}\n'
+    told = []
+    assert [d.text for d in read_documents("d.jsonl", data, on_problem=told.append)] == ["A", "B"]
+    assert [p.line for p in told] == [2, 3, 4, 5, 6]
+    assert "import the file as labels" in told[3] and told[2].endswith("'text' holds no text")
+    with pytest.raises(UnreadableFile, match=r"^d\.jsonl: line 2: not JSON"):
+        list(read_documents("d.jsonl", data))
+
+
+def test_no_half_character_reaches_a_database():
+    document = one("d.jsonl", '{"text": "half \\ud800 and nul \\u0000."}')
+    assert document.text == "half ? and nul ." and document.text.encode()
+
+
+UNREADABLE = {
+    "x.docx": (b"PK", "not a kind of document known here"),
+    "none": (b"text", "not a kind of document known here"),
+    "e.txt": (b" \n ", "there is no text in it"),
+    "b.txt": (b"\xff\x00\x01", "bytes that are not text"),
+    "e.jsonl": (b"\n\n", "there is no document in it"),
+    "e.md": (b"---\ntitle: T\n---\n", "there is no text in it"),
+    "c.csv": (b"a,b\n1,2\n", "no column named text or answer or content or body; its columns are: a, b"),
+    "m.csv": (b"id,text\n1,x,y\n", "line 2: more fields than the 2 columns"),
+    "e.html": (b"", "not a web page"),
+    "e.htm": (b"<html><body><script>x</script></body></html>", "there is no text in it"),
+    "d.pdf": (b"%PDF-1.4 nothing", "not a PDF that can be read"),
+    "t.pdf": (b"plain text", "not a PDF that can be read"),
+    "s.pdf": (pdf("", ""), "only pictures"),
+    "p.pdf": (pdf("Secret.", password="x"), "locked with a password"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_file_that_cannot_be_read_is_told_by_name_and_reason(name):
+    data, reason = UNREADABLE[name]
+    with pytest.raises(UnreadableFile) as told:
+        list(read_documents(name, data))
+    assert str(told.value).startswith(f"{name}: ") and reason in str(told.value)
+    assert str(told.value).count(name) == 1
+
+
+def test_a_path_is_read_by_its_name_and_a_missing_one_told(tmp_path):
+    (tmp_path / "a.TXT").write_text("Text.")
+    (document,) = read_documents(tmp_path / "a.TXT")
+    assert (document.id, document.source) == ("a", "a.TXT")
+    with pytest.raises(UnreadableFile, match=r"^gone\.txt: cannot be read"):
+        list(read_documents(tmp_path / "gone.txt"))
+
+
+def test_every_suffix_is_tried_here():
+    tried = {"." + name.rpartition(".")[2] for name in UNREADABLE} | {".markdown", ".tsv"}
+    assert set(SUFFIXES) <= tried
+    assert one("x.markdown", "# T\n\nText.").text == "Text."
+    assert one("x.tsv", "text\tid\nA, b.\t1\n").text == "A, b."
