@@ -149,7 +149,7 @@ with work:
             help="Each label remembers whether you saw them.",
         )
         if desk.item is not None:
-            st.caption(f"{desk.item.position_in_queue:,} of {desk.item.queue_length:,} in this queue")
+            st.caption(f"{desk.item.queue_length:,} left in this queue")
     url.put(scores=None if scores else "off")
 with side:
     draw_progress(labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id))

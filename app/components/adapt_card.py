@@ -172,10 +172,21 @@ def _way(row: Mapping[str, Any]) -> str:
 
 
 def _facts(result: Result) -> None:
-    labels = result.get("labels") or {}
-    parts = [f"{escaped(str(k).replace('_', ' '))}: {escaped(f'{v:,}' if isinstance(v, int) else str(v))}"
-             for k, v in labels.items()]  # fmt: skip
-    if result.get("snapshot"):
-        parts.append(f"snapshot of the labels: {escaped(str(result['snapshot'])[:12])}")
-    if parts:
-        st.html(f'<p class="as2-facts">Trained on {" · ".join(parts)}</p>')
+    told = facts_in_words(result)
+    if told:
+        st.html(f'<p class="as2-facts">{escaped(told)}</p>')
+
+
+def facts_in_words(result: Result) -> str:
+    """`Trained on 12 questions (13 correct, 36 incorrect labels), steered by 2, judged by 4.` and the snapshot."""
+    n = result.get("labels") or {}
+    parts = []
+    if n.get("questions"):
+        labels = f" ({n['correct']:,} correct, {n['incorrect']:,} incorrect labels)" if "correct" in n else ""
+        parts.append(f"Trained on {count(n['questions'], 'question')}{labels}")
+    if n.get("dev_questions"):
+        parts.append(f"steered by {n['dev_questions']:,}")
+    if n.get("held_out_questions"):
+        parts.append(f"judged by {n['held_out_questions']:,}")
+    told = ", ".join(parts) + "." if parts else ""
+    return f"{told} Snapshot of the labels: {str(result['snapshot'])[:12]}".strip() if result.get("snapshot") else told

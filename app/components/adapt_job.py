@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.charts.training import dev_curve, loss_curve
-from app.components.adapt_words import log_line, seconds_in_words, state_in_words
+from app.components.adapt_words import NO_WORKER, log_line, seconds_in_words, state_in_words, waits_long
 from app.components.errors import guarded
 from app.components.text import escaped, plain
 from app.services import Workbench, adapting
@@ -25,7 +25,7 @@ def draw(wb: Workbench, job: JobView) -> None:
 
 def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
     job = adapting.job(wb, job_id)
-    if was_active and not job.active:
+    if was_active != job.active:  # ended, or run again: a click in here redraws the panel alone
         st.rerun()
     if job.state == "done":
         with st.expander(_title(job), icon=":material/show_chart:"):
@@ -44,6 +44,8 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
         if job.state != "running":
             st.caption(state_in_words(job))
+        if waits_long(job):
+            st.caption(NO_WORKER)
         if job.state in ("failed", "lost") and job.error:
             st.error(plain(job.error), icon=":material/error:")
             if job.log:
@@ -69,10 +71,11 @@ def _where(job: JobView) -> str:
         return "Queued …"
     if job.cancelling:
         return state_in_words(job)
-    left = next((e["seconds_left"] for e in reversed(job.events) if e.get("seconds_left") is not None), None)
-    parts = [job.message or state_in_words(job)]
-    if left is not None:
-        parts.append(f"about {seconds_in_words(left)} left")
+    doing = job.message or state_in_words(job)
+    parts = [doing[:1].upper() + doing[1:]]
+    left = next((e["seconds_left"] for e in reversed(job.events) if e.get("seconds_left") is not None), 0)
+    if left and not any(e.get("kind") == "end" for e in job.events):
+        parts.append(f"about {seconds_in_words(left)} of training left")
     return " · ".join(parts)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
+
+import streamlit as st
 
 from app.components.text import count
 from app.services.views import JobView
@@ -60,10 +63,25 @@ def is_worse(before: Mapping[str, float], after: Mapping[str, float], *, metric:
     return float(after[metric]) < float(before[metric])
 
 
+NO_WORKER = (
+    "Nobody has taken it up yet. The worker may be busy with another job; if none runs, `as2 worker` starts one."
+)
+PATIENCE = 30  # seconds a worker may take to start
+
+
+def waits_long(job: JobView) -> bool:
+    """Whether this session has seen the job queued for longer than a worker takes to start."""
+    seen = st.session_state.setdefault("_as2_queued", {})
+    if job.state != "queued":
+        seen.pop(job.id, None)
+        return False
+    return time.monotonic() - seen.setdefault(job.id, time.monotonic()) > PATIENCE
+
+
 def state_in_words(job: JobView) -> str:
     """What became of a job, and what that means for the models."""
     if job.state == "queued":
-        return "Waiting for the worker to take it up. If it stays here, start one: `as2 worker`."
+        return "Waiting for the worker to take it up."
     if job.state == "running":
         return "Stopping at the next step …" if job.cancelling else "Training, in a process of its own."
     if job.state == "done":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components.adapt_words import NO_WORKER, waits_long
 from app.components.errors import guarded
 from app.components.text import plain
 from app.services import Workbench, adapting
@@ -11,7 +12,6 @@ from app.services.views import JobView
 
 POLL = 1.0
 TOLD = {
-    "queued": "Waiting for the worker. If it stays here, start one: `as2 worker`.",
     "failed": "The comparison failed; nothing else was touched.",
     "cancelled": "You stopped it. Rankers that were done are remembered and won't be run again.",
     "lost": "Its worker went away in the middle. Run it again: rankers that were done are remembered.",
@@ -25,12 +25,14 @@ def draw(wb: Workbench, job: JobView) -> None:
 
 def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
     job = adapting.job(wb, job_id)
-    if was_active and not job.active:
+    if was_active != job.active:  # ended, or run again: a click in here redraws the panel alone
         st.rerun()
     with st.container(border=True, key="compare_job"):
         if job.active:
-            doing = "Stopping …" if job.cancelling else job.message or "Comparing …"
-            st.progress(min(1.0, max(0.0, job.progress)), text=plain(doing))
+            doing = "Stopping …" if job.cancelling else job.message or "Comparing"
+            st.progress(min(1.0, max(0.0, job.progress)), text=plain(doing[:1].upper() + doing[1:]))
+            if waits_long(job):
+                st.caption(NO_WORKER)
         if job.state in TOLD:
             st.markdown(TOLD[job.state])
         if job.error and job.state in ("failed", "lost"):

@@ -30,41 +30,41 @@ def _list(wb: Workbench, chosen: CorpusView | None) -> None:
     if not known:
         st.info("No corpus yet: make one below, or load the starter corpus.", icon=":material/folder_open:")
         return
-    waiting = any(c.vectors_done < c.vectors_total for c in known)
-    st.fragment(_rows, run_every=POLL if waiting else None)(wb, chosen.id if chosen else None, waiting)
-
-
-def _rows(wb: Workbench, chosen_id: int | None, waiting: bool) -> None:
-    known = corpora.list_corpora(wb)
     for corpus in known:
         with st.container(border=True, gap="xxsmall", key=f"data_corpus_{corpus.id}"):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"**{plain(corpus.name)}**", width="stretch")
-                if corpus.id == chosen_id:
-                    st.badge("in use", icon=":material/check:", color="primary")
-                else:
-                    st.button("Use", key=f"data_use_{corpus.id}", on_click=_use, args=(corpus.name,))
-                st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", on_click=_ask_delete,
-                          args=(corpus.id,))  # fmt: skip
-            st.caption(
-                " · ".join(
-                    (
-                        count(corpus.documents, "document"),
-                        count(corpus.sentences, "sentence"),
-                        count(corpus.questions, "question"),
-                        count(corpus.labels, "label"),
-                        f"since {corpus.created:%d %b %Y}",
-                    )
-                )
-            )
-            if corpus.vectors_done < corpus.vectors_total:
-                st.progress(
-                    corpus.vectors_done / corpus.vectors_total,
-                    text=f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. "
-                    "Search by words works already; search by meaning follows.",
-                )
-    if waiting and all(c.vectors_done >= c.vectors_total for c in known):
+            _row(wb, corpus, in_use=chosen is not None and corpus.id == chosen.id)
+
+
+def _row(wb: Workbench, corpus: CorpusView, *, in_use: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{plain(corpus.name)}**", width="stretch")
+        if in_use:
+            st.badge("in use", icon=":material/check:", color="primary")
+        else:
+            st.button("Use", key=f"data_use_{corpus.id}", on_click=_use, args=(corpus.name,))
+        st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", on_click=_ask_delete, args=(corpus.id,))
+    parts = (
+        count(corpus.documents, "document"),
+        count(corpus.sentences, "sentence"),
+        count(corpus.questions, "question"),
+        count(corpus.labels, "label"),
+        f"since {corpus.created:%d %b %Y}",
+    )
+    st.caption(" · ".join(parts))
+    if corpus.vectors_done < corpus.vectors_total:
+        st.fragment(_vectors, run_every=POLL)(wb, corpus.id)
+
+
+def _vectors(wb: Workbench, corpus_id: int) -> None:
+    """The progress of one corpus's vectors; without buttons, since a click in a fragment redraws nothing else."""
+    corpus = next((c for c in corpora.list_corpora(wb) if c.id == corpus_id), None)
+    if corpus is None or corpus.vectors_done >= corpus.vectors_total:
         st.rerun()
+    st.progress(
+        corpus.vectors_done / corpus.vectors_total,
+        text=f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. "
+        "Search by words works already; search by meaning follows.",
+    )
 
 
 def _use(name: str) -> None:

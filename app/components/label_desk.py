@@ -13,7 +13,7 @@ from app.services import Workbench, labelling
 from app.services.views import QueueItem, Shown
 
 WITHDRAWN = "withdrawn"
-REMEMBERED = 8  # acts listed on the page
+REMEMBERED = 5  # acts listed on the page
 
 Pair = tuple[int, int]  # question id, sentence id
 

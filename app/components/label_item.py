@@ -53,5 +53,5 @@ def _scores(item: QueueItem) -> str:
     if not parts:
         return "<span>No model has scored this one yet.</span>"
     if item.version:
-        parts.append(escaped(item.version))
+        parts.append(f"version {escaped(item.version)}")
     return "".join(f"<span>{p}</span>" for p in parts)

@@ -47,8 +47,8 @@ def draw_acts(
     for i, act in enumerate(acts):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(
-                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 90))}'
-                f'<span class="asked">{escaped(shorten(act.question, 80))}</span></div>'
+                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 70))}'
+                f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'
             )
             if i == 0 and act.label != WITHDRAWN:
                 st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", on_click=on_undo)

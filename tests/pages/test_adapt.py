@@ -192,3 +192,12 @@ def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
         {"kind": "step", "step": 3, "loss": 0.6},
     ]
     assert [(e["step"], e["loss"]) for e in adapt_job.once_a_step(events)] == [(1, 0.9), (2, 0.7), (3, 0.6)]
+
+
+def test_what_a_version_was_made_from_is_one_sentence():
+    labels = {"questions": 12, "correct": 13, "incorrect": 36, "dev_questions": 2, "held_out_questions": 4}
+    assert adapt_card.facts_in_words({"labels": labels, "snapshot": "340a832e9fc9aa"}) == (
+        "Trained on 12 questions (13 correct, 36 incorrect labels), steered by 2, judged by 4. "
+        "Snapshot of the labels: 340a832e9fc9"
+    )
+    assert adapt_card.facts_in_words({}) == ""
