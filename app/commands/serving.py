@@ -91,6 +91,10 @@ class Pair:
 
         command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
         command += ["--server.port", str(port), "--server.address", address]
+        command += [
+            "--logger.hideWelcomeMessage",
+            "true",
+        ]  # to compose it, Streamlit asks a host outside for our address
         settings = {f"AS2_{name.upper()}": str(value) for name, value in self.settings.model_dump().items()}
         environment = {**os.environ, **settings, "AS2_WORKER": "external"}
         # a session of its own: Ctrl-C reaches this process alone, which then ends both in order
