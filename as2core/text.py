@@ -36,9 +36,11 @@ _TITLES = frozenset(
     """Dr Mr Mrs Ms Mx Prof Rev Fr St Ste Hon Gen Lt Col Maj Capt Cmdr Sgt Cpl Adm Pres Gov Sen Rep Amb Supt Messrs Mme
     Mlle Mt Drs Profs Sts Pvt Cdr Vice-Adm""".split()
 )
-_SMALL = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp a.k.a b d r".split())
+_SMALL = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp feat a.k.a b d r".split())
 # Those that go on when a number or a Roman numeral follows.
-_NUMBERED = frozenset("no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para".split())
+_NUMBERED = frozenset(
+    "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv".split()
+)
 # Those that end a sentence only when a word follows that usually opens one.
 _MAY_END = frozenset(
     """inc ltd co corp bros plc llc jr sr esq dept univ assn ave blvd rd bldg ph.d b.sc m.sc d.phil jan feb apr jun jul
@@ -58,7 +60,7 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
-_INLINE_ITEM = re.compile(r"(?<=[.!?:;)\]])\s+-\s+(?=[^\W_])")
+_INLINE_ITEM = re.compile(r"(?:(?<=[.!?:;])|(?<=[.!?][)\]\"\u201d]))\s+-\s+(?=[^\W_])")
 _STOP = r"[.!?\u2026\u3002\uff01\uff1f\u061f\u0964]"
 _LATIN_STOPS = ".!?\u2026"  # the others need no space after them
 _CLOSERS = r"[\"'\u201d\u2019\u00bb)\]}]"
@@ -71,6 +73,7 @@ _OPENING = re.compile(r"[\"'\u201c\u2018\u00ab(\[{\u00bf\u00a1]*\s*")
 _NEXT_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # The tokenizer's time grows with the square of such a run's length, and no sentence ends within it.
 _RUN = re.compile(r"[^\w\s]{30,}|[!-~]{400,}")
+_FREE_CLOSER = re.compile(r"[)\]}\u201d\u00bb]|''(?=\s)")
 _ALNUM = re.compile(r"[^\W_]")
 _INITIAL = re.compile(r"(?:.*[-\u2013(])?[^\W\d_a-z]")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
@@ -230,8 +233,8 @@ def _ends(text: str, block: int, begin: int, cut: int, end: int, lower_case: boo
     """Does the sentence begun at `begin` end before `cut`?"""
     before = text[max(begin, cut - 300) : cut].rstrip()
     opening = _OPENING.match(text, cut, end)
-    if opening[0] == '" ' and text.count('"', block, cut) % 2:
-        return False  # tokenised text: a closing quote standing free
+    if _FREE_CLOSER.match(text, cut) or (opening[0] == '" ' and text.count('"', block, cut) % 2):
+        return False  # tokenised text: what closes the sentence stands free
     tail = _TAIL.search(before, max(0, len(before) - 60))
     if not tail:
         return before[-1] not in ",;:"

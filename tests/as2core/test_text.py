@@ -94,6 +94,8 @@ def test_text_without_capitals_is_split_at_its_stops():
 def test_tokenised_text_keeps_a_closing_quote_with_its_sentence():
     text = 'He said : " They respect us . " Then he left .'
     assert texts(text) == ['He said : " They respect us . "', "Then he left ."]
+    text = "He asked `` Who ? '' and ( it rained . ) went . `` Nobody . '' Then he left ."
+    assert texts(text) == ["He asked `` Who ? '' and ( it rained . ) went .", "`` Nobody . ''", "Then he left ."]
 
 
 def test_headings_wrapped_lines_and_lists_are_told_apart():
@@ -135,11 +137,11 @@ def test_a_wrapped_line_that_begins_with_a_number_or_a_capital_goes_on():
 
 def test_list_items_joined_by_dashes_are_sentences_when_they_end_like_some():
     text = (
-        "Key Points - A stem cell becomes one of three cells: - Red blood cells that carry oxygen. "
+        "Key Points (2) - A stem cell becomes one of three cells: - Red blood cells that carry oxygen. "
         "- Platelets that stop bleeding. - White cells (e.g. T cells) that fight. Signs include: - fever - rash - pain."
     )
     assert texts(text) == [
-        "Key Points - A stem cell becomes one of three cells:",
+        "Key Points (2) - A stem cell becomes one of three cells:",
         "Red blood cells that carry oxygen.",
         "Platelets that stop bleeding.",
         "White cells (e.g. T cells) that fight.",
