@@ -120,6 +120,9 @@ def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, agai
         if on_progress:
             on_progress(Progress(0, 0, f"reading the {split} questions"))
         exchange.bring_starter_questions(wb, corpus.id, split)
+    index = wb.index(corpus.id)
+    if index.vectors() < index.count():  # a start broken off after the documents never asked for them
+        request_vectors(wb, corpus.id)
     with wb.write() as s:
         s.get_one(Corpus, corpus.id).digest = digest.hexdigest()
     return get_corpus(wb, corpus.id)
