@@ -13,6 +13,7 @@ from app.charts.slope import slope
 from app.charts.tradeoff import tradeoff
 from app.components import url
 from app.components.adapt_words import METRICS, paired_in_words
+from app.components.compare_sweep import in_words, parted, ratio_of, sweep_chart
 from app.components.text import count, escaped, plain, shorten
 from app.services.views import ComparisonView
 
@@ -30,18 +31,29 @@ def draw(view: ComparisonView) -> None:
         st.info(plain(note), icon=":material/info:")
     metric = _metric()
     _table(view.rows, metric)
+    named, swept = parted(view.rows)
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(f"{metric} with its uncertainty", anchor=False)
-        st.altair_chart(intervals(view.rows, metric=metric), width="stretch", key="compare_intervals",
-                        height=38 * len(names) + 72,
+        st.altair_chart(intervals(named, metric=metric), width="stretch", key="compare_intervals",
+                        height=38 * len(named) + 72,
                         alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
         st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
     with right:
-        _cost(view.rows, metric)
+        _cost(named, metric)
+    if swept:
+        _sweep(swept, metric)
     _paired(view.paired)
     _questions(view, names, metric)
-    _slope(view, names)
+    _slope(view, [r["ranker"] for r in named] or names)
+
+
+def _sweep(swept: Sequence[Mapping[str, Any]], metric: str) -> None:
+    st.subheader("How much may be dropped", anchor=False)
+    st.markdown(plain(in_words(swept, metric=metric)))
+    st.altair_chart(sweep_chart(swept, metric=metric), width="stretch", key="compare_sweep_chart",
+                    alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
+    st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
 
 def _metric() -> str:
@@ -100,7 +112,8 @@ def _paired(paired: Sequence[Mapping[str, Any]]) -> None:
         return
     st.subheader("Is the difference real?", anchor=False)
     st.caption("A paired randomisation test over the same questions. With many pairs, some come out by chance alone.")
-    shown, rest = paired[:SHOWN], paired[SHOWN:]
+    told = sorted(paired, key=lambda p: sum(ratio_of(p[side]) is not None for side in ("a", "b")))
+    shown, rest = told[:SHOWN], told[SHOWN:]
     st.html(paired_table(shown))
     if rest:
         with st.expander(f"{count(len(rest), 'more pair')}", icon=":material/table_rows:"):

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.components import links
 from app.components.adapt_words import seconds_in_words
+from app.components.compare_sweep import RATIOS, spec
 from app.components.errors import guarded
 from app.components.text import plain
 from app.services import Workbench, comparing
@@ -15,11 +16,10 @@ from app.services.views import JobView
 
 FIRST = ("cascade", "bi-encoder", "bm25")  # what a new comparison proposes, where present
 SETTINGS = {
-    "clean": "Questions with both correct and incorrect candidates",
-    "no-all-neg": "Also those with only correct ones",
-    "raw": "All labelled questions; those without a correct one count as 0",
+    "clean": "Those with correct and incorrect candidates.",
+    "no-all-neg": "Those with a correct candidate; where all are correct, every order is right.",
+    "raw": "All; a question without a correct candidate counts as 0.",
 }
-SWEEP = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
 def draw(wb: Workbench, *, corpus_name: str) -> None:
@@ -38,12 +38,12 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
         chosen = st.multiselect("Rankers", known, default=[n for n in FIRST if n in known], key="compare_rankers",
                                 help="Techniques, and versions made here. Choose two or more.")  # fmt: skip
         sweep = st.toggle("Sweep the cascade's drop ratio", key="compare_sweep",
-                          help=f"Adds the cascade at {', '.join(f'{r:g}' for r in SWEEP)} of the candidates dropped "
+                          help=f"Adds the cascade at {', '.join(f'{r:.0%}' for r in RATIOS)} of the candidates dropped "
                           "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip
     with right:
         st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
-        st.selectbox("Questions that count", list(SETTINGS), key="compare_setting",
-                     format_func=lambda s: f"{s}: {SETTINGS[s][0].lower()}{SETTINGS[s][1:]}")  # fmt: skip
+        setting = st.selectbox("Questions that count", list(SETTINGS), key="compare_setting")
+        st.caption(SETTINGS[setting])
         st.number_input("Questions at most", 0, 100_000, 0, step=50, key="compare_limit",
                         help="0 takes all; fewer is quicker and less certain.")  # fmt: skip
     enough = len(with_sweep(chosen, sweep)) >= 2
@@ -55,7 +55,7 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
 
 def with_sweep(chosen: Sequence[str], sweep: bool) -> list[str]:
     """The chosen specs, and the cascade's at every ratio of the sweep."""
-    return [*chosen, *(f"cascade:drop_ratio={r:g}" for r in SWEEP)] if sweep else list(chosen)
+    return [*chosen, *map(spec, RATIOS)] if sweep else list(chosen)
 
 
 @guarded

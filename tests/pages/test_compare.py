@@ -4,7 +4,7 @@ import fake_work
 import pandas as pd
 import pytest
 
-from app.components import compare_results, compare_setup
+from app.components import compare_results, compare_setup, compare_sweep
 
 
 @pytest.fixture
@@ -104,3 +104,24 @@ def test_names_in_the_table_of_tests_are_text():
         "ties": 0,
     }
     assert "&lt;b&gt;x" in compare_results.paired_table([row])
+
+
+def swept(*figures):
+    return [{"ranker": compare_sweep.spec(r), "AP": ap, "relative_cost": cost} for r, ap, cost in figures]
+
+
+def test_a_sweep_is_told_apart_from_what_was_chosen_by_name():
+    rows = [{"ranker": "cascade"}, *swept((0.0, 0.8, 1.0), (0.3, 0.79, 0.6))]
+    named, ratios = compare_sweep.parted(rows)
+    assert [r["ranker"] for r in named] == ["cascade"]
+    assert [r["ranker"] for r in ratios] == ["cascade:drop_ratio=0", "cascade:drop_ratio=0.3"]
+    assert compare_sweep.parted(rows[:2]) == (rows[:2], [])
+
+
+def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
+    rows = swept((0.0, 0.800, 1.0), (0.3, 0.795, 0.63), (0.5, 0.770, 0.49))
+    assert compare_sweep.in_words(rows, metric="AP") == (
+        "Dropping 30% at each exit saves 37% of the compute and changes AP by -0.005."
+    )
+    rows = swept((0.0, 0.800, 1.0), (0.3, 0.700, 0.63))
+    assert compare_sweep.in_words(rows, metric="AP") == "No ratio tried saves compute without losing more than 0.01 AP."
