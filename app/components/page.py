@@ -16,7 +16,7 @@ import streamlit as st
 
 from app.components import errors, url
 from app.components.text import count, plain
-from app.services import Workbench, corpora, labelling, versions
+from app.services import Workbench, asking, corpora, labelling, versions
 from app.services import open as open_workbench
 from app.services.views import AnnotatorView, CorpusView
 from as2core.types import Progress
@@ -70,7 +70,8 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
 
 
 def _first_start(wb: Workbench) -> None:
-    """Bring in the starter corpus, once a process; a session that comes meanwhile waits and finds it done."""
+    """Once a process: bring in the starter corpus, then load the models behind the first page's back. A session that
+    comes meanwhile waits and finds it done."""
     lock, done = _gate()
     if done.is_set():
         return
@@ -81,6 +82,7 @@ def _first_start(wb: Workbench) -> None:
             if not done.is_set():
                 corpora.ensure_starter(wb, on_progress=lambda p: bar.progress(_share(p), text=_progress_text(p)))
                 done.set()
+                threading.Thread(target=asking.warm, args=(wb,), name="warm", daemon=True).start()
     slot.empty()
 
 
@@ -89,7 +91,7 @@ def _share(p: Progress) -> float:
 
 
 def _progress_text(p: Progress) -> str:
-    return plain(f"First start: {p.what or 'reading the starter corpus'}")
+    return f"First start: {plain(p.what) or 'reading the starter corpus'} …"
 
 
 def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 
 import numpy as np
@@ -12,10 +13,13 @@ from app.services.corpora import get_corpus
 from app.services.labels import settled
 from app.services.views import AskView, CandidateView
 from app.services.workbench import Workbench
+from as2core.errors import As2Error
 from as2core.types import Candidate, OnProgress, Progress
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
+
+log = logging.getLogger(__name__)
 
 
 def example_questions(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
@@ -34,6 +38,19 @@ def example_questions(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
             chosen.append(q.text)
     rest = [q.text for q in found if q.text not in chosen]
     return (chosen + rest)[:n]
+
+
+def warm(wb: Workbench) -> None:
+    """Load what a question needs, so that the first one doesn't wait for it; what fails here is said to who asks."""
+    for load in (
+        lambda: versions.choose(wb),
+        wb.models.embedder,
+        lambda: versions.choose(wb, kind=versions.GENERATIVE),
+    ):
+        try:
+            load()
+        except As2Error as e:
+            log.info("not loaded ahead: %s", e)
 
 
 def ask(

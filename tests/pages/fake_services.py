@@ -149,7 +149,13 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         "corpora": {"list_corpora": list_corpora, "ensure_starter": ensure_starter},
         "labelling": {"annotator": annotator, "give_label": give_label, "labels_of": labels_of},
         "versions": {"active": lambda wb: shipped, "list_versions": lambda wb, kind="cascade": [shipped, tried]},
-        "asking": {"ask": ask, "generative": generative, "explain": explain, "example_questions": examples},
+        "asking": {
+            "warm": lambda wb: None,
+            "ask": ask,
+            "generative": generative,
+            "explain": explain,
+            "example_questions": examples,
+        },
     }
     package = types.ModuleType("app.services")
     package.__path__ = list(__import__("app.services").services.__path__)
