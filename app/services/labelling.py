@@ -194,9 +194,9 @@ def next_item(
         head = queues.open_pairs(s, corpus_id, who, queue, now, LOOKED_AT + len(passed))
         length = queues.count_open(s, corpus_id, who, queue, now)
         held = queues.held(s, corpus_id, who, queue, now)
-        last = rows.last_text(s, annotator_id, corpus_id)
+        last = rows.last_labelled(s, annotator_id, corpus_id)
     head = [r for r in head if (r.question_id, r.sentence_id) not in passed]
-    wanted = sorted(head, key=lambda r: _nearly_same(r.text, last))  # stable: the queue's order otherwise
+    wanted = sorted(head, key=lambda r: _repeats(r, last))  # stable: the queue's order otherwise
     if held is not None:
         wanted.sort(key=lambda r: (r.question_id, r.sentence_id) != (held.question_id, held.sentence_id))
     for row in wanted:
@@ -229,8 +229,11 @@ def _token(pair: tuple[int, int]) -> str:
     return f"{pair[0]}-{pair[1]}-{secrets.token_hex(4)}"
 
 
-def _nearly_same(text: str, other: str) -> bool:
-    a, b = set(words(text)), set(words(other))
+def _repeats(row: Any, last: tuple[int, int, str] | None) -> bool:
+    """Whether a pair says nearly what the one just labelled said; that one itself, after an undo, does not count."""
+    if last is None or (row.question_id, row.sentence_id) == last[:2]:
+        return False
+    a, b = set(words(row.text)), set(words(last[2]))
     return bool(a) and len(a & b) / len(a | b) >= NEARLY_SAME
 
 

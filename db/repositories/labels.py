@@ -154,15 +154,13 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     )
 
 
-def last_text(session: Session, annotator_id: int, corpus_id: int) -> str:
-    """The sentence of the annotator's newest event in the corpus, "" if there is none."""
-    return (
-        session.scalar(
-            select(Sentence.text)
-            .join(LabelEvent, LabelEvent.sentence_id == Sentence.id)
-            .where(LabelEvent.annotator_id == annotator_id, Sentence.corpus_id == corpus_id)
-            .order_by(LabelEvent.id.desc())
-            .limit(1)
-        )
-        or ""
-    )
+def last_labelled(session: Session, annotator_id: int, corpus_id: int) -> tuple[int, int, str] | None:
+    """Question, sentence and its text of the annotator's newest event in the corpus."""
+    row = session.execute(
+        select(LabelEvent.question_id, LabelEvent.sentence_id, Sentence.text)
+        .join(Sentence, Sentence.id == LabelEvent.sentence_id)
+        .where(LabelEvent.annotator_id == annotator_id, Sentence.corpus_id == corpus_id)
+        .order_by(LabelEvent.id.desc())
+        .limit(1)
+    ).first()
+    return None if row is None else (row.question_id, row.sentence_id, row.text)

@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Float, Row, Select, and_, case, cast, delete, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Float,
+    Row,
+    Select,
+    and_,
+    case,
+    cast,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.orm import Session, aliased
 
 from db.models import Candidate, Lease, Question, Run, Score, Sentence, current_label
@@ -99,7 +113,7 @@ def _open(corpus_id: int, who: Holder, now: datetime) -> Select:
 def _ordered(statement: Select, order: str) -> Select:
     """`uncertain`: probability nearest to the threshold. `disagree`: the two ranks furthest apart as a ratio, so that
     1 against 20 comes before 50 against 100. `dropped`: nearest to a cut. `tops`: best rank. `random`: shuffled."""
-    shuffle = (Candidate.id * _PRIME) % _RANGE
+    shuffle = (cast(Candidate.id, BigInteger) * literal(_PRIME, BigInteger)) % _RANGE
     if order == "random":
         return statement.order_by(shuffle, Candidate.id)
     statement = statement.where(_last.rank.is_not(None))

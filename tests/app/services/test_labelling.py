@@ -1,0 +1,194 @@
+import threading
+
+import pytest
+from sqlalchemy import text
+
+from app.services import asking, corpora, labelling
+from app.services.labelling import Gone
+from app.services.views import LABELS, Shown
+from as2core.errors import BadSetting
+
+
+@pytest.fixture
+def asked(wb, towers):
+    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+
+
+@pytest.fixture
+def give(wb, asked):
+    """give(annotator, position, label) labels a candidate of the asked question."""
+
+    def act(who, position, label, **more):
+        return labelling.give_label(
+            wb,
+            question_id=asked.question_id,
+            sentence_id=asked.candidates[position].sentence_id,
+            annotator_id=who.id,
+            label=label,
+            **more,
+        )
+
+    return act
+
+
+@pytest.fixture
+def state(wb, asked):
+    """state(annotator): candidate position -> label."""
+
+    def read(who=None):
+        found = labelling.labels_of(wb, asked.question_id, who.id if who else None)
+        places = {c.sentence_id: i for i, c in enumerate(asked.candidates)}
+        return {places[s]: label for s, label in found.items()}
+
+    return read
+
+
+def count_events(wb):
+    with wb.read() as s:
+        return s.scalar(text("SELECT count(*) FROM label_event"))
+
+
+def test_a_label_is_there_once_the_call_returns(wb, give, state, ann):
+    said = give(ann, 0, "correct")
+    assert (said.label, said.changed, said.annotator_id) == ("correct", True, ann.id)
+    assert state(ann) == {0: "correct"}
+
+
+def test_what_was_shown_is_kept_with_the_event(wb, give, ann):
+    give(ann, 0, "correct", shown=Shown(version="towers-1", rank=3, scores_visible=True, queue="tops"))
+    with wb.read() as s:
+        row = s.execute(text("SELECT shown_version, shown_rank, scores_visible, queue FROM label_event")).one()
+    assert tuple(row) == ("towers-1", 3, True, "tops")
+
+
+def test_a_double_click_counts_once(wb, give, state, ann):
+    first, second = give(ann, 0, "correct"), give(ann, 0, "correct")
+    assert (second.changed, second.event_id) == (False, first.event_id)
+    assert count_events(wb) == 1
+
+
+def test_clicks_of_many_threads_count_exactly_once_each(wb, asked, ann, bob):
+    start = threading.Barrier(8)
+
+    def click(who) -> None:
+        start.wait()
+        for c in asked.candidates:
+            labelling.give_label(
+                wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=who.id, label="incorrect"
+            )
+
+    threads = [threading.Thread(target=click, args=(who,)) for who in (ann, bob) * 4]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert count_events(wb) == 2 * len(asked.candidates)
+
+
+@pytest.mark.parametrize("label", ["", "Correct", "withdrawn", "maybe"])
+def test_an_unknown_label_is_refused_with_the_known_ones(give, ann, label):
+    with pytest.raises(BadSetting, match=", ".join(LABELS)):
+        give(ann, 0, label)
+
+
+def test_a_label_for_what_was_deleted_says_so(wb, towers, give, ann):
+    corpora.delete_corpus(wb, towers.id)
+    with pytest.raises(Gone, match="no longer there"):
+        give(ann, 0, "correct")
+
+
+def test_undo_goes_back_step_by_step_through_every_kind_of_act(wb, towers, asked, give, state, ann):
+    give(ann, 0, "correct")
+    give(ann, 0, "incorrect")
+    give(ann, 1, "unsure")
+    labelling.withdraw(
+        wb, question_id=asked.question_id, sentence_id=asked.candidates[1].sentence_id, annotator_id=ann.id
+    )
+    expected = [{0: "incorrect", 1: "unsure"}, {0: "incorrect"}, {0: "correct"}, {}]
+    for after in expected:
+        assert labelling.undo_last(wb, ann.id, towers.id) is not None
+        assert state(ann) == after
+    assert labelling.undo_last(wb, ann.id, towers.id) is None
+    assert count_events(wb) == 8
+
+
+def test_an_act_after_an_undo_is_the_next_to_be_undone(wb, towers, give, state, ann):
+    give(ann, 0, "correct")
+    give(ann, 1, "correct")
+    labelling.undo_last(wb, ann.id, towers.id)
+    give(ann, 2, "incorrect")
+    assert state(ann) == {0: "correct", 2: "incorrect"}
+    labelling.undo_last(wb, ann.id, towers.id)
+    assert state(ann) == {0: "correct"}
+    labelling.undo_last(wb, ann.id, towers.id)
+    assert state(ann) == {}
+
+
+def test_undo_tells_which_pair_it_restored_to_what(wb, towers, asked, give, ann):
+    give(ann, 0, "correct")
+    give(ann, 0, "unsure")
+    undone = labelling.undo_last(wb, ann.id, towers.id)
+    assert (undone.sentence_id, undone.label) == (asked.candidates[0].sentence_id, "correct")
+    assert labelling.undo_last(wb, ann.id, towers.id).label is None
+
+
+def test_undo_is_ones_own_and_of_this_corpus(wb, towers, give, state, ann, bob):
+    other = corpora.create_corpus(wb, "other")
+    give(ann, 0, "correct")
+    assert labelling.undo_last(wb, bob.id, towers.id) is None
+    assert labelling.undo_last(wb, ann.id, other.id) is None
+    assert state(ann) == {0: "correct"}
+
+
+def test_withdrawing_what_was_never_labelled_does_nothing(wb, asked, ann):
+    sentence = asked.candidates[0].sentence_id
+    assert labelling.withdraw(wb, question_id=asked.question_id, sentence_id=sentence, annotator_id=ann.id) is None
+    assert count_events(wb) == 0
+
+
+def test_people_agree_disagree_and_outrank_imports(wb, asked, give, state, ann, bob):
+    from db.repositories import labels as rows
+
+    with wb.write() as s:
+        imported = rows.ensure_annotator(s, "import", wb.clock(), imported=True)
+    for who, position, label in (
+        (imported, 0, "incorrect"), (ann, 0, "correct"),
+        (ann, 1, "correct"), (bob, 1, "incorrect"),
+        (imported, 2, "incorrect"),
+        (ann, 3, "unsure"), (bob, 3, "incorrect"),
+    ):  # fmt: skip
+        give(who, position, label)
+    assert state() == {0: "correct", 2: "incorrect", 3: "incorrect"}
+
+
+def test_progress_counts_days_people_and_what_is_left(wb, towers, asked, give, clock, ann, bob):
+    n = len(asked.candidates)
+    give(ann, 0, "correct")
+    clock.pass_(days=1)
+    give(ann, 1, "incorrect")
+    give(ann, 2, "correct")
+    give(bob, 2, "incorrect")
+    give(bob, 3, "unsure")
+    mine = labelling.progress(wb, towers.id, ann.id)
+    assert (mine.today, mine.mine, mine.all, mine.questions_labelled, mine.remaining) == (2, 3, 4, 1, n - 3)
+    assert mine.per_label == {"correct": 1, "incorrect": 1, "unsure": 1, "disputed": 1}
+
+
+def test_an_annotator_is_known_by_a_tidied_name(wb):
+    assert labelling.annotator(wb, "  Ada   Lovelace ") == labelling.annotator(wb, "Ada Lovelace")
+
+
+@pytest.mark.parametrize("name", ["", " ", "\x00", "x" * 61])
+def test_a_name_nobody_could_read_is_refused(wb, name):
+    with pytest.raises(BadSetting):
+        labelling.annotator(wb, name)
+
+
+def test_a_sentence_that_was_never_a_candidate_can_be_labelled(wb, towers, asked, ann):
+    [bread] = corpora.list_documents(wb, towers.id, search="bread")
+    sentence = corpora.document_sentences(wb, bread.id)[0]
+    assert sentence.id not in {c.sentence_id for c in asked.candidates}
+    labelling.give_label(
+        wb, question_id=asked.question_id, sentence_id=sentence.id, annotator_id=ann.id, label="incorrect"
+    )
+    assert labelling.labels_of(wb, asked.question_id)[sentence.id] == "incorrect"

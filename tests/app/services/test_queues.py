@@ -1,0 +1,215 @@
+import re
+import threading
+from itertools import pairwise
+
+import pytest
+
+from app.running import run_queued
+from app.services import asking, corpora, labelling, scoring
+from app.services.labelling import QUEUES, Gone
+from as2core.errors import BadSetting
+
+QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
+
+
+@pytest.fixture
+def scored(wb, towers):
+    for q in QUESTIONS:
+        asking.generative(wb, asking.ask(wb, towers.id, q))
+    return towers
+
+
+def walk(wb, corpus, who, queue, label="incorrect"):
+    """Label a queue to its end; the items met."""
+    met = []
+    while (item := labelling.next_item(wb, corpus.id, who.id, queue)) is not None:
+        met.append(item)
+        labelling.give_label(
+            wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
+        )
+    return met
+
+
+def pair(item):
+    return item.question_id, item.sentence_id
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
+    met = walk(wb, scored, ann, queue)
+    assert len({pair(i) for i in met}) == len(met) == met[0].queue_length
+    assert labelling.next_item(wb, scored.id, ann.id, queue) is None
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_every_item_says_why_with_a_number(wb, scored, ann, queue):
+    for item in walk(wb, scored, ann, queue):
+        assert re.search(r"\d", item.why), item.why
+        assert item.why.endswith(".")
+        assert item.queue == queue
+
+
+def test_uncertain_begins_nearest_to_the_threshold(wb, scored, ann):
+    met = walk(wb, scored, ann, "uncertain")
+    distances = [abs(i.probability - 0.5) for i in met]
+    assert distances == sorted(distances)
+    assert f"gives {met[0].probability:.2f}" in met[0].why
+    assert "0.50" in met[0].why
+
+
+def test_disagree_begins_where_the_ranks_are_furthest_apart(wb, scored, ann):
+    met = walk(wb, scored, ann, "disagree")
+    ratios = [max(i.rank / i.generative_rank, i.generative_rank / i.rank) for i in met]
+    assert ratios == pytest.approx(sorted(ratios, reverse=True))
+    assert str(met[0].generative_rank) in met[0].why
+
+
+def test_dropped_holds_only_candidates_that_met_a_cut_and_names_the_layer(wb, scored, ann):
+    for item in walk(wb, scored, ann, "dropped"):
+        kept, place = map(int, re.search(r"best (\d+) stay, and it stands at (\d+)", item.why).groups())
+        assert ("dropped by" in item.why) == (place > kept)
+        assert re.search(r"layer [2345]\b", item.why)
+
+
+def test_tops_begins_with_the_first_of_every_question(wb, scored, ann):
+    met = walk(wb, scored, ann, "tops")
+    assert [i.rank for i in met[:3]] == [1, 1, 1]
+    assert {i.question for i in met[:3]} == set(QUESTIONS)
+
+
+def test_random_is_shuffled_and_always_alike(wb, scored, ann):
+    met = [pair(i) for i in walk(wb, scored, ann, "random")]
+    assert met != sorted(met)
+    while labelling.undo_last(wb, ann.id, scored.id):
+        pass
+    assert [pair(i) for i in walk(wb, scored, ann, "random")] == met
+
+
+def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
+    item = next(i for i in walk(wb, scored, ann, "tops") if i.question == QUESTIONS[0])
+    assert item.text == "The Eiffel Tower was finished on 31 March 1889."
+    assert (item.before, item.after, item.title) == ("", "It stands in Paris.", "tower")
+    assert list(item.exit_probabilities) == [2, 3, 4, 5, 6]
+    assert item.exit_probabilities[6] == pytest.approx(item.probability)
+    assert (item.rank, item.version, item.label) == (1, "cascade", None)
+
+
+def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
+    first = labelling.next_item(wb, scored.id, ann.id, "tops")
+    clock.pass_(minutes=5)
+    again = labelling.next_item(wb, scored.id, ann.id, "tops")
+    assert (pair(again), again.token) == (pair(first), first.token)
+    assert again.leased_until > first.leased_until
+
+
+def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
+    for _ in range(5):
+        one, other = (labelling.next_item(wb, scored.id, who.id, "uncertain") for who in (ann, bob))
+        assert pair(one) != pair(other)
+        for who, item in ((ann, one), (bob, other)):
+            labelling.give_label(
+                wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label="unsure"
+            )
+
+
+def test_two_sessions_under_one_name_get_different_items(wb, scored, ann):
+    left = labelling.next_item(wb, scored.id, ann.id, "tops", holder="left")
+    right = labelling.next_item(wb, scored.id, ann.id, "tops", holder="right")
+    assert pair(left) != pair(right)
+    assert pair(labelling.next_item(wb, scored.id, ann.id, "tops", holder="left")) == pair(left)
+
+
+def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
+    people = [labelling.annotator(wb, f"annotator {i}") for i in range(8)]
+    met: list[tuple] = []
+    threads = [
+        threading.Thread(target=lambda who=who: met.extend(map(pair, walk(wb, scored, who, "uncertain"))))
+        for who in people
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(met) == len(set(met))
+    assert labelling.progress(wb, scored.id, people[0].id).all == len(met)
+
+
+def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
+    first = labelling.next_item(wb, scored.id, ann.id, "tops")
+    clock.pass_(minutes=11)
+    assert pair(labelling.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+
+
+def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
+    first = labelling.next_item(wb, scored.id, ann.id, "tops")
+    second = labelling.next_item(wb, scored.id, ann.id, "tops", passed=[pair(first)])
+    assert pair(second) != pair(first)
+    assert pair(labelling.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+
+
+def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
+    item = labelling.next_item(wb, scored.id, ann.id, "tops")
+    labelling.give_label(
+        wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, label="correct"
+    )
+    assert labelling.item_at(wb, *pair(item), ann.id).label == "correct"
+    undone = labelling.undo_last(wb, ann.id, scored.id)
+    again = labelling.item_at(wb, undone.question_id, undone.sentence_id, ann.id)
+    assert (pair(again), again.label) == (pair(item), None)
+    assert again.leased_until is not None
+
+
+def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann):
+    corpus = corpora.create_corpus(wb, "refrains")
+    lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
+    other = ["A baker sold bread.", "Ships came in spring.", "Snow fell on the tower."]
+    corpora.ingest(wb, corpus.id, [("a.txt", " ".join(lines + other).encode())])
+    asking.ask(wb, corpus.id, "Where did the old tower of the town stand?")
+    met = [i.text for i in walk(wb, corpus, ann, "tops")]
+    assert len(met) == 6
+    assert not any(a.startswith("The old") and b.startswith("The old") for a, b in pairwise(met))
+
+
+def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb, scored, ann, bob):
+    item = labelling.next_item(wb, scored.id, ann.id, "tops")
+    key = {"question_id": item.question_id, "sentence_id": item.sentence_id, "annotator_id": ann.id}
+    labelling.give_label(wb, **key, label="unsure")
+    assert pair(labelling.next_item(wb, scored.id, bob.id, "tops")) != pair(item)
+    labelling.withdraw(wb, **key)
+    fresh = labelling.annotator(wb, "carol")
+    assert pair(labelling.next_item(wb, scored.id, fresh.id, "tops")) == pair(item)
+
+
+def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, QUESTIONS[0])
+    assert labelling.next_item(wb, towers.id, ann.id, "disagree") is None  # no generative scores yet
+    [bread] = corpora.list_documents(wb, towers.id, search="bread")
+    sentence = corpora.document_sentences(wb, bread.id)[0].id
+    key = {"question_id": asked.question_id, "sentence_id": sentence, "annotator_id": ann.id}
+    labelling.give_label(wb, **key, label="unsure")
+    labelling.withdraw(wb, **key)
+    unscored = [i for i in walk(wb, towers, ann, "random") if i.rank is None]
+    assert [i.sentence_id for i in unscored] == [sentence]
+    assert "not ranked by any model" in unscored[0].why
+
+
+def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, ann):
+    from db.repositories import questions as rows
+
+    with wb.write() as s:
+        for i, q in enumerate(QUESTIONS):
+            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
+    assert labelling.next_item(wb, towers.id, ann.id, "uncertain") is None
+    job = scoring.start_scoring(wb, towers.id, limit=2)
+    run_queued(wb)
+    from app.services import adapting
+
+    assert adapting.job(wb, job.id).result == {"questions": 2}
+    assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
+
+
+def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
+    with pytest.raises(BadSetting, match="uncertain"):
+        labelling.next_item(wb, scored.id, ann.id, "newest")
+    with pytest.raises(Gone):
+        labelling.item_at(wb, 999, 999, ann.id)

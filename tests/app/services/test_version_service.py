@@ -1,0 +1,123 @@
+import pytest
+from fake_models import write_version
+
+from app import services
+from app.services import versions
+from app.services.versions import NothingToRollBack, UnknownVersion
+from as2core.errors import As2Error, DamagedModel
+from db.repositories import versions as rows
+
+
+@pytest.fixture
+def made(wb):
+    """Two candidates, older first."""
+    for name in ("towers-1", "towers-2"):
+        path = write_version(wb.settings.versions_dir / name, parent="cascade")
+        with wb.write() as s:
+            rows.add_version(
+                s, name, kind="cascade", path=str(path), state="candidate", parent="cascade", now=wb.clock()
+            )
+    return "towers-1", "towers-2"
+
+
+def states(wb):
+    return {v.name: v.state for v in versions.list_versions(wb)}
+
+
+def test_the_shipped_versions_are_there_from_the_start(wb):
+    assert [v.name for v in versions.list_versions(wb)] == ["cascade"]
+    assert [v.name for v in versions.list_versions(wb, kind="generative")] == ["generative"]
+    assert versions.active(wb).state == "active"
+    assert versions.active(wb).metrics == {"AP": 0.7}
+    assert versions.active(wb).problem == ""
+
+
+def test_promoting_and_rolling_back_walk_the_same_way(wb, made):
+    versions.promote(wb, "towers-1")
+    versions.promote(wb, "towers-2", "better on held-out questions")
+    assert versions.active(wb).name == "towers-2"
+    assert states(wb) == {"cascade": "shipped", "towers-1": "former", "towers-2": "active"}
+    assert versions.roll_back(wb).name == "towers-1"
+    assert versions.roll_back(wb).name == "cascade"
+    with pytest.raises(NothingToRollBack):
+        versions.roll_back(wb)
+    assert states(wb) == {"cascade": "active", "towers-1": "former", "towers-2": "former"}
+
+
+def test_one_can_go_to_any_earlier_version_and_back_from_there(wb, made):
+    versions.promote(wb, "towers-1")
+    versions.promote(wb, "towers-2")
+    versions.promote(wb, "cascade")
+    assert versions.active(wb).name == "cascade"
+    assert versions.roll_back(wb).name == "towers-2"
+
+
+def test_promoting_the_active_one_again_is_no_step(wb, made):
+    versions.promote(wb, "towers-1")
+    versions.promote(wb, "towers-1")
+    assert versions.roll_back(wb).name == "cascade"
+
+
+def test_a_rejected_version_is_put_aside_and_may_still_be_promoted(wb, made):
+    assert versions.reject(wb, "towers-1").state == "rejected"
+    assert versions.promote(wb, "towers-1").state == "active"
+
+
+@pytest.mark.parametrize("name", ["cascade", "towers-2"])
+def test_the_shipped_and_the_active_version_cannot_be_rejected(wb, made, name):
+    versions.promote(wb, "towers-2")
+    with pytest.raises(As2Error):
+        versions.reject(wb, name)
+
+
+def test_a_damaged_version_cannot_be_promoted(wb, made):
+    (wb.settings.versions_dir / "towers-1" / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(DamagedModel, match="damaged"):
+        versions.promote(wb, "towers-1")
+    assert versions.active(wb).name == "cascade"
+
+
+def test_a_missing_directory_is_said_and_the_shipped_version_stands_in(wb, made):
+    versions.promote(wb, "towers-1")
+    (wb.settings.versions_dir / "towers-1").rename(wb.settings.home / "elsewhere")
+    assert "missing" in versions.active(wb).problem
+    chosen = versions.choose(wb)
+    assert chosen.name == "cascade"
+    assert "towers-1 cannot be used" in chosen.note
+
+
+def test_a_damaged_shipped_version_is_an_error_with_its_remedy(wb):
+    (wb.settings.models_dir / "cascade" / "model.safetensors").unlink()
+    with pytest.raises(DamagedModel, match="restore"):
+        versions.choose(wb)
+
+
+def test_without_any_model_the_missing_folder_is_named(settings, models, tmp_path):
+    bare = settings.model_copy(update={"models_dir": tmp_path / "nothing"})
+    wb = services.open(bare, models)
+    with pytest.raises(DamagedModel, match="nothing"):
+        versions.active(wb)
+    wb.close()
+
+
+def test_moved_models_are_followed(settings, models, wb, tmp_path):
+    (tmp_path / "models").rename(tmp_path / "moved")
+    again = services.open(settings.model_copy(update={"models_dir": tmp_path / "moved"}), models)
+    assert versions.active(again).path == str(tmp_path / "moved" / "cascade")
+    assert len(versions.list_versions(again)) == 1
+    again.close()
+
+
+def test_an_unknown_version_is_answered_with_the_known_ones(wb, made):
+    with pytest.raises(UnknownVersion, match="towers-2, towers-1"):
+        versions.promote(wb, "towers-9")
+
+
+def test_the_card_is_read_from_the_directory(wb, made):
+    assert versions.card(wb, "towers-1")["parent"] == "cascade"
+    assert versions.card(wb, "active")["name"] == "cascade"
+
+
+def test_nested_metrics_are_flattened():
+    told = {"AP": 0.5, "per exit": {"2": 0.4, "note": "x"}, "ok": True}
+    assert versions.numbers(told) == {"AP": 0.5, "per exit 2": 0.4}
