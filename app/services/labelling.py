@@ -204,11 +204,13 @@ def next_item(
         token = held.token if held is not None and pair == (held.question_id, held.sentence_id) else _token(pair)
         with wb.write() as s:
             queues.release_all(s, who, but=pair)
-            if not rows.is_labelled(s, *pair) and queues.lease(
-                s, pair, who, queue=queue, token=token, expires=now + LEASE, now=now
-            ):
-                place = head.index(row) + 1
-                return _item(s, row, annotator_id, queue, token, now + LEASE, place, max(length, place))
+            if not queues.lease(s, pair, who, queue=queue, token=token, expires=now + LEASE, now=now):
+                continue
+            if rows.is_labelled(s, *pair):  # by the one who held it until just now
+                queues.release(s, *pair, annotator_id)
+                continue
+            place = head.index(row) + 1
+            return _item(s, row, annotator_id, queue, token, now + LEASE, place, max(length, place))
     return None
 
 
