@@ -166,3 +166,8 @@ def test_a_variable_left_empty_counts_as_not_set(monkeypatch):
     settings = Settings()
     assert settings.worker == "auto"
     assert settings.database.startswith("sqlite:")
+
+
+def test_every_test_file_has_a_name_of_its_own():
+    names = [p.name for p in (ROOT / "tests").rglob("*.py") if p.name != "conftest.py"]
+    assert len(names) == len(set(names)), sorted(n for n in set(names) if names.count(n) > 1)
