@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from scipy.optimize import minimize
 
 from as2core.cascade.schedule import DropSchedule
@@ -42,6 +43,21 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         ranker.threshold, report["balanced_accuracy"] = best_threshold(top, has)
     p = ranker.probability(np.concatenate(logits[-1]))
     return {**report, "threshold": ranker.threshold, "ece": expected_calibration_error(p, y)}
+
+
+def level(ranker: CascadeRanker, questions: Sequence[Question]) -> None:
+    """Scale and shift each exit's untrained head so that its logits fit the labels' frequency (Platt's fit, folded into
+    the head). Cosines of one encoder lie close together and far from zero; without this the first steps of training
+    spend themselves on the level and spoil what the backbone knows. Changes the ranker."""
+    complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+    traces = [ranker.trace(q.text, q.candidates, complete) for q in questions]
+    labels = np.concatenate([[float(c.label == 1) for c in q.candidates] for q in questions])
+    for i, head in enumerate(ranker.module.heads):
+        scale, shift = platt(np.concatenate([t.exits[i].scores for t in traces]), labels)
+        with torch.no_grad():
+            head.cosine *= scale
+            head.net[-1].weight *= scale
+            head.net[-1].bias.mul_(scale).add_(shift)
 
 
 def platt(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

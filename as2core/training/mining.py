@@ -6,7 +6,6 @@ A paragraph's own sentences teach a ranker to tell neighbours apart; at work it 
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,34 +19,38 @@ from as2core.types import Candidate, OnProgress, Question
 
 
 class Vectors:
-    """Unit vectors of texts, float16, kept in a file so that a second run does not embed again."""
+    """Unit vectors of texts, float16, kept in `folder/vectors.npz` so that a second run embeds only what is new."""
 
     def __init__(self, encoder: BiEncoderRanker, folder: Path) -> None:
-        self._encoder, self._folder = encoder, folder
-        self._row: dict[str, int] = {}
+        self._encoder, self._file = encoder, folder / "vectors.npz"
+        self._row: dict[int, int] = {}
         self._matrix = np.zeros((0, encoder.backbone.hidden), dtype=np.float16)
+        if self._file.exists():
+            with np.load(self._file) as kept:
+                self._matrix = kept["vectors"]
+                self._row = {k: i for i, k in enumerate(kept["keys"].tolist())}
 
     def learn(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> None:
-        """Embed these texts beside those known, or read them back if the folder holds exactly them."""
-        texts = list(dict.fromkeys(t for t in texts if t not in self._row))
-        digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
-        kept = self._folder / f"vectors-{digest}.npy"
-        if kept.exists():
-            new = np.load(kept)
-        else:
-            new = self._encoder.embed(texts, on_progress).astype(np.float16)
-            self._folder.mkdir(parents=True, exist_ok=True)
-            np.save(kept, new)
-        self._row.update({t: len(self._matrix) + i for i, t in enumerate(texts)})
-        self._matrix = np.concatenate([self._matrix, new])
+        """Embed those of the texts that are not known yet."""
+        new = list({_key(t): t for t in texts if _key(t) not in self._row}.values())
+        if not new:
+            return
+        self._row.update({_key(t): len(self._matrix) + i for i, t in enumerate(new)})
+        self._matrix = np.concatenate([self._matrix, self._encoder.embed(new, on_progress).astype(np.float16)])
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(self._file, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
 
     def of(self, texts: Sequence[str]) -> np.ndarray:
         """float32 `(n, hidden)`. Raises KeyError for a text that was not learnt."""
-        return self._matrix[[self._row[t] for t in texts]].astype(np.float32)
+        return self._matrix[[self._row[_key(t)] for t in texts]].astype(np.float32)
 
     def teach(self, question: str, texts: Sequence[str]) -> np.ndarray:
         """Cosines `(n,)`: a teacher for distillation."""
         return self.of(texts) @ self.of([question])[0]
+
+
+def _key(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def add_hard_negatives(

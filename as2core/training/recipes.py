@@ -1,14 +1,17 @@
 """The shipped models, made again: `as2 transfer --recipe default`.
 
-Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part. The
-cascade learns all exits at once from labels and from the bi-encoder's cosines; the generative ranker learns question
-likelihood (MLE), then to prefer the right sentence (RLL). Probabilities and the no-answer threshold are fitted on the
-starter corpus's dev questions, whose articles the models never see. WikiQA and TREC-QA are never trained on.
+Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part.
+The cascade learns all exits at once, from labels and from what its own last exit said before training; the generative
+ranker learns question likelihood (MLE), then to prefer the right sentence (RLL). Probabilities and the no-answer
+threshold are fitted on the starter corpus's dev questions, whose articles the models never see. WikiQA and TREC-QA are
+never trained on.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import hashlib
 import logging
 import random
 import time
@@ -16,8 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
+from as2core.cascade.schedule import DropSchedule
 from as2core.data import jsonl, squad
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.nn.backbone import load_backbone
@@ -25,14 +30,15 @@ from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import save_version, sha256
-from as2core.training.calibrate import calibrate
+from as2core.training.calibrate import calibrate, level
 from as2core.training.fine_tune import fine_tune
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
-from as2core.types import OnProgress, Question
+from as2core.types import Candidate, OnProgress, Question
 
 log = logging.getLogger(__name__)
 
+COMPLETE = DropSchedule.constant(0.0, exits=5)
 FILES = {
     "SQuAD v1.1 train (CC BY-SA 4.0)": "squad/train-v1.1.json.gz",
     "SelQA dev (Apache-2.0)": "selqa/dev.jsonl",
@@ -44,11 +50,14 @@ FILES = {
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How much data, and the settings of each stage. SQuAD's `paragraphs` are where hard negatives are mined;
-    `squad_questions` of their questions are trained on. The few starter questions come `starter_repeats` times."""
+    `squad_questions` of their questions are trained on. The cascade sees a sample of `cascade_questions`: it starts
+    from what the backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
+    `starter_repeats` times."""
 
     what: str
     paragraphs: int
     squad_questions: int
+    cascade_questions: int
     starter_repeats: int
     cascade: TrainSettings
     mle: TrainSettings
@@ -57,7 +66,14 @@ class Recipe:
 
 
 _CASCADE = TrainSettings(
-    epochs=1, learning_rate=6e-5, batch_questions=8, negatives=4, exit_draw="all", distill=0.5, evals_per_epoch=4
+    epochs=1,
+    learning_rate=3e-5,
+    batch_questions=8,
+    negatives=4,
+    exit_draw="all",
+    distill=1.0,
+    temperature=1.0,
+    evals_per_epoch=3,
 )
 _MLE = TrainSettings(epochs=1, learning_rate=2e-4, batch_questions=32, loss="mle", frozen_layers=2, evals_per_epoch=3)
 _RLL = TrainSettings(
@@ -65,11 +81,14 @@ _RLL = TrainSettings(
 )
 
 RECIPES = {
-    "default": Recipe("what models/ holds: two cores, about an hour and a half", 5500, 4500, 4, _CASCADE, _MLE, _RLL),
+    "default": Recipe(
+        "what models/ holds: two cores, about an hour and a half", 5500, 4500, 3200, 4, _CASCADE, _MLE, _RLL
+    ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
         60,
         60,
+        100,
         1,
         dataclasses.replace(_CASCADE, evals_per_epoch=1),
         dataclasses.replace(_MLE, evals_per_epoch=1),
@@ -103,35 +122,38 @@ def run_recipe(
     train = chosen + train[len(squad_sent) :]
     starter = _starter("starter-train")
     vectors.learn(_texts(starter), on_progress)
-    train += [
-        replace(q, qid=f"{q.qid}#{i}") for q in keep_hardest(starter, vectors) for i in range(recipe.starter_repeats)
-    ]
+    own = keep_hardest(starter, vectors)
+    own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
+    sources.append({"name": "starter corpus, train part", "sha256": _digest(starter)})
     card = {"recipe": name, "parent": "sentence-transformers/all-MiniLM-L6-v2", "data": sources, "seed": recipe.seed}
     made = []
     for stage in stages:
         torch.manual_seed(recipe.seed)  # the heads' first values
         made.append(
-            {"cascade": _cascade, "generative": _generative}[stage](recipe, train, dev, out, card, vectors, on_event)
+            {"cascade": _cascade, "generative": _generative}[stage](recipe, train, own, dev, out, card, on_event)
         )
     return made
 
 
-def _cascade(recipe, train, dev, out, card, vectors, on_event) -> Path:
+def _cascade(recipe, train, own, dev, out, card, on_event) -> Path:
     started = time.monotonic()
+    train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
+    base = CascadeRanker(load_backbone())
+    level(base, train[:150])
+    teacher = copy.deepcopy(base)  # the last exit before training is the backbone's own judgement
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        return teacher.trace(question, [Candidate(str(i), t) for i, t in enumerate(texts)], COMPLETE).exits[-1].scores
+
     trained = fine_tune(
-        CascadeRanker(load_backbone()),
-        train,
-        dev,
-        recipe.cascade,
-        workdir=out / ".work" / "cascade",
-        teacher=vectors.teach,
-        on_event=on_event,
+        base, train, dev, recipe.cascade, workdir=out / ".work" / "cascade", teacher=teach, on_event=on_event
     )
     return _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
 
 
-def _generative(recipe, train, dev, out, card, vectors, on_event) -> Path:
+def _generative(recipe, train, own, dev, out, card, on_event) -> Path:
     started = time.monotonic()
+    train = train + own
     dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=out / ".work" / "mle", on_event=on_event)
@@ -148,7 +170,7 @@ def _ship(trained, path: Path, card: dict, settings: dict, questions: int, start
         "settings": {k: dataclasses.asdict(s) for k, s in settings.items()},
         "minutes": round((time.monotonic() - started) / 60, 1),
         "dev_ap": [e["dev_ap"] for e in trained.history if e["kind"] == "eval"][-1:],
-        "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED); see docs/models.md",
+        "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED and the starter corpus); see docs/models.md",
     }
     if isinstance(trained.ranker, CascadeRanker):
         full["calibration"] = calibrate(trained.ranker, _starter("starter-dev"))
@@ -160,6 +182,10 @@ def _starter(part: str) -> list[Question]:
     from as2core.data.catalog import load_questions
 
     return load_questions(part).questions
+
+
+def _digest(questions: Sequence[Question]) -> str:
+    return hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
 
 
 def _texts(questions: Sequence[Question]) -> list[str]:

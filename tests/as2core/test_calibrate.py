@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from as2core.rankers.catalog import get
-from as2core.training.calibrate import best_threshold, calibrate, expected_calibration_error, platt
+from as2core.training.calibrate import best_threshold, calibrate, expected_calibration_error, level, platt
 from as2core.types import Candidate, Question
 
 
@@ -46,3 +46,16 @@ def test_calibrating_sets_every_exit_and_leaves_unlabelled_candidates_out(tiny):
     assert (report["candidates"], report["correct"]) == (3, 1)
     assert len(ranker.calibration) == 5
     assert ranker.calibrated
+
+
+def test_levelling_an_untrained_cascade_keeps_its_order_and_makes_its_logits_fit_the_labels(tiny):
+    ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
+    texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]
+    cands = tuple(Candidate(str(i), t, int(i in (1, 3))) for i, t in enumerate(texts))
+    asked = [Question("a", "where is the tower ?", cands)]
+    before = ranker.trace(asked[0].text, cands).exits
+    scales = [platt(e.scores, np.array([0.0, 1.0, 0.0, 1.0, 0.0])) for e in before]
+    level(ranker, asked)
+    after = ranker.trace(asked[0].text, cands).exits
+    for old, new, (scale, shift) in zip(before, after, scales, strict=True):
+        np.testing.assert_allclose(new.scores, scale * old.scores + shift, atol=1e-2 * abs(scale) + 1e-3)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from as2core.rankers.catalog import get
-from as2core.training.mining import Vectors, add_hard_negatives
+from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.types import Candidate, Question
 
 
@@ -15,6 +15,8 @@ QUESTIONS = [
     asked("b", "Towers", ["the tower stands in the city", "bread in winter"]),
     asked("c", "Rivers", ["the river is long", "water of the river"]),
 ]
+
+TEXTS = list(dict.fromkeys(c.text for q in QUESTIONS for c in q.candidates))
 
 
 @pytest.fixture
@@ -42,14 +44,25 @@ def test_the_nearest_sentence_is_taken_first_when_one_is_wanted(vectors):
     assert first.candidates[2].text == nearest
 
 
-def test_vectors_are_read_back_for_the_same_texts_without_embedding_again(tiny, tmp_path):
+def test_a_second_run_reads_vectors_back_and_embeds_only_what_is_new(tiny, tmp_path):
     encoder = get(f"bi-encoder:backbone={tiny()}")
     first = Vectors(encoder, tmp_path)
     first.learn(["the tower", "a river"])
-    encoder.embed = None  # a call would fail
+    asked, embed = [], encoder.embed
+    encoder.embed = lambda texts, on_progress=None: asked.extend(texts) or embed(texts)
     second = Vectors(encoder, tmp_path)
-    second.learn(["the tower", "a river"])
+    second.learn(["a river", "winter bread", "the tower"])
+    assert asked == ["winter bread"]
     np.testing.assert_array_equal(first.of(["a river"]), second.of(["a river"]))
+    np.testing.assert_allclose(second.of(["winter bread"]), embed(["winter bread"]), atol=2e-3)
+
+
+def test_the_hardest_are_kept_in_their_order_with_every_correct_one(vectors):
+    kept = keep_hardest([QUESTIONS[0]], vectors, among=1)[0]
+    assert [c.label for c in kept.candidates] == [1, 0]
+    many = Question("m", "the river is long", tuple(Candidate(str(i), t, 0) for i, t in enumerate(TEXTS)))
+    nearest = set(np.argsort(-vectors.teach(many.text, TEXTS), kind="stable")[:2].tolist())
+    assert [int(c.id) for c in keep_hardest([many], vectors, among=2)[0].candidates] == sorted(nearest)
 
 
 def test_the_teacher_gives_cosines(vectors):
