@@ -152,7 +152,7 @@ with work:
             st.caption(f"{desk.item.queue_length:,} left in this queue")
     url.put(scores=None if scores else "off")
 with side:
-    draw_progress(labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id))
+    draw_progress(labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id), frame.annotator.name)
     draw_acts(desk.acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair)
 if state.pop("_label_help", False):
     help_overlay()

@@ -9,11 +9,11 @@ import streamlit as st
 from app.components.figures import figures
 from app.components.label_desk import WITHDRAWN, Act, Pair
 from app.components.label_item import tag
-from app.components.text import count, escaped, shorten
+from app.components.text import count, escaped, plain, shorten
 from app.services.views import ProgressView
 
 
-def draw_progress(progress: ProgressView) -> None:
+def draw_progress(progress: ProgressView, name: str) -> None:
     """Four numbers and a bar: this annotator's share of what there is to judge."""
     total = progress.mine + progress.remaining
     share = progress.mine / total if total else 0.0
@@ -26,7 +26,7 @@ def draw_progress(progress: ProgressView) -> None:
     figures(rows, name="as2-progress")
     st.progress(
         min(1.0, share),
-        text=f"{share:.0%} of {count(total, 'candidate')} judged by you",
+        text=f"{share:.0%} of {count(total, 'candidate')} judged by {plain(name)}",
     )
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]

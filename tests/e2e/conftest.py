@@ -8,39 +8,24 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+import small_corpus
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from serving import serving, working
 
-ROOT = Path(__file__).parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update "
     "--disable-default-apps --disable-sync --no-first-run --no-default-browser-check"
 )
 PATIENCE = 60_000  # milliseconds a busy machine may take
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def ended(process: subprocess.Popen) -> None:
-    process.terminate()
-    try:
-        process.wait(15)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -57,42 +42,39 @@ def environment(home: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def server(home: Path, environment: dict[str, str]) -> Iterator[str]:
     """The app as `as2 app` serves it, without a worker; its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)]
-    said = home / "server.log"
-    with said.open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        give_up = time.monotonic() + 90
-        while not _healthy(url):
-            if process.poll() is not None or time.monotonic() > give_up:
-                pytest.fail(f"the server did not start:\n{said.read_text()[-3000:]}")
-            time.sleep(0.2)
+    with serving(home, environment) as url:
         yield url
-    finally:
-        ended(process)
-
-
-def _healthy(url: str) -> bool:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with direct.open(f"{url}/_stcore/health", timeout=2) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
 
 
 @pytest.fixture(scope="session")
 def worker(home: Path, environment: dict[str, str], server: str) -> Iterator[subprocess.Popen]:
     """The background worker beside the server, for tests that start jobs."""
-    with (home / "worker-test.log").open("wb") as log:
-        command = [sys.executable, "-m", "app.worker"]
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    try:
+    with working(home, environment) as process:
         yield process
-    finally:
-        ended(process)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A server of its own over a small corpus, for tests that label and retrain."""
+
+    url: str
+    home: Path
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def small(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
+    home = tmp_path_factory.mktemp("small-home")
+    corpora = small_corpus.write(tmp_path_factory.mktemp("small-corpora"))
+    own = {**environment, "AS2_HOME": str(home), "AS2_CORPORA_DIR": str(corpora)}
+    with serving(home, own) as url:
+        yield Small(url, home, own)
+
+
+@pytest.fixture(scope="session")
+def small_worker(small: Small) -> Iterator[subprocess.Popen]:
+    with working(small.home, small.environment) as process:
+        yield process
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +102,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext, server: str) -> Iterator[Page]:
     """A fresh session. The test fails if the page asked another host for anything, or a script of it broke."""
+    with watched(context, server) as page:
+        yield page
+
+
+@pytest.fixture
+def small_page(context: BrowserContext, small: Small) -> Iterator[Page]:
+    """As `page`, of the small server."""
+    with watched(context, small.url) as page:
+        yield page
+
+
+@contextmanager
+def watched(context: BrowserContext, server: str) -> Iterator[Page]:
     page = context.new_page()
     elsewhere, broken = [], []
     page.on("request", lambda r: None if r.url.startswith((server, "data:", "blob:")) else elsewhere.append(r.url))

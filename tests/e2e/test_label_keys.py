@@ -1,0 +1,160 @@
+"""Labelling by keys in a real browser: one key, one label; silent where it has to be; two sessions apart."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+ITEM = '[data-testid="as2-item"]'
+ACT = '[data-testid="as2-act"]'
+
+
+@pytest.fixture(scope="module")
+def queue(small, small_worker) -> str:
+    """The address of a queue, which the worker fills."""
+    return f"{small.url}/label?queue=tops"
+
+
+@pytest.fixture
+def page(small_page) -> Page:
+    return small_page
+
+
+def opened(page: Page, queue: str, name: str) -> None:
+    page.goto(queue)
+    expect(page.locator(f"{ITEM} mark")).to_be_visible()
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill(name)
+    field.press("Enter")
+    expect(page.get_by_text(f"judged by {name}")).to_be_visible()
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """The run is over: nothing on the page is about to be drawn anew."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def shown(page: Page) -> str:
+    return page.locator(ITEM).inner_text()
+
+
+def press(page: Page, key: str) -> None:
+    """A key that changes what is shown."""
+    before = shown(page)
+    page.keyboard.press(key)
+    expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
+    settled(page)
+
+
+def events(home: Path, name: str) -> list[tuple[str, int]]:
+    """What is on the disk: (label, whether it undoes another) of this annotator, oldest first."""
+    with sqlite3.connect(home / "as2.db") as database:
+        return database.execute(
+            "select label, undoes is not null from label_event join annotator on annotator.id = annotator_id "
+            "where annotator.name = ? order by label_event.id",
+            (name,),
+        ).fetchall()
+
+
+def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
+    opened(page, queue, "Keys")
+    first = page.locator(f"{ITEM} mark").inner_text()
+    press(page, "c")
+    expect(page.locator(ACT)).to_have_count(1)
+    expect(page.locator(ACT)).to_contain_text("Correct")
+    press(page, "x")
+    press(page, "Space")
+    expect(page.locator(ACT)).to_have_count(3)
+    assert [label for label, _ in events(small.home, "Keys")] == ["correct", "incorrect", "unsure"]
+    press(page, "Backspace")
+    press(page, "Control+z")
+    press(page, "Backspace")
+    assert page.locator(f"{ITEM} mark").inner_text() == first
+    expect(page.locator(ACT)).to_have_count(0)
+    assert events(small.home, "Keys")[3:] == [("withdrawn", 1)] * 3
+
+
+def test_arrows_move_and_label_nothing(page, queue, small):
+    opened(page, queue, "Arrows")
+    first = shown(page)
+    press(page, "ArrowRight")
+    press(page, "ArrowLeft")
+    assert page.locator(f"{ITEM} mark").inner_text() in first
+    assert events(small.home, "Arrows") == []
+
+
+def test_a_held_key_counts_once(page, queue, small):
+    opened(page, queue, "Held")
+    before = shown(page)
+    page.keyboard.down("c")
+    for _ in range(15):  # down again without up: the browser calls that a repeat
+        page.keyboard.down("c")
+        page.wait_for_timeout(60)
+    page.keyboard.up("c")
+    expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
+    settled(page)
+    assert len(events(small.home, "Held")) == 1
+
+
+def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
+    opened(page, queue, "Sleeper")
+    field = page.get_by_role("textbox", name="Your name")
+    field.click()
+    field.press("End")
+    page.keyboard.type("cx")
+    expect(field).to_have_value("Sleepercx")
+    field.fill("Sleeper")
+    field.press("Enter")
+    settled(page)
+    assert events(small.home, "Sleeper") == []
+    press(page, "c")
+    assert [label for label, _ in events(small.home, "Sleeper")] == ["correct"]
+
+
+def test_keys_sleep_while_the_help_is_open(page, queue, small):
+    opened(page, queue, "Helped")
+    before = shown(page)
+    page.keyboard.press("h")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Keys and guidelines")
+    page.keyboard.press("c")
+    page.keyboard.press("x")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    settled(page)
+    assert shown(page) == before
+    assert events(small.home, "Helped") == []
+    press(page, "c")
+    assert len(events(small.home, "Helped")) == 1
+
+
+def test_two_browsers_never_show_the_same_item(page, queue, browser):
+    opened(page, queue, "Twin")
+    context = browser.new_context()
+    other = context.new_page()
+    other.set_default_timeout(60_000)
+    try:
+        opened(other, queue, "Twin")  # the same name, as two people who never typed one have
+        seen = {shown(page), shown(other)}
+        assert len(seen) == 2
+        for one in (page, other, page):
+            press(one, "ArrowRight")
+            assert shown(page) != shown(other)
+    finally:
+        context.close()
+
+
+def test_a_label_outlives_a_reload(page, queue):
+    opened(page, queue, "Reloader")
+    press(page, "c")
+    page.reload()
+    expect(page.locator(f"{ITEM} mark")).to_be_visible()
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill("Reloader")
+    field.press("Enter")
+    expect(page.get_by_text("judged by Reloader")).to_be_visible()
+    expect(page.locator(".as2-figures")).to_contain_text("Mine1")
