@@ -1,6 +1,6 @@
 """One window listener for a page's keys.
 
-    keys(key="label_listener", data={"map": {"c": "correct", "ctrl+z": "undo"}, "doc": token}, on_key_change=callback)
+    keys(key="label_listener", data={"map": {"a": "correct", "ctrl+z": "undo"}, "doc": token}, on_key_change=callback)
 
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
 actions; `doc` names what is shown. A press arrives once as `st.session_state[key].key == {"act": ..., "doc": ...}`: one

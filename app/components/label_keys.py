@@ -21,7 +21,7 @@ class Action:
 
 
 ACTIONS = (
-    Action("correct", ("c",), "c", "Correct", "The sentence answers the question"),
+    Action("correct", ("a",), "a", "Correct", "The sentence answers the question"),
     Action("incorrect", ("x",), "x", "Incorrect", "It doesn't"),
     Action("unsure", (" ",), "space", "Unsure", "You can't tell; training leaves it out"),
     Action(

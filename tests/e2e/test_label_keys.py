@@ -63,7 +63,7 @@ def events(home: Path, name: str) -> list[tuple[str, int]]:
 def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
     opened(page, queue, "Keys")
     first = page.locator(f"{ITEM} mark").inner_text()
-    press(page, "c")
+    press(page, "a")
     expect(page.locator(ACT)).to_have_count(1)
     expect(page.locator(ACT)).to_contain_text("Correct")
     press(page, "x")
@@ -90,11 +90,11 @@ def test_arrows_move_and_label_nothing(page, queue, small):
 def test_a_held_key_counts_once(page, queue, small):
     opened(page, queue, "Held")
     before = shown(page)
-    page.keyboard.down("c")
+    page.keyboard.down("a")
     for _ in range(15):  # down again without up: the browser calls that a repeat
-        page.keyboard.down("c")
+        page.keyboard.down("a")
         page.wait_for_timeout(60)
-    page.keyboard.up("c")
+    page.keyboard.up("a")
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
     settled(page)
     assert len(events(small.home, "Held")) == 1
@@ -105,13 +105,13 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
     field = page.get_by_role("textbox", name="Your name")
     field.click()
     field.press("End")
-    page.keyboard.type("cx")
-    expect(field).to_have_value("Sleepercx")
+    page.keyboard.type("ax")
+    expect(field).to_have_value("Sleeperax")
     field.fill("Sleeper")
     field.press("Enter")
     settled(page)
     assert events(small.home, "Sleeper") == []
-    press(page, "c")
+    press(page, "a")
     assert [label for label, _ in events(small.home, "Sleeper")] == ["correct"]
 
 
@@ -121,14 +121,14 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     page.keyboard.press("h")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Keys and guidelines")
-    page.keyboard.press("c")
+    page.keyboard.press("a")
     page.keyboard.press("x")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     settled(page)
     assert shown(page) == before
     assert events(small.home, "Helped") == []
-    press(page, "c")
+    press(page, "a")
     assert len(events(small.home, "Helped")) == 1
 
 
@@ -150,7 +150,7 @@ def test_two_browsers_never_show_the_same_item(page, queue, browser):
 
 def test_a_label_outlives_a_reload(page, queue):
     opened(page, queue, "Reloader")
-    press(page, "c")
+    press(page, "a")
     page.reload()
     expect(page.locator(f"{ITEM} mark")).to_be_visible()
     field = page.get_by_role("textbox", name="Your name")
