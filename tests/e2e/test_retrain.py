@@ -1,0 +1,74 @@
+"""The loop in a real browser: retrain from labels, cancel, run again, read the card, promote, ask with the new one."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+LONG = 240_000  # milliseconds: training and measuring, on a machine with other things to do
+JOB = ".st-key-adapt_job"
+CARD = ".st-key-adapt_card"
+
+
+def start(page: Page, url: str, *, epochs: int) -> float:
+    """Start a retrain; seconds until its progress was on the page."""
+    page.goto(f"{url}/adapt")
+    page.get_by_text("Settings").click()
+    page.locator("label").filter(has_text="Set the training by hand").click()
+    field = page.get_by_role("spinbutton", name="Epochs")
+    expect(field).to_be_enabled()
+    field.fill(str(epochs))
+    field.press("Enter")
+    page.get_by_role("textbox", name="Note").fill("a try")
+    began = time.perf_counter()
+    page.get_by_role("button", name="Retrain from labels").click()
+    expect(page.locator(JOB).get_by_role("progressbar")).to_be_visible()
+    return time.perf_counter() - began
+
+
+def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small_worker):
+    page = small_page
+    shown_after = start(page, small.url, epochs=2)
+    assert shown_after < 60  # 5 s on a machine of its own
+    expect(page).to_have_url(re.compile(r"job=\d+"))
+    address = page.url
+
+    expect(page.get_by_test_id("as2-log")).to_contain_text("start: 15 questions", timeout=LONG)
+    page.locator(JOB).get_by_role("button", name="Cancel").click()
+    expect(page.locator(JOB)).to_contain_text("You stopped it. No version was made", timeout=LONG)
+    page.locator(JOB).get_by_role("button", name="Run again").click()
+    expect(page.locator(JOB).get_by_role("progressbar")).to_be_visible()
+
+    page.close()  # nobody is looking: the job goes on, and its address shows it again
+    page = small_page.context.new_page()
+    page.goto(address)
+    card = page.locator(CARD)
+    expect(card).to_be_visible(timeout=LONG)
+    expect(card.get_by_test_id("as2-outcome")).to_contain_text("on the held-out questions")
+    expect(card).to_contain_text("On the frozen benchmark")
+    expect(card).to_contain_text("Trained on 15 questions")
+
+    reason = card.get_by_role("textbox")
+    if reason.count():  # it got worse: promoting asks why
+        reason.fill("the test wants it")
+        reason.press("Enter")
+    card.get_by_role("button", name="Promote").click()
+    expect(card).to_contain_text("is in use")
+    name = card.get_by_text("is in use").inner_text().split(" is in use")[0].split()[-1]
+    assert re.fullmatch(r"starter-\d+", name)
+    expect(page.get_by_text(f"Model: {name}")).to_be_visible()
+
+    page.goto(f"{small.url}/?q=Who+made+it%3F")
+    expect(page.locator(".as2-answer")).to_be_visible(timeout=LONG)
+    expect(page.get_by_test_id("stSidebar")).to_contain_text(name)
+
+    page.goto(f"{small.url}/adapt")  # and back to the version it came with
+    page.locator(".stVerticalBlock").get_by_role("button", name="Roll back to it").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("the first was good enough")
+    dialog.get_by_role("textbox").press("Enter")
+    dialog.get_by_role("button", name="Use this version").click()
+    expect(page.get_by_text("Model: cascade")).to_be_visible()
