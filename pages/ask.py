@@ -1,18 +1,17 @@
 """Ask: a question over the corpus, its answer, and what every layer of the cascade made of the candidates."""
 
+import pandas as pd
 import streamlit as st
 
-from app.charts.cascade import cascade_chart, describe, legend_html, picture
 from app.components import asked, drops, errors
 from app.components.answer import draw_answer, draw_facts
 from app.components.candidate import draw_candidate, draw_explained
 from app.components.candidates import candidate_table, draw_candidates
-from app.components.cost import draw_costs, draw_saved
+from app.components.cascade_replay import draw_cascade
 from app.components.label_buttons import label_buttons
 from app.components.page import page
 from app.components.text import plain, shorten
 from app.services import asking, labelling
-from app.services.views import CORRECT
 
 question = asked.question()
 frame = page(
@@ -63,79 +62,46 @@ def examples() -> None:
 
 @st.fragment
 def results(found: asked.Result) -> None:
-    """Everything that follows the schedule; a replay reruns this alone."""
+    """Everything that follows the schedule: a replay reruns this alone."""
     errors.show_pending()
     view = found.asked
-    layers = tuple(e.layer for e in view.trace.exits)
-    schedule = drops.schedule(len(layers))
-    run = view.trace.replay(schedule)
+    run = view.trace.replay(drops.schedule(len(view.trace.exits)))
     best_first = run.ranking().tolist()
     best, chosen = best_first[0], asked.chosen()
     labels = labelling.labels_of(frame.wb, view.question_id)
     mine = labelling.labels_of(frame.wb, view.question_id, frame.annotator.id)
 
     def buttons(position: int, where: str) -> None:
-        sentence = view.candidates[position].sentence_id
-        label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=mine.get(sentence), where=where)
+        label = mine.get(view.candidates[position].sentence_id)
+        label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
 
     draw_answer(view, best)
     buttons(best, "answer")
     draw_facts(view)
-    for note in view.notes:
-        st.caption(plain(note))
+    draw_cascade(view, run, labels)
+    candidates(found, candidate_table(view, run, found.generative_scores, labels))
 
-    st.subheader("Where candidates left the cascade", anchor=False)
-    correct = {i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT}
-    drawn = picture(
-        run,
-        texts=[c.text for c in view.candidates],
-        retrieval_ranks=[c.retrieval_rank for c in view.candidates],
-        correct=correct,
-    )
-    st.html(legend_html())
-    st.vega_lite_chart(
-        None,
-        cascade_chart(drawn, chosen=chosen),
-        key="as2_cascade",
-        on_select=picked,
-        selection_mode="pick",
-        alt=describe(drawn),
-    )
-    left, right = st.columns([4, 5], gap="large")
-    with left:
-        drops.controls(layers)
-        draw_saved(run)
-    with right:
-        draw_costs(run, view.trace)
+    near = best if chosen is None else chosen
+    st.subheader("A closer look", anchor=False)
+    this = "This is the best candidate. " if near == best else ""
+    st.caption(f"{this}Choose another by its line in the picture or its row in the table.")
+    draw_candidate(view, run, near, found.generative_scores)
+    if near != best:
+        buttons(near, "near")
+    if found.generative_scores is not None:
+        st.markdown("**Which words of the question it explains**")
+        draw_explained(frame.wb, view, near)
 
+
+def candidates(found: asked.Result, table: pd.DataFrame) -> None:
+    """The table; the generative ranks join it when they are there."""
     st.subheader("Candidates", anchor=False)
-    generative = found.generative_scores
-    table = candidate_table(view, run, generative, labels)
-    draw_candidates(table, chosen=chosen, choose=asked.choose)
+    draw_candidates(table, chosen=asked.chosen(), choose=asked.choose)
     with st.container():
         if not found.generative.done():
             asked.await_generative(found)
         elif (failure := found.generative.exception()) is not None:
             errors.show(failure)
-
-    near = best if chosen is None else chosen
-    st.subheader("A closer look", anchor=False)
-    st.caption(
-        ("This is the best candidate. " if near == best else "")
-        + "Choose another by its line in the picture or its row in the table."
-    )
-    draw_candidate(view, run, near, generative)
-    if near != best:
-        buttons(near, "near")
-    if generative is not None:
-        st.markdown("**Which words of the question it explains**")
-        draw_explained(frame.wb, view, near)
-
-
-def picked() -> None:
-    points = st.session_state["as2_cascade"].selection.get("pick") or []
-    if points:
-        asked.choose(int(points[0]["cand"]))
 
 
 question_box(question)

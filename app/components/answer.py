@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components.text import count, escaped
+from app.components.text import count, escaped, plain
 from app.services.views import AskView, CandidateView
 
 WORDS = (
@@ -75,8 +75,10 @@ def draw_answer(asked: AskView, position: int) -> None:
 
 
 def draw_facts(asked: AskView) -> None:
-    """What was looked through, and how long it took."""
+    """What was looked through, how long it took, and what the services noted."""
     documents = len({c.document_id for c in asked.candidates})
     total = asked.seconds.get("total", sum(asked.seconds.values()))
     found = f"{count(len(asked.candidates), 'sentence')} of {count(documents, 'document')}"
     st.caption(f"Ranked {found} in {total:.1f} s, of which retrieval took {asked.seconds.get('retrieve', 0.0):.2f} s.")
+    for note in asked.notes:
+        st.caption(plain(note))

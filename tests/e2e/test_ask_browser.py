@@ -34,7 +34,8 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
     picture = page.get_by_test_id("stVegaLiteChart")
     expect(picture).to_contain_text("layer 2")
     assert answer.bounding_box()["y"] < picture.bounding_box()["y"]
-    flows = re.findall(r"(\d+) → (\d+)", picture.text_content())
+    written = picture.locator("svg text").all_text_contents()
+    flows = [found.groups() for t in written if (found := re.fullmatch(r"(\d+) → (\d+)", t))]
     assert len(flows) == 5
     # at 30 per cent floor(0.3 k) of k leave, and who stays goes into the next exit
     kept = int(flows[0][0])

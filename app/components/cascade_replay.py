@@ -1,0 +1,39 @@
+"""The cascade picture with the slider that replays it, and what each exit cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from app.charts.cascade import cascade_chart, describe, legend_html, picture
+from app.components import asked, drops
+from app.components.cost import draw_costs, draw_saved
+from app.services.views import CORRECT, AskView
+from as2core.cascade.trace import CascadeTrace
+
+
+def draw_cascade(view: AskView, run: CascadeTrace, labels: Mapping[int, str]) -> None:
+    """`run` is the view's trace under the schedule chosen; `labels` by sentence id. A click chooses a candidate."""
+    st.subheader("Where candidates left the cascade", anchor=False)
+    drawn = picture(
+        run,
+        texts=[c.text for c in view.candidates],
+        retrieval_ranks=[c.retrieval_rank for c in view.candidates],
+        correct={i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT},
+    )
+    st.html(legend_html())
+    spec = cascade_chart(drawn, chosen=asked.chosen())
+    st.vega_lite_chart(None, spec, key="as2_cascade", on_select=_picked, selection_mode="pick", alt=describe(drawn))
+    left, right = st.columns([4, 5], gap="large")
+    with left:
+        drops.controls(tuple(e.layer for e in run.exits))
+        draw_saved(run)
+    with right:
+        draw_costs(run, view.trace)
+
+
+def _picked() -> None:
+    points = st.session_state["as2_cascade"].selection.get("pick") or []
+    if points:
+        asked.choose(int(points[0]["cand"]))
