@@ -104,7 +104,7 @@ def run_compare(job: Running) -> dict[str, Any]:
     told, wb = job.settings, job.wb
     questions = _frozen(job)
     made: dict[str, Evaluation] = {}
-    keys, notes = {}, []
+    keys, notes = {}, _unlabelled(questions)
     for place, name in enumerate(told["rankers"]):
 
         def tell(p: Progress, name: str = name, place: int = place) -> None:
@@ -147,6 +147,18 @@ def run_compare(job: Running) -> dict[str, Any]:
             "notes": notes,
         }
     )
+
+
+def _unlabelled(questions: Sequence[Question]) -> list[str]:
+    """What missing labels mean for the figures; nothing when every candidate has one."""
+    labels = [c.label for q in questions for c in q.candidates]
+    missing = labels.count(None)
+    if not missing:
+        return []
+    return [
+        f"{missing:,} of {len(labels):,} candidates carry no label and count as not correct: a ranker that puts good "
+        "ones of them first is judged too low."
+    ]
 
 
 def _frozen(job: Running) -> list[Question]:

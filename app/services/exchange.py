@@ -143,7 +143,10 @@ def _format(name: str, content: bytes, fmt: str) -> str:
     from as2core.data.catalog import sniff
 
     if fmt == "auto":
-        fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
+        try:
+            fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
+        except UnreadableFile as e:
+            raise _named(name, e) from e
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
         if not fmt:
@@ -173,8 +176,12 @@ def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tup
         else:
             questions, problems = readers[fmt](content)
     except UnreadableFile as e:
-        raise UnreadableFile(f"{name}: {str(e).removeprefix('the data given: ')}") from e
+        raise _named(name, e) from e
     return questions, [(p.line, p.reason) for p in problems]
+
+
+def _named(name: str, error: UnreadableFile) -> UnreadableFile:
+    return UnreadableFile(f"{name}: {str(error).removeprefix('the data given: ')}")
 
 
 def _unzip(content: bytes, folder: Path) -> None:

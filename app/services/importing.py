@@ -89,7 +89,10 @@ def _store(
         corpus_rows.lock_corpus(s, corpus_id)
         stored = _questions(s, wb, corpus_id, batch, outcome, origin, split, by_text)
         sentences = _Sentences(s, wb, corpus_id, batch)
-        found = {q.qid: _places(sentences, q, outcome) for q in batch if q.qid in stored}
+        known = rows.candidates_of(s, [row.id for row in stored.values() if row.id is not None])
+        found = {
+            q.qid: _places(sentences, q, known.get(stored[q.qid].id, {}), outcome) for q in batch if q.qid in stored
+        }
         outcome.documents += sentences.finish()
         s.flush()
         asked = [(stored[q.qid], q, found[q.qid]) for q in batch if q.qid in stored]
@@ -131,12 +134,16 @@ def _questions(
     return stored
 
 
-def _places(sentences: _Sentences, question: Question, outcome: Outcome) -> dict[str, SentenceRow]:
-    """Candidate id -> sentence, of those that have one or could be given one."""
+def _places(
+    sentences: _Sentences, question: Question, known: dict[str, SentenceRow], outcome: Outcome
+) -> dict[str, SentenceRow]:
+    """Candidate id -> sentence, of those that have or could be given one; `known`: what the question has already."""
     found: dict[str, SentenceRow] = {}
     taken: set[SentenceRow] = set()
     for c in question.candidates:
-        row = sentences.of(c, question.qid, taken)
+        row = known.get(c.id)
+        if row is None or row in taken or (c.text and _key(row.text) != _key(c.text)):
+            row = sentences.of(c, question.qid, known.values(), taken)
         if row is None:
             reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
             outcome.refused.append((question.qid, c.id, reason))
@@ -199,13 +206,16 @@ class _Sentences:
         self._documents: dict[str, DocumentRow] = {}
         self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
 
-    def of(self, c: Candidate, qid: str, taken: Set[SentenceRow]) -> SentenceRow | None:
+    def of(self, c: Candidate, qid: str, known: Iterable[SentenceRow], taken: Set[SentenceRow]) -> SentenceRow | None:
         """The sentence of a candidate that is none of `taken`; None if there is no text to make one from."""
         for row in self._named.get(c.id, ()):
             if row not in taken and (not c.text or _key(row.text) == _key(c.text)):
                 return row
         if not c.text.strip():
             return None
+        for row in known:
+            if row not in taken and _key(row.text) == _key(c.text):
+                return row
         # a name of ours that means another text now: the sentence was changed, so it is looked for by its text
         for row in self._reading.get(_key(c.text), ()):
             if row not in taken and (row.external_id == c.id or not self._is_imported(row)):

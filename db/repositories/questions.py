@@ -186,6 +186,20 @@ def candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int
     return {r.sentence_id: r.id for r in rows}
 
 
+def candidates_of(session: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
+    """Question id -> name as imported, or the sentence's -> sentence."""
+    name = func.coalesce(Candidate.external_id, Sentence.external_id)
+    found: dict[int, dict[str, Sentence]] = {}
+    for question_id, external_id, sentence in session.execute(
+        select(Candidate.question_id, name, Sentence)
+        .join(Sentence, Sentence.id == Candidate.sentence_id)
+        .where(Candidate.question_id.in_(question_ids))
+        .order_by(Candidate.id)
+    ):
+        found.setdefault(question_id, {}).setdefault(external_id, sentence)
+    return found
+
+
 def candidate_ids_of(session: Session, question_id: int) -> list[int]:
     return list(session.scalars(select(Candidate.id).where(Candidate.question_id == question_id)))
 

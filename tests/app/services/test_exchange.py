@@ -1,0 +1,232 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from app.services import asking, corpora, exchange, labelling
+from as2core.data import jsonl, qrels
+from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.types import Candidate, Question
+
+WIKIQA = """QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel
+Q1\thow high is the tower\tD1\tEiffel Tower\tD1-0\tThe tower stands in Paris .\t0
+Q1\thow high is the tower\tD1\tEiffel Tower\tD1-1\tIt is 330 metres high .\t1
+Q1\thow high is the tower\tD1\tEiffel Tower\tD1-2\tIt is 330 metres high .\t0
+Q2\twho painted it\tD1\tEiffel Tower\tD1-1\tIt is 330 metres high .\t0
+Q2\twho painted it\tD2\tPaint\tD2-0\tSixty painters painted it .\t1
+"""
+QUESTIONS = [
+    Question(
+        "q-1",
+        "How high is the tower?",
+        (
+            Candidate("t-0", "The tower stands in Paris.", 0, "Tower"),
+            Candidate("t-1", "It is 330 metres high.", 1, "Tower"),
+            Candidate("t-7", "Its lifts are old.", None, "Tower"),
+        ),
+        "how-many",
+    ),
+    Question("q-2", "Who painted it?", (Candidate("odd id", "Sixty painters did.", 1), Candidate("t-0", "Not I.", 0))),
+    Question("q-3", "Why?", (Candidate("t-1", "It is 330 metres high.", 0, "Tower"), Candidate("0", "Why not.", 0))),
+    Question("q-4", "Never judged?", (Candidate("u-0", "Nobody knows.", None),)),
+]
+
+
+def import_new(wb, name, content, **more):
+    return exchange.import_labels(wb, None, name, content if isinstance(content, bytes) else content.encode(), **more)
+
+
+def test_wikiqa_leaves_as_the_same_bytes_it_came_as(wb):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    assert (done.new, done.same, done.conflicting, done.malformed, done.questions) == (5, 0, 0, (), 2)
+    assert done.format == "wikiqa"
+    assert exchange.export_labels(wb, done.corpus_id, "wikiqa").decode() == WIKIQA
+
+
+def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
+    done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
+    assert exchange.labelled_questions(wb, done.corpus_id) == QUESTIONS
+    assert exchange.export_labels(wb, done.corpus_id, "jsonl").decode() == jsonl.dumps(QUESTIONS)
+
+
+@pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir"])
+def test_importing_what_was_exported_changes_nothing(wb, fmt):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    before = exchange.labelled_questions(wb, corpus)
+    done = exchange.import_labels(wb, corpus, f"again.{fmt}", exchange.export_labels(wb, corpus, fmt))
+    assert (done.new, done.conflicting, done.malformed) == (0, 0, ())
+    assert done.same == 6
+    assert exchange.labelled_questions(wb, corpus) == before
+
+
+def test_importing_twice_counts_the_labels_as_the_same(wb):
+    first = import_new(wb, "a.tsv", WIKIQA)
+    again = exchange.import_labels(wb, first.corpus_id, "a.tsv", WIKIQA.encode())
+    assert (again.new, again.same, again.conflicting) == (0, 5, 0)
+    assert corpora.get_corpus(wb, first.corpus_id).sentences == 4
+
+
+def test_a_label_that_contradicts_the_same_annotators_earlier_one_is_not_taken(wb):
+    first = import_new(wb, "a.tsv", WIKIQA)
+    changed = WIKIQA.replace("It is 330 metres high .\t1", "It is 330 metres high .\t0")
+    again = exchange.import_labels(wb, first.corpus_id, "a.tsv", changed.encode())
+    assert (again.same, again.conflicting) == (4, 1)
+    assert "D1-1" in again.conflicts[0]
+    assert exchange.export_labels(wb, first.corpus_id, "wikiqa").decode() == WIKIQA
+
+
+def test_another_annotator_may_differ_and_can_be_exported_alone(wb):
+    first = import_new(wb, "a.tsv", WIKIQA, annotator="ann")
+    changed = WIKIQA.replace("Sixty painters painted it .\t1", "Sixty painters painted it .\t0")
+    again = exchange.import_labels(wb, first.corpus_id, "a.tsv", changed.encode(), annotator="bob")
+    assert (again.new, again.conflicting) == (5, 0)
+    assert exchange.export_labels(wb, first.corpus_id, "wikiqa", annotator="bob").decode() == changed
+    assert exchange.export_labels(wb, first.corpus_id, "wikiqa", annotator="ann").decode() == WIKIQA
+
+
+def test_the_good_lines_of_a_bad_file_go_in_and_the_others_are_named(wb):
+    bad = WIKIQA + "Q3\ttoo few columns\n" + "Q4\twho\tD4\tT\tD4-0\tText .\tperhaps\n"
+    done = import_new(wb, "bad.tsv", bad)
+    assert done.new == 5
+    assert [line for line, _ in done.malformed] == [7, 8]
+    assert "perhaps" in done.malformed[1][1]
+
+
+def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    content = 'query,docid,rating\n"When was the Eiffel Tower finished?",tower-0,1\nwhen?,tower-1,0\nwhen?,tower-99,1\n'
+    done = exchange.import_labels(wb, towers.id, "ratings.csv", content.encode())
+    assert (done.new, done.questions) == (2, 2)
+    assert [line for line, _ in done.malformed] == [4]
+    assert "tower-99" in done.malformed[0][1]
+    assert list(labelling.labels_of(wb, asked.question_id).values()) == ["correct"]
+
+
+def test_qrels_of_a_question_the_corpus_does_not_have_are_reported_by_line(wb, towers):
+    with pytest.raises(BadSetting, match="choose the corpus"):
+        import_new(wb, "x.qrels", "q1 0 tower-0 1\n")
+    done = exchange.import_labels(wb, towers.id, "x.qrels", b"q1 0 tower-0 1\n")
+    assert done.new == 0
+    assert done.malformed == ((1, "question 'q1' is not in this corpus, and the file does not say what it asks"),)
+
+
+def test_labels_with_texts_land_on_the_sentences_that_read_the_same(wb, towers):
+    texts = ["The Eiffel Tower was finished on 31 March 1889.", "Its  steel weighs\n53,000 tonnes."]
+    candidates = [{"id": f"x{i}", "text": t, "label": i} for i, t in enumerate(texts)]
+    line = json.dumps({"qid": "weight", "question": "How heavy is the bridge?", "candidates": candidates})
+    done = exchange.import_labels(wb, towers.id, "weights.jsonl", line.encode())
+    assert done.new == 2
+    assert corpora.get_corpus(wb, towers.id).documents == 3
+    asked = asking.ask(wb, towers.id, "How heavy is the bridge?")
+    assert [c.text for c in asked.candidates if c.label == "correct"] == ["Its steel weighs 53,000 tonnes."]
+
+
+def test_a_sentence_the_document_no_longer_has_keeps_its_label_out_of_sight(wb, towers):
+    line = json.dumps(
+        {"qid": "q", "question": "How old is it?", "candidates": [{"id": "tower-9", "text": "It is old.", "label": 1}]}
+    )
+    before = corpora.get_corpus(wb, towers.id)
+    done = exchange.import_labels(wb, towers.id, "old.jsonl", line.encode())
+    after = corpora.get_corpus(wb, towers.id)
+    assert (done.new, after.documents, after.sentences) == (1, before.documents, before.sentences)
+    assert "It is old." not in [c.text for c in asking.ask(wb, towers.id, "How old is the tower?").candidates]
+    assert json.loads(exchange.export_labels(wb, towers.id, "jsonl"))["candidates"][0]["text"] == "It is old."
+
+
+def test_imported_texts_are_searchable(wb):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    asked = asking.ask(wb, done.corpus_id, "who painted it with sixty painters")
+    assert asked.candidates[asked.best].text == "Sixty painters painted it ."
+
+
+def test_asking_an_imported_question_does_not_disturb_its_export(wb):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    asking.ask(wb, done.corpus_id, "who painted it")
+    asking.ask(wb, done.corpus_id, "how high is the tower")
+    assert exchange.export_labels(wb, done.corpus_id, "wikiqa").decode() == WIKIQA
+
+
+def test_a_label_given_on_the_page_leaves_with_the_others(wb, ann):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    asked = asking.ask(wb, done.corpus_id, "who painted it")
+    [tower] = corpora.list_documents(wb, done.corpus_id, search="eiffel")
+    extra = corpora.document_sentences(wb, tower.id)[0]
+    labelling.give_label(
+        wb, question_id=asked.question_id, sentence_id=extra.id, annotator_id=ann.id, label="incorrect"
+    )
+    found = qrels.read(exchange.export_labels(wb, done.corpus_id, "qrels"))[0]
+    assert {c.id: c.label for c in found[1].candidates} == {"D1-1": 0, "D2-0": 1, "D1-0": 0}
+
+
+def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    run, problems = qrels.read_run(exchange.export_labels(wb, done.corpus_id, "run"))
+    assert problems == []
+    assert set(run) == {"Q1", "Q2"}
+    assert list(run["Q2"]) == ["D2-0", "D1-1"]
+
+
+def test_pairs_are_the_judged_ones(wb):
+    done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
+    lines = [json.loads(x) for x in exchange.export_labels(wb, done.corpus_id, "pairs").splitlines()]
+    assert len(lines) == 6
+    assert lines[1] == {"sentence1": "How high is the tower?", "sentence2": "It is 330 metres high.", "label": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("letter.txt", b"Dear Sir, this is a letter.", "in no format known"),
+        ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels instead"),
+        ("empty.jsonl", b"", "in no format known"),
+        ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
+        ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),
+    ],
+)
+def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, content, said):
+    with pytest.raises(UnreadableFile, match=said) as told:
+        import_new(wb, name, content)
+    assert str(told.value).startswith(name)
+    assert corpora.list_corpora(wb) == []
+
+
+def test_a_file_on_disk_or_gzipped_is_read_alike(wb, tmp_path):
+    import gzip
+
+    (tmp_path / "a.tsv").write_text(WIKIQA)
+    (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(WIKIQA.encode()))
+    one, other = (exchange.import_labels(wb, None, p, tmp_path / p) for p in ("a.tsv", "b.tsv.gz"))
+    assert exchange.export_labels(wb, one.corpus_id, "jsonl") == exchange.export_labels(wb, other.corpus_id, "jsonl")
+    assert [c.name for c in corpora.list_corpora(wb)] == ["a", "b"]
+
+
+def test_a_second_set_of_the_same_name_gets_a_number(wb):
+    for _ in range(2):
+        import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    assert [c.name for c in corpora.list_corpora(wb)] == ["WikiQA-dev", "WikiQA-dev 2"]
+
+
+def test_unknown_formats_and_empty_exports_say_what_to_do(wb, towers):
+    with pytest.raises(BadSetting, match="jsonl"):
+        exchange.export_labels(wb, towers.id, "xlsx")
+    with pytest.raises(As2Error, match="nothing is labelled"):
+        exchange.export_labels(wb, towers.id, "jsonl")
+    with pytest.raises(BadSetting, match="known: auto"):
+        import_new(wb, "a.tsv", WIKIQA, fmt="xlsx")
+
+
+def test_characters_no_database_takes_are_left_out_of_an_import(wb):
+    line = '{"qid": "q", "question": "What?\\u0000", "candidates": [{"id": "a-0", "text": "x\\u0000y", "label": 1}]}'
+    done = import_new(wb, "odd.jsonl", line)
+    [question] = exchange.labelled_questions(wb, done.corpus_id)
+    assert (question.text, question.candidates[0].text) == ("What?", "xy")
+
+
+@pytest.mark.shared
+def test_the_real_wikiqa_file_goes_round(wb):
+    path = Path(__file__).parents[4] / "shared" / "data" / "wikiqa" / "WikiQA-dev.tsv"
+    if not path.is_file():
+        pytest.skip("WikiQA is not at hand (it belongs into ../shared/data)")
+    done = exchange.import_labels(wb, None, path.name, path)
+    assert (done.questions, done.new) == (296, 2733)
+    assert exchange.export_labels(wb, done.corpus_id, "wikiqa") == path.read_bytes()
