@@ -29,14 +29,11 @@ SETS = {
 RANKERS = (
     "rr",
     "wo-rr",
-    "jaccard",
     "bm25",
     "bi-encoder",
     "generative",
-    "cross-encoder",
     "cascade:drop_ratio=0",
     "cascade:drop_ratio=0.3",
-    "cascade:drop_ratio=0.5",
 )
 AGAINST = "bi-encoder"
 
@@ -57,7 +54,7 @@ def table(data: str, evaluations: dict[str, Evaluation]) -> list[str]:
         against = ""
         if name != AGAINST:
             p = paired_test(e.per_question["AP"], base)
-            against = f"{p.difference:+.3f} (p = {p.p:.3f})"
+            against = f"{p.difference:+.3f} (p {'< 0.001' if p.p < 0.001 else f'= {p.p:.3f}'})"
         lines.append(
             f"| `{name}` | {m['AP']:.3f} ({low:.3f} to {high:.3f}) | {m['RR']:.3f} | {m['P@1']:.3f} "
             f"| {m['nDCG@10']:.3f} | {cost} | {against} |"
