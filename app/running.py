@@ -33,6 +33,12 @@ BEAT = 1.0  # seconds between signs of life
 PATIENCE = 3.0  # seconds a cancelled run has to stop by itself before it is called cancelled over its head
 
 
+def runner_of(kind: str) -> Callable[[Running], dict[str, Any] | None]:
+    """What does a kind's work; imported when it is needed."""
+    module, _, name = RUNNERS[kind].partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
 class SteppedBack(Exception):
     """The run made room for a more urgent job; its job is queued again."""
 
@@ -94,8 +100,7 @@ class Running:
         """Run it to its end, whatever that is, and write the end down."""
         self._heart.start()
         try:
-            module, _, name = RUNNERS[self.kind].partition(":")
-            result = getattr(importlib.import_module(module), name)(self)
+            result = runner_of(self.kind)(self)
         except SteppedBack:
             self._end("queued", message="making room for a more urgent job", forgive=True)
         except Cancelled:

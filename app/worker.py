@@ -133,6 +133,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--idle", type=float, default=None, help="end after so many seconds without work")
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for chatty in ("alembic", "huey"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         run(open_workbench(get_settings()), idle=given.idle)
     except AlreadyRunning as e:

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+
+from app.running import run_queued
+from app.services import adapting, asking, comparing, exchange, labelling
+from as2core.data import jsonl
+from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
+from as2core.metrics import measures
+from as2core.types import Candidate, Question
+
+QUESTIONS = [
+    Question(
+        f"q{i}",
+        f"What does the {thing} do?",
+        (
+            Candidate(f"{thing}-0", "It rained all day.", 0),
+            Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.", 1),
+            Candidate(f"{thing}-2", "Nobody saw it.", 0),
+            Candidate(f"{thing}-3", f"A {thing}.", None),
+        ),
+    )
+    for i, thing in enumerate("tower bridge river violin comet castle".split())
+]
+
+
+@pytest.fixture
+def data(wb):
+    exchange.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    return "labels:things"
+
+
+def compared(wb, *arguments, **more):
+    job = comparing.start_compare(wb, *arguments, **more)
+    run_queued(wb)
+    done = adapting.job(wb, job.id)
+    assert done.state == "done", done.error
+    return comparing.comparison(wb, job.id)
+
+
+def test_a_comparison_measures_what_the_metrics_measure(wb, data):
+    view = compared(wb, ["rr", "bm25"], data)
+    assert (view.data, view.setting, view.questions) == (data, "clean", 6)
+    [rr, bm25] = view.rows
+    in_order = {q.qid: -np.arange(4.0) for q in QUESTIONS}
+    expected = measures(QUESTIONS, in_order)
+    assert rr["ranker"] == "rr"
+    assert {m: rr[m] for m in expected} == pytest.approx(expected)
+    assert rr["AP"] == 0.5
+    assert rr["AP low"] <= rr["AP"] <= rr["AP high"]
+    assert bm25["AP"] == 1.0
+    assert bm25["relative_cost"] is None
+
+
+def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
+    view = compared(wb, ["rr", "bm25"], data)
+    [pair] = view.paired
+    assert (pair["a"], pair["b"], pair["metric"]) == ("bm25", "rr", "AP")
+    assert (pair["wins"], pair["losses"], pair["ties"]) == (6, 0, 0)
+    assert pair["difference"] == 0.5
+    assert pair["p"] == pytest.approx(2 / 2**6)
+
+
+def test_ranks_and_measures_are_there_question_by_question(wb, data):
+    view = compared(wb, ["rr", "bm25"], data)
+    frame = view.ranks["q2"]
+    assert list(frame["candidate"])[1].startswith("The river does")
+    assert list(frame["rr"]) == [1, 2, 3, 4]
+    assert frame["bm25"][1] == 1
+    assert [None if x != x else x for x in frame["label"]] == [0, 1, 0, None]
+    assert set(view.ranks) == {q.qid for q in QUESTIONS}
+    per = view.per_question
+    assert len(per) == 12
+    assert set(per.columns) >= {"qid", "question", "ranker", "AP", "RR", "P@1", "nDCG@10"}
+    assert per[(per.qid == "q0") & (per.ranker == "rr")].AP.item() == 0.5
+
+
+def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):
+    view = compared(wb, ["active", "bm25"], data)
+    assert [r["ranker"] for r in view.rows] == ["cascade", "bm25"]
+    assert 0 < view.rows[0]["relative_cost"] < 1
+
+
+def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, monkeypatch):
+    from app.services import evaluations
+
+    scored = []
+    evaluate = evaluations.evaluate
+    monkeypatch.setattr(evaluations, "evaluate", lambda r, *a, **k: scored.append(r.name) or evaluate(r, *a, **k))
+    first = compared(wb, ["rr", "bm25"], data)
+    second = compared(wb, ["rr", "jaccard"], data)
+    assert scored == ["rr", "bm25", "jaccard"]
+    assert second.rows[0] == first.rows[0]
+
+
+def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data, ann):
+    job = comparing.start_compare(wb, ["rr"], data)
+    run_queued(wb)
+    corpus = next(iter(adapting.jobs(wb, "embed"))).corpus_id
+    asked = asking.ask(wb, corpus, QUESTIONS[0].text)
+    first = next(c for c in asked.candidates if c.text == "It rained all day.")
+    labelling.give_label(
+        wb, question_id=asked.question_id, sentence_id=first.sentence_id, annotator_id=ann.id, label="correct"
+    )
+    assert comparing.comparison(wb, job.id).rows[0]["AP"] == 0.5
+    assert compared(wb, ["rr"], data).rows[0]["AP"] > 0.5
+
+
+def test_a_limit_takes_a_fixed_sample(wb, data):
+    one, other = (compared(wb, ["rr"], data, limit=2) for _ in range(2))
+    assert one.questions == 2
+    assert set(one.ranks) == set(other.ranks)
+
+
+def test_a_ranker_that_cannot_be_loaded_is_left_out_and_said(wb, data, models):
+    from as2core.errors import DamagedModel
+
+    named = models.named
+
+    def damaged(spec):
+        if spec == "bi-encoder":
+            raise DamagedModel("the backbone is damaged: install it again")
+        return named(spec)
+
+    models.named = damaged
+    view = compared(wb, ["rr", "bi-encoder"], data)
+    assert [r["ranker"] for r in view.rows] == ["rr"]
+    assert "bi-encoder was left out: the backbone is damaged: install it again" in view.notes
+
+
+def test_what_there_is_to_compare_is_listed(wb, data):
+    assert set(comparing.rankers(wb)) >= {"rr", "bm25", "bi-encoder", "cascade", "generative"}
+    assert comparing.datasets(wb) == [data]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ((["nothing-like-it"], "labels:things"), UnknownRanker, "bm25"),
+        (([], "labels:things"), BadSetting, "choose"),
+        ((["rr"], "labels:nowhere"), As2Error, "things"),
+        ((["rr"], "no-such-file.jsonl"), UnknownData, "no-such-file"),
+        ((["rr"], "labels:things", "spotless"), BadSetting, "clean"),
+        ((["rr"], "labels:things", "clean", 0), BadSetting, "at least 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_before_the_start(wb, data, arguments, error, said):
+    with pytest.raises(error, match=said):
+        comparing.start_compare(wb, *arguments)
+
+
+def test_an_unfinished_comparison_has_nothing_to_show(wb, data):
+    job = comparing.start_compare(wb, ["rr"], data)
+    with pytest.raises(As2Error, match="no finished comparison"):
+        comparing.comparison(wb, job.id)

@@ -1,0 +1,128 @@
+"""Real processes, really killed: what was confirmed is there, and what was begun is told and finished."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from app import jobs, services, worker
+from app.services import asking, corpora, labelling
+
+REPO = Path(__file__).parents[3]
+LABELLER = """
+import itertools, sys
+sys.path.insert(0, {here!r})
+from fake_models import FakeModels
+from app import services
+from app.services import labelling
+wb = services.open(models=FakeModels())
+question, *sentences = map(int, sys.argv[1:])
+for label, sentence in itertools.cycle(itertools.product(("correct", "incorrect"), sentences)):
+    done = labelling.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=1, label=label)
+    print(done.event_id, flush=True)
+"""
+
+
+@pytest.fixture
+def environment(settings):
+    told = {f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}
+    return {**os.environ, **told, "PYTHONPATH": str(REPO)}
+
+
+@pytest.fixture
+def start(environment, tmp_path):
+    """start(arguments) runs python in a process that the test may kill, and that is gone after it."""
+    running = []
+
+    def run(*arguments, **more):
+        process = subprocess.Popen([sys.executable, *arguments], cwd=REPO, env=environment, **more)
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def until(condition, seconds=120.0):
+    give_up = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up, "it never happened"
+        time.sleep(0.05)
+
+
+def test_every_label_confirmed_before_a_kill_is_there(wb, towers, ann, start):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    sentences = [str(c.sentence_id) for c in asked.candidates]
+    code = LABELLER.format(here=str(Path(__file__).parent))
+    process = start("-c", code, str(asked.question_id), *sentences, stdout=subprocess.PIPE, text=True)
+    confirmed = [int(process.stdout.readline()) for _ in range(25)]
+    process.send_signal(signal.SIGKILL)
+    confirmed += [int(line) for line in process.stdout.read().splitlines() if line.strip()]
+    process.wait()
+    with wb.read() as s:
+        stored = set(s.scalars(text("SELECT id FROM label_event")))
+    assert set(confirmed) <= stored
+    assert len(stored) <= len(confirmed) + 1  # at most the one in flight
+    assert labelling.undo_last(wb, ann.id, towers.id) is not None
+
+
+def test_a_killed_workers_job_is_lost_queued_again_and_done_by_the_next(wb, towers, start):
+    notes = [(f"note{i}.txt", f"Note number {i}: the bridge carries {i} trains a day.".encode()) for i in range(300)]
+    corpora.ingest(wb, towers.id, notes)
+    [job] = jobs.listed(wb, "embed")
+    total = corpora.get_corpus(wb, towers.id).vectors_total
+    first = start("-m", "app.worker")
+    until(lambda: 0 < corpora.get_corpus(wb, towers.id).vectors_done < total)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    at_kill = corpora.get_corpus(wb, towers.id).vectors_done
+    with wb.read() as s:
+        assert s.scalar(text("SELECT state FROM job")) == "running"
+    lost = jobs.get(wb, job.id)  # whoever looks gives it up
+    assert (lost.state, lost.events[-1]) == ("queued", {"kind": "lost", "attempt": 1})
+
+    second = start("-m", "app.worker")
+    until(lambda: jobs.get(wb, job.id).state == "done")
+    done = jobs.get(wb, job.id)
+    assert done.attempt == 2
+    assert done.result == {"passages": total - at_kill}
+    assert corpora.get_corpus(wb, towers.id).vectors_done == total
+    second.terminate()
+    assert second.wait(30) == 0
+
+
+def test_only_one_worker_holds_a_home_and_a_dead_one_lets_go(wb, settings, start):
+    assert not worker.is_running(settings)
+    first = start("-m", "app.worker")
+    until(lambda: worker.is_running(settings))
+    second = start("-m", "app.worker", stderr=subprocess.PIPE, text=True)
+    assert second.wait(60) == 0
+    assert "already running" in second.stderr.read()
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    assert not worker.is_running(settings)
+
+
+def test_a_worker_without_work_ends_by_itself(start):
+    process = start("-m", "app.worker", "--idle", "1")
+    assert process.wait(60) == 0
+
+
+def test_the_app_starts_a_worker_when_there_is_work_and_only_then(wb, settings, models, clock):
+    own = services.open(settings.model_copy(update={"worker": "auto"}), models, clock)
+    assert jobs.listed(own) == []
+    assert not worker.is_running(settings)
+    jobs.enqueue(own, "embed", {})
+    until(lambda: jobs.get(own, 1).state == "done")
+    with own.read() as s:
+        name = s.scalar(text("SELECT worker FROM job"))
+    os.kill(int(name.split(":")[1]), signal.SIGTERM)
+    until(lambda: not worker.is_running(settings))
+    own.close()

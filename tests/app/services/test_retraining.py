@@ -1,0 +1,280 @@
+import json
+import random
+
+import pytest
+from fake_models import FakeEmbedder
+from tiny_models import tiny_models
+
+from app import jobs, services
+from app.running import run_queued
+from app.services import adapting, asking, corpora, exchange, labelling, versions
+from app.services.models import LoadedModels
+from app.settings import Settings
+from as2core.data import jsonl
+from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.types import Candidate, Question
+from db.repositories import jobs as rows
+
+CITIES = "oslo paris rome cairo lima quito delhi tokyo perth boston dakar seoul milan turin porto vienna".split()
+THINGS = {"built": ("tower", "bridge", "wall"), "sold": ("bread", "fish", "salt"), "sung": ("song", "psalm", "hymn")}
+
+
+def made_up(n: int, *, seed: int = 0, prefix: str = "q") -> list[Question]:
+    """Questions whose answers share their city and verb; the other candidates share one or none."""
+    rng = random.Random(seed)
+    questions = []
+    for i in range(n):
+        city, other = rng.sample(CITIES, 2)
+        verb, away = rng.sample(sorted(THINGS), 2)
+        thing = rng.choice(THINGS[verb])
+        texts = [
+            (f"In {city} a {thing} was {verb} in 18{i:02d}.", 1),
+            (f"In {other} a {rng.choice(THINGS[away])} was {away} in 17{i:02d}.", 0),
+            (f"In {other} nobody was seen in 16{i:02d}.", 0),
+            (f"In {city} rain fell in 15{i:02d}.", 0),
+        ]
+        rng.shuffle(texts)
+        candidates = tuple(Candidate(f"{prefix}{i}-{j}", text, label, city) for j, (text, label) in enumerate(texts))
+        questions.append(Question(f"{prefix}{i}", f"What was {verb} in {city} in the year 18{i:02d}?", candidates))
+    return questions
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    texts = [t for q in (*made_up(99), *made_up(99, seed=1)) for t in (q.text, *(c.text for c in q.candidates))]
+    return tiny_models(tmp_path_factory.mktemp("tiny"), texts)
+
+
+class TinyModels(LoadedModels):
+    def embedder(self):
+        return FakeEmbedder()
+
+
+@pytest.fixture
+def wb(tmp_path, tiny, clock, database_url):
+    (tmp_path / "corpora" / "starter").mkdir(parents=True)
+    jsonl.write(made_up(6, seed=5, prefix="frozen"), tmp_path / "corpora" / "starter" / "test.jsonl")
+    settings = Settings(
+        home=tmp_path / "home",
+        database_url=database_url,
+        models_dir=tiny,
+        corpora_dir=tmp_path / "corpora",
+        worker="external",
+    )
+    opened = services.open(settings, TinyModels(tiny), clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def labelled(wb):
+    """A corpus with 24 labelled questions."""
+    content = jsonl.dumps(made_up(24)).encode()
+    return exchange.import_labels(wb, None, "cities.jsonl", content, annotator="ann").corpus_id
+
+
+def retrained(wb, job_id):
+    run_queued(wb)
+    job = adapting.job(wb, job_id)
+    assert job.state == "done", job.error
+    return job
+
+
+def test_from_labels_to_a_promoted_version_that_answers(wb, labelled):
+    job = retrained(wb, adapting.start_retrain(wb, labelled, epochs=2, note="cities").id)
+    result = job.result
+    ready = adapting.readiness(wb, labelled)
+    assert result["version"] == f"cities-{job.id}"
+    assert result["labels"]["questions"] == ready.train_questions
+    assert len(result["per_question"]) == ready.heldout_questions
+    made = next(v for v in versions.list_versions(wb) if v.name == result["version"])
+    assert (made.state, made.parent, made.note, made.problem) == ("candidate", "cascade", "cities", "")
+    assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
+    versions.promote(wb, made.name)
+    assert asking.ask(wb, labelled, "What was built in oslo?").version == made.name
+
+
+def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_frozen_benchmark(wb, labelled):
+    result = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1).id).result
+    for side in ("before", "after"):
+        mean = sum(q[side] for q in result["per_question"]) / len(result["per_question"])
+        assert result[side]["AP"] == pytest.approx(mean)
+        low, high = result["intervals"][side]["AP"]
+        assert low <= result[side]["AP"] <= high
+        assert set(result["per_exit"][side]) == {"2", "3", "4", "5", "6"}
+        assert 0 < result["frozen"][side]["AP"] <= 1
+    paired = result["paired"]
+    assert paired["difference"] == pytest.approx(result["after"]["AP"] - result["before"]["AP"])
+    assert paired["wins"] + paired["losses"] + paired["ties"] == len(result["per_question"])
+    card = versions.card(wb, result["version"])
+    assert card["parent"] == "cascade"
+    assert card["data"]["sha256"] == result["snapshot"]
+    assert card["metrics"] == result["after"]
+    assert {"seed", "settings", "paired", "frozen"} <= set(card)
+
+
+def test_the_events_tell_the_training_as_it_goes(wb, labelled):
+    job = retrained(wb, adapting.start_retrain(wb, labelled, epochs=2).id)
+    kinds = [e["kind"] for e in job.events]
+    assert kinds[0] == "start"
+    assert kinds[-1] == "end"
+    assert {"step", "eval"} <= set(kinds)
+    evals = [e for e in job.events if e["kind"] == "eval"]
+    assert all(set(e["dev_ap"]) == {"2", "3", "4", "5", "6"} for e in evals)
+
+
+def test_the_same_labels_settings_and_seed_give_the_same_version(wb, labelled):
+    first = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1, seed=3).id).result
+    second = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1, seed=3).id).result
+    assert first["version"] != second["version"]
+    assert first["after"] == second["after"]
+    assert first["snapshot"] == second["snapshot"]
+
+
+def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(wb, labelled, ann, monkeypatch):
+    from app import running
+    from app.services.retraining import run_retrain
+
+    def cancelled_at_its_first_step(job):
+        told = job.event
+
+        def event(payload):
+            told(payload)
+            job.cancelled = job.cancelled or payload["kind"] == "step"
+
+        job.event = event
+        return run_retrain(job)
+
+    job = adapting.start_retrain(wb, labelled, epochs=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "runner_of", lambda kind: cancelled_at_its_first_step)
+        run_queued(wb)
+    assert adapting.job(wb, job.id).state == "cancelled"
+    folder = wb.settings.jobs_dir / str(job.id)
+    snapshot = (folder / "snapshot.jsonl").read_bytes()
+    assert [v.name for v in versions.list_versions(wb)] == ["cascade"]
+    assert not list(wb.settings.versions_dir.glob("*"))
+    asked = asking.ask(wb, labelled, made_up(24)[0].text)
+    labelling.give_label(
+        wb,
+        question_id=asked.question_id,
+        sentence_id=asked.candidates[0].sentence_id,
+        annotator_id=ann.id,
+        label="unsure",
+    )
+    adapting.retry(wb, job.id)
+    result = retrained(wb, job.id).result
+    assert (folder / "snapshot.jsonl").read_bytes() == snapshot
+    assert not (folder / "work").exists()
+    assert result["version"] == f"cities-{job.id}"
+
+
+def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, labelled):
+    job = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1).id)
+    lines = (wb.settings.jobs_dir / str(job.id) / "snapshot.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert {r["part"] for r in records} == {"train", "dev", "held_out"}
+    assert len({r["qid"] for r in records}) == len(records) == 24
+    assert all(c["label"] in (0, 1) for r in records for c in r["candidates"])
+
+
+def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb, labelled, clock):
+    job = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1).id)
+    with wb.write() as s:
+        row = rows.lock_job(s, job.id)
+        row.state, row.result, row.heartbeat, row.worker = "running", {}, clock(), "another-machine:1:1"
+    clock.pass_(minutes=1)
+    jobs.reap(wb)
+    again = retrained(wb, job.id)
+    assert again.result == job.result
+    assert len(versions.list_versions(wb)) == 2
+
+
+def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, labelled):
+    job = adapting.start_retrain(wb, labelled, epochs=1)
+    left = wb.settings.versions_dir / f"cities-{job.id}"
+    left.mkdir(parents=True)
+    (left / "card.json").write_text("{}")
+    assert [v.name for v in versions.list_versions(wb)] == ["cascade"]
+    assert retrained(wb, job.id).result["version"] == left.name
+
+
+def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, labelled):
+    first = adapting.start_retrain(wb, labelled)
+    with pytest.raises(Exception, match=f"job {first.id} is retraining"):
+        adapting.start_retrain(wb, labelled)
+    adapting.cancel(wb, first.id)
+    assert adapting.start_retrain(wb, labelled).state == "queued"
+
+
+def test_a_retrain_can_start_from_a_retrained_version(wb, labelled):
+    first = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1).id).result
+    second = retrained(wb, adapting.start_retrain(wb, labelled, base=first["version"], epochs=1).id).result
+    assert second["base"] == first["version"]
+    assert second["before"] == pytest.approx(first["after"])
+    made = next(v for v in versions.list_versions(wb) if v.name == second["version"])
+    assert made.parent == first["version"]
+
+
+@pytest.mark.parametrize("bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}])
+def test_settings_that_cannot_work_are_refused_before_the_start(wb, labelled, bad):
+    with pytest.raises(BadSetting):
+        adapting.start_retrain(wb, labelled, **bad)
+
+
+def readiness_of(wb, questions):
+    content = jsonl.dumps(questions).encode()
+    corpus = exchange.import_labels(wb, None, "some.jsonl", content, annotator="ann").corpus_id
+    return corpus, adapting.readiness(wb, corpus)
+
+
+def relabelled(questions, label):
+    return [
+        Question(q.qid, q.text, tuple(Candidate(c.id, c.text, label, c.title) for c in q.candidates)) for q in questions
+    ]
+
+
+def test_nothing_labelled_is_said_with_what_is_needed(wb):
+    corpus = corpora.create_corpus(wb, "empty")
+    ready = adapting.readiness(wb, corpus.id)
+    assert not ready.ready
+    assert "4 questions" in ready.problems[0]
+    with pytest.raises(NotEnoughLabels, match="Nothing is labelled"):
+        adapting.start_retrain(wb, corpus.id)
+
+
+def test_too_few_questions_are_counted(wb):
+    _, ready = readiness_of(wb, made_up(3))
+    assert ready.problems == (
+        "3 questions have both a correct and an incorrect sentence, 4 are needed: label some more.",
+    )
+
+
+@pytest.mark.parametrize(("label", "missing"), [(1, "incorrect"), (0, "correct")])
+def test_one_class_alone_is_refused(wb, label, missing):
+    _, ready = readiness_of(wb, relabelled(made_up(8), label))
+    assert ready.problems[0].startswith(f"No sentence is labelled {missing}")
+
+
+def test_four_questions_are_enough_and_the_uncertainty_is_told(wb):
+    corpus, ready = readiness_of(wb, made_up(4))
+    assert ready.ready
+    assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
+    assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
+    assert any("uncertain" in w for w in ready.warnings)
+    assert adapting.start_retrain(wb, corpus).state == "queued"
+
+
+def test_questions_with_correct_sentences_only_are_warned_of(wb):
+    _, ready = readiness_of(wb, made_up(8) + relabelled(made_up(2, seed=9, prefix="only"), 1))
+    assert ready.ready
+    assert any(w.startswith("2 questions are labelled with correct sentences only") for w in ready.warnings)
+
+
+def test_pairs_in_dispute_are_left_out_and_told(wb):
+    corpus, _ = readiness_of(wb, made_up(8))
+    others = relabelled(made_up(1), 0)
+    exchange.import_labels(wb, corpus, "other.jsonl", jsonl.dumps(others).encode(), annotator="bob")
+    ready = adapting.readiness(wb, corpus)
+    assert "1 pair is in dispute between annotators and left out." in ready.warnings
+    assert (ready.correct, ready.incorrect) == (7, 24)

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from app.settings import REPO, Settings, get_settings
+from as2core.errors import BadSetting
+
+
+def test_everything_made_goes_below_home(monkeypatch):
+    monkeypatch.setenv("AS2_HOME", "/tmp/somewhere")
+    settings = Settings()
+    assert settings.database == "sqlite:////tmp/somewhere/as2.db"
+    for path in (settings.versions_dir, settings.jobs_dir, settings.index_file(3), settings.queue_file):
+        assert Path("/tmp/somewhere") in path.parents
+
+
+def test_without_a_word_home_is_in_the_repository(monkeypatch):
+    monkeypatch.delenv("AS2_HOME", raising=False)
+    assert Settings().home == REPO / ".as2"
+    assert Settings().models_dir == REPO / "models"
+
+
+def test_a_database_url_takes_the_place_of_the_file(monkeypatch):
+    monkeypatch.setenv("AS2_DATABASE_URL", "postgresql://db/labels")
+    assert Settings().database == "postgresql://db/labels"
+
+
+def test_a_value_that_is_none_of_the_allowed_names_its_variable(monkeypatch):
+    monkeypatch.setenv("AS2_WORKER", "sometimes")
+    get_settings.cache_clear()
+    with pytest.raises(BadSetting, match="AS2_WORKER"):
+        get_settings()
+    get_settings.cache_clear()
