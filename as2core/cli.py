@@ -165,8 +165,8 @@ def transfer(
         say_json({"recipes": rows}) if as_json else say(table(rows, ["recipe", "what"]))
         return
     stages = ("cascade", "generative") if stage == "both" else (stage,)
-    with training() as on_event:
-        made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event)
+    with working("reading the data") as on_progress, training() as on_event:
+        made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event, on_progress=on_progress)
     if as_json:
         say_json({"recipe": recipe, "versions": [{"path": p, "card": read_card(p)} for p in made]})
     else:

@@ -163,3 +163,29 @@ def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path)
 
 def test_transfer_lists_its_recipes(as2_json):
     assert {"default", "tiny"} <= {r["recipe"] for r in as2_json("transfer", "--list")["recipes"]}
+
+
+@pytest.mark.parametrize(
+    ("stage", "stages"),
+    [(None, ("cascade", "generative")), ("cascade", ("cascade",)), ("generative", ("generative",))],
+)
+def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made(
+    as2_json, monkeypatch, tmp_path, stage, stages
+):
+    from as2core.training import recipes
+
+    def run_recipe(name, data_dir, out, *, stages, on_event, on_progress):
+        asked.append((name, data_dir, stages))
+        on_event({"kind": "eval", "step": 1, "steps": 1, "dev_ap": {"6": 0.5}})
+        for stage in stages:
+            (out / stage).mkdir(parents=True)
+            (out / stage / "card.json").write_text(json.dumps({"name": stage}))
+        return [out / stage for stage in stages]
+
+    asked = []
+    monkeypatch.setattr(recipes, "run_recipe", run_recipe)
+    given = ["--stage", stage] if stage else []
+    document = as2_json("transfer", "--data-dir", tmp_path, "--recipe", "tiny", "--out", tmp_path / "out", *given)
+    assert asked == [("tiny", tmp_path, stages)]
+    assert document["recipe"] == "tiny"
+    assert [v["card"]["name"] for v in document["versions"]] == list(stages)
