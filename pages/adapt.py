@@ -59,7 +59,7 @@ def draw_job(job: JobView) -> None:
         st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(job=None))
 
 
-@st.cache_data(ttl=10, show_spinner="Counting labels …")
+@st.cache_data(ttl=10, show_spinner=False)  # a spinner that comes and goes would close the expander below
 def readiness(corpus_id: int, labels: int) -> Readiness:
     """Dividing thousands of labels takes a while; a change is seen at once by its count, at the latest in 10 s."""
     return adapting.readiness(wb, corpus_id)

@@ -41,6 +41,7 @@ def choose_queue() -> str:
 
 def at_desk(queue: str) -> desks.Desk:
     """The desk of this sitting; a new one when corpus, name or queue changed."""
+    slot = st.empty()  # always there: what comes and goes must not move what follows
     desk = state.get("_label_desk")
     if desk is None or (desk.corpus_id, desk.annotator_id, desk.queue) != (
         frame.corpus.id,
@@ -50,7 +51,7 @@ def at_desk(queue: str) -> desks.Desk:
         acts = (
             desk.acts if desk and (desk.corpus_id, desk.annotator_id) == (frame.corpus.id, frame.annotator.id) else ()
         )
-        with st.spinner("Looking for what is most worth judging …"):
+        with slot, st.spinner("Looking for what is most worth judging …"):
             desk = desks.sit_down(
                 frame.wb,
                 corpus_id=frame.corpus.id,

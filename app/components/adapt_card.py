@@ -44,7 +44,7 @@ def draw_card(card: Mapping[str, Any]) -> None:
         draw(result)
     else:
         st.caption("This one came with the program; it was not made from labels here.")
-    with st.expander("The whole card", icon=":material/data_object:", expanded=result is None):
+    with st.expander("The whole card", icon=":material/data_object:", expanded=result is None, key="adapt_whole_card"):
         st.json(dict(card), expanded=2)
 
 
@@ -145,7 +145,7 @@ def _questions(result: Result) -> None:
     with right:
         st.markdown(f"**Lost** · {count(len(worse), 'question')}")
         _list(worse, "Nothing fell.")
-    with st.expander(f"All {count(len(rows), 'held-out question')}", icon=":material/list:"):
+    with st.expander(f"All {count(len(rows), 'held-out question')}", icon=":material/list:", key="adapt_all_questions"):
         number = st.column_config.NumberColumn(format="%.3f", width="small")
         st.dataframe(
             pd.DataFrame(rows, columns=["question", "before", "after", "change"]), hide_index=True,

@@ -28,7 +28,7 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
     if was_active != job.active:  # ended, or run again: a click in here redraws the panel alone
         st.rerun()
     if job.state == "done":
-        with st.expander(_title(job), icon=":material/show_chart:"):
+        with st.expander(_title(job), icon=":material/show_chart:", key="adapt_training"):
             _curves(job)
         return
     with st.container(border=True, key="adapt_job"):

@@ -57,7 +57,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
     usable = [v for v in versions.list_versions(wb, kind="cascade") if not v.problem]
     active = versions.active(wb).name
     names = [active, *(v.name for v in usable if v.name != active)]
-    with st.expander("Settings", icon=":material/tune:"):
+    with st.expander("Settings", icon=":material/tune:", key="adapt_settings"):
         left, right = st.columns(2)
         with left:
             st.selectbox(

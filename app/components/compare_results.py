@@ -116,7 +116,7 @@ def _paired(paired: Sequence[Mapping[str, Any]]) -> None:
     shown, rest = told[:SHOWN], told[SHOWN:]
     st.html(paired_table(shown))
     if rest:
-        with st.expander(f"{count(len(rest), 'more pair')}", icon=":material/table_rows:"):
+        with st.expander(f"{count(len(rest), 'more pair')}", icon=":material/table_rows:", key="compare_more_pairs"):
             st.html(paired_table(rest))
 
 
@@ -184,6 +184,6 @@ def _slope(view: ComparisonView, names: Sequence[str]) -> None:
     shown = [n for n in names if n in frame.columns]
     st.altair_chart(slope(frame, shown, best=3), width="stretch", key="compare_slope",
                     alt="Ranks of this question's candidates by every ranker; correct ones in green")  # fmt: skip
-    with st.expander("As a table", icon=":material/table:"):
+    with st.expander("As a table", icon=":material/table:", key="compare_rank_table"):
         told = frame.assign(label=["correct" if x == 1 else "incorrect" if x == 0 else "" for x in frame["label"]])
         st.dataframe(told[["candidate", "label", *shown]], hide_index=True, key="compare_ranks")

@@ -77,7 +77,7 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
     others = [j for j in jobs if j.id != current]
     if not others:
         return
-    with st.expander("Earlier comparisons", icon=":material/history:"):
+    with st.expander("Earlier comparisons", icon=":material/history:", key="compare_earlier"):
         for job in others:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(plain(title(job)), width="stretch")

@@ -8,7 +8,6 @@ from functools import partial
 
 import streamlit as st
 
-from app.components.data_progress import reporter
 from app.components.text import count, plain
 from app.services import Workbench, exchange
 from app.services.views import CorpusView, ImportView
@@ -27,7 +26,7 @@ NAMES = {
 }
 ENDINGS = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
            "pairs": ".pairs.jsonl"}  # fmt: skip
-AUTO = "auto"
+AUTO, RUN = "auto", "run"
 
 
 def draw(wb: Workbench, corpus: CorpusView | None) -> None:
@@ -50,7 +49,7 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
                            help="The annotator these labels are stored under")  # fmt: skip
     if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key="data_import"):
-        with reporter(f"Reading {file.name} …"):
+        with st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = exchange.import_labels(
                 wb,
                 corpus.id if corpus and target == corpus.name else None,
@@ -103,6 +102,9 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
     st.caption("JSONL keeps everything and comes back exactly; the others keep what their format can.")
     for fmt, about in exchange.FORMATS.items():
+        if fmt == RUN:
+            _export_run(wb, corpus)
+            continue
         st.download_button(
             NAMES.get(fmt, fmt),
             _maker(wb, corpus.id, fmt),
@@ -114,6 +116,27 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
             help=f"{about[:1].upper()}{about[1:]}.",
             width="stretch",
         )
+
+
+def _export_run(wb: Workbench, corpus: CorpusView) -> None:
+    """A run file ranks every labelled question with the active model, which takes a while: made first, then offered."""
+    made = st.session_state.get("_data_run")
+    if made is None or made[0] != (corpus.id, corpus.labels):
+        help_text = (
+            "The active version's ranking of every labelled question: qid Q0 docid rank score tag. Takes a while."
+        )
+        if not st.button(
+            "Make a run file", key="data_make_run", icon=":material/sort:", width="stretch", help=help_text
+        ):
+            return
+        with st.spinner(f"Ranking {count(corpus.questions, 'question')} with the active model …", show_time=True):
+            made = ((corpus.id, corpus.labels), exchange.export_labels(wb, corpus.id, RUN))
+        st.session_state["_data_run"] = made
+        st.rerun()
+    st.download_button(
+        "Run file", made[1], file_name=f"{_slug(corpus.name)}{ENDINGS[RUN]}", mime="application/octet-stream",
+        icon=":material/download:", key="data_export_run", on_click="ignore", width="stretch", type="primary",
+    )  # fmt: skip
 
 
 def _format_name(fmt: str) -> str:

@@ -57,7 +57,7 @@ def _finished(wb: Workbench, corpus: CorpusView, desk: Desk, job: JobView) -> No
         more = "Every question has been ranked." if all_ranked else "There may be questions no model has ranked yet."
     else:
         all_ranked, more = False, "The job that fills the queues did not come to its end."
-    _say("This queue is finished", f"Nothing is left here for you.{rest} {more}")
+    _say("This queue is finished", f"Nothing is left here for you.{rest} Take another queue above. {more}")
     if job.error:
         st.error(plain(job.error), icon=":material/error:")
     with st.container(horizontal=True, horizontal_alignment="center"):

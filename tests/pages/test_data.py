@@ -111,4 +111,10 @@ def test_exports_are_offered_once_there_are_labels(work):
     work.labels[1, 100] = "correct"
     at = fake_work.page("data", {"view": "labels"})
     names = [b.proto.label for b in at.get("download_button")]
-    assert names[:5] == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped"]
+    assert names == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped", "Pairs"]
+
+
+def test_a_run_file_is_made_first_and_then_offered(work):
+    work.labels[1, 100] = "correct"
+    at = fake_work.page("data", {"view": "labels"}).button(key="data_make_run").click().run()
+    assert "Run file" in [b.proto.label for b in at.get("download_button")]
