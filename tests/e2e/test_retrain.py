@@ -1,7 +1,6 @@
-"""The loop in a real browser: retrain from labels, cancel, run again, read the card, promote, ask with the new one."""
+"""The loop in a real browser: retrain from labels, read the card, promote, ask with the new one."""
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,8 +12,8 @@ JOB = ".st-key-adapt_job"
 CARD = ".st-key-adapt_card"
 
 
-def start(page: Page, url: str, *, epochs: int) -> float:
-    """Start a retrain; seconds until its progress was on the page."""
+def start(page: Page, url: str, *, epochs: int) -> None:
+    """Start a retrain and wait until it is on the page."""
     page.goto(f"{url}/adapt")
     expect(page.get_by_role("button", name="Retrain from labels")).to_be_enabled()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
@@ -25,24 +24,15 @@ def start(page: Page, url: str, *, epochs: int) -> float:
     field.fill(str(epochs))
     field.press("Enter")
     page.get_by_role("textbox", name="Note").fill("a try")
-    began = time.perf_counter()
     page.get_by_role("button", name="Retrain from labels").click()
-    expect(page.locator(JOB).get_by_role("progressbar")).to_be_visible()
-    return time.perf_counter() - began
+    expect(page).to_have_url(re.compile(r"job=\d+"))
 
 
 def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small_worker):
     page = small_page
-    shown_after = start(page, small.url, epochs=2)
-    assert shown_after < 60  # 5 s on a machine of its own
+    start(page, small.url, epochs=2)
     expect(page).to_have_url(re.compile(r"job=\d+"))
     address = page.url
-
-    expect(page.get_by_test_id("as2-log")).to_contain_text(re.compile(r"start: \d+ questions"), timeout=LONG)
-    page.locator(JOB).get_by_role("button", name="Cancel").click()
-    expect(page.locator(JOB)).to_contain_text("You stopped it. No version was made", timeout=LONG)
-    page.locator(JOB).get_by_role("button", name="Run again").click()
-    expect(page.locator(JOB).get_by_role("progressbar")).to_be_visible()
 
     page.close()  # nobody is looking: the job goes on, and its address shows it again
     page = small_page.context.new_page()
