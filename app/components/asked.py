@@ -91,7 +91,7 @@ def choose(position: int | None) -> None:
     st.session_state["_as2_chosen"] = position
 
 
-@st.fragment(run_every=0.5)
+@st.fragment(run_every=0.7)
 def await_generative(found: Result) -> None:
     """Wait without holding anything up; draws the page anew once the scores are there."""
     if found.generative.done():

@@ -9,6 +9,7 @@ labels with someone else's name. Both stay when the page changes.
 
 from __future__ import annotations
 
+import gc
 import threading
 from dataclasses import dataclass
 
@@ -82,8 +83,15 @@ def _first_start(wb: Workbench) -> None:
             if not done.is_set():
                 corpora.ensure_starter(wb, on_progress=lambda p: bar.progress(_share(p), text=_progress_text(p)))
                 done.set()
-                threading.Thread(target=asking.warm, args=(wb,), name="warm", daemon=True).start()
+                threading.Thread(target=_warm, args=(wb,), name="warm", daemon=True).start()
     slot.empty()
+
+
+def _warm(wb: Workbench) -> None:
+    """Load the models, then spare the collector the half million objects that came with them and will stay."""
+    asking.warm(wb)
+    gc.collect()
+    gc.freeze()
 
 
 def _share(p: Progress) -> float:
