@@ -76,9 +76,10 @@ def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sl
                 for event in job.events[shown:]:
                     on_event(event)
                 shown = len(job.events)
-                if job.message != said and job.active:
-                    note(f"job {job.id}: {job.message}")
-                    said = job.message
+                phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest
+                if phase != said and job.active:
+                    note(f"job {job.id}: {phase}")
+                    said = phase
                 if not job.active:
                     break
                 sleep(POLL)

@@ -252,15 +252,18 @@ def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeyp
     _, run = follow(
         monkeypatch,
         state("queued", message="waiting for the worker"),
-        state("running", events=evaluations[:1]),
-        state("running", events=evaluations),
+        state("running", events=evaluations[:1], message="training, step 1 of 2"),
+        state("running", events=evaluations, message="training, step 2 of 2"),
         state("done", events=evaluations),
     )
     assert run().state == "done"
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("step 1/2  dev AP 6: 0.250") == err.count("step 2/2  dev AP 6: 0.500") == 1
-    assert "job 5: waiting for the worker" in err
+    assert [line for line in err.splitlines() if "job 5" in line] == [
+        "job 5: waiting for the worker",
+        "job 5: training",
+    ]
 
 
 def test_a_retrain_that_fails_says_why_and_how_to_go_on(monkeypatch):
