@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from app.charts.cascade import cascade_chart, describe, legend_html, picture
+from app.charts.cascade import cascade_chart, describe, picture
+from app.charts.cascade_marks import legend_html
 from app.components import asked, drops
 from app.components.cost import draw_costs, draw_saved
 from app.services.views import CORRECT, AskView

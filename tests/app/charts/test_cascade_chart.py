@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from app.charts import cascade
 from app.charts.cascade import cascade_chart, describe, picture
+from app.charts.cascade_marks import KINDS, legend_html
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
@@ -30,7 +30,11 @@ def drawn(*, correct=(), returned=2, ratio=0.5):
 
 
 def ranks(p, cand):
-    return p.lines[p.lines["cand"] == cand].sort_values("x")["rank"].tolist()
+    return [s.rank for s in sorted(p.stops, key=lambda s: s.x) if s.cand == cand]
+
+
+def column(p, data, name, **changes):
+    return cascade_chart(p, **changes)["datasets"][data][name].to_pylist()
 
 
 def test_a_candidate_has_its_rank_at_every_exit_it_reached_and_none_after():
@@ -42,36 +46,35 @@ def test_a_candidate_has_its_rank_at_every_exit_it_reached_and_none_after():
 
 def test_the_feet_count_who_went_in_and_who_stayed():
     p = drawn()
-    assert p.cuts[["layer", "entered", "kept"]].values.tolist() == [[2, 6, 3], [6, 3, 2]]
-    feet = cascade_chart(p)["datasets"]["feet"]
-    assert feet["name"].tolist() == ["retrieved", "layer 2", "layer 6"]
-    assert feet["flow"].tolist() == ["", "6 → 3", "3 → 2"]
+    assert p.cuts == ((1, 2, 6, 3), (2, 6, 3, 2))
+    assert column(p, "feet", "name") == ["retrieved", "layer 2", "layer 6"]
+    assert column(p, "feet", "flow") == ["", "6 → 3", "3 → 2"]
 
 
 def test_kinds_say_who_was_returned_and_which_correct_answers_were_lost():
     p = drawn(correct={2, 5})
-    assert p.kinds == ["returned", "dropped", "correct, returned", "dropped", "dropped", "correct, lost"]
+    assert p.kinds == ("returned", "dropped", "correct, returned", "dropped", "dropped", "correct, lost")
     assert p.lost == 1
 
 
 def test_a_lost_answer_is_crossed_and_labelled_where_it_left():
-    lost = cascade_chart(drawn(correct={5}))["datasets"]["lost"]
-    assert lost[["cand", "x", "rank", "label"]].values.tolist() == [[5, 1, 4, "correct answer lost here, rank 4"]]
+    lost = cascade_chart(drawn(correct={5}))["datasets"]["lost"].to_pylist()
+    assert [(r["cand"], r["x"], r["rank"], r["label"]) for r in lost] == [(5, 1, 4, "correct answer lost here, rank 4")]
 
 
 def test_a_correct_answer_scored_to_the_end_but_not_returned_is_said_as_such():
-    lost = cascade_chart(drawn(correct={4}))["datasets"]["lost"]
-    assert lost[["x", "rank", "label"]].values.tolist() == [[2, 3, "correct, but rank 3"]]
+    lost = cascade_chart(drawn(correct={4}))["datasets"]["lost"].to_pylist()
+    assert [(r["x"], r["rank"], r["label"]) for r in lost] == [(2, 3, "correct, but rank 3")]
 
 
 def test_returned_sentences_are_labelled_and_correct_ones_ticked():
-    labels = cascade_chart(drawn(correct={2}))["datasets"]["labels"]
-    assert dict(zip(labels["cand"], labels["label"], strict=True)) == {2: "✓ Sentence 2.", 0: "Sentence 0."}
+    labels = cascade_chart(drawn(correct={2}))["datasets"]["labels"].to_pylist()
+    assert {r["cand"]: r["label"] for r in labels} == {2: "✓ Sentence 2.", 0: "Sentence 0."}
 
 
 def test_without_dropping_only_the_last_exit_cuts():
     p = drawn(ratio=0.0)
-    assert p.cuts["kept"].tolist() == [6, 2]
+    assert [c.kept for c in p.cuts] == [6, 2]
 
 
 def test_of_many_dropped_lines_three_hundred_are_drawn_but_every_end_is_ticked():
@@ -79,17 +82,19 @@ def test_of_many_dropped_lines_three_hundred_are_drawn_but_every_end_is_ticked()
     scores = rng.normal(size=(2, 1300))
     run = a_trace(*scores).replay(DropSchedule((0.4,)))
     p = picture(run, texts=["x"] * 1300, retrieval_ranks=range(1, 1301), correct={7})
-    data = cascade_chart(p)["datasets"]
-    assert data["grey"]["cand"].nunique() == 300
-    assert len(data["ends"]) == p.kinds.count("dropped") > 1200
-    assert data["told"]["cand"].nunique() == 6  # five returned and the correct one
+    assert len(set(column(p, "grey", "cand"))) == 300
+    assert len(column(p, "ends", "cand")) == p.kinds.count("dropped") > 1200
+    assert len(set(column(p, "told", "cand"))) == 6  # five returned and the correct one
 
 
 def test_a_replay_changes_data_and_nothing_else():
     before, after = cascade_chart(drawn(ratio=0.0)), cascade_chart(drawn(ratio=0.5), chosen=3)
     assert {k: v for k, v in before.items() if k != "datasets"} == {k: v for k, v in after.items() if k != "datasets"}
-    assert before["datasets"]["chosen"].empty
-    assert set(after["datasets"]["chosen"]["cand"]) == {3}
+    assert {name: t.schema for name, t in before["datasets"].items()} == {
+        name: t.schema for name, t in after["datasets"].items()
+    }
+    assert before["datasets"]["chosen"].num_rows == 0
+    assert set(after["datasets"]["chosen"]["cand"].to_pylist()) == {3}
 
 
 def test_the_picture_is_told_in_words():
@@ -101,10 +106,10 @@ def test_the_picture_is_told_in_words():
 
 def test_one_candidate_is_drawn():
     p = picture(a_trace([0.3], [0.1]), texts=["Alone."], retrieval_ranks=[1])
-    assert p.kinds == ["returned"]
-    assert cascade_chart(p)["datasets"]["labels"]["label"].tolist() == ["Alone."]
+    assert p.kinds == ("returned",)
+    assert column(p, "labels", "label") == ["Alone."]
 
 
-@pytest.mark.parametrize("name", cascade.KINDS)
+@pytest.mark.parametrize("name", KINDS)
 def test_the_legend_names_every_kind(name):
-    assert name in cascade.legend_html()
+    assert name in legend_html()

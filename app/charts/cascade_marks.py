@@ -1,0 +1,119 @@
+"""The marks of the cascade picture: the drawing without its data, and the legend beside it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+import altair as alt
+
+from app.components.theme import BLUE, GREEN, GREY, ORANGE, VIOLET
+
+RIGHT, RETURNED, LOST, DROPPED = KINDS = ("correct, returned", "returned", "correct, lost", "dropped")
+LOW = 0.8  # the upper end of the rank axis
+FOOT = 46  # pixels under the ranks for the columns' names
+NARROW = 520  # pixels of plot under which the feet are written small and in two lines
+CROSS = "M-1,-1L1,1M-1,1L1,-1"
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+
+
+def high(candidates: int) -> float:
+    """The lower end of the rank axis."""
+    return max(candidates, 2) * 1.12
+
+
+def legend_html() -> str:
+    """What the marks mean, as markup for `st.html`: it wraps where a legend inside the drawing would be cut off."""
+    marks = {
+        RIGHT: f'<path d="M0 7h26" stroke="{GREEN}" stroke-width="2.6"/><path d="M13 2l5 5-5 5-5-5z" fill="{GREEN}"/>',
+        RETURNED: f'<path d="M0 7h26" stroke="{BLUE}" stroke-width="2.6"/><circle cx="13" cy="7" r="4" fill="{BLUE}"/>',
+        LOST: f'<path d="M0 7h17" stroke="{ORANGE}" stroke-width="2.6" stroke-dasharray="6 3.5"/>'
+        f'<path d="M17 3l8 8m0-8l-8 8" stroke="{ORANGE}" stroke-width="2.8"/>',
+        DROPPED: f'<path d="M0 7h26M26 3v8" stroke="{GREY}" stroke-width="1.2" fill="none"/>',
+        "the cut": f'<path d="M2 7h22" stroke="{GREY}" stroke-width="3"/>',
+        "still alive": f'<path d="M0 1h26v12h-26z" fill="{BLUE}" opacity=".16"/>',
+    }
+    items = "".join(
+        f'<li><img src="{_image(mark)}" width="27" height="14" alt="">{n}</li>' for n, mark in marks.items()
+    )
+    return f'<ul class="as2-marks" aria-label="What the marks mean">{items}</ul>'
+
+
+def _image(mark: str) -> str:
+    """Drawn marks as an image: `st.html` removes inline SVG."""
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 27 14">{mark}</svg>'
+    return f"data:image/svg+xml,{quote(svg)}"
+
+
+@lru_cache(maxsize=64)
+def template(layers: tuple[int, ...], candidates: int, height: int, thin: bool) -> dict[str, Any]:
+    """The drawing without its data: built and checked once, since that takes Altair a fifth of a second."""
+    exits = len(layers)
+    # the feet of the columns are marks under the ranks' range, for an axis label can't change without a new drawing
+    scale = alt.Scale(type="log", domain=[LOW, high(candidates)], range=[0, alt.expr(f"height - {FOOT}")], nice=False)
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(domain=[-0.3, exits * 1.5], nice=False),
+        axis=alt.Axis(labels=False, ticks=False, domain=False, grid=False, title=None),
+    )
+    y = alt.Y(
+        "rank:Q",
+        scale=scale,
+        axis=alt.Axis(values=[t for t in TICKS if t <= candidates], title="rank, 1 is best", format=",d",
+                      gridOpacity=0.25, domain=False, ticks=False),
+    )  # fmt: skip
+    beside = alt.Y("y:Q", scale=scale)
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=[GREEN, BLUE, ORANGE, GREY]), legend=None)
+    shapes = alt.Scale(domain=list(KINDS), range=["diamond", "circle", "diamond", "circle"])
+    dash = alt.condition("datum.kind == 'correct, lost'", alt.value([7, 4]), alt.value([1, 0]))
+    pick = alt.selection_point(
+        name="pick", fields=["cand"], on="click", nearest=True, toggle=False, empty=False, clear=False
+    )
+    tip = [alt.Tooltip("text:N", title="candidate"), alt.Tooltip("rank:Q"), alt.Tooltip("fate:N")]
+    narrow = f"width < {NARROW}"
+    foot = {"color": GREY, "baseline": "top", "fontSize": alt.expr(f"{narrow} ? 9 : 12"), "aria": False}
+    cut_size = alt.expr(f"width / {exits * 3.6}")
+    violet = alt.OverlayMarkDef(filled=True, size=80, color=VIOLET)
+    chart = alt.layer(
+        _on("edge").mark_area(opacity=0.1, color=BLUE, aria=False).encode(x, y, alt.Y2("top:Q")),
+        _on("grey")
+        .mark_line(strokeWidth=0.9, opacity=0.22 if thin else 0.4, color=GREY, interpolate="monotone", aria=False)
+        .encode(x, y, detail="cand:N"),
+        _on("ends")
+        .mark_tick(orient="horizontal", thickness=1, size=7, opacity=0.3 if thin else 0.8, color=GREY, aria=False)
+        .encode(x, y),
+        _on("cuts").mark_tick(orient="horizontal", thickness=2.4, size=cut_size, color=GREY, opacity=1).encode(x, y),
+        _on("feet").mark_text(**foot).encode(x, y=alt.value(alt.expr("height - 34")), text="name:N"),
+        _on("feet")
+        .mark_text(opacity=alt.expr(f"{narrow} ? 0 : 1"), **foot)
+        .encode(x, y=alt.value(alt.expr("height - 18")), text="flow:N"),
+        _on("feet")
+        .mark_text(opacity=alt.expr(f"{narrow} ? 1 : 0"), lineBreak="\n", **foot)
+        .encode(x, y=alt.value(alt.expr("height - 20")), text="narrow:N"),
+        _on("told")
+        .mark_line(strokeWidth=2.6, interpolate="monotone")
+        .encode(x, y, colour, detail="cand:N", strokeDash=dash),
+        _on("points")
+        .mark_point(filled=True, size=64, opacity=1)
+        .encode(x, y, colour, shape=alt.Shape("kind:N", scale=shapes, legend=None)),
+        _on("lost").mark_point(shape=CROSS, size=90, strokeWidth=3.2, opacity=1).encode(x, y, colour),
+        _on("lost")
+        .mark_text(align="left", dx=12, dy=11, fontSize=12, fontWeight=600)
+        .encode(x, beside, colour, text="label:N"),
+        _on("labels")
+        .mark_rule(strokeWidth=1, opacity=0.7, aria=False)
+        .encode(alt.X("from:Q"), alt.X2("to:Q"), y, alt.Y2("y:Q"), colour),
+        _on("labels")
+        .mark_text(align="left", dx=4, fontSize=12, fontWeight=600, limit=alt.expr("width * 0.27"))
+        .encode(alt.X("to:Q"), beside, colour, text="label:N"),
+        _on("chosen")
+        .mark_line(strokeWidth=3.6, color=VIOLET, interpolate="monotone", point=violet)
+        .encode(x, y),
+        _on("targets").mark_circle(size=60, opacity=0.001, aria=False).encode(x, y, tooltip=tip).add_params(pick),
+    )  # fmt: skip
+    return chart.properties(height=height, width="container").configure_view(stroke=None).to_dict()
+
+
+def _on(name: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name))
