@@ -161,17 +161,15 @@ def start_worker_if_needed(wb: Workbench) -> bool:
     return True
 
 
-def reap(wb: Workbench, own: str = "") -> None:
-    """Turn runs whose heart stopped into lost ones, queued again while attempts remain; `own` is spared."""
+def reap(wb: Workbench) -> None:
+    """Turn runs whose heart stopped into lost ones, queued again while attempts remain."""
     now = wb.clock()
     with wb.read() as s:
-        dead = [w for w in rows.running_workers(s) if w != own and is_dead(w)]
+        dead = [w for w in rows.running_workers(s) if is_dead(w)]
         if not dead and not rows.silent_jobs(s, beaten_before=now - STALE, dead_workers=[]):
             return
     with wb.write() as s:
         for row in rows.silent_jobs(s, beaten_before=now - STALE, dead_workers=dead):
-            if row.worker == own:
-                continue
             rows.say(s, row.id, {"kind": "lost", "attempt": row.attempt}, now)
             if row.cancelling:
                 row.state, row.message, row.finished = "cancelled", "cancelled", now

@@ -30,6 +30,7 @@ RUNNERS = {
     "embed": "app.services.indexing:run_embed",
 }
 BEAT = 1.0  # seconds between signs of life
+ENDING_TRIES = 10
 PATIENCE = 3.0  # seconds a cancelled run has to stop by itself before it is called cancelled over its head
 
 
@@ -127,10 +128,17 @@ class Running:
         with self._lock:
             said, pending = self._said, self._values
             self._said, self._values = [], {}
-        with self.wb.write() as s:
-            if rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, said) is None:
-                return  # given up for lost, or cancelled over our head
-            rows.finish(s, self.id, self.attempt, state, self.wb.clock(), **{"cancelling": False, **values})
+        for left in reversed(range(ENDING_TRIES)):
+            try:
+                with self.wb.write() as s:
+                    if rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, said) is not None:
+                        rows.finish(s, self.id, self.attempt, state, self.wb.clock(), **{"cancelling": False, **values})
+                return  # an attempt given up for lost, or cancelled over our head, ends without a word
+            except As2Error as e:
+                log.warning("job %s: its end cannot be written (%s)", self.id, e)
+                if not left:
+                    raise
+                time.sleep(BEAT)
 
     def _beat_on(self) -> None:
         while not self._over.wait(BEAT):

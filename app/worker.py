@@ -118,7 +118,7 @@ class Shift:
             if self._busy.locked():
                 self._last_work = time.monotonic()
             try:
-                jobs.reap(self.wb, own=jobs.worker_name())
+                jobs.reap(self.wb)
                 if not self._busy.locked() and jobs.anything_queued(self.wb):
                     self._wake()
             except Exception:

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from app.services import retrieval, scoring, versions
-from app.services.corpora import get_corpus
+from app.services.corpora import UnknownCorpus, get_corpus
 from app.services.labels import settled
 from app.services.views import AskView, CandidateView
 from app.services.workbench import Workbench
@@ -146,7 +146,8 @@ def _question(wb: Workbench, corpus_id: int, text: str) -> int:
             return known.id
     name = f"ask-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
     with wb.write() as s:
-        corpus_rows.lock_corpus(s, corpus_id)
+        if not corpus_rows.lock_corpus(s, corpus_id):
+            raise UnknownCorpus("the corpus was deleted meanwhile")
         known = rows.question_reading(s, corpus_id, text)
         if known is None:
             known = rows.add_question(s, corpus_id, text, external_id=name, origin="asked", now=wb.clock())

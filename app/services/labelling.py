@@ -127,24 +127,16 @@ def progress(wb: Workbench, corpus_id: int, annotator_id: int) -> ProgressView:
     """How far labelling of the corpus is; a day begins at midnight UTC."""
     today = wb.clock().replace(hour=0, minute=0, second=0, microsecond=0)
     with wb.read() as s:
-        found = rows.labels_of_corpus(s, corpus_id)
+        mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
+        per_label, questions = rows.tally(s, corpus_id)
         remaining = queues.candidates_unlabelled_by(s, corpus_id, annotator_id)
-    mine = [r for r in found if r.annotator_id == annotator_id]
-    by_question: dict[int, list[Any]] = {}
-    for r in found:
-        by_question.setdefault(r.question_id, []).append(r)
-    pairs = {(r.question_id, r.sentence_id) for r in found}
-    verdicts = [v for group in by_question.values() for v in settled(group).values()]
-    per_label = {label: verdicts.count(label) for label in LABELS}
-    if disputed := len(pairs) - len(verdicts):
-        per_label["disputed"] = disputed
     return ProgressView(
-        today=sum(r.created >= today for r in mine),
-        mine=len(mine),
-        all=len(pairs),
-        questions_labelled=len(by_question),
+        today=of_today,
+        mine=mine,
+        all=sum(per_label.values()),
+        questions_labelled=questions,
         remaining=remaining,
-        per_label=per_label,
+        per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
     )
 
 

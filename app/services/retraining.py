@@ -24,10 +24,11 @@ from app.services.splitting import Split
 from app.services.versions import Chosen
 from app.services.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, NotEnoughLabels
 from as2core.evaluation import Evaluation, evaluate, intervals, paired_test
 from as2core.metrics import measures
-from as2core.types import Progress, Question
+from as2core.types import Candidate, Progress, Question
 from db.repositories import versions as rows
 
 PARTS = ("train", "dev", "held_out")
@@ -51,7 +52,8 @@ def run_retrain(job: Running) -> dict[str, Any]:
     base = versions.choose(wb, job.settings["base"])
     if base.note:
         job.event({"kind": "note", "message": base.note})
-    before = _judge(job, base.ranker, parts.held_out, (0.02, 0.1), f"{base.name} on held-out questions")
+    earlier = Recording(base.ranker)
+    before = _judge(job, earlier, parts.held_out, (0.02, 0.1), f"{base.name} on held-out questions")
     settings = _settings(job.settings)
     trained = fine_tune(
         base.ranker,
@@ -64,15 +66,16 @@ def run_retrain(job: Running) -> dict[str, Any]:
     )
     job.check()
     calibration = _calibrated(job, trained.ranker, parts.dev)
-    after = _judge(job, trained.ranker, parts.held_out, (0.68, 0.78), "the new version on held-out questions")
+    later = Recording(trained.ranker)
+    after = _judge(job, later, parts.held_out, (0.68, 0.78), "the new version on held-out questions")
     result = {
         "version": name,
         "base": base.name,
         **_compared(before, after),
         "per_question": _per_question(parts.held_out, before, after),
         "per_exit": {
-            "before": per_exit(base.ranker, parts.held_out),
-            "after": per_exit(trained.ranker, parts.held_out),
+            "before": earlier.per_exit(parts.held_out),
+            "after": later.per_exit(parts.held_out),
         },
         "frozen": _benchmark(job, base, trained.ranker),
         "labels": _counts(parts),
@@ -123,14 +126,27 @@ def steering(dev: Sequence[Question], seed: int) -> list[Question]:
     return cut
 
 
-def per_exit(ranker: Any, questions: Sequence[Question]) -> dict[str, float]:
-    """AP after every exit when nothing is dropped, by layer."""
-    complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    traces = {q.qid: ranker.trace(q.text, q.candidates, complete) for q in questions}
-    return {
-        str(layer): measures(questions, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
-        for i, layer in enumerate(ranker.exits)
-    }
+class Recording:
+    """A cascade that scores everybody at every exit and remembers it, but ranks as its own schedule would: one pass
+    over the questions then gives both its measures and those of its exits."""
+
+    def __init__(self, ranker: Any) -> None:
+        self.name, self._ranker = ranker.name, ranker
+        self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+        self._traces: dict[tuple[str, tuple[Candidate, ...]], CascadeTrace] = {}
+
+    def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
+        made = self._ranker.trace(question, candidates, self._complete)
+        self._traces[question, tuple(candidates)] = made
+        return made.replay(self._ranker.schedule)
+
+    def per_exit(self, questions: Sequence[Question]) -> dict[str, float]:
+        """AP after every exit when nothing is dropped, by layer, over questions that were traced."""
+        traces = {q.qid: self._traces[q.text, q.candidates] for q in questions}
+        return {
+            str(layer): measures(questions, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
+            for i, layer in enumerate(self._ranker.exits)
+        }
 
 
 def _settings(told: Mapping[str, Any]) -> Any:

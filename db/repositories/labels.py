@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import ColumnElement, Row, and_, case, func, insert, select
 from sqlalchemy.orm import Session, aliased
 
 from db.models import Annotator, LabelEvent, Question, Sentence, current_label
@@ -133,8 +133,7 @@ def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) 
 
 
 def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
-    """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label, created),
-    oldest first."""
+    """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label), oldest first."""
     return list(
         session.execute(
             select(
@@ -144,7 +143,6 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
                 Annotator.name.label("annotator"),
                 Annotator.imported,
                 current_label.c.label,
-                current_label.c.created,
             )
             .join(Question, Question.id == current_label.c.question_id)
             .join(Annotator, Annotator.id == current_label.c.annotator_id)
@@ -152,6 +150,53 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
             .order_by(current_label.c.id)
         )
     )
+
+
+def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
+    """How many pairs come to "correct", "incorrect", "unsure" and "disputed", and how many questions have a label.
+
+    Labels of people outrank imported ones, the majority counts, a tie is a dispute: as `app.services.labels` settles.
+    """
+
+    def votes(label: str, *, imported: bool) -> ColumnElement[int]:
+        counts = and_(current_label.c.label == label, Annotator.imported.is_(imported))
+        return func.sum(case((counts, 1), else_=0))
+
+    pairs = (
+        select(
+            current_label.c.question_id,
+            votes("correct", imported=False).label("yes"),
+            votes("incorrect", imported=False).label("no"),
+            votes("correct", imported=True).label("imported_yes"),
+            votes("incorrect", imported=True).label("imported_no"),
+        )
+        .join(Question, Question.id == current_label.c.question_id)
+        .join(Annotator, Annotator.id == current_label.c.annotator_id)
+        .where(Question.corpus_id == corpus_id)
+        .group_by(current_label.c.question_id, current_label.c.sentence_id)
+        .subquery()
+    ).c
+    by_people, by_import = pairs.yes + pairs.no > 0, pairs.imported_yes + pairs.imported_no > 0
+    difference = case(
+        (by_people, pairs.yes - pairs.no), (by_import, pairs.imported_yes - pairs.imported_no), else_=None
+    )
+    verdict = case(
+        (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
+    )
+    found = dict(session.execute(select(verdict, func.count()).group_by(verdict)).tuples().all())
+    return found, session.scalar(select(func.count(func.distinct(pairs.question_id)))) or 0
+
+
+def count_by(session: Session, corpus_id: int, annotator_id: int, since: datetime) -> tuple[int, int]:
+    """Pairs the annotator labels at present, and those of them labelled since then."""
+    mine = (
+        select(func.count(), func.sum(case((current_label.c.created >= since, 1), else_=0)))
+        .select_from(current_label)
+        .join(Question, Question.id == current_label.c.question_id)
+        .where(Question.corpus_id == corpus_id, current_label.c.annotator_id == annotator_id)
+    )
+    all_, recent = session.execute(mine).one()
+    return all_, int(recent or 0)
 
 
 def last_labelled(session: Session, annotator_id: int, corpus_id: int) -> tuple[int, int, str] | None:
