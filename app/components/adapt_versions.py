@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components import links, url
-from app.components.errors import guarded
+from app.components.errors import boundary, guarded
 from app.components.text import plain
 from app.services import Workbench, versions
 from app.services.views import VersionView
@@ -93,10 +93,11 @@ def _use(wb: Workbench, version: VersionView) -> None:
     st.markdown(f"**{plain(version.name)}** takes over from {plain(versions.active(wb).name)}, on every page at once.")
     reason = st.text_input("Why", key="adapt_use_reason", max_chars=300, placeholder="kept with the version")
     if st.button("Use this version", type="primary", key="adapt_use_confirm", disabled=not reason.strip()):
-        _close()
-        versions.promote(wb, version.name, reason.strip())
-        st.session_state["_adapt_said"] = f"{version.name} is in use."
-        st.rerun()
+        with boundary():
+            versions.promote(wb, version.name, reason.strip())
+            _close()
+            st.session_state["_adapt_said"] = f"{version.name} is in use."
+            st.rerun()
 
 
 @guarded

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.components import links
 from app.components.data_progress import reporter
+from app.components.errors import boundary
 from app.components.text import count, plain
 from app.services import Workbench, corpora
 from app.services.views import CorpusView, IngestView
@@ -95,11 +96,12 @@ def _delete(wb: Workbench, corpus: CorpusView) -> None:
         st.caption("To keep the labels, close this and export them first (Labels, Export).")
     typed = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
     if st.button("Delete for good", type="primary", disabled=typed.strip() != corpus.name, key="data_delete_confirm"):
-        _close()
-        with st.spinner("Deleting …"):
-            corpora.delete_corpus(wb, corpus.id)
-        st.session_state["_data_said"] = f"The corpus {corpus.name} is gone."
-        st.rerun()
+        with boundary():
+            with st.spinner("Deleting …"):
+                corpora.delete_corpus(wb, corpus.id)
+            _close()
+            st.session_state["_data_said"] = f"The corpus {corpus.name} is gone."
+            st.rerun()
 
 
 def _create(wb: Workbench) -> None:
@@ -107,10 +109,11 @@ def _create(wb: Workbench) -> None:
     with st.form("data_new", border=False, clear_on_submit=True):
         name = st.text_input("Name", max_chars=60, placeholder="for example: Handbooks", key="data_new_name")
         if st.form_submit_button("Create", icon=":material/create_new_folder:") and name.strip():
-            made = corpora.create_corpus(wb, name.strip())
-            st.session_state["_data_use"] = made.name
-            st.session_state["_data_said"] = f"The corpus {made.name} is ready for documents."
-            st.rerun()
+            with boundary():
+                made = corpora.create_corpus(wb, name.strip())
+                st.session_state["_data_use"] = made.name
+                st.session_state["_data_said"] = f"The corpus {made.name} is ready for documents."
+                st.rerun()
 
 
 def _starter(wb: Workbench) -> None:
@@ -119,14 +122,14 @@ def _starter(wb: Workbench) -> None:
         "Short articles with labelled questions, to try everything at once. Loading it again mends what is gone."
     )
     if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
-        with reporter("Loading the starter corpus …") as tell:
+        with boundary(), reporter("Loading the starter corpus …") as tell:
             made = corpora.ensure_starter(wb, on_progress=tell, again=True)
-        if made is None:
-            st.warning("This installation came without the starter corpus.", icon=":material/info:")
-            return
-        st.session_state["_data_use"] = made.name
-        st.session_state["_data_said"] = f"The corpus {made.name} is complete."
-        st.rerun()
+            if made is None:
+                st.warning("This installation came without the starter corpus.", icon=":material/info:")
+                return
+            st.session_state["_data_use"] = made.name
+            st.session_state["_data_said"] = f"The corpus {made.name} is complete."
+            st.rerun()
 
 
 def _ingest(wb: Workbench, corpus: CorpusView) -> None:
@@ -141,11 +144,11 @@ def _ingest(wb: Workbench, corpus: CorpusView) -> None:
         f"Bring in {count(len(files), 'file')}" if files else "Choose files first",
         type="primary", disabled=not files, icon=":material/upload_file:", key="data_ingest",
     ):  # fmt: skip
-        with reporter(f"Reading {count(len(files), 'file')} …") as tell:
+        with boundary(), reporter(f"Reading {count(len(files), 'file')} …") as tell:
             report = corpora.ingest(wb, corpus.id, [(f.name, f.getvalue()) for f in files], on_progress=tell)
-        st.session_state["_data_report"] = (corpus.name, report)
-        st.session_state["_data_upload_turn"] = turn + 1
-        st.rerun()
+            st.session_state["_data_report"] = (corpus.name, report)
+            st.session_state["_data_upload_turn"] = turn + 1
+            st.rerun()
     _report()
 
 

@@ -8,8 +8,9 @@ from functools import partial
 
 import streamlit as st
 
+from app.components.errors import boundary
 from app.components.text import count, plain
-from app.services import Workbench, exchange
+from app.services import Workbench, corpora, exchange
 from app.services.views import CorpusView, ImportView
 
 NEW = "a label set of its own"
@@ -49,7 +50,7 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
                            help="The annotator these labels are stored under")  # fmt: skip
     if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key="data_import"):
-        with st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+        with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = exchange.import_labels(
                 wb,
                 corpus.id if corpus and target == corpus.name else None,
@@ -58,13 +59,13 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
                 fmt=fmt,
                 annotator=" ".join(signed.split()) or "import",
             )
-        st.session_state["_data_import_report"] = (file.name, report)
-        st.session_state["_data_import_turn"] = turn + 1
-        st.rerun()
-    _report()
+            st.session_state["_data_import_report"] = (file.name, report)
+            st.session_state["_data_import_turn"] = turn + 1
+            st.rerun()
+    _report(wb, corpus)
 
 
-def _report() -> None:
+def _report(wb: Workbench, corpus: CorpusView | None) -> None:
     told = st.session_state.get("_data_import_report")
     if told is None:
         return
@@ -80,8 +81,16 @@ def _report() -> None:
         if report.conflicts:
             st.caption("These differ from labels the same annotator gave before, and were not taken.")
             st.dataframe({"conflict": list(report.conflicts)}, hide_index=True, key="data_conflicts")
-        st.button("Put the report away", type="tertiary", key="data_import_away",
-                  on_click=lambda: st.session_state.pop("_data_import_report", None))  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            made = next((c for c in corpora.list_corpora(wb) if c.id == report.corpus_id), None)
+            if made is not None and (corpus is None or made.id != corpus.id):
+                st.button(f"Use {plain(made.name)}", key="data_import_use", on_click=_use, args=(made.name,))
+            st.button("Put the report away", type="tertiary", key="data_import_away",
+                      on_click=lambda: st.session_state.pop("_data_import_report", None))  # fmt: skip
+
+
+def _use(name: str) -> None:
+    st.session_state["as2_corpus"] = name
 
 
 def import_in_words(name: str, report: ImportView) -> str:

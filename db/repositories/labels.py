@@ -183,7 +183,7 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
     verdict = case(
         (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
     )
-    found = dict(session.execute(select(verdict, func.count()).group_by(verdict)).tuples().all())
+    found = dict(session.execute(select(verdict, func.count()).group_by(verdict)).all())
     return found, session.scalar(select(func.count(func.distinct(pairs.question_id)))) or 0
 
 

@@ -1,10 +1,13 @@
 """The data page with services in memory."""
 
+import sys
+
 import fake_work
 import pytest
 
 from app.components import data_documents
 from app.services.views import DocumentView, SentenceView
+from as2core.errors import As2Error
 
 
 @pytest.fixture
@@ -96,6 +99,28 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
     assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 unreadable line; 2 questions." in told(at)
     lines = next(d.value for d in at.dataframe if "line" in d.value.columns)
     assert list(lines["line"]) == [4]
+
+
+def test_a_set_that_was_imported_is_taken_into_use_by_a_click(work):
+    work.corpora = (*work.corpora, "mine")
+    at = fake_work.page("data", {"view": "labels"})
+    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
+    at = at.button(key="data_import").click().run()
+    at = at.button(key="data_import_use").click().run()
+    assert at.selectbox(key="as2_corpus").value == "mine"
+
+
+def test_what_cannot_be_imported_leaves_the_rest_of_the_page(work, monkeypatch):
+    def refuse(*_, **__):
+        raise As2Error("mine.csv: csv holds no texts; choose the corpus whose sentences it labels")
+
+    work.labels[1, 100] = "correct"
+    at = fake_work.page("data", {"view": "labels"})
+    monkeypatch.setattr(sys.modules["app.services.exchange"], "import_labels", refuse)
+    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
+    at = at.button(key="data_import").click().run()
+    assert "csv holds no texts; choose the corpus" in told(at)
+    assert at.get("download_button")
 
 
 def test_an_import_can_go_into_the_corpus_in_use(work):
