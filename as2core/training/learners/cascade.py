@@ -1,9 +1,6 @@
-"""What each kind of ranker needs to be trained: its batches as tensors, its loss, and its scores on dev questions."""
+"""Learning the cascade's exits, and the cross-encoder: a cascade of one exit."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -11,41 +8,14 @@ from torch import nn
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
-from as2core.losses.generative import mle, rll
 from as2core.losses.listwise import listwise, soften
 from as2core.losses.pointwise import pointwise
 from as2core.nn.backbone import micro_batches
 from as2core.rankers.cascade import CascadeRanker
-from as2core.rankers.generative import GenerativeRanker
 from as2core.training.batches import PlannedBatch
+from as2core.training.learners.base import Teacher
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
-
-Teacher = Callable[[str, list[str]], np.ndarray]
-
-
-class Learner(Protocol):
-    """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name. `needs` is what a
-    question must have to be trained on, a key of `as2core.training.batches.NEEDS`."""
-
-    module: nn.Module
-    exits: tuple[str, ...]
-    needs: str
-
-    def collate(self, batch: PlannedBatch) -> dict: ...
-
-    def dev_scores(self, question: Question) -> dict[str, np.ndarray]: ...
-
-
-def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None = None) -> Learner:
-    """The learner of a trainable ranker. Raises BadSetting for one that has nothing to train."""
-    if isinstance(ranker, CascadeRanker):
-        return CascadeLearner(ranker, settings, teacher)
-    if isinstance(ranker, GenerativeRanker):
-        return GenerativeLearner(ranker, settings)
-    raise BadSetting(
-        f"the ranker {getattr(ranker, 'name', ranker)!r} has nothing to train; use cascade, cross-encoder or generative"
-    )
 
 
 class _CascadeLoss(nn.Module):
@@ -107,56 +77,3 @@ class CascadeLearner:
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
         trace = self.ranker.trace(question.text, question.candidates, self._complete)
         return {str(e.layer): e.scores for e in trace.exits}
-
-
-class _GenerativeLoss(nn.Module):
-    def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
-        super().__init__()
-        self.module, self.settings = ranker.module, settings
-
-    def forward(self, labels, sizes, **batch) -> dict[str, torch.Tensor]:
-        log_p, valid = self.module(**batch)
-        if self.settings.loss == "rll":
-            return {"loss": rll((log_p * valid).sum(1), labels, sizes, self.settings.margin)}
-        return {"loss": mle(log_p, valid)}
-
-
-class GenerativeLearner:
-    """Question likelihood: MLE on the positives alone, or RLL on positives against sampled negatives."""
-
-    def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
-        if settings.loss in ("pointwise", "listwise"):
-            raise BadSetting(f"the loss {settings.loss!r} is for discriminative rankers; use mle or rll")
-        self.ranker, self.pairs = ranker, settings.loss == "rll"
-        self.module = _GenerativeLoss(ranker, settings)
-        self.exits = ("lm",)
-        self.needs = "pair" if self.pairs else "positive"
-
-    def collate(self, batch: PlannedBatch) -> dict:
-        rows = [
-            (g.question.text, t, y)
-            for g in batch.groups
-            for t, y in zip(g.texts, g.labels, strict=True)
-            if y == 1 or self.pairs
-        ]
-        asked, texts, labels = zip(*rows, strict=True) if rows else ((), (), ())
-        out = dict(self.ranker.module.encode(texts, asked))
-        out["labels"] = torch.tensor(labels)
-        out["sizes"] = [sum(y == 1 or self.pairs for y in g.labels) for g in batch.groups]
-        return out
-
-    def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
-        return {"lm": self.ranker.score(question.text, question.candidates)}
-
-
-def cosine_teacher(embed: Callable[[Sequence[str]], np.ndarray]) -> Teacher:
-    """A teacher that gives the bi-encoder's cosines; every text is embedded once."""
-    known: dict[str, np.ndarray] = {}
-
-    def teach(question: str, texts: list[str]) -> np.ndarray:
-        new = [t for t in dict.fromkeys([question, *texts]) if t not in known]
-        if new:
-            known.update(zip(new, embed(new).astype(np.float16), strict=True))
-        return np.stack([known[t] for t in texts]).astype(np.float32) @ known[question].astype(np.float32)
-
-    return teach
