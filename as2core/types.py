@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled."""
+    """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled.
+
+    `grade` is the finer label of a set that has one (ASNQ: 1 to 4), from which `label` was made.
+    """
 
     id: str
     text: str
     label: int | None = None
     title: str = ""
+    grade: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

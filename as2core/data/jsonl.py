@@ -1,7 +1,8 @@
 """Our own format: one question a line.
 
-`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?}], "kind"?}`, candidates in original order; a
-label is 1, 0, or absent (null) for a sentence nobody judged.
+`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?}], "kind"?}`, candidates in original
+order; a label is 1, 0, or absent (null) for a sentence nobody judged. A grade is the whole number of a set with finer
+labels (ASNQ's 1 to 4).
 """
 
 from __future__ import annotations
@@ -48,7 +49,11 @@ def to_record(question: Question) -> dict:
     candidates = []
     for c in question.candidates:
         record = {"id": c.id, "text": c.text, "label": c.label}
-        candidates.append({**record, "title": c.title} if c.title else record)
+        if c.title:
+            record["title"] = c.title
+        if c.grade is not None:
+            record["grade"] = c.grade
+        candidates.append(record)
     record = {"qid": question.qid, "question": question.text, "candidates": candidates}
     return {**record, "kind": question.kind} if question.kind else record
 
@@ -73,9 +78,12 @@ def _candidate(record: object, position: int) -> Candidate:
     label = record.get("label")
     if isinstance(label, bool) or label not in (0, 1, None):
         raise ValueError(f"{where}label {label!r} is not 0, 1 or null")
+    grade = record.get("grade")
+    if isinstance(grade, bool) or not isinstance(grade, int | None):
+        raise ValueError(f"{where}grade {grade!r} is not a whole number")
     try:
         label = None if label is None else int(label)
-        return Candidate(_name(record, "id"), _string(record, "text"), label, _string(record, "title", ""))
+        return Candidate(_name(record, "id"), _string(record, "text"), label, _string(record, "title", ""), grade)
     except ValueError as error:
         raise ValueError(where + str(error)) from error
 
