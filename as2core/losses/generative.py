@@ -1,17 +1,31 @@
 """Losses on log P(q | a) (Nogueira dos Santos et al., 2020, section 3).
 
 MLE  -log P(q | a+), the mean over the question's tokens.
+LUL  a token's likelihood given a right passage, its unlikelihood given a wrong one (Eq. 4):
+     -(y log p(q_i | q_<i, a) + (1 - y) log(1 - p(q_i | q_<i, a))), here the mean over all tokens where the paper sums.
 RLL  max(0, margin - log P(q | a+) + log P(q | a-)), with the highest-scoring of the sampled negatives (Eq. 5).
 """
 
 from __future__ import annotations
 
+import math
+
 import torch
+
+CERTAIN = 1e-6  # log p is taken no nearer to 0 than this, so that a sure token's unlikelihood stays finite
 
 
 def mle(log_p: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
     """log_p and valid (batch, m) of positives -> minus the mean over all question tokens."""
     return -(log_p * valid).sum() / valid.sum().clamp(min=1)
+
+
+def lul(log_p: torch.Tensor, valid: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """log_p and valid (batch, m), labels (batch,) in {0, 1} -> mean over all question tokens."""
+    sure = log_p.clamp(max=-CERTAIN)
+    # log(1 - exp(x)) loses its digits near 0 one way and far from it the other (Maechler, 2012)
+    wrong = torch.where(sure > -math.log(2), torch.log(-torch.expm1(sure)), torch.log1p(-torch.exp(sure)))
+    return -(torch.where(labels[:, None] == 1, log_p, wrong) * valid).sum() / valid.sum().clamp(min=1)
 
 
 def rll(total: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: float) -> torch.Tensor:

@@ -140,7 +140,7 @@ def _own_tensors(ranker, backbone_name: str) -> dict:
     """What differs from the untouched backbone; everything, for models that have no backbone of ours."""
     state = {k: v.detach().cpu() for k, v in ranker.module.state_dict().items()}
     if not hasattr(ranker.module, "backbone"):
-        return _untied(state)
+        return untied(state)
     original = load_backbone(backbone_name).state_dict()
     return {
         k: v
@@ -149,7 +149,7 @@ def _own_tensors(ranker, backbone_name: str) -> dict:
     }
 
 
-def _untied(state: dict) -> dict:
+def untied(state: dict) -> dict:
     """Each shared tensor once: safetensors refuses aliases, and tied weights come back by loading either name."""
     seen: set[int] = set()
     return {k: v for k, v in state.items() if not (v.data_ptr() in seen or seen.add(v.data_ptr()))}

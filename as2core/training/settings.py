@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from as2core.errors import BadSetting
 
-LOSSES = ("pointwise", "listwise", "mle", "rll")
+LOSSES = ("pointwise", "listwise", "mle", "lul", "rll")
 EXIT_DRAWS = ("uniform", "all")
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.functional import cosine_similarity
 
 from as2core.errors import BadSetting
-from as2core.losses.generative import mle, rll
+from as2core.losses.generative import lul, mle, rll
+from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.generative import GenerativeRanker
+from as2core.rankers.versions import untied
 from as2core.training.batches import PlannedBatch
+from as2core.training.learners.base import Teacher
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -18,24 +22,44 @@ class _GenerativeLoss(nn.Module):
     def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
         super().__init__()
         self.module, self.settings = ranker.module, settings
+        self.register_state_dict_post_hook(_without_aliases)  # checkpoints are safetensors, which refuse them
 
-    def forward(self, labels, sizes, **batch) -> dict[str, torch.Tensor]:
-        log_p, valid = self.module(**batch)
+    def forward(self, labels, sizes, teacher=None, **batch) -> dict[str, torch.Tensor]:
+        if teacher is None:
+            log_p, valid = self.module(**batch)
+            return {"loss": self._likelihood(log_p, valid, labels, sizes)}
+        log_p, valid, *means = self.module.read(**batch)
+        apart = sum(1 - cosine_similarity(mean, v).mean() for mean, v in zip(means, teacher, strict=True))
+        return {"loss": self._likelihood(log_p, valid, labels, sizes) + self.settings.distill * apart}
+
+    def _likelihood(self, log_p, valid, labels, sizes) -> torch.Tensor:
         if self.settings.loss == "rll":
-            return {"loss": rll((log_p * valid).sum(1), labels, sizes, self.settings.margin)}
-        return {"loss": mle(log_p, valid)}
+            return rll((log_p * valid).sum(1), labels, sizes, self.settings.margin)
+        return lul(log_p, valid, labels) if self.settings.loss == "lul" else mle(log_p, valid)
+
+
+def _without_aliases(_module, state: dict, *_) -> None:
+    for name in set(state) - set(untied(state)):
+        del state[name]
 
 
 class GenerativeLearner:
-    """Question likelihood: MLE on the positives alone, or RLL on positives against sampled negatives."""
+    """Question likelihood: MLE on the positives alone, LUL and RLL on positives against sampled negatives.
 
-    def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
+    Distillation holds the mean states of question and passage to the teacher's vectors (1 + n, hidden) of
+    `[question, *texts]`, so that learning to speak does not cost the prefix model what its backbone knows.
+    """
+
+    def __init__(self, ranker: GenerativeRanker, settings: TrainSettings, teacher: Teacher | None = None) -> None:
         if settings.loss in ("pointwise", "listwise"):
-            raise BadSetting(f"the loss {settings.loss!r} is for discriminative rankers; use mle or rll")
-        self.ranker, self.pairs = ranker, settings.loss == "rll"
+            raise BadSetting(f"the loss {settings.loss!r} is for discriminative rankers; use mle, lul or rll")
+        if settings.distill and (teacher is None or not isinstance(ranker.module, PrefixLM)):
+            raise BadSetting("distillation of a generative ranker needs a teacher and the prefix language model")
+        self.ranker, self.pairs = ranker, settings.loss in ("lul", "rll")
+        self.teacher = teacher if settings.distill else None
         self.module = _GenerativeLoss(ranker, settings)
         self.exits = ("lm",)
-        self.needs = "pair" if self.pairs else "positive"
+        self.needs = {"lul": "label", "rll": "pair"}.get(settings.loss, "positive")
 
     def collate(self, batch: PlannedBatch) -> dict:
         rows = [
@@ -48,6 +72,9 @@ class GenerativeLearner:
         out = dict(self.ranker.module.encode(texts, asked))
         out["labels"] = torch.tensor(labels)
         out["sizes"] = [sum(y == 1 or self.pairs for y in g.labels) for g in batch.groups]
+        if self.teacher is not None:
+            taught = [self.teacher(q, [t]) for q, t in zip(asked, texts, strict=True)]
+            out["teacher"] = torch.from_numpy(np.stack(taught, axis=1))  # (2, batch, hidden)
         return out
 
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
