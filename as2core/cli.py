@@ -6,8 +6,6 @@ torch is imported by the commands that need it, so that `as2 --help` is quick.
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 import logging
 import os
 import sys
@@ -15,17 +13,16 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
 
 import as2core
-from as2core.errors import As2Error, BadSetting, UnknownData, UnreadableFile
+from as2core.commands.reproduce import reproduce
+from as2core.errors import As2Error, BadSetting
+from as2core.named import COMMANDS, cite, questions_of, ranker_named, read_candidates, registered, versions
 from as2core.terminal import note, say, say_json, table, training, working
-from as2core.types import Candidate, Question
-
-COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 RankerName = Annotated[
@@ -39,9 +36,9 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
         help="Choose the sentence that answers a question.", add_completion=False, pretty_exceptions_enable=False
     )
     cli.callback(invoke_without_command=True)(_start)
-    for command in (rank, eval_, transfer, rankers):
+    for command in (rank, eval_, transfer, rankers, reproduce):
         cli.command(command.__name__.rstrip("_"))(command)
-    for register in _registered(COMMANDS).values() if mount is None else mount:
+    for register in registered(COMMANDS).values() if mount is None else mount:
         register(cli)
     return cli
 
@@ -192,79 +189,6 @@ def rankers(as_json: Json = False) -> None:
         say(table(made, ["name", "path"]))
 
 
-def ranker_named(spec: str) -> Any:
-    """The ranker of a spec, a version's name, or its directory. Raises UnknownRanker, BadSetting, DamagedModel."""
-    from as2core.rankers.catalog import CATALOG, get
-
-    if spec.partition(":")[0] in CATALOG:
-        return get(spec)
-    return get(versions().get(spec, spec))
-
-
-def cite(spec: str) -> dict[str, str | None]:
-    """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
-    from as2core.rankers.catalog import CATALOG, MODELS_DIR
-
-    name, _, settings = spec.partition(":")
-    if name in CATALOG:  # the shipped cross-encoder is the cascade read at one depth
-        path = None if "backbone=" in settings else MODELS_DIR / {"cross-encoder": "cascade"}.get(name, name)
-    else:
-        path = versions().get(spec, Path(spec))
-    try:
-        card = json.loads((path / "card.json").read_text()) if path else {}
-    except (OSError, ValueError):
-        card = {}
-    return {"version": card.get("name", f"as2core {as2core.__version__}"), "weights": card.get("sha256")}
-
-
-def versions() -> dict[str, Path]:
-    """The versions made here, by name, from whoever registered in the group `as2.versions`."""
-    return {name: Path(path) for give in _registered(VERSIONS).values() for name, path in give().items()}
-
-
-def questions_of(spec: str) -> list[Question]:
-    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`."""
-    from as2core.data.catalog import load_questions
-
-    name, _, which = spec.partition(":")
-    givers = _registered(DATA)
-    if name in givers and not Path(spec).exists():
-        return givers[name](which)
-    if name == "labels" and not Path(spec).exists():
-        raise UnknownData(
-            "labels are in the workbench's database: run this in a checkout, with its `app` extra installed"
-        )
-    loaded = load_questions(spec)
-    if loaded.problems:
-        lines = f"{len(loaded.problems)} line{'s' if len(loaded.problems) > 1 else ''}"
-        note(f"as2: {spec}: {lines} left out, the first: {loaded.problems[0]}")
-    return loaded.questions
-
-
-def read_candidates(path: Path) -> list[Candidate]:
-    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text". Raises UnreadableFile."""
-    from as2core.data.source import numbered_lines
-
-    source = sys.stdin.buffer.read() if str(path) == "-" else path
-    found: list[Candidate] = []
-    for number, line in numbered_lines(source):
-        record: Any = line.strip()
-        if record.startswith(("{", '"')):
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError:
-                if path.suffix == ".jsonl":
-                    raise UnreadableFile(f"{path}: line {number}: not JSON") from None
-        if isinstance(record, str):
-            record = {"text": record}
-        if not isinstance(record.get("text"), str):
-            raise UnreadableFile(f'{path}: line {number}: "text" is missing')
-        found.append(Candidate(str(record.get("id", len(found))), record["text"]))
-    if not found:
-        raise UnreadableFile(f"{path}: holds no candidates: write one text a line")
-    return found
-
-
 def _start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
@@ -277,18 +201,6 @@ def _start(
         say(f"as2 {as2core.__version__}")
     elif context.invoked_subcommand is None:
         say(context.get_help())
-
-
-def _registered(group: str) -> dict[str, Callable[..., Any]]:
-    """What installed packages offer in an entry-point group; one whose module is not there offers nothing."""
-    found = {}
-    for point in importlib.metadata.entry_points(group=group):
-        try:
-            found[point.name] = point.load()
-        except (ImportError, AttributeError) as error:
-            if getattr(error, "name", None) not in (point.module, point.module.partition(".")[0]):
-                note(f"as2: {point.value} ({group}) left out: {error}")
-    return found
 
 
 def _quiet() -> None:

@@ -1,6 +1,6 @@
 """Every ranker on the starter test questions, and on WikiQA dev and TREC-QA dev where they are at hand.
 
-    python benchmarks/quality.py            prints the tables and writes docs/results.md
+    python benchmarks/quality.py            prints the tables and writes them to docs/results.md
     python benchmarks/quality.py --limit 20 a quick look; writes nothing
 
 Each row is what `as2 eval RANKER DATA --setting clean` gives; the interval is a 95 % bootstrap over questions, and the
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
+from as2core.experiments.base import write_section
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
 
@@ -67,7 +68,7 @@ def main() -> None:
     options.add_argument("--limit", type=int, help="questions a set")
     limit = options.parse_args().limit
     rankers: dict[str, Ranker] = {name: get(name) for name in RANKERS}
-    text = ["# Results", "", "Printed and written by `python benchmarks/quality.py`.", ""]
+    text = ["Printed and written by `python benchmarks/quality.py`.", ""]
     for label, spec in SETS.items():
         if spec != label and not Path(spec).exists():
             print(f"{label}: not at hand ({spec}), left out")
@@ -76,7 +77,7 @@ def main() -> None:
         text += table(label, {name: evaluate(r, questions) for name, r in rankers.items()})
         print("\n".join(text[-len(RANKERS) - 6 :]), flush=True)
     if limit is None:
-        (ROOT / "docs" / "results.md").write_text("\n".join(text))
+        write_section(ROOT / "docs" / "results.md", "quality", "\n".join(text))
 
 
 if __name__ == "__main__":

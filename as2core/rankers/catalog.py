@@ -1,12 +1,15 @@
-"""Every ranker by name. A spec is `name`, `name:setting=value,setting=value`, or a version's directory.
+"""Every ranker by name. A spec is `name`, `name:setting=value,flag`, or a version's directory.
 
+A ranker made of rankers takes their specs in one setting, which comes last: `sequential:stages=jaccard@100+cascade`.
+Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a part that is itself made of parts.
 The modules are imported when a ranker is asked for, so that listing the catalog costs nothing.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +23,8 @@ MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A catalog line. `settings` are the names a spec may set, with their defaults."""
+    """A catalog line. `settings` are the names a spec may set, with their defaults; `nested` is the one that holds
+    rankers, which `build` gets as a list of (spec, ranker, how many it keeps)."""
 
     name: str
     what: str
@@ -28,6 +32,7 @@ class Entry:
     trains: bool
     settings: dict[str, Any]
     build: Callable[..., Ranker]
+    nested: str | None = None
 
 
 def _class(module: str, name: str) -> Any:
@@ -79,9 +84,11 @@ def _generative(models_dir: Path, *, backbone: str | None = None):
     return _shipped("generative", models_dir)
 
 
-def _entry(name: str, what: str, paper: str, build: Callable[..., Any], *, trains: bool = False) -> Entry:
+def _entry(
+    name: str, what: str, paper: str, build: Callable[..., Any], *, trains: bool = False, nested: str | None = None
+) -> Entry:
     settings = {p.name: p.default for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    return Entry(name, what, paper, trains, settings, build)
+    return Entry(name, what, paper, trains, settings, build, nested)
 
 
 def _simple(module: str, cls: str, **fixed: Any) -> Callable[..., Any]:
@@ -117,25 +124,82 @@ CATALOG: dict[str, Entry] = {
 }
 
 
-def get(spec: str | Path, *, models_dir: Path | None = None) -> Ranker:
-    """The ranker a spec names. Raises UnknownRanker, BadSetting, DamagedModel."""
+def get(
+    spec: str | Path, *, models_dir: Path | None = None, versions: Callable[[], Mapping[str, Path]] = dict
+) -> Ranker:
+    """The ranker a spec names. `versions` gives further names, for directories.
+
+    Raises UnknownRanker, BadSetting, DamagedModel.
+    """
     text = str(spec)
     name, _, given = text.partition(":")
     if name not in CATALOG:
-        if (Path(text) / "config.json").is_file():
+        known = versions()
+        path = Path(known.get(text, text))
+        if (path / "config.json").is_file():
             from as2core.rankers.versions import load_version
 
-            return load_version(Path(text))
-        raise UnknownRanker(f"no ranker {text!r}; known: {', '.join(CATALOG)}, or the directory of a version")
+            return load_version(path)
+        names = ", ".join([*CATALOG, *known])
+        raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
+    settings = read_settings(entry, given)
+    if entry.nested:
+        settings[entry.nested] = [
+            (part.spec, get(part.spec, models_dir=models_dir, versions=versions), part.keep)
+            for part in read_parts(settings.get(entry.nested, entry.settings[entry.nested]))
+        ]
+    return entry.build(models_dir or MODELS_DIR, **settings)
+
+
+def read_settings(entry: Entry, given: str) -> dict[str, Any]:
+    """`k1=1.5,listwise` as `{"k1": 1.5, "listwise": True}`; the setting that holds rankers takes the rest as it is.
+
+    Raises BadSetting.
+    """
     settings: dict[str, Any] = {}
+    rest = ""
+    if entry.nested and (found := re.search(rf"(?:^|,){entry.nested}=(.*)$", given, re.DOTALL)):
+        given, rest = given[: found.start()], found[1]
+        settings[entry.nested] = rest
     for pair in filter(None, given.split(",")):
         key, equals, value = pair.partition("=")
-        if not equals or key not in entry.settings:
+        flag = not equals and isinstance(entry.settings.get(key), bool)
+        if key not in entry.settings or not (equals or flag):
             known = ", ".join(entry.settings) or "none"
-            raise BadSetting(f"{name} has no setting {pair!r}; known: {known} (as in {name}:setting=value)")
-        settings[key] = _value(name, key, value, entry.settings[key])
-    return entry.build(models_dir or MODELS_DIR, **settings)
+            raise BadSetting(f"{entry.name} has no setting {pair!r}; known: {known} (as in {entry.name}:setting=value)")
+        settings[key] = True if flag else _value(entry.name, key, value, entry.settings[key])
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One ranker of a spec that is made of rankers. `keep`: how many it keeps (int), or which share (float)."""
+
+    spec: str
+    keep: int | float | None
+
+
+def read_parts(text: str) -> list[Part]:
+    """`jaccard@100+[fusion:rankers=bm25+wo]@0.5+cascade` as its parts. Raises BadSetting."""
+    pieces, depth = [""], 0
+    for c in text:
+        depth += (c == "[") - (c == "]")
+        if c == "+" and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += c
+    if depth or not all(pieces):
+        raise BadSetting(f"{text!r} is no list of rankers: write them as jaccard@100+cascade, brackets in pairs")
+    parts = []
+    for piece in pieces:
+        spec, at, amount = piece.rpartition("@")
+        if not at or not re.fullmatch(r"\d+|\d*\.\d+", amount):
+            spec, amount = piece, ""
+        if spec.startswith("[") and spec.endswith("]"):
+            spec = spec[1:-1]
+        parts.append(Part(spec, (float(amount) if "." in amount else int(amount)) if amount else None))
+    return parts
 
 
 def _value(name: str, key: str, text: str, default: Any) -> Any:

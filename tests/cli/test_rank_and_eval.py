@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from as2core import cli
+from as2core import cli, named
 
 
 @pytest.fixture
@@ -156,9 +156,9 @@ def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path)
     version = tmp_path / "tuned"
     version.mkdir()
     (version / "card.json").write_text('{"name": "tuned", "sha256": "ab12"}')
-    monkeypatch.setattr(cli, "versions", lambda: {"tuned": version})
-    assert cli.cite("tuned") == cli.cite(str(version)) == {"version": "tuned", "weights": "ab12"}
-    assert cli.cite("bm25") == {"version": f"as2core {cli.as2core.__version__}", "weights": None}
+    monkeypatch.setattr(named, "versions", lambda: {"tuned": version})
+    assert named.cite("tuned") == named.cite(str(version)) == {"version": "tuned", "weights": "ab12"}
+    assert named.cite("bm25") == {"version": f"as2core {named.as2core.__version__}", "weights": None}
 
 
 def test_transfer_lists_its_recipes(as2_json):

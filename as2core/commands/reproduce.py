@@ -1,0 +1,60 @@
+"""`as2 reproduce`: a paper's experiment made again, as a table of what it says and what comes out here."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from as2core.terminal import note, say, say_json, table, working
+
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Which experiment; without a name they are listed.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU, instead of minutes.")] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; the experiment's own number.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(envvar="AS2_DATA_DIR", help="The folder of the data sets.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file whose section is written; docs/results.md.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Run a paper's experiment: what it says, what comes out here, and how ours differs."""
+    from as2core.experiments import EXPERIMENTS
+
+    if name is None:
+        rows = [{"experiment": n, "what": what} for n, what in EXPERIMENTS.items()]
+        say_json({"experiments": rows}) if as_json else say(table(rows, ["experiment", "what"]))
+        return
+    from as2core.experiments.base import Options, markdown, write_section
+    from as2core.experiments.base import reproduce as run
+
+    out = out or (RESULTS if RESULTS.parent.is_dir() else None)
+    pictures = out.parent / "img" if out else None
+    options = Options(Path(tempfile.gettempdir()), data_dir, full, seeds, pictures)
+    with working(name) as on_progress:
+        report, seconds = run(name, options, on_progress)
+    command = f"as2 reproduce {name}" + (" --full" if full else "") + (f" --seeds {seeds}" if seeds else "")
+    if out:
+        write_section(out, name, markdown(name, report, command, seconds))
+        note(f"written to {os.path.relpath(out)}")
+    if as_json:
+        say_json(
+            {"experiment": name, "full": full, "seeds": seeds, "seconds": seconds, "rows": report.rows,
+             "notes": report.notes}
+        )  # fmt: skip
+        return
+    said = {True: "yes", False: "no", None: None}
+    rows = [
+        {"finding": r.finding, "paper": r.paper, "ours": r.ours, "holds": said[r.holds], "differs": r.differs}
+        for r in report.rows
+    ]
+    say(table(rows, ["finding", "paper", "ours", "holds", "differs"]))
+    for text in report.notes:
+        say()
+        say(text)

@@ -1,0 +1,64 @@
+"""Where results are written, and what every experiment is called with."""
+
+import pytest
+
+from as2core import cli
+from as2core.errors import BadSetting, UnknownData
+from as2core.experiments import EXPERIMENTS, base
+from as2core.experiments.base import Options, Report, Row, markdown, reproduce, write_section
+
+ROW = Row("early exits are weaker", "60.1 < 89.9", ".69 < .72", "six layers | one seed", True)
+
+
+def test_a_section_is_replaced_between_its_markers_and_the_rest_of_the_page_stays(tmp_path):
+    page = tmp_path / "results.md"
+    page.write_text("# Results\n\n<!-- a -->\nold \\1\n<!-- /a -->\n\nkept\n")
+    write_section(page, "a", "new \\2\n")
+    assert page.read_text() == "# Results\n\n<!-- a -->\nnew \\2\n<!-- /a -->\n\nkept\n"
+    write_section(page, "ab", "second")
+    assert page.read_text().endswith("kept\n\n<!-- ab -->\nsecond\n<!-- /ab -->\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["results.md"]
+
+
+def test_a_page_that_is_not_there_yet_is_begun(tmp_path):
+    write_section(tmp_path / "results.md", "a", "text")
+    assert (tmp_path / "results.md").read_text() == "# Results\n\n<!-- a -->\ntext\n<!-- /a -->\n"
+
+
+def test_a_report_becomes_a_table_with_its_notes_below():
+    text = markdown("cascade", Report((ROW,), ("A note.",)), "as2 reproduce cascade", 90)
+    assert "| early exits are weaker | 60.1 < 89.9 | .69 < .72 | yes | six layers \\| one seed |" in text
+    assert "`as2 reproduce cascade`, in 1.5 minutes" in text and text.endswith("\nA note.\n")
+
+
+def test_an_experiment_runs_in_a_folder_of_its_own_that_is_gone_afterwards(monkeypatch, tmp_path):
+    seen = []
+
+    def run(options, on_progress):
+        (options.workdir / "model").write_text("x")
+        seen.append(options)
+        return [ROW]
+
+    monkeypatch.setattr(base, "experiment", lambda name: run)
+    report, seconds = reproduce("cascade", Options(tmp_path, seeds=2))
+    assert report.rows == (ROW,) and seconds >= 0
+    assert seen[0].seeds == 2 and seen[0].workdir.parent == tmp_path and not list(tmp_path.iterdir())
+
+
+def test_data_that_is_not_at_hand_is_named_with_the_option_that_gives_it(tmp_path):
+    with pytest.raises(BadSetting, match="--data-dir"):
+        Options(tmp_path).questions("wikiqa-dev")
+    with pytest.raises(UnknownData, match=r"WikiQA-dev\.tsv"):
+        Options(tmp_path, data_dir=tmp_path).questions("wikiqa-dev")
+
+
+def test_reproduce_writes_its_section_and_prints_the_table(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(base, "experiment", lambda name: lambda options, on_progress: [ROW])
+    assert cli.main(["reproduce", "cascade", "--seeds", "2", "--out", str(tmp_path / "results.md")]) == 0
+    assert ROW.finding in capsys.readouterr().out
+    assert "`as2 reproduce cascade --seeds 2`" in (tmp_path / "results.md").read_text()
+
+
+def test_an_unknown_experiment_is_answered_with_those_there_are(capsys):
+    assert cli.main(["reproduce", "alchemy"]) == 1
+    assert ", ".join(EXPERIMENTS) in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""The grammar of ranker specs: settings, switches, and rankers inside rankers."""
+
+import pytest
+
+from as2core.errors import BadSetting
+from as2core.rankers.catalog import CATALOG, Entry, Part, read_parts, read_settings
+
+SOME = Entry("some", "", "", False, {"listwise": False, "context": "none", "rate": 0.5, "depth": None}, dict)
+MADE = Entry("made", "", "", False, {"keep": 1, "stages": "wo@3+rr"}, dict, nested="stages")
+
+
+@pytest.mark.parametrize(
+    ("given", "settings"),
+    [
+        ("", {}),
+        ("listwise", {"listwise": True}),
+        ("listwise,context=birnn", {"listwise": True, "context": "birnn"}),
+        ("listwise=false,depth=4", {"listwise": False, "depth": 4}),
+        ("rate=.25", {"rate": 0.25}),
+    ],
+)
+def test_a_bare_name_turns_a_switch_on_and_values_take_their_defaults_type(given, settings):
+    assert read_settings(SOME, given) == settings
+
+
+@pytest.mark.parametrize("given", ["context", "rate", "listwsie", "=1", "listwise=maybe"])
+def test_a_bare_name_that_is_no_switch_is_refused(given):
+    with pytest.raises(BadSetting, match="some"):
+        read_settings(SOME, given)
+
+
+def test_the_setting_that_holds_rankers_takes_the_rest_commas_and_all():
+    given = "keep=2,stages=bm25:k1=1.5,b=0.6@10+cascade:drop_ratio=0.5"
+    assert read_settings(MADE, given) == {"keep": 2, "stages": "bm25:k1=1.5,b=0.6@10+cascade:drop_ratio=0.5"}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("rr", [Part("rr", None)]),
+        ("jaccard@100+wo@0.5+rr", [Part("jaccard", 100), Part("wo", 0.5), Part("rr", None)]),
+        ("bm25:k1=1.5,b=0.6@10+rr", [Part("bm25:k1=1.5,b=0.6", 10), Part("rr", None)]),
+        ("[fusion:rankers=wo+rr]@.5+rr", [Part("fusion:rankers=wo+rr", 0.5), Part("rr", None)]),
+        ("[/models/a+b@2]@3", [Part("/models/a+b@2", 3)]),
+        ("me@home", [Part("me@home", None)]),
+    ],
+)
+def test_parts_are_joined_by_plus_and_an_at_says_how_many_stay(text, parts):
+    assert read_parts(text) == parts
+    assert [type(p.keep) for p in read_parts(text)] == [type(p.keep) for p in parts]
+
+
+@pytest.mark.parametrize("text", ["", "rr+", "+rr", "[rr", "rr]"])
+def test_a_list_of_rankers_with_a_hole_in_it_is_refused(text):
+    with pytest.raises(BadSetting, match="no list of rankers"):
+        read_parts(text)
+
+
+def test_every_catalog_entry_tells_its_settings_with_their_defaults():
+    for entry in CATALOG.values():
+        assert entry.nested is None or entry.nested in entry.settings
+        assert all(isinstance(name, str) and name for name in (entry.name, entry.what, entry.paper))
