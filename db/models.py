@@ -22,7 +22,9 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
     column,
+    false,
     table,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -69,7 +71,8 @@ def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Map
 
 
 class Corpus(Base):
-    """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise."""
+    """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
+    labelled, where that differs from the defaults."""
 
     __tablename__ = "corpus"
     # ids are never used twice: an index file left behind must not be taken for another corpus's
@@ -78,6 +81,7 @@ class Corpus(Base):
     name: Mapped[str] = mapped_column(unique=True)
     digest: Mapped[str] = mapped_column(default="")
     created: Mapped[datetime]
+    rules: Mapped[dict[str, Any] | None]
 
 
 class Document(Base):
@@ -217,17 +221,26 @@ class Score(Base):
 
 
 class Annotator(Base):
-    """`imported`: not a person; labels of people outrank theirs."""
+    """`imported`: not a person; labels of people outrank theirs. `role`: "admin", "annotator" or "viewer". `subject`:
+    who they are to the identity provider that signed them in, None for a name typed here."""
 
     __tablename__ = "annotator"
+    __table_args__ = (Index(None, "subject", unique=True),)
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     imported: Mapped[bool] = mapped_column(default=False)
     created: Mapped[datetime]
+    role: Mapped[str] = mapped_column(default="annotator", server_default="annotator")
+    subject: Mapped[str | None]
 
 
 class LabelEvent(Base):
-    """An act of labelling, with what was on the screen. `undoes` names the act that this one takes back."""
+    """An act of labelling, with what was on the screen. `undoes` names the event that this one takes back; events of
+    one `act` (if not "") are undone together.
+
+    `control`: drawn at random from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores, else
+    "". `model_says`: whether the model took it for an answer. `guideline`: the version in force.
+    """
 
     __tablename__ = "label_event"
     __table_args__ = (
@@ -246,6 +259,64 @@ class LabelEvent(Base):
     scores_visible: Mapped[bool]
     queue: Mapped[str]
     created: Mapped[datetime]
+    act: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    control: Mapped[bool] = mapped_column(default=False, server_default=false())
+    arm: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    model_says: Mapped[bool | None]
+    guideline: Mapped[int] = mapped_column(default=0, server_default="0")
+
+
+class Verdict(Base):
+    """How a conflict was settled, by whom; the newest counts, and "withdrawn" opens the pair again. The labels stay."""
+
+    __tablename__ = "verdict"
+    __table_args__ = (Index(None, "question_id", "sentence_id", "id"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[int] = _owner("question.id", index=False)
+    sentence_id: Mapped[int] = _owner("sentence.id")
+    annotator_id: Mapped[int] = _owner("annotator.id")
+    label: Mapped[str]
+    note: Mapped[str]
+    created: Mapped[datetime]
+
+
+class Flag(Base):
+    """Somebody wants others to look at a pair, and says why; `cleared` once one did."""
+
+    __tablename__ = "flag"
+    __table_args__ = (Index(None, "question_id", "sentence_id"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[int] = _owner("question.id", index=False)
+    sentence_id: Mapped[int] = _owner("sentence.id")
+    annotator_id: Mapped[int] = _owner("annotator.id")
+    note: Mapped[str]
+    created: Mapped[datetime]
+    cleared: Mapped[datetime | None]
+
+
+class Guideline(Base):
+    """One version of a corpus's guidelines, in Markdown; versions count from 1 (0 is the text that comes with the
+    program)."""
+
+    __tablename__ = "guideline"
+    corpus_id: Mapped[int] = _owner("corpus.id", index=False, primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    text: Mapped[str]
+    annotator_id: Mapped[int] = _owner("annotator.id")
+    created: Mapped[datetime]
+
+
+class Suspicion(Base):
+    """A label that a model of the other labels doubts: `doubt` is the probability it gives to another label. `looked`:
+    when somebody took the second look."""
+
+    __tablename__ = "suspicion"
+    question_id: Mapped[int] = _owner("question.id", index=False, primary_key=True)
+    sentence_id: Mapped[int] = _owner("sentence.id", primary_key=True)
+    label: Mapped[str]
+    doubt: Mapped[float]
+    created: Mapped[datetime]
+    looked: Mapped[datetime | None]
 
 
 class Lease(Base):
@@ -262,6 +333,7 @@ class Lease(Base):
     queue: Mapped[str]
     token: Mapped[str]
     expires: Mapped[datetime]
+    control: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class Job(Base):

@@ -31,15 +31,16 @@ FOR EACH ROW EXECUTE FUNCTION refuse_label_event_update()
 
 
 def upgrade() -> None:
-    op.create_table(
-        "annotator",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("imported", sa.Boolean(), nullable=False),
-        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_annotator")),
-        sa.UniqueConstraint("name", name=op.f("uq_annotator_name")),
-    )
+    _documents()
+    _versions()
+    _questions()
+    _labels()
+    _jobs()
+    op.execute(CURRENT_LABEL)
+    op.execute(SQLITE_GUARD if op.get_bind().dialect.name == "sqlite" else POSTGRES_GUARD)
+
+
+def _documents() -> None:
     op.create_table(
         "corpus",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -51,20 +52,48 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
-        "evaluation",
+        "document",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("ranker_key", sa.Text(), nullable=False),
-        sa.Column("ranker", sa.Text(), nullable=False),
-        sa.Column("data", sa.Text(), nullable=False),
-        sa.Column("data_hash", sa.Text(), nullable=False),
-        sa.Column("setting", sa.Text(), nullable=False),
-        sa.Column("result", sa.JSON(), nullable=False),
-        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_evaluation")),
-        sa.UniqueConstraint(
-            "ranker_key", "data_hash", "setting", name=op.f("uq_evaluation_ranker_key_data_hash_setting")
-        ),
+        sa.Column("corpus_id", sa.Integer(), nullable=False),
+        sa.Column("external_id", sa.Text(), nullable=False),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("sentences", sa.Integer(), nullable=False),
+        sa.Column("indexed", sa.Boolean(), nullable=False),
+        sa.Column("updated", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_document_corpus_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_document")),
+        sa.UniqueConstraint("corpus_id", "external_id", name=op.f("uq_document_corpus_id_external_id")),
+        sqlite_autoincrement=True,
     )
+    op.create_index(op.f("ix_document_corpus_id_indexed"), "document", ["corpus_id", "indexed"], unique=False)
+    op.create_table(
+        "sentence",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("corpus_id", sa.Integer(), nullable=False),
+        sa.Column("document_id", sa.Integer(), nullable=False),
+        sa.Column("external_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("paragraph", sa.Integer(), nullable=False),
+        sa.Column("start", sa.Integer(), nullable=False),
+        sa.Column("end", sa.Integer(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("text_key", sa.BigInteger(), nullable=False),
+        sa.Column("retired", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_sentence_corpus_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["document_id"], ["document.id"], name=op.f("fk_sentence_document_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sentence")),
+    )
+    op.create_index(op.f("ix_sentence_corpus_id_external_id"), "sentence", ["corpus_id", "external_id"], unique=False)
+    op.create_index(op.f("ix_sentence_corpus_id_text_key"), "sentence", ["corpus_id", "text_key"], unique=False)
+    op.create_index(op.f("ix_sentence_document_id_position"), "sentence", ["document_id", "position"], unique=False)
+
+
+def _versions() -> None:
     op.create_table(
         "model_version",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -94,49 +123,23 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_activation_version_id"), "activation", ["version_id"], unique=False)
     op.create_table(
-        "document",
+        "evaluation",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("corpus_id", sa.Integer(), nullable=False),
-        sa.Column("external_id", sa.Text(), nullable=False),
-        sa.Column("title", sa.Text(), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("sentences", sa.Integer(), nullable=False),
-        sa.Column("indexed", sa.Boolean(), nullable=False),
-        sa.Column("updated", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_document_corpus_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_document")),
-        sa.UniqueConstraint("corpus_id", "external_id", name=op.f("uq_document_corpus_id_external_id")),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(op.f("ix_document_corpus_id_indexed"), "document", ["corpus_id", "indexed"], unique=False)
-    op.create_table(
-        "job",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("corpus_id", sa.Integer(), nullable=True),
-        sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("progress", sa.Double(), nullable=False),
-        sa.Column("message", sa.Text(), nullable=False),
-        sa.Column("settings", sa.JSON(), nullable=False),
+        sa.Column("ranker_key", sa.Text(), nullable=False),
+        sa.Column("ranker", sa.Text(), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("data_hash", sa.Text(), nullable=False),
+        sa.Column("setting", sa.Text(), nullable=False),
         sa.Column("result", sa.JSON(), nullable=False),
-        sa.Column("error", sa.Text(), nullable=False),
-        sa.Column("log", sa.Text(), nullable=False),
-        sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("cancelling", sa.Boolean(), nullable=False),
-        sa.Column("worker", sa.Text(), nullable=False),
-        sa.Column("heartbeat", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("started", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("finished", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_job_corpus_id"), ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
-        sqlite_autoincrement=True,
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_evaluation")),
+        sa.UniqueConstraint(
+            "ranker_key", "data_hash", "setting", name=op.f("uq_evaluation_ranker_key_data_hash_setting")
+        ),
     )
-    op.create_index(op.f("ix_job_corpus_id"), "job", ["corpus_id"], unique=False)
-    op.create_index(op.f("ix_job_state"), "job", ["state"], unique=False)
+
+
+def _questions() -> None:
     op.create_table(
         "question",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -153,16 +156,6 @@ def upgrade() -> None:
         sa.UniqueConstraint("corpus_id", "external_id", name=op.f("uq_question_corpus_id_external_id")),
     )
     op.create_index(op.f("ix_question_corpus_id_text_key"), "question", ["corpus_id", "text_key"], unique=False)
-    op.create_table(
-        "job_event",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("job_id", sa.Integer(), nullable=False),
-        sa.Column("payload", sa.JSON(), nullable=False),
-        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["job_id"], ["job.id"], name=op.f("fk_job_event_job_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_job_event")),
-    )
-    op.create_index(op.f("ix_job_event_job_id_id"), "job_event", ["job_id", "id"], unique=False)
     op.create_table(
         "run",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -186,28 +179,6 @@ def upgrade() -> None:
     op.create_index(op.f("ix_run_generative_id"), "run", ["generative_id"], unique=False)
     op.create_index(op.f("ix_run_question_id"), "run", ["question_id"], unique=False)
     op.create_index(op.f("ix_run_version_id"), "run", ["version_id"], unique=False)
-    op.create_table(
-        "sentence",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("corpus_id", sa.Integer(), nullable=False),
-        sa.Column("document_id", sa.Integer(), nullable=False),
-        sa.Column("external_id", sa.Text(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("paragraph", sa.Integer(), nullable=False),
-        sa.Column("start", sa.Integer(), nullable=False),
-        sa.Column("end", sa.Integer(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("text_key", sa.BigInteger(), nullable=False),
-        sa.Column("retired", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_sentence_corpus_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(
-            ["document_id"], ["document.id"], name=op.f("fk_sentence_document_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_sentence")),
-    )
-    op.create_index(op.f("ix_sentence_corpus_id_external_id"), "sentence", ["corpus_id", "external_id"], unique=False)
-    op.create_index(op.f("ix_sentence_corpus_id_text_key"), "sentence", ["corpus_id", "text_key"], unique=False)
-    op.create_index(op.f("ix_sentence_document_id_position"), "sentence", ["document_id", "position"], unique=False)
     op.create_table(
         "candidate",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -234,6 +205,35 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_candidate_run_id"), "candidate", ["run_id"], unique=False)
     op.create_index(op.f("ix_candidate_sentence_id"), "candidate", ["sentence_id"], unique=False)
+    op.create_table(
+        "score",
+        sa.Column("candidate_id", sa.Integer(), nullable=False),
+        sa.Column("version_id", sa.Integer(), nullable=False),
+        sa.Column("exit", sa.Integer(), nullable=False),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.Column("probability", sa.Double(), nullable=True),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["candidate_id"], ["candidate.id"], name=op.f("fk_score_candidate_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["version_id"], ["model_version.id"], name=op.f("fk_score_version_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("candidate_id", "version_id", "exit", name=op.f("pk_score")),
+    )
+    op.create_index(op.f("ix_score_version_id"), "score", ["version_id"], unique=False)
+
+
+def _labels() -> None:
+    op.create_table(
+        "annotator",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("imported", sa.Boolean(), nullable=False),
+        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_annotator")),
+        sa.UniqueConstraint("name", name=op.f("uq_annotator_name")),
+    )
     op.create_table(
         "label_event",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -291,27 +291,42 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_lease_annotator_id"), "lease", ["annotator_id"], unique=False)
     op.create_index(op.f("ix_lease_sentence_id"), "lease", ["sentence_id"], unique=False)
+
+
+def _jobs() -> None:
     op.create_table(
-        "score",
-        sa.Column("candidate_id", sa.Integer(), nullable=False),
-        sa.Column("version_id", sa.Integer(), nullable=False),
-        sa.Column("exit", sa.Integer(), nullable=False),
-        sa.Column("value", sa.Double(), nullable=False),
-        sa.Column("probability", sa.Double(), nullable=True),
-        sa.Column("rank", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["candidate_id"], ["candidate.id"], name=op.f("fk_score_candidate_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
-            ["version_id"], ["model_version.id"], name=op.f("fk_score_version_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("candidate_id", "version_id", "exit", name=op.f("pk_score")),
+        "job",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("corpus_id", sa.Integer(), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("progress", sa.Double(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
+        sa.Column("settings", sa.JSON(), nullable=False),
+        sa.Column("result", sa.JSON(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=False),
+        sa.Column("log", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("cancelling", sa.Boolean(), nullable=False),
+        sa.Column("worker", sa.Text(), nullable=False),
+        sa.Column("heartbeat", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("started", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("finished", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["corpus_id"], ["corpus.id"], name=op.f("fk_job_corpus_id"), ondelete="SET NULL"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
+        sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_score_version_id"), "score", ["version_id"], unique=False)
-
-    op.execute(CURRENT_LABEL)
-    op.execute(SQLITE_GUARD if op.get_bind().dialect.name == "sqlite" else POSTGRES_GUARD)
-
-
-def downgrade() -> None:
-    raise NotImplementedError("the first revision: delete the database instead")
+    op.create_index(op.f("ix_job_corpus_id"), "job", ["corpus_id"], unique=False)
+    op.create_index(op.f("ix_job_state"), "job", ["state"], unique=False)
+    op.create_table(
+        "job_event",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("job_id", sa.Integer(), nullable=False),
+        sa.Column("payload", sa.JSON(), nullable=False),
+        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["job.id"], name=op.f("fk_job_event_job_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_job_event")),
+    )
+    op.create_index(op.f("ix_job_event_job_id_id"), "job_event", ["job_id", "id"], unique=False)
