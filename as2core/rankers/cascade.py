@@ -31,9 +31,18 @@ class CascadeModule(nn.Module):
         self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
 
     def forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, second: torch.Tensor, *, exits: Sequence[int] | None = None
+        self,
+        ids: torch.Tensor,
+        mask: torch.Tensor,
+        second: torch.Tensor,
+        *,
+        exits: Sequence[int] | None = None,
+        stop_gradient: bool = False,
     ) -> dict[int, torch.Tensor]:
-        """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them."""
+        """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them.
+
+        `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3).
+        """
         wanted = self.exits if exits is None else exits
         hidden, below, out = self.backbone.embed(ids), 0, {}
         for layer, head in zip(self.exits, self.heads, strict=True):
@@ -43,6 +52,8 @@ class CascadeModule(nn.Module):
             below = layer
             if layer in wanted:
                 out[layer] = head(hidden, mask, second)
+            if stop_gradient:
+                hidden = hidden.detach()
         return out
 
 

@@ -8,43 +8,67 @@ from dataclasses import dataclass
 
 from as2core.errors import BadSetting
 
-LOSSES = ("pointwise", "listwise", "mle", "lul", "rll")
-EXIT_DRAWS = ("uniform", "all")
+LOSSES = ("pointwise", "pairwise", "listwise", "mle", "lul", "rll")
+EXIT_DRAWS = ("uniform", "round-robin", "early", "all")
+SCHEDULES = ("triangular", "slanted-triangular", "linear", "constant")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """`negatives` are sampled anew each epoch, at most so many a question, beside at most two positives.
-    `exit_draw`: "uniform" draws one exit a mini-batch (the paper), "all" takes the mean loss of all exits.
-    `distill` weighs the KL to a teacher's scores, softened by `temperature`. `frozen_layers` counts from the bottom.
-    `patience`: evaluations without a better dev AP before stopping. `warmup`: share of the steps. `loss`: None lets the
-    ranker choose (pointwise; generative: mle). `margin`: RLL's lambda, in nats.
+    """At most `positives` correct and `negatives` incorrect candidates a question, sampled anew each epoch;
+    `negatives_from` keeps the incorrect ones of these grades alone (ASNQ's labels 1 to 3). `batch_questions` a
+    mini-batch, or as many as fit into `max_tokens`. `noise`: the share of labels flipped beforehand.
+    `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
+    lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`.
+    `exit_draw`, the exit a mini-batch trains: "uniform" draws it (the paper), "round-robin" takes them in turn, "early"
+    draws with odds of exp(`early_bias`) between neighbours, falling to even odds at half of the steps; "all" takes the
+    mean loss of all exits. `stop_gradient` keeps an exit's gradient above the exit before it.
+    `schedule` of the rate: "triangular" climbs over `warmup`, a share of the steps, then falls in a line to 0;
+    "slanted-triangular" goes between a 32nd of the rate and the rate (Howard and Ruder, 2018); "linear" falls from the
+    first step; "constant" stays, once climbed. `frozen_layers` counts from the bottom. `patience`: evaluations without
+    a better dev AP before stopping.
     """
 
     epochs: int = 1
     learning_rate: float = 8e-5
-    batch_questions: int = 8
-    negatives: int = 4
-    loss: str | None = None
-    exit_draw: str = "uniform"
-    distill: float = 0.0
-    temperature: float = 0.05
-    margin: float = 3.0
-    frozen_layers: int = 0
-    freeze_embeddings: bool = True
+    schedule: str = "triangular"
     warmup: float = 0.1
     weight_decay: float = 0.01
+    batch_questions: int = 8
+    max_tokens: int | None = None
+    positives: int = 2
+    negatives: int = 4
+    negatives_from: tuple[int, ...] = ()
+    noise: float = 0.0
+    loss: str | None = None
+    margin: float = 3.0
+    distill: float = 0.0
+    temperature: float = 0.05
+    exit_draw: str = "uniform"
+    early_bias: float = 1.0
+    stop_gradient: bool = False
+    frozen_layers: int = 0
+    freeze_embeddings: bool = True
     evals_per_epoch: int = 1
     patience: int = 3
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.loss is not None and self.loss not in LOSSES:
-            raise BadSetting(f"no loss {self.loss!r}; known: {', '.join(LOSSES)}")
-        if self.exit_draw not in EXIT_DRAWS:
-            raise BadSetting(f"no exit draw {self.exit_draw!r}; known: {', '.join(EXIT_DRAWS)}")
-        if self.epochs < 1 or self.learning_rate <= 0 or self.batch_questions < 1 or self.negatives < 1:
-            raise BadSetting("epochs, learning rate, questions a batch and negatives have to be positive")
+        if self.loss is not None:
+            _known("loss", self.loss, LOSSES)
+        _known("exit draw", self.exit_draw, EXIT_DRAWS)
+        _known("schedule", self.schedule, SCHEDULES)
+        if min(self.epochs, self.batch_questions, self.positives, self.negatives) < 1 or self.learning_rate <= 0:
+            raise BadSetting("epochs, learning rate, questions a batch, positives and negatives have to be positive")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise BadSetting("max_tokens has to be positive; leave it out for batches of batch_questions questions")
+        if not 0 <= self.noise < 1 or not 0 <= self.warmup <= 1:
+            raise BadSetting("noise is a share of the labels, 0 to below 1, and warmup a share of the steps, 0 to 1")
+
+
+def _known(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise BadSetting(f"no {what} {value!r}; known: {', '.join(known)}")
 
 
 TRANSFER = TrainSettings(epochs=1, learning_rate=8e-5, evals_per_epoch=4)

@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_weights(base, tmp_path):
 
 def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tmp_path):
     whole = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "whole").ranker
-    count = iter(range(100))
+    done = []
     with pytest.raises(Cancelled):
         fine_tune(
             base,
@@ -72,7 +72,8 @@ def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tm
             questions(16, 4),
             FAST,
             workdir=tmp_path / "cut",
-            should_stop=lambda: next(count) >= 5,  # after the first evaluation, at step 4
+            on_event=lambda e: done.append(e["kind"]),
+            should_stop=lambda: done.count("step") >= 5,  # after the first evaluation, at step 4
         )
     seen = []
     resumed = fine_tune(

@@ -9,13 +9,16 @@ from torch import nn
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
 from as2core.losses.listwise import listwise, soften
+from as2core.losses.pairwise import pairwise
 from as2core.losses.pointwise import pointwise
 from as2core.nn.backbone import micro_batches
 from as2core.rankers.cascade import CascadeRanker
-from as2core.training.batches import PlannedBatch
+from as2core.training.batches import Group, PlannedBatch
 from as2core.training.learners.base import Teacher
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
+
+LOSSES = ("pointwise", "pairwise", "listwise")
 
 
 class _CascadeLoss(nn.Module):
@@ -23,38 +26,51 @@ class _CascadeLoss(nn.Module):
         super().__init__()
         self.module, self.settings = ranker.module, settings
 
-    def forward(self, parts, rows, labels, sizes, exit_index, teacher=None) -> dict[str, torch.Tensor]:
+    def forward(self, parts, rows, labels, sizes, exit_index, teacher=None) -> dict:
         exits = self.module.exits if exit_index is None else (self.module.exits[exit_index],)
-        logits = [self.module(*part, exits=exits) for part in parts]  # each of like lengths, so little padding
+        logits = [  # each part of like lengths, so little padding
+            self.module(*part, exits=exits, stop_gradient=self.settings.stop_gradient) for part in parts
+        ]
         back = torch.argsort(rows)
-        losses = [self._one(torch.cat([x[e] for x in logits])[back], labels, sizes, teacher) for e in exits]
-        return {"loss": torch.stack(losses).mean()}
-
-    def _one(self, logits, labels, sizes, teacher) -> torch.Tensor:
-        s = self.settings
-        if s.loss == "listwise":
-            rel = torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
-            loss = listwise(logits, rel, sizes)
-        else:
-            loss = pointwise(logits, labels)
+        by_exit = [torch.cat([x[e] for x in logits])[back] for e in exits]
+        counted = sizes if self.settings.loss in ("listwise", "pairwise") else labels
+        terms = [(self._mean(self._labelled, by_exit, labels, sizes), len(counted))]
         if teacher is not None:
-            loss = loss + s.distill * listwise(logits, soften(teacher, sizes, s.temperature), sizes)
-        return loss
+            terms.append((self.settings.distill * self._mean(self._taught, by_exit, teacher, sizes), len(sizes)))
+        return {"loss": sum(value for value, _ in terms), "terms": terms}
+
+    def _mean(self, loss, by_exit, target, sizes) -> torch.Tensor:
+        return torch.stack([loss(logits, target, sizes) for logits in by_exit]).mean()
+
+    def _labelled(self, logits, labels, sizes) -> torch.Tensor:
+        if self.settings.loss == "listwise":
+            rel = torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
+            return listwise(logits, rel, sizes)
+        if self.settings.loss == "pairwise":
+            return pairwise(logits, labels, sizes, self.settings.margin)
+        return pointwise(logits, labels)
+
+    def _taught(self, logits, scores, sizes) -> torch.Tensor:
+        return listwise(logits, soften(scores, sizes, self.settings.temperature), sizes)
 
 
 class CascadeLearner:
     """Cascade and cross-encoder (a cascade of one exit). Pointwise by default, as the papers."""
 
     def __init__(self, ranker: CascadeRanker, settings: TrainSettings, teacher: Teacher | None) -> None:
-        if settings.loss in ("mle", "rll"):
-            raise BadSetting(f"the loss {settings.loss!r} is for generative rankers; use pointwise or listwise")
+        if settings.loss not in (None, *LOSSES):
+            raise BadSetting(f"the loss {settings.loss!r} is not for this ranker; use one of: {', '.join(LOSSES)}")
         if settings.distill and teacher is None:
             raise BadSetting("distillation needs a teacher")
         self.ranker, self.teacher = ranker, teacher if settings.distill else None
         self.module = _CascadeLoss(ranker, settings)
         self.exits = tuple(str(layer) for layer in ranker.exits)
-        self.needs = "pair" if settings.loss == "listwise" else "label"
+        self.needs = "pair" if settings.loss in ("listwise", "pairwise") else "label"
         self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+
+    def tokens(self, group: Group) -> int:
+        asked = [group.question.text] * len(group.rows)
+        return sum(self.ranker.backbone.encode(asked, group.texts, max_length=self.ranker.max_length).lengths)
 
     def collate(self, batch: PlannedBatch) -> dict:
         texts = [t for g in batch.groups for t in g.texts]

@@ -1,0 +1,44 @@
+"""Label noise as Garg et al. (2020, section 5.4) inject it: a share of the question-answer pairs, drawn at random, gets
+the other label. A model that was transferred first should lose little by it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from as2core.errors import BadSetting
+from as2core.types import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Flipped:
+    """How many labelled pairs there were, and how many became correct and incorrect."""
+
+    pairs: int
+    to_correct: int
+    to_incorrect: int
+
+
+def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) -> tuple[list[Question], Flipped]:
+    """The questions with floor(rate * pairs) labels switched, drawn without replacement, and what was done.
+
+    Candidates nobody labelled stay so. Raises BadSetting for a rate outside 0 to 1.
+    """
+    if not 0 <= rate <= 1:
+        raise BadSetting(f"a noise rate of {rate}: give the share of labels to flip, 0 to 1")
+    labelled = [(i, j) for i, q in enumerate(questions) for j, c in enumerate(q.candidates) if c.label is not None]
+    drawn = set(random.Random(seed).sample(labelled, int(rate * len(labelled))))
+    was_correct = sum(questions[i].candidates[j].label == 1 for i, j in drawn)
+    noisy = [
+        replace(
+            q,
+            candidates=tuple(
+                replace(c, label=1 - c.label) if (i, j) in drawn and c.label is not None else c
+                for j, c in enumerate(q.candidates)
+            ),
+        )
+        for i, q in enumerate(questions)
+    ]
+    return noisy, Flipped(len(labelled), len(drawn) - was_correct, was_correct)
