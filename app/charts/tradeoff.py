@@ -9,12 +9,7 @@ import altair as alt
 import pandas as pd
 
 from app.components.theme import BLUE, GREY
-
-
-def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Which (cost, value) points are on the front: no other is at most as dear and at least as good, and better in
-    one of the two."""
-    return [not any(c <= cost and v >= value and (c < cost or v > value) for c, v in points) for cost, value in points]
+from as2core.cost import pareto
 
 
 def tradeoff(

@@ -6,6 +6,7 @@ without running the model: `trace.replay(DropSchedule.constant(0.4, exits=5))`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,11 @@ class ExitRecord:
     seconds: float  # the segment's time up to this exit; in a replay, scaled by its share of FLOPs
     tokens: int
     flops: int
+    name: str = ""  # of a stage that is no layer of the encoder
+
+    @property
+    def title(self) -> str:
+        return self.name or f"layer {self.layer}"
 
     @property
     def kept(self) -> int:
@@ -75,29 +81,11 @@ class CascadeTrace:
 
     def dropped_at(self) -> np.ndarray:
         """The exit index after which each candidate was dropped, -1 if it stayed to the end. int `(n,)`."""
-        out = np.full(self.candidates, -1)
-        for i, e in enumerate(self.exits):
-            out[e.dropped] = i
-        return out
+        return dropped_at(self.candidates, self.exits)
 
     def scores(self) -> np.ndarray:
-        """One score a candidate, float32 `(n,)`: the last exit's logits for survivors, and for the dropped their logits
-        at the exit that dropped them, moved down as a block so that everyone dropped earlier stands below."""
-        out = np.zeros(self.candidates, dtype=np.float32)
-        if not self.candidates:
-            return out
-        last = self.exits[-1]
-        out[last.alive] = last.scores
-        floor = float(last.scores.min())
-        for e in reversed(self.exits[:-1]):
-            if not len(e.dropped):
-                continue
-            at = dict(zip(e.alive.tolist(), e.scores.tolist(), strict=True))
-            block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float32)
-            block = block - block.max() + min(floor - 1.0, float(block.max()))
-            out[e.dropped] = block
-            floor = float(block.min())
-        return out
+        """One score a candidate, float32 `(n,)`; see `block_scores`."""
+        return block_scores(self.candidates, self.exits)
 
     def replay(self, schedule: DropSchedule) -> CascadeTrace:
         """The same run under another schedule, from the scores at hand; seconds are estimates by share of FLOPs.
@@ -131,6 +119,34 @@ class CascadeTrace:
             alive = np.setdiff1d(alive, dropped)
             below = e.layer
         return replace(self, exits=tuple(exits), schedule=schedule, replayed=True)
+
+
+def dropped_at(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
+    """The index of the exit that dropped each candidate, -1 if none did. int `(n,)`."""
+    out = np.full(candidates, -1)
+    for i, e in enumerate(exits):
+        out[e.dropped] = i
+    return out
+
+
+def block_scores(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
+    """One score a candidate, float32 `(n,)`: the last exit's for those it scored, and for the dropped their scores
+    at the exit that dropped them, moved down as a block so that everyone dropped earlier stands below."""
+    out = np.zeros(candidates, dtype=np.float32)
+    if not candidates:
+        return out
+    last = exits[-1]
+    out[last.alive] = last.scores
+    floor = float(last.scores.min())
+    for e in reversed(exits[:-1]):
+        if not len(e.dropped):
+            continue
+        at = dict(zip(e.alive.tolist(), e.scores.tolist(), strict=True))
+        block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float32)
+        block = block - block.max() + min(floor - 1.0, float(block.max()))
+        out[e.dropped] = block
+        floor = float(block.min())
+    return out
 
 
 def select_dropped(alive: np.ndarray, scores: np.ndarray, kept: int) -> np.ndarray:

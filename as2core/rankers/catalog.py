@@ -73,7 +73,10 @@ def _cross_encoder(models_dir: Path, *, backbone: str | None = None, depth: int 
         return cls(load_backbone(backbone), depth=depth)
     cascade = _shipped("cascade", models_dir)
     if depth is not None and depth not in cascade.exits:
-        raise BadSetting(f"depth {depth}: the shipped model has exits {', '.join(map(str, cascade.exits))}")
+        raise BadSetting(
+            f"depth {depth}: the shipped model has exits {', '.join(map(str, cascade.exits))}; another depth has to be "
+            "trained (backbone=NAME gives an untrained one)"
+        )
     return cls.from_cascade(cascade, depth=depth)
 
 
@@ -102,7 +105,21 @@ def _bm25(models_dir: Path, *, k1: float = 1.2, b: float = 0.75):
     return _class("bm25", "BM25Ranker")(k1=k1, b=b)
 
 
+def _sequential(models_dir: Path, *, stages: Any = "jaccard@100+cascade"):
+    stage = _class("sequential", "Stage")
+    return _class("sequential", "SequentialRanker")([stage(ranker, keep) for _, ranker, keep in stages])
+
+
+def _fusion(models_dir: Path, *, method: str = "rrf", k: int = 60, rankers: Any = "cascade+generative+bi-encoder"):
+    if any(keep is not None for _, _, keep in rankers):
+        raise BadSetting("a fusion keeps every candidate: leave the @ out, or put it into a stage of sequential")
+    return _class("fusion", "FusionRanker")(
+        [ranker for _, ranker, _ in rankers], method=method, k=k, specs=[spec for spec, _, _ in rankers]
+    )
+
+
 STRUCTURE, CASCADE = "Bonadiman and Moschitti 2020", "Soldaini and Moschitti 2020"
+RERANK = "Matsubara et al. 2020"
 CATALOG: dict[str, Entry] = {
     e.name: e
     for e in (
@@ -114,12 +131,14 @@ CATALOG: dict[str, Entry] = {
             STRUCTURE,
             _simple("word_overlap", "WordOverlapRanker", rr=True),
         ),
-        _entry("jaccard", "shared words over all words", "Matsubara et al. 2020", _simple("jaccard", "JaccardRanker")),
+        _entry("jaccard", "shared words over all words", RERANK, _simple("jaccard", "JaccardRanker")),
         _entry("bm25", "term weighting over the candidates", "Robertson et al. 1994", _bm25),
         _entry("bi-encoder", "cosine of the backbone's embeddings", "Reimers and Gurevych 2019", _bi_encoder),
         _entry("cross-encoder", "monolithic transformer", "Garg et al. 2020", _cross_encoder, trains=True),
+        _entry("sequential", "rankers in a row, each keeps its best", RERANK, _sequential, nested="stages"),
         _entry("cascade", "cascade transformer, drops a share at every exit", CASCADE, _cascade, trains=True),
         _entry("generative", "log P(question | sentence)", "Nogueira dos Santos et al. 2020", _generative, trains=True),
+        _entry("fusion", "several rankers as one", "Cormack et al. 2009", _fusion, trains=True, nested="rankers"),
     )
 }
 
@@ -145,9 +164,10 @@ def get(
     entry = CATALOG[name]
     settings = read_settings(entry, given)
     if entry.nested:
+        parts = read_parts(settings.get(entry.nested, entry.settings[entry.nested]))
+        specs = [p.spec if p.spec.partition(":")[0] in CATALOG else str(versions().get(p.spec, p.spec)) for p in parts]
         settings[entry.nested] = [
-            (part.spec, get(part.spec, models_dir=models_dir, versions=versions), part.keep)
-            for part in read_parts(settings.get(entry.nested, entry.settings[entry.nested]))
+            (spec, get(spec, models_dir=models_dir), part.keep) for spec, part in zip(specs, parts, strict=True)
         ]
     return entry.build(models_dir or MODELS_DIR, **settings)
 
@@ -203,12 +223,14 @@ def read_parts(text: str) -> list[Part]:
 
 
 def _value(name: str, key: str, text: str, default: Any) -> Any:
-    """A setting's value, of its default's type (a number where the default is None and it looks like one)."""
+    """A setting's value, of its default's type (a number where the default is None and it looks like one). A number
+    may be several, divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`."""
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
         if isinstance(default, int | float):
-            return type(default)(text)
+            several = tuple(type(default)(t) for t in text.split("/"))
+            return several if len(several) > 1 else several[0]
         return int(text) if text.isdigit() else text
     except (ValueError, KeyError):
         raise BadSetting(f"{name}: {key}={text!r} is not a {type(default).__name__}") from None

@@ -17,7 +17,9 @@ class CrossEncoderRanker(CascadeRanker):
         self, backbone: Backbone, *, depth: int | None = None, name: str = "cross-encoder", **settings
     ) -> None:
         settings.pop("drop_ratio", None)
-        super().__init__(backbone, exits=(depth or backbone.layers,), drop_ratio=0.0, name=name, **settings)
+        super().__init__(
+            backbone, exits=(backbone.layers if depth is None else depth,), drop_ratio=0.0, name=name, **settings
+        )
 
     @property
     def depth(self) -> int:
@@ -26,7 +28,7 @@ class CrossEncoderRanker(CascadeRanker):
     @classmethod
     def from_cascade(cls, cascade: CascadeRanker, *, depth: int | None = None) -> CrossEncoderRanker:
         """One exit of a trained cascade as a monolithic model; the weights are shared, not copied."""
-        at = cascade.exits.index(depth or cascade.exits[-1])
+        at = cascade.exits.index(cascade.exits[-1] if depth is None else depth)
         ranker = cls(
             cascade.backbone,
             depth=cascade.exits[at],

@@ -16,6 +16,7 @@ from as2core.errors import BadSetting, DamagedModel
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 
 FORMAT = 1
@@ -118,6 +119,9 @@ def _config(ranker) -> dict:
             "backbone": name,
             "settings": {"max_length": module.max_length},
         }
+    if isinstance(ranker, FusionRanker):
+        settings = {"method": ranker.method, "k": ranker.k, "rankers": list(ranker.specs)}
+        return {"format": FORMAT, "ranker": "fusion", "backbone": None, "settings": settings}
     raise BadSetting(f"the ranker {getattr(ranker, 'name', ranker)!r} has no weights to save")
 
 
@@ -127,6 +131,11 @@ def _build(config: dict, path: Path):
     settings = dict(config["settings"])
     if config["ranker"] == "generative":
         return GenerativeRanker(load_question_lm(config["backbone"], max_length=settings["max_length"]))
+    if config["ranker"] == "fusion":
+        from as2core.rankers.catalog import get  # the catalog imports this module when it loads a version
+
+        specs = settings.pop("rankers")
+        return FusionRanker([get(s) for s in specs], specs=specs, **settings)
     backbone = load_backbone(config["backbone"])
     if config["ranker"] == "cascade":
         return CascadeRanker(backbone, **settings)

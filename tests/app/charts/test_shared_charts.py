@@ -2,12 +2,10 @@
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 
 from app.charts.intervals import before_after, differences, intervals
 from app.charts.slope import slope
-from app.charts.tradeoff import pareto, tradeoff
+from app.charts.tradeoff import tradeoff
 from app.charts.training import dev_curve, loss_curve
 
 ROWS = [
@@ -21,21 +19,6 @@ def data(chart, column):
     """Everything a chart draws under this name."""
     spec = chart.to_dict()
     return [row[column] for rows in spec["datasets"].values() for row in rows if column in row]
-
-
-def test_the_front_is_what_nothing_cheaper_and_better_beats():
-    assert pareto([(1, 5), (2, 4), (2, 7), (3, 7), (4, 9)]) == [True, False, True, False, True]
-
-
-def test_of_two_equal_points_both_are_on_the_front():
-    assert pareto([(1, 5), (1, 5)]) == [True, True]
-
-
-@given(some.lists(some.tuples(some.integers(0, 5), some.integers(0, 5)), min_size=1, max_size=8))
-def test_the_best_and_the_cheapest_point_are_on_the_front(points):
-    front = {p for p, on in zip(points, pareto(points), strict=True) if on}
-    assert max(points, key=lambda p: (p[1], -p[0])) in front
-    assert min(points, key=lambda p: (p[0], -p[1])) in front
 
 
 def test_rankers_without_a_cost_are_left_out_of_the_trade_off():

@@ -1,0 +1,86 @@
+"""Fusion: several rankers' opinions as one order.
+
+`rrf`: reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), score = sum of w_i / (k + rank_i), k = 60. Only
+ranks count, so nothing has to be learned. `zscore`: a weighted sum of the scores, standardised within each question
+(mean 0, deviation 1) so that logits, cosines and log-probabilities can be added; its weights can be learned on labelled
+questions (as2core.training.fusion), and are then kept as a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from torch import nn
+
+from as2core.errors import BadSetting
+from as2core.metrics import order
+from as2core.rankers.base import Ranker
+from as2core.types import Candidate
+
+METHODS = ("rrf", "zscore")
+EQUAL = 1e-5  # scores this near, relatively, differ by rounding alone
+
+
+class FusionRanker:
+    """`weights`: one a ranker, equal if not given. `specs` are the rankers' catalog specs or directories, which a
+    saved version needs to find them again."""
+
+    def __init__(
+        self,
+        rankers: Sequence[Ranker],
+        *,
+        method: str = "rrf",
+        k: int = 60,
+        weights: Sequence[float] | None = None,
+        specs: Sequence[str] | None = None,
+        name: str = "fusion",
+    ) -> None:
+        if not rankers:
+            raise BadSetting("a fusion of no rankers ranks nothing: give it two or more")
+        if method not in METHODS:
+            raise BadSetting(f"no fusion {method!r}; known: {', '.join(METHODS)}")
+        if k < 0:
+            raise BadSetting(f"k={k}: give 0 or more, 60 as in the paper")
+        if weights is not None and len(weights) != len(rankers):
+            raise BadSetting(f"{len(weights)} weights for {len(rankers)} rankers: give one each")
+        self.rankers, self.method, self.k, self.name = tuple(rankers), method, k, name
+        self.specs = tuple(specs or (r.name for r in rankers))
+        self.module = _Weights([1.0] * len(rankers) if weights is None else weights)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """float64 `(rankers,)`."""
+        return self.module.weights.numpy().astype(np.float64)
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return (self.opinions(question, candidates) @ self.weights).astype(np.float32)
+
+    def opinions(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        """What each ranker adds before it is weighted: float64 `(n, rankers)`."""
+        of = partial(reciprocal, k=self.k) if self.method == "rrf" else standardised
+        columns = [of(r.score(question, candidates)) for r in self.rankers]
+        return np.stack(columns, axis=1) if len(candidates) else np.zeros((0, len(self.rankers)))
+
+
+class _Weights(nn.Module):
+    def __init__(self, weights: Sequence[float]) -> None:
+        super().__init__()
+        self.register_buffer("weights", torch.tensor(list(map(float, weights)), dtype=torch.float64))
+
+
+def reciprocal(scores: np.ndarray, *, k: int = 60) -> np.ndarray:
+    """1 / (k + rank), ranks from 1, ties by `order`. `(n,)` -> float64 `(n,)`."""
+    out = np.empty(len(scores))
+    out[order(scores)] = 1.0 / (k + np.arange(1, len(scores) + 1))
+    return out
+
+
+def standardised(scores: np.ndarray) -> np.ndarray:
+    """(score - mean) / deviation within the question; 0 for all where scores are equal. `(n,)` -> float64 `(n,)`."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if not len(scores) or np.ptp(scores) <= EQUAL * np.abs(scores).max():
+        return np.zeros(len(scores))
+    return (scores - scores.mean()) / scores.std()

@@ -1,0 +1,145 @@
+"""The Sequential Reranker: rankers in a row, each passing on the best of those it was given.
+
+SR = R_N o ... o R_1, cheap rankers first (Matsubara et al., 2020, section 3.2; Soldaini and Moschitti, 2020, sections
+3.2 and 4.2, where the R_i are independently trained encoders of growing depth). A stage keeps a fixed number k or a
+share of those alive; the last one orders what is left. Any ranker can be a stage: each gets the survivors in their
+original order, which listwise rankers need.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import ExitRecord, block_scores, dropped_at, select_dropped
+from as2core.cost import head_flops, layer_flops
+from as2core.errors import BadSetting
+from as2core.metrics import order
+from as2core.rankers.base import Ranker
+from as2core.types import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A ranker and what it keeps: a number of candidates (int), a share of those alive (float), or all (None).
+
+    A share s drops floor((1 - s) k) of k, as the cascade's ratio 1 - s does.
+    """
+
+    ranker: Ranker
+    keep: int | float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.keep, int) and self.keep < 1:
+            raise BadSetting(f"a stage that keeps {self.keep} leaves nobody: give at least 1")
+        if isinstance(self.keep, float) and not 0.0 < self.keep <= 1.0:
+            raise BadSetting(f"a stage cannot keep the share {self.keep}: give one above 0 and up to 1, such as 0.5")
+
+    def kept(self, alive: int) -> int:
+        """How many of `alive` candidates it passes on."""
+        if self.keep is None:
+            return alive
+        if isinstance(self.keep, int):
+            return min(self.keep, alive)
+        return DropSchedule((1.0 - self.keep,)).kept(0, alive)
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTrace:
+    """The account of one run, with a record a stage as a `CascadeTrace` has one an exit.
+
+    `full_flops` is the last stage's ranker over every candidate, 0 if it keeps no account of FLOPs. `uncounted` names
+    the stages that keep none and count as free; their seconds are in their records.
+    """
+
+    candidates: int
+    exits: tuple[ExitRecord, ...]
+    full_flops: int
+    uncounted: tuple[str, ...]
+
+    @property
+    def flops(self) -> int:
+        return sum(e.flops for e in self.exits)
+
+    @property
+    def relative_cost(self) -> float:
+        """FLOPs of this run over those of the last ranker alone; NaN where the latter are not known."""
+        if not self.candidates:
+            return 1.0
+        return self.flops / self.full_flops if self.full_flops else float("nan")
+
+    @property
+    def seconds(self) -> float:
+        return sum(e.seconds for e in self.exits)
+
+    def scores(self) -> np.ndarray:
+        """One score a candidate, float32 `(n,)`: whoever reached a later stage stands above those dropped before it,
+        and within a stage its own scores decide."""
+        return block_scores(self.candidates, self.exits)
+
+    def ranking(self) -> np.ndarray:
+        """All candidates, best first. int `(n,)`."""
+        return order(self.scores())
+
+    def dropped_at(self) -> np.ndarray:
+        """The index of the stage that dropped each candidate, -1 if none did. int `(n,)`."""
+        return dropped_at(self.candidates, self.exits)
+
+
+class SequentialRanker:
+    """`stages` from the cheapest to the best. Raises BadSetting without any."""
+
+    def __init__(self, stages: Sequence[Stage], *, name: str = "sequential") -> None:
+        if not stages:
+            raise BadSetting("a sequential ranker without stages ranks nothing: give it one or more")
+        self.stages, self.name = tuple(stages), name
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return block_scores(len(candidates), self._run(question, candidates))
+
+    def trace(self, question: str, candidates: Sequence[Candidate]) -> SequentialTrace:
+        """Who was dropped where, how long each stage took, and what it cost."""
+        records = self._run(question, candidates)
+        return SequentialTrace(
+            len(candidates),
+            records,
+            monolithic_flops(self.stages[-1].ranker, question, candidates),
+            tuple(s.ranker.name for s in self.stages if not hasattr(s.ranker, "trace")),
+        )
+
+    def _run(self, question: str, candidates: Sequence[Candidate]) -> tuple[ExitRecord, ...]:
+        alive, records = np.arange(len(candidates)), []
+        for number, stage in enumerate(self.stages, 1):
+            given = [candidates[i] for i in alive]
+            started = time.perf_counter()
+            scores, tokens, flops = _scored(stage.ranker, question, given)
+            seconds = time.perf_counter() - started
+            dropped = select_dropped(alive, scores, stage.kept(len(alive)))
+            records.append(ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, stage.ranker.name))
+            alive = np.setdiff1d(alive, dropped)
+        return tuple(records)
+
+
+def _scored(ranker: Any, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int, int]:
+    """Scores, tokens read and FLOPs spent; the last two are 0 for a ranker that keeps no account."""
+    if not hasattr(ranker, "trace"):
+        return np.asarray(ranker.score(question, candidates), dtype=np.float32), 0, 0
+    trace = ranker.trace(question, candidates)
+    return trace.scores(), sum(e.tokens for e in trace.exits), trace.flops
+
+
+def monolithic_flops(ranker: Any, question: str, candidates: Sequence[Candidate]) -> int:
+    """What scoring every candidate through all of an encoder's layers costs; 0 for a ranker without an encoder."""
+    if isinstance(ranker, SequentialRanker):
+        return monolithic_flops(ranker.stages[-1].ranker, question, candidates)
+    if not hasattr(ranker, "exits"):
+        return 0
+    texts = [c.text for c in candidates]
+    lengths = ranker.backbone.encode([question] * len(texts), texts, max_length=ranker.max_length).lengths
+    shape = ranker.backbone.shape
+    return ranker.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)
