@@ -1,26 +1,56 @@
 """ASNQ (the TandA paper, arXiv 1911.04118, section 4): Natural Questions' pages as labelled sentences.
 
-Its labels are 1 to 4: 4 is a sentence of the long answer that holds a short answer, and the only correct one; 3 is of
-the long answer without a short answer, 2 holds one outside the long answer, 1 neither. They are a candidate's `grade`.
+A TSV without a header: question, sentence, label, a question's rows together. The labels are 1 to 4: 4 is a sentence
+of the long answer that holds a short answer, and the only correct one; 3 is of the long answer without a short answer,
+2 holds one outside the long answer, 1 neither. They are a candidate's `grade`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
+from as2core.data import triples
+from as2core.data.source import Report, Source, collect
 from as2core.errors import BadSetting
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
-NEGATIVES = (1, 2, 3)
-POSITIVE = 4
+NEITHER, ONLY_SHORT, ONLY_LONG, POSITIVE = 1, 2, 3, 4
+NEGATIVES = (NEITHER, ONLY_SHORT, ONLY_LONG)
+_LABELS = {str(grade): (int(grade == POSITIVE), grade) for grade in (*NEGATIVES, POSITIVE)}
+
+
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
+    """All questions at once; the published training set is better streamed. Raises UnreadableFile."""
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """One question in memory at a time."""
+    return triples.stream(source, report, _LABELS)
+
+
+def dumps(questions: Iterable[Question]) -> str:
+    """ASNQ's rows."""
+    return "".join(lines(questions))
+
+
+def lines(questions: Iterable[Question]) -> Iterator[str]:
+    """The same, row by row. Of a set without ASNQ's labels a correct sentence is written as 4, another as 1."""
+    for question in questions:
+        yield from triples.rows(question, grade_of)
+
+
+def grade_of(candidate: Candidate) -> int:
+    """The ASNQ label of a judged candidate."""
+    return candidate.grade or (POSITIVE if candidate.label else NEITHER)
 
 
 def apply_asnq_negatives(questions: Iterable[Question], keep: Collection[int] = (2, 3)) -> list[Question]:
     """The questions with only those incorrect candidates whose ASNQ label is in `keep` (the paper's Table 6).
 
-    Correct candidates and the order stay; a question that has no correct candidate left is dropped. Raises BadSetting
-    for a label that is no negative's, and when a negative carries no ASNQ label.
+    Correct candidates and the order stay; a question without a correct candidate is dropped. Raises BadSetting for a
+    label that is no negative's, and when a negative carries no ASNQ label.
     """
     wrong = sorted(set(keep) - set(NEGATIVES))
     if wrong or not keep:

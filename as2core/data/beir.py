@@ -10,28 +10,28 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from as2core.data.source import Problems, numbered_lines, write_text
+from as2core.data.source import Report, stream_lines, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 COLUMNS = ("query-id", "corpus-id", "score")
 
 
-def read(folder: str | Path, *, split: str = "test", strict: bool = False) -> tuple[list[Question], Problems]:
+def read(folder: str | Path, *, split: str = "test", strict: bool = False) -> tuple[list[Question], Report]:
     """The split's judged questions. A score above 0 is correct. Raises UnreadableFile when a file is missing."""
     folder = Path(folder)
     qrels = folder / "qrels" / f"{split}.tsv"
     for path in (folder / "corpus.jsonl", folder / "queries.jsonl", qrels):
         if not path.is_file():
             raise UnreadableFile(f"{folder.name}: {path.relative_to(folder)} is missing, so it is not a BEIR folder")
-    problems = Problems(qrels, strict=strict)
+    problems = Report(qrels, strict=strict)
     queries = _records(folder / "queries.jsonl", problems)
     corpus = _records(folder / "corpus.jsonl", problems)
     found: dict[str, dict[str, Candidate]] = {}
-    lines = numbered_lines(qrels)
-    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
+    lines = stream_lines(qrels, problems)
+    if tuple(next(lines, (0, ""))[1].split("\t")) != COLUMNS:
         raise UnreadableFile(f"{qrels.name}: the first line must be {' <tab> '.join(COLUMNS)}")
-    for number, line in lines[1:]:
+    for number, line in lines:
         fields = line.split("\t")
         if len(fields) != 3 or not fields[2].strip().lstrip("+-").isdecimal():
             problems.add(number, "not a query id, a corpus id and a whole number, divided by tabs")
@@ -46,12 +46,13 @@ def read(folder: str | Path, *, split: str = "test", strict: bool = False) -> tu
         found.setdefault(qid, {})[docid] = Candidate(
             docid, record["text"], int(int(score) > 0), str(record.get("title") or "")
         )
-    return [Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in found.items()], problems
+    questions = (Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in found.items())
+    return [problems.took(q) for q in questions], problems
 
 
-def _records(path: Path, problems: Problems) -> dict[str, dict]:
+def _records(path: Path, problems: Report) -> dict[str, dict]:
     found = {}
-    for number, line in numbered_lines(path):
+    for number, line in stream_lines(path, problems):
         try:
             record = json.loads(line)
             found[str(record["_id"])] = record

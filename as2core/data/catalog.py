@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from as2core.data import beir, jsonl, squad, trecqa, wikiqa
-from as2core.data.source import Problem, Source, read_text
+from as2core.data import (
+    asnq,
+    beir,
+    csv_ratings,
+    insuranceqa,
+    jsonl,
+    natural_questions,
+    pairs,
+    qed,
+    qrels,
+    selqa,
+    squad,
+    trecqa,
+    wikipassageqa,
+    wikiqa,
+    yahooqa,
+)
+from as2core.data.source import Problem, Report, Source, Stream, head, name_of
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Question
 
@@ -17,8 +34,33 @@ SETTINGS = {
     "no-all-neg": "only questions with a correct candidate; to train on",
     "clean": "only questions with a correct and an incorrect candidate; to test on",
 }
-_READERS = {"jsonl": jsonl.read, "wikiqa": wikiqa.read, "trecqa": trecqa.read, "squad": squad.read}
-_FORMATS = "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder"
+STREAMS: dict[str, Stream] = {
+    "jsonl": jsonl.stream,
+    "wikiqa": wikiqa.stream,
+    "trecqa": trecqa.stream,
+    "squad": squad.stream,
+    "asnq": asnq.stream,
+    "natural-questions": natural_questions.stream,
+    "wikipassageqa": wikipassageqa.stream,
+    "insuranceqa": insuranceqa.stream,
+    "yahooqa": yahooqa.stream,
+    "selqa": selqa.stream,
+    "selqa-tsv": selqa.stream_tsv,
+    "qed": qed.stream,
+}
+WRITERS = {
+    "jsonl": jsonl.lines,
+    "asnq": asnq.lines,
+    "wikiqa": wikiqa.dumps,
+    "qrels": qrels.dumps,
+    "csv": csv_ratings.dumps,
+    "pairs": pairs.dumps_pairs,
+    "triplets": pairs.dumps_triplets,
+}
+_FORMATS = (
+    "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
+    "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED"
+)
 CORPORA = Path(__file__).parents[2] / "corpora"
 
 
@@ -30,42 +72,88 @@ class Loaded:
     problems: list[Problem]
 
 
-def load_questions(spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA) -> Loaded:
+def load_questions(
+    spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA, split: str | None = None
+) -> Loaded:
     """Questions of a file or of a shipped set (read below `corpora`).
 
-    Raises UnknownData when it is neither, UnreadableFile when it is in no known format (and, if `strict`, at the first
-    malformed line).
+    `split` is for the formats that hold several (BEIR, YahooQA; "test" if not given). Raises UnknownData when it is
+    neither, UnreadableFile when it is in no known format (and, if `strict`, at the first malformed line).
     """
+    questions, report = stream_questions(spec, strict=strict, corpora=corpora, split=split)
+    return Loaded(list(questions), report)
+
+
+def stream_questions(
+    spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA, split: str | None = None
+) -> tuple[Iterator[Question], Report]:
+    """The same, question by question where the format allows it; the report is complete when they are all taken."""
     path = Path(corpora, "starter", f"{str(spec).removeprefix('starter-')}.jsonl") if spec in SHIPPED else Path(spec)
     if path.is_dir():
-        return Loaded(*beir.read(path, strict=strict))
+        questions, report = beir.read(path, strict=strict, split=split or "test")
+        return iter(questions), report
     if not path.is_file():
         raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED)}")
     kind = sniff(path)
-    if kind not in _READERS:
+    if kind not in STREAMS:
         what = (
             "it holds labels without texts; import it into a corpus"
             if kind
             else f"in no format known here ({_FORMATS})"
         )
         raise UnreadableFile(f"{path.name}: {what}")
-    return Loaded(*_READERS[kind](path, strict=strict))
+    if split and kind != "yahooqa":
+        raise BadSetting(f"{path.name} is one split; only a BEIR folder and YahooQA's file hold several")
+    stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]
+    report = Report(path, strict=strict)
+    return stream(path, report), report
 
 
 def sniff(source: Source) -> str | None:
-    """The format by its content: jsonl, wikiqa, trecqa, squad, qrels, csv, run, or None. Raises UnreadableFile."""
-    text = read_text(source)
-    first = text.lstrip().partition("\n")[0].strip()
-    columns = first.split()
-    if first.startswith("<QApairs"):
+    """The format by its content: a name of STREAMS, qrels, csv, run, or None. Raises UnreadableFile."""
+    start = head(source)
+    if start[:1] == b"\x80" or start[:3] == b"(dp":  # a pickle's first bytes
+        return "yahooqa"
+    first, newline, rest = start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    try:
+        line = first.decode("utf-8", "strict" if newline or len(start) < 1 << 16 else "ignore").strip()
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(f"{name_of(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    text = f"{line}\n{rest.decode('utf-8', 'replace')}"
+    if line.startswith(("{", "[")):
+        return _json(line, text)
+    return _table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
+
+
+def _json(line: str, text: str) -> str | None:
+    if line.startswith("["):
+        return "selqa" if '"candidates"' in text and '"answers"' in text else None
+    if '"sentence_starts"' in line and '"paragraph_text"' in line:
+        return "qed"
+    if any(f'"{key}"' in line for key in ("document_text", "document_tokens", "document_html")):
+        return "natural-questions"
+    if '"candidates"' in line:
+        return "jsonl"
+    return "squad" if '"data"' in text[:200] or "paragraphs" in text else None
+
+
+def _table(line: str, rows: list[list[str]]) -> str | None:
+    columns, fields = line.split(), [f.strip('"') for f in rows[0]]
+    if line.startswith("<QApairs"):
         return "trecqa"
-    if first.split("\t")[0] == wikiqa.COLUMNS[0]:
+    if fields[0] == wikiqa.COLUMNS[0]:
         return "wikiqa"
-    if first.startswith("{"):
-        return (
-            "jsonl" if '"candidates"' in first else "squad" if '"data"' in text[:200] or "paragraphs" in text else None
-        )
-    if first.lower().replace(" ", "") == "query,docid,rating":
+    if tuple(fields[:3]) == wikipassageqa.COLUMNS[:3]:
+        return "wikipassageqa"
+    if len(fields) in (3, 4) and fields[1].startswith("idx_"):
+        return "insuranceqa"
+    labels = [row[2] for row in rows if len(row) == 3]
+    if len(labels) * 2 >= sum(len(row) > 1 or bool(row[0].strip()) for row in rows[:-1]) and labels:
+        if set(labels) & set("234"):
+            return "asnq"
+        if set(labels) & set("01"):
+            return "selqa-tsv" if "0" in labels else "asnq"
+    if line.lower().replace(" ", "") == "query,docid,rating":
         return "csv"
     if len(columns) == 4 and columns[3].lstrip("+-").isdecimal():
         return "qrels"
@@ -74,8 +162,13 @@ def sniff(source: Source) -> str | None:
 
 def apply_setting(questions: Iterable[Question], setting: str) -> list[Question]:
     """The questions a setting keeps (SETTINGS); only candidates labelled 0 or 1 count. Raises BadSetting."""
+    return [q for q in questions if kept(q, setting)]
+
+
+def kept(question: Question, setting: str) -> bool:
+    """Whether a setting keeps the question. Raises BadSetting."""
     if setting not in SETTINGS:
         raise BadSetting(f"no setting {setting!r}; known: {', '.join(SETTINGS)}")
     if setting == "raw":
-        return list(questions)
-    return [q for q in questions if q.positives and (q.negatives or setting == "no-all-neg")]
+        return True
+    return bool(question.positives and (question.negatives or setting == "no-all-neg"))

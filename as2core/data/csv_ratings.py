@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 from pathlib import Path
 
-from as2core.data.source import Problems, Source, name_of, read_text, write_text
+from as2core.data.source import Report, Source, collect, name_of, read_text, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 COLUMNS = ["query", "docid", "rating"]
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
     """Questions whose candidates have ids and labels, but no texts. A rating above 0 is correct."""
-    problems = Problems(source, strict=strict)
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """The same, in the order of their first row. Raises UnreadableFile."""
     rows = csv.reader(io.StringIO(read_text(source), newline=""))
     header = next(rows, [])
     if [column.strip().lower() for column in header] != COLUMNS:
@@ -29,23 +33,24 @@ def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Probl
     found: dict[str, dict[str, Candidate]] = {}
     row = header
     while row is not None:
-        number = rows.line_num + 1
+        number, report.lines = rows.line_num + 1, rows.line_num
         try:
             row = next(rows, None)
         except csv.Error as error:
-            problems.add(number, str(error))
+            report.add(number, str(error))
             continue
         if not row:
             continue
         if len(row) != 3 or not row[0].strip() or not row[1]:
-            problems.add(number, f"{len(row)} fields instead of 3" if len(row) != 3 else "query or docid is empty")
+            report.add(number, f"{len(row)} fields instead of 3" if len(row) != 3 else "query or docid is empty")
         elif not row[2].strip().lstrip("+-").isdecimal():
-            problems.add(number, f"rating {row[2]!r} is not a whole number")
+            report.add(number, f"rating {row[2]!r} is not a whole number")
         elif row[1] in found.setdefault(row[0], {}):
-            problems.add(number, f"document {row[1]!r} stands twice for query {row[0]!r}")
+            report.add(number, f"document {row[1]!r} stands twice for query {row[0]!r}")
         else:
             found[row[0]][row[1]] = Candidate(row[1], "", int(int(row[2]) > 0))
-    return [Question(qid_of(query), query, tuple(cs.values())) for query, cs in found.items()], problems
+    for query, candidates in found.items():
+        yield report.took(Question(qid_of(query), query, tuple(candidates.values())))
 
 
 def qid_of(query: str) -> str:

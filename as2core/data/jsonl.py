@@ -8,30 +8,34 @@ labels (ASNQ's 1 to 4).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from as2core.data.source import Problems, Source, numbered_lines, write_text
+from as2core.data.source import Report, Source, collect, stream_lines, write_text
 from as2core.types import Candidate, Question
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
     """The questions, and the lines that are none. Raises UnreadableFile (at the first such line when `strict`)."""
-    questions, problems, seen = [], Problems(source, strict=strict), {}
-    for number, line in numbered_lines(source):
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """One question in memory at a time, and the ids of those before."""
+    seen: dict[str, int] = {}
+    for number, line in stream_lines(source, report):
         try:
             question = from_record(json.loads(line))
         except json.JSONDecodeError as error:
-            problems.add(number, f"not JSON ({error.msg} at column {error.colno})")
+            report.add(number, f"not JSON ({error.msg} at column {error.colno})")
         except ValueError as error:
-            problems.add(number, str(error))
+            report.add(number, str(error))
         else:
             if question.qid in seen:
-                problems.add(number, f"question {question.qid!r} stands already at line {seen[question.qid]}")
+                report.add(number, f"question {question.qid!r} stands already at line {seen[question.qid]}")
                 continue
             seen[question.qid] = number
-            questions.append(question)
-    return questions, problems
+            yield report.took(question)
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:
@@ -41,7 +45,12 @@ def write(questions: Iterable[Question], path: str | Path) -> None:
 
 def dumps(questions: Iterable[Question]) -> str:
     """What `write` writes."""
-    return "".join(json.dumps(to_record(q), ensure_ascii=False) + "\n" for q in questions)
+    return "".join(lines(questions))
+
+
+def lines(questions: Iterable[Question]) -> Iterator[str]:
+    """A line for each question, with its end."""
+    return (json.dumps(to_record(q), ensure_ascii=False) + "\n" for q in questions)
 
 
 def to_record(question: Question) -> dict:

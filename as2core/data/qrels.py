@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Problems, Source, numbered_lines, write_text
+from as2core.data.source import Report, Source, collect, stream_lines, write_text
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Candidate, Question
@@ -26,23 +26,28 @@ _ESCAPES = {quote(c): c for c in "%" + _SPACES}
 _ESCAPED = re.compile("|".join(_ESCAPES))
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
     """Questions without texts. A relevance above 0 is correct, 0 or less is not."""
-    problems = Problems(source, strict=strict)
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """The same, in the order of their first line."""
     found: dict[str, dict[str, Candidate]] = {}
-    for number, line in numbered_lines(source):
+    for number, line in stream_lines(source, report):
         fields = line.split()
         if len(fields) != 4:
-            problems.add(number, f"{len(fields)} columns instead of 4 (qid 0 docid rel)")
+            report.add(number, f"{len(fields)} columns instead of 4 (qid 0 docid rel)")
         elif not re.fullmatch(r"[+-]?\d+", fields[3]):
-            problems.add(number, f"relevance {fields[3]!r} is not a whole number")
+            report.add(number, f"relevance {fields[3]!r} is not a whole number")
         else:
             qid, docid = _unescape(fields[0]), _unescape(fields[2])
             if docid in found.setdefault(qid, {}):
-                problems.add(number, f"document {docid!r} stands twice for question {qid!r}")
+                report.add(number, f"document {docid!r} stands twice for question {qid!r}")
             else:
                 found[qid][docid] = Candidate(docid, "", int(int(fields[3]) > 0))
-    return [Question(qid, "", tuple(candidates.values())) for qid, candidates in found.items()], problems
+    for qid, candidates in found.items():
+        yield report.took(Question(qid, "", tuple(candidates.values())))
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:
@@ -60,11 +65,11 @@ def dumps(questions: Iterable[Question]) -> str:
     )
 
 
-def read_run(source: Source, *, strict: bool = False) -> tuple[dict[str, dict[str, float]], Problems]:
+def read_run(source: Source, *, strict: bool = False) -> tuple[dict[str, dict[str, float]], Report]:
     """`{qid: {docid: score}}`, documents by falling score; the rank column is ignored, as trec_eval does."""
-    problems = Problems(source, strict=strict)
+    problems = Report(source, strict=strict)
     run: dict[str, dict[str, float]] = {}
-    for number, line in numbered_lines(source):
+    for number, line in stream_lines(source, problems):
         fields = line.split()
         if len(fields) != 6:
             problems.add(number, f"{len(fields)} columns instead of 6 (qid Q0 docid rank score tag)")

@@ -1,16 +1,27 @@
-"""What every reader shares: where bytes come from, and how a malformed line is told.
+"""What every reader shares: where bytes come from, how a malformed line is told, and how files are written.
 
-A reader takes a path (".gz" is unpacked) or the bytes themselves, and gives what it could read together with a
-`Problem` for each line it could not. With `strict=True` the first problem is raised instead.
+A reader is a generator `stream(source, report)`: it takes a path (gzip is unpacked) or the bytes themselves, yields
+questions, and notes in the `Report` what it read, with a `Problem` for each line it could not. `read` is the same as a
+list. With `strict=True` the first problem is raised instead.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
+import os
 import zlib
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2s
 from pathlib import Path
+from typing import IO
 
 from as2core.errors import UnreadableFile
+from as2core.types import Question
 
 Source = str | Path | bytes
 
@@ -27,17 +38,56 @@ class Problem(str):
         return made
 
 
-class Problems(list[Problem]):
-    """Collects problems, or raises the first when `strict`."""
+class Report(list[Problem]):
+    """The problems, and what was read: lines (blank ones too), questions, candidates, and what was left out and why.
+
+    `add` raises UnreadableFile when `strict`, and after MOST problems: such a file is of another kind.
+    """
+
+    MOST = 10_000
 
     def __init__(self, source: Source, *, strict: bool = False) -> None:
         super().__init__()
         self.name, self.strict = name_of(source), strict
+        self.lines = self.questions = self.candidates = 0
+        self.left_out: Counter[str] = Counter()
 
     def add(self, line: int, reason: str, unit: str = "line") -> None:
         self.append(Problem(line, reason, unit))
         if self.strict:
             raise UnreadableFile(f"{self.name}: {self[-1]}")
+        if len(self) > self.MOST:
+            raise UnreadableFile(f"{self.name}: more than {self.MOST:,} problems, the first: {self[0]}")
+
+    def took(self, question: Question) -> Question:
+        """The question, counted."""
+        self.questions += 1
+        self.candidates += len(question.candidates)
+        return question
+
+
+Stream = Callable[[Source, Report], Iterator[Question]]
+
+
+def collect(stream: Stream, source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
+    """All that a stream yields, and its report."""
+    report = Report(source, strict=strict)
+    return list(stream(source, report)), report
+
+
+class Seen:
+    """Which texts came before, eight bytes for each; `first` is true the first time."""
+
+    def __init__(self) -> None:
+        self._digests = array("Q")
+
+    def first(self, text: str) -> bool:
+        digest = int.from_bytes(blake2s(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+        place = bisect_left(self._digests, digest)
+        if place < len(self._digests) and self._digests[place] == digest:
+            return False
+        self._digests.insert(place, digest)
+        return True
 
 
 def name_of(source: Source) -> str:
@@ -47,12 +97,8 @@ def name_of(source: Source) -> str:
 
 def read_bytes(source: Source) -> bytes:
     """The content, unpacked when it is gzip. Raises UnreadableFile."""
-    try:
-        content = source if isinstance(source, bytes) else Path(source).read_bytes()
-        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableFile(f"{name_of(source)}: cannot be read ({reason})") from error
+    with _told(source), _opened(source) as file:
+        return file.read()
 
 
 def read_text(source: Source) -> str:
@@ -69,6 +115,67 @@ def numbered_lines(source: Source) -> list[tuple[int, str]]:
     return [(n, line.removesuffix("\r")) for n, line in enumerate(lines, 1) if line.strip()]
 
 
+def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
+    """The same, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
+    with _told(source), _opened(source) as file:
+        for number, raw in enumerate(file, 1):
+            report.lines += 1
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                report.add(number, f"not UTF-8 text (byte {error.start} of the line); save the file as UTF-8")
+                continue
+            if line.strip():
+                yield number, line.removesuffix("\n").removesuffix("\r")
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[IO[bytes]]:
+    with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield unpacked
+        else:
+            yield file
+
+
+def head(source: Source, size: int = 1 << 16) -> bytes:
+    """The first bytes of the content, unpacked. Raises UnreadableFile."""
+    with _told(source), _opened(source) as file:
+        return file.read(size)
+
+
+@contextmanager
+def _told(source: Source) -> Iterator[None]:
+    """What goes wrong in reading, by the source's name."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableFile(f"{name_of(source)}: cannot be read ({reason})") from error
+
+
 def write_text(text: str, path: str | Path) -> None:
     """Write UTF-8, the same bytes on every system."""
-    Path(path).write_bytes(text.encode("utf-8"))
+    with writing(path) as write:
+        write(text)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[Callable[[str], object]]:
+    """Gives a function that writes text. The file appears, whole, when the block ends well; ".gz" is packed."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as raw:
+            if path.suffix == ".gz":  # no time of packing, no name: the same content gives the same bytes
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield lambda text: packed.write(text.encode("utf-8"))
+            else:
+                yield lambda text: raw.write(text.encode("utf-8"))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

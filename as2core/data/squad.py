@@ -9,29 +9,32 @@ too, and so is one without an answer (SQuAD v2).
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Iterator
 
-from as2core.data.source import Problems, Source, name_of, read_text
+from as2core.data.source import Report, Source, collect, name_of, read_text
 from as2core.errors import UnreadableFile
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
 
-log = logging.getLogger(__name__)
 
-
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
     """Questions of `train-v1.1.json` or `.json.gz`. A problem's number is the question's, counted through the file.
 
     Raises UnreadableFile when it is not SQuAD's JSON.
     """
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """The same; the whole file is in memory."""
     try:
-        articles = json.loads(read_text(source))["data"]
+        content = read_text(source)
+        articles = json.loads(content)["data"]
         paragraphs = list(_paragraphs(articles))
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableFile(f"{name_of(source)}: not SQuAD's JSON ({type(error).__name__}: {error})") from error
-    questions, problems, number = [], Problems(source, strict=strict), 0
+    report.lines, number = content.count("\n") + 1, 0
     for document, title, context, records in paragraphs:
         sentences = split_sentences(context)
         for record in records:
@@ -41,15 +44,15 @@ def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Probl
                 qid, text = str(record["id"]), str(record["question"]).strip()
             except (ValueError, KeyError, TypeError) as error:
                 reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-                problems.add(number, reason, "question")
+                report.add(number, reason, "question")
                 continue
-            if correct is not None:
-                candidates = (
-                    Candidate(f"{document}-{i}", s.text, int(i == correct), title) for i, s in enumerate(sentences)
-                )
-                questions.append(Question(qid, text, tuple(candidates)))
-    log.info("SQuAD-sent: kept %d of %d questions", len(questions), number)
-    return questions, problems
+            if correct is None:
+                report.left_out["no single sentence holds the answer"] += 1
+                continue
+            candidates = (
+                Candidate(f"{document}-{i}", s.text, int(i == correct), title) for i, s in enumerate(sentences)
+            )
+            yield report.took(Question(qid, text, tuple(candidates)))
 
 
 def _paragraphs(articles: list) -> Iterator[tuple[str, str, str, list]]:

@@ -8,10 +8,10 @@ the place in the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 
-from as2core.data.source import Problems, Source, name_of, numbered_lines
+from as2core.data.source import Report, Source, collect, name_of, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -20,31 +20,34 @@ _BLOCKS = {"<question>": None, "<positive>": 1, "<negative>": 0}
 _WORDS = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
     """The questions; text stays tokenised, quotes and brackets as written. Raises UnreadableFile."""
-    problems, questions = Problems(source, strict=strict), []
-    lines = numbered_lines(source)
-    if not any(_PAIRS.match(line) for _, line in lines):
-        raise UnreadableFile(f"{name_of(source)}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
-    for start, qid, rows in _pairs(lines, problems):
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """The same, one question in memory at a time, and the ids of those before."""
+    start, seen = 0, set()
+    for start, qid, rows in _pairs(stream_lines(source, report), report):
         text, candidates = "", []
-        for tag, words in _blocks(rows, problems):
+        for tag, words in _blocks(rows, report):
             if tag == "<question>":
                 text = words
             else:
                 candidates.append(Candidate(f"{qid}-{len(candidates)}", words, _BLOCKS[tag]))
         if not text:
-            problems.add(start, f"question {qid!r} has no text")
-        elif any(q.qid == qid for q in questions):
-            problems.add(start, f"question {qid!r} stands twice")
+            report.add(start, f"question {qid!r} has no text")
+        elif qid in seen:
+            report.add(start, f"question {qid!r} stands twice")
         else:
-            questions.append(
-                Question(qid, text, tuple(sorted(candidates, key=lambda c: blake2s(c.id.encode()).digest())))
-            )
-    return questions, problems
+            seen.add(qid)
+            candidates.sort(key=lambda c: blake2s(c.id.encode()).digest())
+            yield report.took(Question(qid, text, tuple(candidates)))
+    if not start and not any("</QApairs>" in problem for problem in report):
+        raise UnreadableFile(f"{name_of(source)}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
 
 
-def _pairs(lines: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
+def _pairs(lines: Iterable[tuple[int, str]], problems: Report) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
     """`(line, qid, the lines inside)` of each closed <QApairs>."""
     open_at, qid, rows = 0, "", []
     for number, line in lines:
@@ -63,7 +66,7 @@ def _pairs(lines: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[i
         problems.add(open_at, f"question {qid!r} is not closed by </QApairs>")
 
 
-def _blocks(rows: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[str, str]]:
+def _blocks(rows: list[tuple[int, str]], problems: Report) -> Iterator[tuple[str, str]]:
     """`(opening tag, words)` of each block that is closed and has a row of words."""
     tag, at, words = "", 0, None
     for number, line in rows:

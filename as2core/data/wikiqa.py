@@ -8,10 +8,10 @@ text (written as a space). An empty label is a sentence nobody judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from as2core.data.source import Problems, Source, name_of, numbered_lines, write_text
+from as2core.data.source import Report, Source, collect, name_of, stream_lines, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -19,30 +19,36 @@ COLUMNS = ("QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID"
 _LABELS = {"0": 0, "1": 1, "": None}
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Problems]:
+def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
     """Questions in the order of their first row. Raises UnreadableFile (at the first bad row when `strict`)."""
-    lines, problems = numbered_lines(source), Problems(source, strict=strict)
-    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
+    return collect(stream, source, strict=strict)
+
+
+def stream(source: Source, report: Report) -> Iterator[Question]:
+    """The same; nothing comes before the last row is read, as a question's rows may stand apart."""
+    lines = stream_lines(source, report)
+    if tuple(next(lines, (0, ""))[1].split("\t")) != COLUMNS:
         raise UnreadableFile(f"{name_of(source)}: no WikiQA header; the first line must be {' <tab> '.join(COLUMNS)}")
     texts: dict[str, str] = {}
     candidates: dict[str, dict[str, Candidate]] = {}
-    for number, line in lines[1:]:
+    for number, line in lines:
         fields = line.split("\t")
         if len(fields) != len(COLUMNS):
-            problems.add(number, f"{len(fields)} columns instead of {len(COLUMNS)}")
+            report.add(number, f"{len(fields)} columns instead of {len(COLUMNS)}")
             continue
         qid, question, _, title, sid, sentence, label = fields
         if not qid or not sid:
-            problems.add(number, f"{'QuestionID' if not qid else 'SentenceID'} is empty")
+            report.add(number, f"{'QuestionID' if not qid else 'SentenceID'} is empty")
         elif label not in _LABELS:
-            problems.add(number, f"label {label!r} is not 0 or 1")
+            report.add(number, f"label {label!r} is not 0 or 1")
         elif texts.setdefault(qid, question) != question:
-            problems.add(number, f"question {qid!r} has another text than above")
+            report.add(number, f"question {qid!r} has another text than above")
         elif sid in candidates.setdefault(qid, {}):
-            problems.add(number, f"sentence {sid!r} stands twice for question {qid!r}")
+            report.add(number, f"sentence {sid!r} stands twice for question {qid!r}")
         else:
             candidates[qid][sid] = Candidate(sid, sentence, _LABELS[label], title)
-    return [Question(qid, texts[qid], tuple(found.values())) for qid, found in candidates.items()], problems
+    for qid, found in candidates.items():
+        yield report.took(Question(qid, texts[qid], tuple(found.values())))
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:

@@ -1,0 +1,69 @@
+"""ASNQ++ (the Rerank paper, SIGIR 2020, section 4.1.3): negatives of other questions added until there are 1,300.
+
+The paper says no more than that. Here they are drawn without replacement from a uniform sample of the file's incorrect
+sentences (a reservoir, so that memory is bounded), never a sentence the question has already. They follow the
+question's own candidates, so the place in the list tells them from these: rank by content only.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from as2core.data.asnq import NEITHER
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Question
+
+RESERVOIR = 20  # sampled sentences for each candidate wanted; at 1,300 some 26,000 sentences, a few megabytes
+
+
+def extend(questions: Callable[[], Iterable[Question]], *, candidates: int = 1300, seed: int = 0) -> Iterator[Question]:
+    """The questions of two passes over the same data, each with `candidates` candidates (or what it had, if more).
+
+    An added candidate's label is 0, its grade 1, its id the other question's with its own. Raises BadSetting when the
+    data have too few incorrect sentences.
+    """
+    if candidates < 1:
+        raise BadSetting(f"{candidates} candidates a question: give at least 1")
+    pool = _sample(questions(), candidates * RESERVOIR, random.Random(seed))
+    for question in questions():
+        wanted = candidates - len(question.candidates)
+        if wanted > 0:
+            draw = random.Random(f"{seed} {question.qid}")
+            question = replace(question, candidates=(*question.candidates, *_others(question, pool, wanted, draw)))
+        yield question
+
+
+def _sample(questions: Iterable[Question], size: int, draw: random.Random) -> list[tuple[str, Candidate]]:
+    """`(question id, incorrect candidate)`, each of the data as likely as another (Vitter's algorithm R)."""
+    kept: list[tuple[str, Candidate]] = []
+    met = 0
+    for question in questions:
+        for candidate in question.candidates:
+            if candidate.label != 0:
+                continue
+            met += 1
+            if len(kept) < size:
+                kept.append((question.qid, candidate))
+            elif (place := draw.randrange(met)) < size:
+                kept[place] = (question.qid, candidate)
+    return kept
+
+
+def _others(
+    question: Question, pool: list[tuple[str, Candidate]], wanted: int, draw: random.Random
+) -> Iterator[Candidate]:
+    has = {c.text for c in question.candidates}
+    for place in draw.sample(range(len(pool)), len(pool)):
+        qid, other = pool[place]
+        if qid != question.qid and other.text not in has:
+            has.add(other.text)
+            yield replace(other, id=f"{qid}:{other.id}", grade=NEITHER)
+            wanted -= 1
+            if not wanted:
+                return
+    raise BadSetting(
+        f"question {question.qid!r}: {wanted} sentences are missing; the data have too few incorrect ones of other "
+        "questions, so ask for fewer candidates"
+    )

@@ -1,0 +1,49 @@
+"""Ratings as CSV: quoted fields, ids from the query's text, and each way a row can be wrong."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from label_sets import IDS, QUESTION, TEXTS, question_lists
+
+from as2core.data import csv_ratings
+from as2core.errors import UnreadableFile
+
+
+@settings(deadline=None)
+@given(question_lists(ids=IDS, texts=TEXTS.filter(str.strip), labels=(0, 1), smallest=1))
+def test_ratings_give_back_queries_ids_and_labels(questions):
+    by_text = {q.text: q for q in questions}
+    read, problems = csv_ratings.read(csv_ratings.dumps(by_text.values()).encode())
+    assert problems == []
+    assert [(q.text, [(c.id, c.label) for c in q.candidates]) for q in read] == [
+        (text, [(c.id, c.label) for c in q.candidates]) for text, q in by_text.items()
+    ]
+
+
+def test_ratings_are_a_plain_csv_and_a_question_has_the_same_id_in_every_file():
+    rows = list(csv.DictReader(io.StringIO(csv_ratings.dumps([QUESTION]))))
+    assert rows[1] == {"query": "how long is it ?", "docid": "D1-1", "rating": "1"} and len(rows) == 2
+    ids = {csv_ratings.read(f"query,docid,rating\r\nWho?,{d},1\r\n".encode())[0][0].qid for d in "ab"}
+    assert len(ids) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("Who?,a", "2 fields instead of 3"),
+        (",a,1", "query or docid is empty"),
+        ("Who?,b,good", "rating 'good' is not"),
+        ("Who?,a,0", "document 'a' stands twice"),
+    ],
+)
+def test_a_bad_rating_is_told_by_number_after_a_field_of_two_lines(bad, reason):
+    content = f'query,docid,rating\nWho?,a,3\n"Where\nto?",a,0\n{bad}\n'.encode()
+    questions, (problem,) = csv_ratings.read(content)
+    assert [q.text for q in questions] == ["Who?", "Where\nto?"] and problem.startswith(f"line 5: {reason}")
+
+
+def test_a_csv_with_other_columns_is_refused():
+    with pytest.raises(UnreadableFile, match="must be query,docid,rating, not a,b"):
+        csv_ratings.read(b"a,b\n")

@@ -1,0 +1,73 @@
+"""JSONL: everything a question has, and each way a line can be wrong."""
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given, settings
+from label_sets import QUESTION, question_lists
+
+from as2core.data import jsonl
+from as2core.errors import UnreadableFile
+from as2core.types import Question
+
+
+@settings(deadline=None)
+@given(question_lists())
+def test_jsonl_gives_back_what_was_written(questions):
+    assert jsonl.read(jsonl.dumps(questions).encode()) == (questions, [])
+
+
+def test_jsonl_keeps_a_kind_and_reads_from_a_gzipped_path(tmp_path):
+    asked = [Question("q", "Who?", QUESTION.candidates, "who")]
+    (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(jsonl.dumps(asked).encode()))
+    assert jsonl.read(tmp_path / "q.jsonl.gz")[0] == asked
+    jsonl.write(asked, tmp_path / "q.jsonl")
+    assert jsonl.read(tmp_path / "q.jsonl")[0] == asked
+
+
+def line(**changes):
+    record = {"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "A", "label": 1}]} | changes
+    return json.dumps({k: v for k, v in record.items() if v is not ...})
+
+
+BAD_LINES = {
+    "{": "not JSON",
+    "[]": "not a JSON object",
+    line(candidates=...): '"candidates" is not a list',
+    line(qid=...): '"qid" is missing',
+    line(qid=["x"]): '"qid" is not a string',
+    line(question=None): '"question" is missing',
+    line(candidates=[3]): "candidate 1: not a JSON object",
+    line(candidates=[{"id": "a", "text": "A", "label": 2}]): "candidate 1: label 2 is not 0, 1 or null",
+    line(candidates=[{"id": "a", "text": "A", "label": True}]): "candidate 1: label True is not 0, 1 or null",
+    line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
+    line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
+    line(question="half \ud800"): "half a character",
+}
+
+
+@pytest.mark.parametrize("bad", BAD_LINES)
+def test_a_bad_line_of_jsonl_is_told_by_number_and_the_others_are_read(bad):
+    content = f"{line(qid='first')}\n\n{bad}\n{line(qid='last')}\n".encode()
+    questions, problems = jsonl.read(content)
+    assert [q.qid for q in questions] == ["first", "last"]
+    (problem,) = problems
+    assert (
+        problem.startswith(f"line 3: {BAD_LINES[bad]}") and problem.line == 3 and problem == f"line 3: {problem.reason}"
+    )
+    with pytest.raises(UnreadableFile, match="the data given: line 3: "):
+        jsonl.read(content, strict=True)
+
+
+def test_a_question_that_comes_twice_is_told_with_its_first_line():
+    _, problems = jsonl.read(f"{line()}\n{line()}\n".encode())
+    assert problems == ["line 2: question 'q' stands already at line 1"]
+
+
+def test_a_file_that_is_missing_or_cut_short_is_named(tmp_path):
+    with pytest.raises(UnreadableFile, match=r"nope\.jsonl: cannot be read \(No such file"):
+        jsonl.read(tmp_path / "nope.jsonl")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"x" * 1000)[:20])
+    with pytest.raises(UnreadableFile, match=r"cut\.gz: cannot be read"):
+        jsonl.read(tmp_path / "cut.gz")
