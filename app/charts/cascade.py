@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from app.charts.cascade_marks import DROPPED, FOOT, LOST, LOW, RETURNED, RIGHT, 
 from app.charts.labels import pushed_apart
 from app.components.text import count, shorten
 from as2core.cascade.trace import CascadeTrace
+
+if TYPE_CHECKING:
+    from as2core.rankers.sequential import SequentialTrace
 
 Place = Callable[[list[int]], list[float]]
 TYPES = {"cand": pa.int32(), "x": pa.int32(), "kind": pa.string(), "text": pa.string(), "fate": pa.string()}
@@ -37,10 +40,10 @@ class Stop(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """An exit: its column and layer, who went in and who stayed."""
+    """An exit: its column and title ("layer 4"), who went in and who stayed."""
 
     x: int
-    layer: int
+    title: str
     entered: int
     kept: int
 
@@ -61,7 +64,7 @@ class Picture:
 
 
 def picture(
-    trace: CascadeTrace,
+    trace: CascadeTrace | SequentialTrace,
     *,
     texts: Sequence[str],
     retrieval_ranks: Sequence[int],
@@ -75,10 +78,10 @@ def picture(
         best_first = e.alive[np.argsort(-e.scores.astype(np.float64), kind="stable")].tolist()
         last = x == len(trace.exits)
         kept = min(returned, len(best_first)) if last else e.kept
-        cuts.append(Cut(x, e.layer, len(best_first), kept))
+        cuts.append(Cut(x, e.title, len(best_first), kept))
         for rank, c in enumerate(best_first, start=1):
             stops.append(Stop(c, x, rank, rank <= kept))
-            gone = f"rank {rank} at the end" if last else f"dropped after layer {e.layer}"
+            gone = f"rank {rank} at the end" if last else f"dropped after {e.title}"
             fates[c] = f"returned, rank {rank}" if rank <= kept else gone
     dropped = {s.cand for s in stops if not s.stays}
     kinds = tuple(_kind(c in correct, c in dropped) for c in range(trace.candidates))
@@ -93,7 +96,7 @@ def _kind(correct: bool, dropped: bool) -> str:
 
 def describe(p: Picture) -> str:
     """The picture in words, for those who can't see it."""
-    steps = "; ".join(f"layer {c.layer}: {c.entered:,} to {c.kept:,}" for c in p.cuts)
+    steps = "; ".join(f"{c.title}: {c.entered:,} to {c.kept:,}" for c in p.cuts)
     lost = f" Lost on the way: {count(p.lost, 'correct answer')}." if p.lost else ""
     return f"Rank of {count(len(p.kinds), 'candidate')} at each exit. {steps}.{lost} The table below has the same."
 
@@ -114,7 +117,7 @@ def cascade_chart(
     grey = [s for s in p.stops if s.cand in drawn]
     told = [s for s in p.stops if p.kinds[s.cand] != DROPPED]
     place = partial(pushed_apart, height=height - FOOT, low=LOW, high=high(candidates))
-    spec = dict(template(tuple(c.layer for c in p.cuts), candidates, height, candidates > max_lines))
+    spec = dict(template(tuple(c.title for c in p.cuts), candidates, height, candidates > max_lines))
     spec["datasets"] = {
         "edge": _edge(p.cuts, candidates),
         "cuts": _table(x=[c.x for c in p.cuts], rank=[c.kept + 0.5 for c in p.cuts]),
@@ -166,7 +169,7 @@ def _feet(cuts: Sequence[Cut]) -> pa.Table:
     """What stands under each column: its name, and who went in and stayed, in one line and in two."""
     flow = ["", *(f"{c.entered:,} → {c.kept:,}" for c in cuts)]
     columns = {
-        "name": ["retrieved", *(f"layer {c.layer}" for c in cuts)],
+        "name": ["retrieved", *(c.title for c in cuts)],
         "flow": flow,
         "narrow": [f.replace(" ", "\n", 1) for f in flow],
     }

@@ -47,9 +47,9 @@ def _image(mark: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def template(layers: tuple[int, ...], candidates: int, height: int, thin: bool) -> dict[str, Any]:
+def template(titles: tuple[str, ...], candidates: int, height: int, thin: bool) -> dict[str, Any]:
     """The drawing without its data: built and checked once, since that takes Altair a fifth of a second."""
-    exits = len(layers)
+    exits = len(titles)
     # the feet of the columns are marks under the ranks' range, for an axis label can't change without a new drawing
     scale = alt.Scale(type="log", domain=[LOW, high(candidates)], range=[0, alt.expr(f"height - {FOOT}")], nice=False)
     x = alt.X(

@@ -54,12 +54,17 @@ def load(wb: Workbench, name: str) -> Any:
 
 
 def ranker_key(wb: Workbench, name: str) -> str:
-    """The name, and for models the digest of their cards, which carry those of their weights."""
+    """The name, and for models the digest of their cards, which carry those of their weights. A ranker made of others
+    may hold any of the shipped ones."""
+    from as2core.rankers.catalog import CATALOG
+
     try:
         folders = [Path(get_version(wb, name, CASCADE).path)]
     except UnknownVersion:
         kind = name.partition(":")[0]
         folders = [wb.settings.models_dir / ("cascade" if kind == "cross-encoder" else kind)]
+        if kind in CATALOG and CATALOG[kind].nested:
+            folders = sorted(wb.settings.models_dir.glob("*"))
     digest = hashlib.sha256()
     for folder in folders:
         try:

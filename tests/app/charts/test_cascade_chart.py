@@ -46,7 +46,7 @@ def test_a_candidate_has_its_rank_at_every_exit_it_reached_and_none_after():
 
 def test_the_feet_count_who_went_in_and_who_stayed():
     p = drawn()
-    assert p.cuts == ((1, 2, 6, 3), (2, 6, 3, 2))
+    assert p.cuts == ((1, "layer 2", 6, 3), (2, "layer 6", 3, 2))
     assert column(p, "feet", "name") == ["retrieved", "layer 2", "layer 6"]
     assert column(p, "feet", "flow") == ["", "6 → 3", "3 → 2"]
 
@@ -113,3 +113,17 @@ def test_one_candidate_is_drawn():
 @pytest.mark.parametrize("name", KINDS)
 def test_the_legend_names_every_kind(name):
     assert name in legend_html()
+
+
+def test_a_sequential_reranker_is_drawn_with_its_stages_names():
+    from as2core.rankers.catalog import get
+    from as2core.types import Candidate
+
+    texts = ["iron", "iron tower", "bread", "the iron tower"]
+    trace = get("sequential:stages=jaccard@2+rr").trace(
+        "iron tower", [Candidate(str(i), t) for i, t in enumerate(texts)]
+    )
+    p = picture(trace, texts=texts, retrieval_ranks=[1, 2, 3, 4], correct=[0], returned=1)
+    assert column(p, "feet", "name") == ["retrieved", "jaccard", "rr"]
+    assert p.fates == ("dropped after jaccard", "returned, rank 1", "dropped after jaccard", "rank 2 at the end")
+    assert p.lost == 1
