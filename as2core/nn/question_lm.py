@@ -1,12 +1,15 @@
 """log P(question | passage), token by token, from three kinds of language model (Generation paper, section 3).
 
-All three have one face: `encode(passages, questions)` makes a batch, `forward(**batch)` gives the log-probabilities of
-the question's tokens `(batch, m)` and which of the m are real. Only the question's tokens count.
+All three have one face: `encode(passages, questions)` makes a batch (of questions cut at `limit` tokens), `forward(**batch)` gives the log-probabilities of
+the question's tokens `(batch, m)` and which of the m are real. Only the question's tokens count, its end among them
+(the paper's `<eoq>`; a model whose tokenizer has no end of text does without).
 
 - PrefixLM: an encoder read as a prefix language model: `[CLS] passage [SEP] question`, the passage attends both ways
   but never to the question, the question left to right; the input embeddings are the output layer, after one dense
-  transform. The passage side does not depend on the question, so its states can be kept.
-- CausalLM: `passage <sep> question` in a GPT-like model.
+  transform. The passage side does not depend on the question, so its states can be kept. Whether the question may end
+  here, the logit of the last [SEP], also counts how near the question so far is to the passage: `end_scale` times the
+  cosine of their mean states, which is what the backbone knows before any training (docs/decisions/0006).
+- CausalLM: `passage <sep> question <eos>` in a GPT-like model.
 - Seq2SeqLM: passage to the encoder, question to the decoder, as in BART.
 """
 
@@ -16,15 +19,29 @@ from collections.abc import Sequence
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cosine_similarity, cross_entropy
 
 from as2core.nn.backbone import QUESTION_TOKENS, Backbone
 
 Batch = dict[str, torch.Tensor]
 
+# The architectures each kind was run with; the tests run every one of them.
+CAUSAL = (
+    "gpt2 gpt_neo gpt_neox gptj gpt_bigcode codegen opt bloom biogpt xglm llama mistral qwen2 qwen3 starcoder2 olmo "
+    "olmo2 stablelm cohere smollm3 granite phi phi3 gemma gemma2 gemma3_text falcon"
+).split()
+SEQ2SEQ = (
+    "bart mbart pegasus marian blenderbot blenderbot-small m2m_100 mvp plbart pegasus_x t5 mt5 umt5 longt5 led"
+).split()
+
 
 def _padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
     return nn.utils.rnn.pad_sequence([torch.tensor(r, dtype=torch.long) for r in rows], True, fill)
+
+
+def _end(tokenizer) -> list[int]:
+    """The end of a question for a model that has its own end of text."""
+    return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
 def _token_log_p(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -43,11 +60,13 @@ class PrefixLM(nn.Module):
         self.transform = nn.Sequential(nn.Linear(backbone.hidden, width), nn.GELU())
         self.norm = nn.LayerNorm(width)
         self.bias = nn.Parameter(torch.zeros(backbone.config.vocab_size))
+        self.end_scale, self.end_bias = nn.Parameter(torch.tensor(10.0)), nn.Parameter(torch.tensor(0.0))
+        self.end: int = self.tokenizer.sep_token_id
 
-    def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:
-        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=QUESTION_TOKENS)
+    def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
+        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=limit)
         p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)
-        ids = [a + b for a, b in zip(p["input_ids"], q["input_ids"], strict=True)]
+        ids = [a + b + [self.end] for a, b in zip(p["input_ids"], q["input_ids"], strict=True)]
         return {
             "ids": _padded(ids, self.tokenizer.pad_token_id or 0),
             "prefix": torch.tensor([len(a) for a in p["input_ids"]]),
@@ -57,23 +76,41 @@ class PrefixLM(nn.Module):
     def forward(
         self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
+        log_p, valid, _, _ = self.read(ids, prefix, length)
+        return log_p, valid
+
+    def read(self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """`forward`'s two, then the mean states of the questions and of the passages, (batch, hidden) each."""
         at = torch.arange(ids.shape[1], device=ids.device)
         in_passage = at[None, :] < prefix[:, None]  # (batch, length)
         real = at[None, :] < length[:, None]
         # a passage position sees the passage; a question position sees the passage and the question up to itself
         causal = (at[None, :, None] >= at[None, None, :]) & ~in_passage[:, :, None]
         mask = (in_passage[:, None, :] | causal) & real[:, None, :]  # (batch, query, key)
-        hidden = self.backbone.embed(ids, (~in_passage & real).long())
-        hidden = self.backbone.run(hidden, mask, 0, self.backbone.layers)
+        hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
         asked = real & ~in_passage  # the question's tokens, each predicted from the position before it
         before = torch.roll(asked, -1, dims=1)
-        state = self.norm(self.transform(hidden[before]))  # (k, hidden)
-        logits = state @ self.backbone.embeddings.word_embeddings.weight.to(state.dtype).T + self.bias
+        words = (asked & before)[..., None]  # all of the question but its end
+        so_far = (hidden * words).float().cumsum(1)  # a sum has its mean's direction
+        about = (hidden * (in_passage & real)[..., None]).float().sum(1)
+        near = cosine_similarity(so_far, about[:, None], dim=-1)
+        logits = self.logits(hidden[before], near[before])
         m = int((length - prefix).max()) if len(ids) else 0
         valid = torch.arange(m, device=ids.device)[None, :] < (length - prefix)[:, None]
         log_p = torch.zeros(valid.shape, device=ids.device)
         log_p[valid] = _token_log_p(logits, ids[asked])
-        return log_p, valid
+        return log_p, valid, so_far[:, -1] / words.sum(1).clamp(min=1), about / prefix[:, None]
+
+    def logits(self, hidden: torch.Tensor, near: torch.Tensor) -> torch.Tensor:
+        """What follows tokens with states (k, hidden), the question up to each as `near` (k,) to the passage."""
+        state = self.norm(self.transform(hidden))
+        logits = state @ self.backbone.embeddings.word_embeddings.weight.to(state.dtype).T + self.bias
+        at_end = torch.zeros_like(self.bias).index_fill(0, torch.tensor([self.end], device=hidden.device), 1.0)
+        return logits + self.end_term(near)[:, None] * at_end
+
+    def end_term(self, near: torch.Tensor) -> torch.Tensor:
+        """What the question's nearness to the passage adds to the logit of its end."""
+        return self.end_scale * near + self.end_bias
 
 
 class CausalLM(nn.Module):
@@ -83,14 +120,14 @@ class CausalLM(nn.Module):
         super().__init__()
         self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
 
-    def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:
+    def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         tok = self.tokenizer
         separator = [tok.sep_token_id] if tok.sep_token_id is not None else tok.encode("\n", add_special_tokens=False)
         first = [tok.bos_token_id] if tok.bos_token_id is not None else []
         ids, prefix = [], []
         for passage, question in zip(passages, questions, strict=True):
             p = first + tok.encode(passage, add_special_tokens=False)[: self.max_length] + separator
-            ids.append(p + tok.encode(question, add_special_tokens=False)[:QUESTION_TOKENS])
+            ids.append(p + tok.encode(question, add_special_tokens=False)[:limit] + _end(tok))
             prefix.append(len(p))
         return {
             "ids": _padded(ids, tok.pad_token_id or 0),
@@ -118,13 +155,13 @@ class Seq2SeqLM(nn.Module):
         super().__init__()
         self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
 
-    def encode(self, passages: Sequence[str], questions: Sequence[str]) -> Batch:
+    def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)
-        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=QUESTION_TOKENS)
+        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=limit)
         return {
             "ids": _padded(p["input_ids"], self.tokenizer.pad_token_id or 0),
             "mask": _padded([[1] * len(i) for i in p["input_ids"]], 0),
-            "targets": _padded(q["input_ids"], -100),
+            "targets": _padded([i + _end(self.tokenizer) for i in q["input_ids"]], -100),
         }
 
     def forward(

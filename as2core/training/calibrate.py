@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.generative import GenerativeRanker
 from as2core.types import Question
 
 
@@ -58,6 +59,27 @@ def level(ranker: CascadeRanker, questions: Sequence[Question]) -> None:
             head.cosine *= scale
             head.net[-1].weight *= scale
             head.net[-1].bias.mul_(scale).add_(shift)
+
+
+def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
+    """The same for the prefix model after MLE, which has only seen right passages and so lets every question end: scale
+    and shift what nearness adds to the end's logit, so that P(end) fits the labels' frequency. Changes the ranker."""
+    module = ranker.module
+    near, margin, labels = [], [], []
+    for q in questions:
+        texts = [c.text for c in q.candidates]
+        with torch.inference_mode():
+            log_p, valid, asked, about = module.read(**module.encode(texts, [q.text] * len(texts)))
+        end = log_p[torch.arange(len(texts)), valid.sum(1) - 1].double().clamp(max=-1e-7)
+        near.append(torch.cosine_similarity(asked, about).numpy())
+        margin.append((end - torch.log(-torch.expm1(end))).numpy())  # logit of P(end)
+        labels += [float(c.label == 1) for c in q.candidates]
+    cosine = np.concatenate(near).astype(float)
+    scale, shift = platt(cosine, np.array(labels))
+    with torch.no_grad():
+        own = np.concatenate(margin) - float(module.end_scale) * cosine - float(module.end_bias)
+        module.end_scale.fill_(scale)
+        module.end_bias.fill_(shift - float(np.median(own)))
 
 
 def platt(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

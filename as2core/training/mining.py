@@ -44,6 +44,10 @@ class Vectors:
         """float32 `(n, hidden)`. Raises KeyError for a text that was not learnt."""
         return self._matrix[[self._row[_key(t)] for t in texts]].astype(np.float32)
 
+    def both(self, question: str, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of question and texts `(1 + n, hidden)`: a teacher for the generative ranker."""
+        return self.of([question, *texts])
+
     def teach(self, question: str, texts: Sequence[str]) -> np.ndarray:
         """Cosines `(n,)`: a teacher for distillation."""
         return self.of(texts) @ self.of([question])[0]

@@ -30,7 +30,7 @@ from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import save_version, sha256
-from as2core.training.calibrate import calibrate, level
+from as2core.training.calibrate import calibrate, level, level_end
 from as2core.training.fine_tune import fine_tune
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
@@ -50,14 +50,16 @@ FILES = {
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How much data, and the settings of each stage. SQuAD's `paragraphs` are where hard negatives are mined;
-    `squad_questions` of their questions are trained on. The cascade sees a sample of `cascade_questions`: it starts
-    from what the backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
+    the generative ranker learns from all their questions, `ranked_questions` of them against wrong passages too. The
+    cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
+    backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
     `starter_repeats` times."""
 
     what: str
     paragraphs: int
     squad_questions: int
     cascade_questions: int
+    ranked_questions: int
     starter_repeats: int
     cascade: TrainSettings
     mle: TrainSettings
@@ -75,20 +77,31 @@ _CASCADE = TrainSettings(
     temperature=1.0,
     evals_per_epoch=3,
 )
-_MLE = TrainSettings(epochs=1, learning_rate=2e-4, batch_questions=32, loss="mle", frozen_layers=2, evals_per_epoch=3)
+_MLE = TrainSettings(
+    epochs=1, learning_rate=2e-4, batch_questions=32, loss="mle", distill=5.0, frozen_layers=2, evals_per_epoch=3
+)
 _RLL = TrainSettings(
-    epochs=1, learning_rate=5e-5, batch_questions=8, negatives=4, loss="rll", frozen_layers=2, evals_per_epoch=3
+    epochs=1,
+    learning_rate=5e-5,
+    batch_questions=8,
+    negatives=4,
+    loss="rll",
+    distill=5.0,
+    frozen_layers=2,
+    evals_per_epoch=4,
+    patience=4,
 )
 
 RECIPES = {
     "default": Recipe(
-        "what models/ holds: two cores, about an hour and a half", 5500, 4500, 3200, 4, _CASCADE, _MLE, _RLL
+        "what models/ holds: two cores, about an hour and a half", 5500, 4500, 3200, 5000, 4, _CASCADE, _MLE, _RLL
     ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
         60,
         60,
         100,
+        40,
         1,
         dataclasses.replace(_CASCADE, evals_per_epoch=1),
         dataclasses.replace(_MLE, evals_per_epoch=1),
@@ -119,7 +132,6 @@ def run_recipe(
     widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
     train, dev = widened[: -len(dev)], widened[-len(dev) :]
     chosen = random.Random(recipe.seed).sample(train[: len(squad_sent)], min(recipe.squad_questions, len(squad_sent)))
-    train = chosen + train[len(squad_sent) :]
     starter = _starter("starter-train")
     vectors.learn(_texts(starter), on_progress)
     own = keep_hardest(starter, vectors)
@@ -129,9 +141,11 @@ def run_recipe(
     made = []
     for stage in stages:
         torch.manual_seed(recipe.seed)  # the heads' first values
-        made.append(
-            {"cascade": _cascade, "generative": _generative}[stage](recipe, train, own, dev, out, card, on_event)
-        )
+        if stage == "cascade":
+            few = chosen + train[len(squad_sent) :]
+            made.append(_cascade(recipe, few, own, dev, out, card, on_event))
+        else:
+            made.append(_generative(recipe, train, own, dev, out, card, on_event, vectors))
     return made
 
 
@@ -151,14 +165,15 @@ def _cascade(recipe, train, own, dev, out, card, on_event) -> Path:
     return _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
 
 
-def _generative(recipe, train, own, dev, out, card, on_event) -> Path:
+def _generative(recipe, train, own, dev, out, card, on_event, vectors: Vectors) -> Path:
     started = time.monotonic()
-    train = train + own
+    asked, train = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))), train + own
     dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
+    work, teach = out / ".work", vectors.both
     base = GenerativeRanker(load_question_lm())
-    mle = fine_tune(base, train, dev, recipe.mle, workdir=out / ".work" / "mle", on_event=on_event)
-    pairs = random.Random(recipe.seed).sample(train, min(len(train), max(40, len(train) // 5)))
-    rll = fine_tune(mle.ranker, pairs, dev, recipe.rll, workdir=out / ".work" / "rll", on_event=on_event)
+    mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
+    level_end(mle.ranker, train[:150])
+    rll = fine_tune(mle.ranker, asked + own, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
     return _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from as2core.errors import BadSetting
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
-from as2core.training.learners.base import Learner, Teacher, cosine_teacher
+from as2core.training.learners.base import Learner, Teacher
 from as2core.training.learners.cascade import CascadeLearner
 from as2core.training.learners.generative import GenerativeLearner
 from as2core.training.settings import TrainSettings
 
-__all__ = ["Learner", "Teacher", "cosine_teacher", "learner_for"]
+__all__ = ["Learner", "Teacher", "learner_for"]
 
 
 def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None = None) -> Learner:
@@ -18,7 +18,7 @@ def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None
     if isinstance(ranker, CascadeRanker):
         return CascadeLearner(ranker, settings, teacher)
     if isinstance(ranker, GenerativeRanker):
-        return GenerativeLearner(ranker, settings)
+        return GenerativeLearner(ranker, settings, teacher)
     raise BadSetting(
         f"the ranker {getattr(ranker, 'name', ranker)!r} has nothing to train; use cascade, cross-encoder or generative"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +16,12 @@ Teacher = Callable[[str, list[str]], np.ndarray]
 
 class Learner(Protocol):
     """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name. `needs` is what a
-    question must have to be trained on, a key of `as2core.training.batches.NEEDS`."""
+    question must have to be trained on, a key of `as2core.training.batches.NEEDS`.
+
+    Two things a learner may add: "terms" beside the loss, its summands as (mean, over how many), by which several
+    processes get exactly the loss of one (without them a mean over questions is taken); and `tokens(group) -> int`,
+    which batches by `max_tokens` need.
+    """
 
     module: nn.Module
     exits: tuple[str, ...]
@@ -25,16 +30,3 @@ class Learner(Protocol):
     def collate(self, batch: PlannedBatch) -> dict: ...
 
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]: ...
-
-
-def cosine_teacher(embed: Callable[[Sequence[str]], np.ndarray]) -> Teacher:
-    """A teacher that gives the bi-encoder's cosines; every text is embedded once."""
-    known: dict[str, np.ndarray] = {}
-
-    def teach(question: str, texts: list[str]) -> np.ndarray:
-        new = [t for t in dict.fromkeys([question, *texts]) if t not in known]
-        if new:
-            known.update(zip(new, embed(new).astype(np.float16), strict=True))
-        return np.stack([known[t] for t in texts]).astype(np.float32) @ known[question].astype(np.float32)
-
-    return teach
