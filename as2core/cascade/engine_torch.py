@@ -1,7 +1,7 @@
-"""The cascade run on torch: a span of layers, an exit's classifier, a cut, the survivors packed anew.
+"""The cascade run on torch, on any device: a span of layers, an exit's classifier, the survivors packed anew.
 
 Pairs are sorted by length and run in micro-batches of a token budget; between exits the hidden states lie unpadded,
-one tensor a candidate, so that the next segment packs only who is left.
+one tensor a candidate, so that the next segment packs only who is left. On a GPU the products are in bfloat16.
 """
 
 from __future__ import annotations
@@ -13,49 +13,59 @@ import numpy as np
 import torch
 from torch import nn
 
-from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
-from as2core.cost import head_flops, layer_flops
-from as2core.nn.backbone import Backbone, Packed, micro_batches
+from as2core.nn.backbone import Backbone, micro_batches
+
+CPU_TOKENS, GPU_TOKENS = 2048, 65536  # a micro-batch's budget, padding counted
 
 
-@torch.inference_mode()
-def run_cascade(
-    backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], packed: Packed, schedule: DropSchedule
-) -> CascadeTrace:
-    """One question's pairs through the cascade. Logits per exit; the trace's positions are those of `packed`."""
-    lengths = np.array(packed.lengths, dtype=np.int64)
-    alive, below = np.arange(len(lengths)), 0
-    states: dict[int, torch.Tensor] = {}  # candidate -> (length, hidden)
-    records = []
-    for i, (layer, head) in enumerate(zip(exits, heads, strict=True)):
-        start = time.perf_counter()
-        scores = np.empty(len(alive), dtype=np.float32)
-        for rows in micro_batches([int(lengths[a]) for a in alive]):
-            members = [int(alive[r]) for r in rows]
-            if below == 0:
-                ids, mask, second = backbone.pad(packed, members)
-                hidden = backbone.embed(ids)
-            else:
-                hidden = nn.utils.rnn.pad_sequence([states[m] for m in members], batch_first=True)
-                mask, second = backbone.masks([int(lengths[m]) for m in members], [packed.second[m] for m in members])
-            hidden = backbone.run(hidden, mask, below, layer)
-            scores[rows] = head(hidden, mask, second).float().cpu().numpy()
-            if layer != exits[-1]:
-                states.update({m: hidden[j, : lengths[m]] for j, m in enumerate(members)})
-        dropped = select_dropped(alive, scores, schedule.kept(i, len(alive)))
-        records.append(
-            ExitRecord(
-                layer=layer,
-                alive=alive,
-                scores=scores,
-                dropped=dropped,
-                seconds=time.perf_counter() - start,
-                tokens=int(lengths[alive].sum()),
-                flops=(layer - below) * layer_flops(lengths[alive], backbone.shape)
-                + head_flops(len(alive), backbone.shape),
+class TorchEngine:
+    """`exits` are layers, `heads` their classifiers; the weights are the module's own, so training is seen at once."""
+
+    name = "torch"
+
+    def __init__(self, backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], *, max_length: int) -> None:
+        self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length
+        self.shape = backbone.shape
+
+    def start(self, questions: Sequence[str], texts: Sequence[str]) -> _TorchRun:
+        return _TorchRun(self, questions, texts)
+
+
+class _TorchRun:
+    def __init__(self, engine: TorchEngine, questions: Sequence[str], texts: Sequence[str]) -> None:
+        self._began = time.perf_counter()
+        self.engine = engine
+        self.packed = engine.backbone.encode(list(questions), list(texts), max_length=engine.max_length)
+        self.lengths = np.array(self.packed.lengths, dtype=np.int64)
+        self.states: dict[int, torch.Tensor] = {}  # candidate -> (length, hidden)
+
+    @torch.inference_mode()
+    def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
+        e = self.engine
+        scores, seconds = np.empty((last - first, len(members)), dtype=np.float32), []
+        device = next(e.backbone.parameters()).device.type
+        budget = GPU_TOKENS if device == "cuda" else CPU_TOKENS
+        rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)
+        for i in range(first, last):
+            start = time.perf_counter() if i else self._began  # the first exit's time holds the tokenising
+            below = e.exits[i - 1] if i else 0
+            for at in rows:
+                with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
+                    scores[i - first, at] = self._exit(i, below, members[at].tolist())
+            seconds.append(time.perf_counter() - start)
+        return scores, seconds
+
+    def _exit(self, index: int, below: int, members: list[int]) -> np.ndarray:
+        e = self.engine
+        if below == 0:
+            ids, mask, second = e.backbone.pad(self.packed, members)
+            hidden = e.backbone.embed(ids)
+        else:
+            hidden = nn.utils.rnn.pad_sequence([self.states[m] for m in members], batch_first=True)
+            mask, second = e.backbone.masks(
+                [int(self.lengths[m]) for m in members], [self.packed.second[m] for m in members]
             )
-        )
-        alive = np.setdiff1d(alive, dropped)
-        below = layer
-    return CascadeTrace(lengths, tuple(records), schedule, backbone.shape)
+        hidden = e.backbone.run(hidden, mask, below, e.exits[index])
+        if index < len(e.exits) - 1:
+            self.states.update({m: hidden[j, : self.lengths[m]] for j, m in enumerate(members)})
+        return e.heads[index](hidden, mask, second).float().cpu().numpy()

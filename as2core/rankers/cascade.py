@@ -7,19 +7,27 @@ scale with the encoder's depth; each exit carries a calibration, so that its log
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import torch
 from torch import nn
 
-from as2core.cascade.engine_torch import run_cascade
+from as2core.cascade.engine import Engine, run_cascade
+from as2core.cascade.engine_torch import TorchEngine
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
-from as2core.types import Candidate
+from as2core.types import Candidate, OnProgress
+
+log = logging.getLogger(__name__)
+ENGINES = ("auto", "torch", "onnx")
 
 
 class CascadeModule(nn.Module):
@@ -62,6 +70,9 @@ class CascadeRanker:
 
     `calibration` holds (scale, shift) an exit: probability = sigmoid(scale * logit + shift). `threshold` is the
     probability under which a best candidate is taken for no answer.
+
+    It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
+    engine's graphs would not see their weights move.
     """
 
     def __init__(
@@ -85,6 +96,7 @@ class CascadeRanker:
         self.calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
         self.module = CascadeModule(backbone, exits).eval()
+        self._fast: Engine | None = None
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 
     @property
@@ -99,18 +111,76 @@ class CascadeRanker:
             raise BadSetting(f"{len(self.drop_ratio)} drop ratios for {len(self.exits) - 1} exits that drop")
         return DropSchedule(tuple(self.drop_ratio), self.keep)
 
+    @property
+    def engine(self) -> Engine:
+        """What runs the layers now: the engine that `use` asked for once it is ready, and torch until then."""
+        return self._fast or TorchEngine(self.backbone, self.module.heads, self.exits, max_length=self.max_length)
+
+    def use(
+        self,
+        engine: str,
+        *,
+        folder: Path | None = None,
+        background: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        """Choose the engine: "torch", "onnx" (int8, on the CPU), or "auto": onnx, but torch where there is a GPU.
+
+        The onnx engine's graphs are kept in `folder` and built if they are not there; with `background` torch answers
+        meanwhile. Raises BadSetting for another name, and if "onnx" cannot run this model.
+        """
+        if engine not in ENGINES:
+            raise BadSetting(f"no engine {engine!r}; known: {', '.join(ENGINES)}")
+        self._fast = None
+        gpu = torch.cuda.is_available()
+        if gpu and engine != "onnx":
+            self.module.to("cuda")
+        if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
+            return
+
+        def prepare() -> None:
+            try:
+                self._fast = self._onnx(folder, on_progress)
+            except Exception as e:
+                if engine == "onnx" and not background:
+                    raise
+                log.warning("torch answers, for the onnx engine cannot: %s", e)
+
+        if background:
+            Thread(target=prepare, name="onnx graphs", daemon=True).start()
+        else:
+            prepare()
+
+    def _onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
+        from as2core.cascade.engine_onnx import OnnxEngine
+        from as2core.cascade.graphs import graphs_for
+
+        graphs = graphs_for(self.backbone, self.module.heads, self.exits, folder, on_progress=on_progress)
+        return OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length)
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_fast": None}
+
     def trace(
         self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None
     ) -> CascadeTrace:
         """The whole record of a run; `DropSchedule.constant(0, exits=n)` makes one that can be replayed."""
-        packed = self.backbone.encode(
-            [question] * len(candidates), [c.text for c in candidates], max_length=self.max_length
-        )
-        return run_cascade(self.backbone, self.module.heads, self.exits, packed, schedule or self.schedule)
+        return self.trace_many([(question, candidates)], schedule)[0]
+
+    def trace_many(
+        self, asked: Sequence[tuple[str, Sequence[Candidate]]], schedule: DropSchedule | None = None
+    ) -> list[CascadeTrace]:
+        """A trace a question; the candidates of all of them share the batches."""
+        texts = [(question, [c.text for c in candidates]) for question, candidates in asked]
+        return run_cascade(self.engine, texts, schedule or self.schedule)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """Logits of the last exit for survivors; those dropped earlier stand below, block by block."""
         return self.trace(question, candidates).scores()
+
+    def score_many(self, asked: Sequence[tuple[str, Sequence[Candidate]]]) -> list[np.ndarray]:
+        """`score` for several questions at once, in their order."""
+        return [t.scores() for t in self.trace_many(asked)]
 
     def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
         """Calibrated probability that a candidate answers, from an exit's logits; same shape."""

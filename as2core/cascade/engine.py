@@ -1,0 +1,82 @@
+"""What an engine is, and the cascade run on one: score those alive, drop a share, go on with the survivors.
+
+Several questions may share a run: their candidates are packed together, and each question has its own cut.
+Exits at which nobody leaves are no barrier: the engine is handed the whole span up to the next cut at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
+from as2core.cost import EncoderShape, head_flops, layer_flops
+
+
+class Run(Protocol):
+    """Some pairs on their way through an engine. `lengths` are tokens a pair, known after the first `advance`."""
+
+    lengths: np.ndarray
+
+    def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
+        """Take these pairs through exits first..last-1 (by index): logits (last - first, members), seconds an exit."""
+
+
+class Engine(Protocol):
+    """Runs a cascade's stretches of layers; `exits` are their last layers."""
+
+    name: str
+    exits: tuple[int, ...]
+    shape: EncoderShape
+
+    def start(self, questions: Sequence[str], texts: Sequence[str]) -> Run: ...
+
+
+def run_cascade(
+    engine: Engine, asked: Sequence[tuple[str, Sequence[str]]], schedule: DropSchedule
+) -> list[CascadeTrace]:
+    """Every question's candidate texts through the cascade; a trace a question. Seconds are shared out by FLOPs."""
+    sizes = [len(texts) for _, texts in asked]
+    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+    run = engine.start([q for q, texts in asked for _ in texts], [t for _, texts in asked for t in texts])
+    alive = [np.arange(n) for n in sizes]
+    records: list[list[ExitRecord]] = [[] for _ in asked]
+    first, exits = 0, len(engine.exits)
+    while first < exits:
+        last = first + 1
+        while last < exits and all(schedule.kept(last - 1, len(a)) == len(a) for a in alive):
+            last += 1
+        members = np.concatenate([a + b for a, b in zip(alive, begins, strict=False)] or [np.zeros(0, int)]).astype(int)
+        scores, seconds = run.advance(members, first, last)
+        ends = np.cumsum([len(a) for a in alive])[:-1]
+        for i in range(first, last):
+            flops = [_flops(engine, i, run.lengths[a + b]) for a, b in zip(alive, begins, strict=False)]
+            share = seconds[i - first] / max(1, sum(flops))
+            for question, logits in enumerate(np.split(scores[i - first], ends) if asked else ()):
+                here = alive[question]
+                records[question].append(
+                    ExitRecord(
+                        layer=engine.exits[i],
+                        alive=here,
+                        scores=logits,
+                        dropped=select_dropped(here, logits, schedule.kept(i, len(here))),
+                        seconds=share * flops[question],
+                        tokens=int(run.lengths[here + begins[question]].sum()),
+                        flops=flops[question],
+                    )
+                )
+        alive = [np.setdiff1d(a, r[-1].dropped) for a, r in zip(alive, records, strict=True)]
+        first = last
+    return [
+        CascadeTrace(run.lengths[b : b + n], tuple(r), schedule, engine.shape)
+        for b, n, r in zip(begins, sizes, records, strict=False)
+    ]
+
+
+def _flops(engine: Engine, exit_index: int, lengths: np.ndarray) -> int:
+    below = engine.exits[exit_index - 1] if exit_index else 0
+    layers = engine.exits[exit_index] - below
+    return layers * layer_flops(lengths, engine.shape) + head_flops(len(lengths), engine.shape)

@@ -1,0 +1,155 @@
+"""The cascade run on ONNX Runtime, int8, on a CPU: one session a stretch, one thread a core.
+
+Every session has a single thread of its own and no spinning; the cores are kept busy by Python threads that each take
+a micro-batch through its stretch (the runtime lets go of the interpreter's lock). Sessions that bring their own
+thread pools fight over the cores and lose the better part of what dropping saves. The one barrier is the cut: there
+all scores are needed, and the survivors are packed anew. Texts are tokenised by the same threads, a chunk at a time, so
+that the first stretch begins before the last text is read.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from as2core.cost import EncoderShape
+from as2core.nn.backbone import Backbone
+
+TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
+CHUNK = 128  # texts tokenised at once, at most
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), thread_name_prefix="onnx")
+
+
+class OnnxEngine:
+    """`graphs` are the files of `as2core.cascade.graphs`, a stretch each; `backbone` gives tokenizer and sizes."""
+
+    name = "onnx"
+
+    def __init__(self, backbone: Backbone, exits: Sequence[int], graphs: Sequence[Path], *, max_length: int) -> None:
+        self.exits, self.max_length = tuple(exits), max_length
+        self.shape: EncoderShape = backbone.shape
+        self.encode, self.pad_id = backbone.encode, backbone.tokenizer.pad_token_id or 0
+        self.sessions = [_session(path) for path in graphs]
+
+    def start(self, questions: Sequence[str], texts: Sequence[str]) -> _OnnxRun:
+        return _OnnxRun(self, questions, texts)
+
+
+def _session(path: Path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+class _OnnxRun:
+    def __init__(self, engine: OnnxEngine, questions: Sequence[str], texts: Sequence[str]) -> None:
+        self.engine, self.questions, self.texts = engine, questions, texts
+        n = len(texts)
+        self.lengths, self.begins = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.inputs: list = [None] * n  # per pair: token ids, later its hidden states (length, width)
+
+    def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
+        began = time.perf_counter()
+        scores = np.empty((last - first, len(self.texts)), dtype=np.float32)
+        busy = np.zeros(last - first)
+        pending: list[Future] = []
+
+        def submit(part: np.ndarray) -> None:
+            for rows in pack(self.lengths[part]):
+                pending.append(_pool().submit(self._walk, part[rows], first, last))
+
+        if first == 0:
+            by_size = members[np.argsort([-len(self.texts[m]) for m in members], kind="stable")]
+            share = math.ceil(len(members) / cores())
+            chunks = [by_size[i : i + min(share, CHUNK)] for i in range(0, len(members), max(1, min(share, CHUNK)))]
+            for read, part in [(_pool().submit(self._read, part), part) for part in chunks]:
+                read.result()
+                submit(part)
+        else:
+            submit(members)
+        for done in pending:
+            rows, logits, seconds = done.result()
+            scores[:, rows] = logits
+            busy += seconds
+        elapsed = time.perf_counter() - began
+        return scores[:, members], (elapsed * busy / max(busy.sum(), 1e-9)).tolist()
+
+    def _read(self, part: np.ndarray) -> None:
+        """Tokenise these pairs."""
+        e = self.engine
+        packed = e.encode([self.questions[m] for m in part], [self.texts[m] for m in part], max_length=e.max_length)
+        self.lengths[part], self.begins[part] = packed.lengths, packed.second
+        for m, ids in zip(part, packed.ids, strict=True):
+            self.inputs[m] = np.array(ids, dtype=np.int64)
+
+    def _walk(self, rows: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A micro-batch through exits first..last-1: its pairs, logits (exits, pairs), seconds an exit."""
+        clock: Callable[[], float] = time.perf_counter
+        at = clock()
+        e, lengths = self.engine, self.lengths[rows]
+        feeds = {"lengths": lengths.astype(np.int32), "pool": pooling(lengths, self.begins[rows])}
+        name = "hidden" if first else "ids"
+        feeds[name] = self._padded(rows, int(lengths.max()))
+        logits, seconds = np.empty((last - first, len(rows)), np.float32), np.zeros(last - first)
+        states = None
+        for i in range(first, last):
+            if states is not None:
+                feeds.pop("ids", None)
+                feeds["hidden"] = states
+            logits[i - first], *rest = e.sessions[i].run(None, feeds)
+            states = rest[0] if rest else None
+            seconds[i - first], at = clock() - at, clock()
+        if states is not None:
+            for j, m in enumerate(rows):
+                self.inputs[m] = states[j, : self.lengths[m]]
+        return rows, logits, seconds
+
+    def _padded(self, rows: np.ndarray, longest: int) -> np.ndarray:
+        some = self.inputs[rows[0]]
+        fill = self.engine.pad_id if some.ndim == 1 else 0.0
+        out = np.full((len(rows), longest, *some.shape[1:]), fill, dtype=some.dtype)
+        for j, m in enumerate(rows):
+            out[j, : self.lengths[m]] = self.inputs[m]
+        return out
+
+
+def pack(lengths: np.ndarray) -> list[np.ndarray]:
+    """Positions in micro-batches of like lengths, the longest first: about TOKENS tokens each, a multiple of the cores
+    in number, so that none of them waits long for the others at the cut."""
+    if not len(lengths):
+        return []
+    longest_first = np.argsort(-lengths, kind="stable")
+    total, workers = int(lengths.sum()), cores()
+    batches = min(len(lengths), workers * math.ceil(total / (workers * TOKENS)))
+    before = np.cumsum(lengths[longest_first]) - lengths[longest_first]
+    which = (before * batches) // total
+    return [part for part in np.split(longest_first, np.flatnonzero(np.diff(which)) + 1) if len(part)]
+
+
+def pooling(lengths: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Weights of the means over all tokens, those before `begins`, those from it on: float32 (n, 3, longest)."""
+    at = np.arange(int(lengths.max()))[None, :]
+    real = at < lengths[:, None]
+    second = real & (at >= begins[:, None])
+    masks = np.stack([real, real & ~second, second], 1).astype(np.float32)
+    return masks / np.maximum(masks.sum(2, keepdims=True), 1)

@@ -1,0 +1,121 @@
+"""ONNX graphs kept on disk, a folder a model: built once, checked at every use, shared by processes.
+
+A folder's name says what it was made from: the weights' hash, the exits, the version of the graph builder, and whether
+the processor needs 7-bit weights. It appears by one rename, so nobody sees half of it, and of two processes that build
+at once one simply finds the other's. `sums.json` in it holds each file's SHA-256: a damaged folder is built anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import nn
+
+from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph
+from as2core.nn.backbone import Backbone
+from as2core.types import OnProgress, Progress
+
+log = logging.getLogger(__name__)
+SUMS = "sums.json"
+VNNI = ("avx512_vnni", "avx_vnni", "amx_int8")
+
+
+def default_folder() -> Path:
+    """Where graphs are kept if nobody says: in AS2_HOME, else in the user's cache."""
+    if home := os.environ.get("AS2_HOME"):
+        return Path(home).expanduser() / "graphs"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "as2" / "graphs"
+
+
+def graphs_for(
+    backbone: Backbone,
+    heads: nn.ModuleList,
+    exits: Sequence[int],
+    folder: Path | None = None,
+    *,
+    on_progress: OnProgress | None = None,
+) -> list[Path]:
+    """The model's graphs, one an exit; built if they are not in `folder` or damaged. Raises BadSetting, OSError."""
+    bits = weight_bits()
+    home = (folder or default_folder()) / _name(backbone, heads, exits, bits)
+    files = [home / f"to-layer-{layer}.onnx" for layer in exits]
+    if _intact(home, files):
+        return files
+    home.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=".building-", dir=home.parent))
+    try:
+        below = 0
+        for done, (layer, head, file) in enumerate(zip(exits, heads, files, strict=True)):
+            if on_progress:
+                on_progress(Progress(done, len(exits), f"preparing the quick engine, layer {layer}"))
+            graph = build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits)
+            (building / file.name).write_bytes(graph)
+            below = layer
+        sums = {file.name: _sha256(building / file.name) for file in files}
+        (building / SUMS).write_text(json.dumps(sums, indent=2) + "\n")
+        _put(building, home, files)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    if on_progress:
+        on_progress(Progress(len(exits), len(exits), "the quick engine is ready"))
+    return files
+
+
+def weight_bits() -> int:
+    """8; 7 on x86 processors without VNNI, whose int8 products would overflow the 16 bits they are added in."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return 8
+    try:
+        flags = Path("/proc/cpuinfo").read_text().partition("flags")[2].partition("\n")[0].split()
+    except OSError:
+        return 7
+    return 8 if any(f in flags for f in VNNI) else 7
+
+
+def _name(backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], bits: int) -> str:
+    digest = hashlib.sha256(json.dumps([GRAPH_VERSION, bits, list(exits), backbone.config.to_json_string()]).encode())
+    for module in (backbone, heads):
+        for name, tensor in sorted(module.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.detach().float().cpu().contiguous().numpy())
+    return digest.hexdigest()[:32]
+
+
+def _intact(home: Path, files: Sequence[Path]) -> bool:
+    try:
+        sums = json.loads((home / SUMS).read_text())
+        whole = all(sums[f.name] == _sha256(f) for f in files)
+    except (OSError, ValueError, KeyError, TypeError):
+        whole = False
+    if not whole and home.exists():
+        log.warning("the graphs in %s are damaged and are built anew", home)
+    return whole
+
+
+def _put(building: Path, home: Path, files: Sequence[Path]) -> None:
+    """Rename into place; what stands there is removed if it is damaged, and left if another process was first."""
+    building.chmod(0o755)
+    for _ in range(2):
+        try:
+            building.rename(home)
+            return
+        except OSError:
+            if _intact(home, files):
+                return
+            aside = Path(tempfile.mkdtemp(prefix=".damaged-", dir=home.parent))
+            home.rename(aside / home.name)
+            shutil.rmtree(aside, ignore_errors=True)
+    building.rename(home)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
