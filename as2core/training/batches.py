@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from as2core.data.asnq import apply_asnq_negatives
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
@@ -64,11 +65,12 @@ def plan(
     """All epochs' batches in order, of the questions that have what the loss `needs`: a key of NEEDS. `tokens` says how
     many a group has, for batches by `max_tokens`.
 
-    Raises NotEnoughLabels when there is nothing to learn from, BadSetting for a token budget nobody can count.
+    Raises NotEnoughLabels when there is nothing to learn from, BadSetting for a token budget nobody can count and for
+    `negatives_from` where labels are not ASNQ's.
     """
     if settings.max_tokens and tokens is None:
         raise BadSetting("this ranker's tokens cannot be counted beforehand: set batch_questions, not max_tokens")
-    kept = [_of_grades(q, settings.negatives_from) for q in questions]
+    kept = apply_asnq_negatives(questions, settings.negatives_from) if settings.negatives_from else questions
     usable = [q for q in kept if NEEDS[needs](q)]
     if not any(q.positives for q in kept):
         raise NotEnoughLabels("no question has a sentence labelled correct: label some before training")
@@ -89,13 +91,6 @@ def plan(
         rng.shuffle(epoch)
         batches += epoch
     return [PlannedBatch(g, _drawn(i, len(batches), exits, settings, rng)) for i, g in enumerate(batches)]
-
-
-def _of_grades(q: Question, grades: tuple[int, ...]) -> Question:
-    """The question without the incorrect candidates of other grades."""
-    if not grades:
-        return q
-    return replace(q, candidates=tuple(c for c in q.candidates if c.label != 0 or c.grade in grades))
 
 
 def _group(q: Question, settings: TrainSettings, rng: random.Random) -> Group:

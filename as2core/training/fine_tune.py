@@ -142,7 +142,7 @@ def _last_checkpoint(workdir: Path) -> str | None:
 
 def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool) -> TrainingArguments:
     every = max(1, math.ceil(steps / max(1, settings.epochs * settings.evals_per_epoch)))
-    bf16 = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
+    able = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
     when = "steps" if has_dev else "no"
     return TrainingArguments(
         output_dir=str(workdir),
@@ -151,7 +151,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         seed=settings.seed,
-        bf16=bool(bf16),
+        bf16=settings.bf16 and bool(able),
         use_cpu=not torch.cuda.is_available(),
         eval_strategy=when,
         eval_steps=every,

@@ -26,7 +26,7 @@ class TrainSettings:
     `schedule` of the rate: "triangular" climbs over `warmup`, a share of the steps, then falls in a line to 0;
     "slanted-triangular" goes between a 32nd of the rate and the rate (Howard and Ruder, 2018); "linear" falls from the
     first step; "constant" stays, once climbed. `frozen_layers` counts from the bottom. `patience`: evaluations without
-    a better dev AP before stopping.
+    a better dev AP before stopping. `bf16`: half precision where the processor has instructions for it, else float32.
     """
 
     epochs: int = 1
@@ -51,6 +51,7 @@ class TrainSettings:
     freeze_embeddings: bool = True
     evals_per_epoch: int = 1
     patience: int = 3
+    bf16: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -1,37 +1,22 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 import torch
+from year_questions import questions, tiny_cascade
 
-from as2core.errors import BadSetting, Cancelled, NotEnoughLabels
+from as2core.errors import BadSetting, Cancelled
 from as2core.rankers.catalog import get
-from as2core.training.batches import plan
 from as2core.training.fine_tune import fine_tune
-from as2core.training.settings import ADAPT, TrainSettings
-from as2core.types import Candidate, Question
+from as2core.training.settings import TrainSettings
 
-# the sentence with a year is the answer: even a tiny model learns that in a few steps
-THINGS = ["tower", "bridge", "river", "iron", "steel", "water", "bread", "music", "heart", "cell", "city", "winter"]
 FAST = TrainSettings(epochs=2, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
-
-
-def questions(start: int, n: int) -> list[Question]:
-    out = []
-    for i in range(start, start + n):
-        at, other = i % len(THINGS), [THINGS[(i + j) % len(THINGS)] for j in (1, 2, 3)]
-        texts = [f"the {THINGS[at]} was built in 1889", *(f"the {w} is long" for w in other)]
-        place = i % 4
-        texts[0], texts[place] = texts[place], texts[0]
-        cands = tuple(Candidate(f"{i}-{j}", t, int(j == place)) for j, t in enumerate(texts))
-        out.append(Question(f"q{i}", f"when was the {THINGS[at]} built ?", cands))
-    return out
 
 
 @pytest.fixture
 def base(tiny):
-    torch.manual_seed(2)
-    return get(f"cascade:backbone={tiny('bert', 2)}")
+    return tiny_cascade(tiny("bert", 2))
 
 
 def test_training_lowers_the_loss_and_leaves_the_base_alone(base, tmp_path):
@@ -54,6 +39,9 @@ def test_events_tell_the_start_every_step_each_evaluation_and_the_end(base, tmp_
     assert [e["step"] for e in steps] == [1, 2, 3, 4, 5, 6]
     assert steps[-1]["epoch"] == 2
     assert steps[-1]["seconds_left"] == 0
+    judged = [e for e in seen if e["kind"] == "eval"]
+    assert [e["epoch"] for e in judged] == [1, 2]
+    assert all(set(e["dev_ap"]) == {str(layer) for layer in base.exits} for e in judged)
 
 
 def test_the_same_seed_gives_the_same_weights(base, tmp_path):
@@ -85,6 +73,50 @@ def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tm
         torch.testing.assert_close(a[k], b[k], atol=1e-5, rtol=0)
 
 
+def test_a_run_stops_within_a_step_of_being_asked_and_waits_while_it_is_held(base, tmp_path):
+    seen, asked = [], []
+
+    def stop_after_two_steps() -> bool:
+        asked.append(len(seen))  # the run stands still as long as this does not return
+        return sum(e["kind"] == "step" for e in seen) >= 2
+
+    with pytest.raises(Cancelled):
+        fine_tune(
+            base,
+            questions(0, 24),
+            [],
+            FAST,
+            workdir=tmp_path,
+            on_event=seen.append,
+            should_stop=stop_after_two_steps,
+        )
+    assert [e["step"] for e in seen if e["kind"] == "step"] == [1, 2, 3]
+    assert len(asked) == 3
+
+
+def test_a_run_made_before_a_setting_existed_is_still_its_own(base, tmp_path):
+    fine_tune(base, questions(0, 4), [], FAST, workdir=tmp_path)
+    told = json.loads((tmp_path / "run.json").read_text())
+    del told["settings"]["schedule"]
+    (tmp_path / "run.json").write_text(json.dumps(told))
+    fine_tune(base, questions(0, 4), [], FAST, workdir=tmp_path)
+    told["settings"]["learning_rate"] = 1.0
+    (tmp_path / "run.json").write_text(json.dumps(told))
+    with pytest.raises(BadSetting, match="another run"):
+        fine_tune(base, questions(0, 4), [], FAST, workdir=tmp_path)
+
+
+def test_a_stopped_gradient_reaches_no_layer_below_the_exit_before(base):
+    """Exits after layers 1 and 2: the loss of the second must not touch layer 1."""
+    packed = base.backbone.encode(["when was the tower built ?"], ["the tower was built in 1889"])
+    touched = {}
+    for stop in (False, True):
+        base.module.zero_grad()
+        base.module(*base.backbone.pad(packed, [0]), exits=(2,), stop_gradient=stop)[2].sum().backward()
+        touched[stop] = [any(p.grad is not None for p in block.parameters()) for block in base.backbone.blocks]
+    assert touched == {False: [True, True], True: [False, True]}
+
+
 def test_frozen_embeddings_and_layers_stay_as_they_were(base, tmp_path):
     settings = dataclasses.replace(FAST, freeze_embeddings=True, frozen_layers=1)
     trained = fine_tune(base, questions(0, 12), [], settings, workdir=tmp_path).ranker
@@ -92,6 +124,14 @@ def test_frozen_embeddings_and_layers_stay_as_they_were(base, tmp_path):
     same = {k for k in before if before[k].equal(after[k])}
     assert {k for k in before if "embeddings" in k or "blocks.0" in k} <= same
     assert any("blocks.1" in k for k in before.keys() - same)
+
+
+@pytest.mark.parametrize("loss", ["pairwise", "listwise"])
+def test_a_cascade_learns_with_losses_over_a_question(loss, base, tmp_path):
+    settings = dataclasses.replace(FAST, epochs=8, loss=loss, exit_draw="all")
+    trained = fine_tune(base, questions(0, 12), [], settings, workdir=tmp_path)
+    losses = [e["loss"] for e in trained.history if e["kind"] == "step"]
+    assert np.mean(losses[-3:]) < 0.8 * np.mean(losses[:3])
 
 
 @pytest.mark.parametrize("loss", ["mle", "rll"])
@@ -104,31 +144,6 @@ def test_a_generative_ranker_learns_with_mle_and_rll(loss, tiny, tmp_path):
     assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
-def test_the_plan_draws_every_exit_and_never_an_unlabelled_candidate():
-    unlabelled = [
-        dataclasses.replace(q, candidates=(*q.candidates, Candidate("u", "the music is long", None)))
-        for q in questions(0, 40)
-    ]
-    batches = plan(unlabelled, dataclasses.replace(FAST, epochs=5), exits=5, needs="label")
-    assert {b.exit_index for b in batches} == {0, 1, 2, 3, 4}
-    used = {g.question.candidates[r].id for b in batches for g in b.groups for r in g.rows}
-    assert "u" not in used
-    asked = sorted(g.question.qid for b in batches[:10] for g in b.groups)
-    assert asked == sorted(q.qid for q in unlabelled)  # an epoch asks each question once
-
-
-def test_labels_of_one_class_are_refused_with_what_is_missing():
-    only_wrong = [dataclasses.replace(q, candidates=q.candidates[1:2]) for q in questions(0, 1)]
-    only_right = [dataclasses.replace(q, candidates=tuple(c for c in q.candidates if c.label)) for q in questions(0, 3)]
-    with pytest.raises(NotEnoughLabels, match="labelled correct"):
-        plan(only_wrong, ADAPT, exits=5, needs="label")
-    with pytest.raises(NotEnoughLabels, match="labelled incorrect"):
-        plan(only_right, ADAPT, exits=5, needs="label")
-    with pytest.raises(NotEnoughLabels, match="both"):
-        plan(only_wrong + only_right, ADAPT, exits=5, needs="pair")
-    assert plan(only_right, ADAPT, exits=1, needs="positive")  # question likelihood needs no incorrect sentence
-
-
 def test_another_run_s_folder_is_refused(base, tmp_path):
     fine_tune(base, questions(0, 8), [], FAST, workdir=tmp_path)
     with pytest.raises(BadSetting, match="another run"):
@@ -137,7 +152,14 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
 
 @pytest.mark.parametrize(
     ("setting", "says"),
-    [({"loss": "hinge"}, "pointwise"), ({"exit_draw": "last"}, "uniform"), ({"epochs": 0}, "positive")],
+    [
+        ({"loss": "hinge"}, "pointwise"),
+        ({"exit_draw": "last"}, "uniform"),
+        ({"schedule": "cosine"}, "slanted-triangular"),
+        ({"epochs": 0}, "positive"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"noise": 1.5}, "share"),
+    ],
 )
 def test_a_wrong_setting_is_refused(setting, says):
     with pytest.raises(BadSetting, match=says):

@@ -1,0 +1,50 @@
+import pytest
+
+from as2core.errors import BadSetting
+from as2core.training.noise import flip_labels
+from as2core.types import Candidate, Question
+
+
+def labelled(n: int, *, correct: int) -> list[Question]:
+    """`n` pairs in questions of ten, the first `correct` of them right, and one unlabelled candidate each."""
+    marks = [int(i < correct) for i in range(n)]
+    return [
+        Question(
+            f"q{at}",
+            "who ?",
+            (
+                *(Candidate(str(j), f"text {j}", y) for j, y in enumerate(marks[at : at + 10])),
+                Candidate("open", "not labelled"),
+            ),
+        )
+        for at in range(0, n, 10)
+    ]
+
+
+@pytest.mark.parametrize(("rate", "flipped"), [(0.1, 867), (0.2, 1734)])
+def test_wikiqa_s_8672_training_pairs_lose_as_many_labels_as_in_the_paper(rate, flipped):
+    clean = labelled(8672, correct=1040)
+    noisy, told = flip_labels(clean, rate, seed=3)
+    changed = [
+        (a.label, b.label)
+        for q, p in zip(clean, noisy, strict=True)
+        for a, b in zip(q.candidates, p.candidates, strict=True)
+        if a.label != b.label
+    ]
+    assert len(changed) == flipped
+    assert (told.pairs, told.to_correct, told.to_incorrect) == (8672, changed.count((0, 1)), changed.count((1, 0)))
+    assert told.to_incorrect == pytest.approx(flipped * 1040 / 8672, rel=0.3)  # drawn from all pairs alike
+    assert all(q.candidates[-1].label is None for q in noisy)
+
+
+def test_the_seed_alone_decides_which():
+    clean = labelled(100, correct=10)
+    assert flip_labels(clean, 0.2, seed=1) == flip_labels(clean, 0.2, seed=1)
+    assert flip_labels(clean, 0.2, seed=1)[0] != flip_labels(clean, 0.2, seed=2)[0]
+
+
+def test_no_noise_changes_nothing_and_a_rate_over_one_is_refused():
+    clean = labelled(20, correct=2)
+    assert flip_labels(clean, 0.0)[0] == clean
+    with pytest.raises(BadSetting, match="0 to 1"):
+        flip_labels(clean, 1.2)

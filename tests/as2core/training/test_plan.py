@@ -1,0 +1,104 @@
+import dataclasses
+import random
+
+import pytest
+from year_questions import questions
+
+from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.training.batches import plan
+from as2core.training.settings import ADAPT, TrainSettings
+from as2core.types import Candidate, Question
+
+FAST = TrainSettings(epochs=2, batch_questions=4, negatives=3, seed=1)
+
+
+def drawn(exits: int = 5, **settings) -> list[int | None]:
+    return [b.exit_index for b in plan(questions(0, 40), TrainSettings(**settings), exits=exits, needs="label")]
+
+
+def test_the_plan_draws_every_exit_and_never_an_unlabelled_candidate():
+    unlabelled = [
+        dataclasses.replace(q, candidates=(*q.candidates, Candidate("u", "the music is long", None)))
+        for q in questions(0, 40)
+    ]
+    batches = plan(unlabelled, dataclasses.replace(FAST, epochs=5), exits=5, needs="label")
+    assert {b.exit_index for b in batches} == {0, 1, 2, 3, 4}
+    used = {g.question.candidates[r].id for b in batches for g in b.groups for r in g.rows}
+    assert "u" not in used
+    asked = sorted(g.question.qid for b in batches[:10] for g in b.groups)
+    assert asked == sorted(q.qid for q in unlabelled)  # an epoch asks each question once
+
+
+def test_labels_of_one_class_are_refused_with_what_is_missing():
+    only_wrong = [dataclasses.replace(q, candidates=q.candidates[1:2]) for q in questions(0, 1)]
+    only_right = [dataclasses.replace(q, candidates=tuple(c for c in q.candidates if c.label)) for q in questions(0, 3)]
+    with pytest.raises(NotEnoughLabels, match="labelled correct"):
+        plan(only_wrong, ADAPT, exits=5, needs="label")
+    with pytest.raises(NotEnoughLabels, match="labelled incorrect"):
+        plan(only_right, ADAPT, exits=5, needs="label")
+    with pytest.raises(NotEnoughLabels, match="both"):
+        plan(only_wrong + only_right, ADAPT, exits=5, needs="pair")
+    assert plan(only_right, ADAPT, exits=1, needs="positive")  # question likelihood needs no incorrect sentence
+
+
+def test_round_robin_takes_the_exits_in_turn_and_all_takes_none_apart():
+    assert drawn(exits=3, exit_draw="round-robin", epochs=2)[:7] == [0, 1, 2, 0, 1, 2, 0]
+    assert set(drawn(exit_draw="all")) == {None}
+
+
+def test_the_bias_to_early_exits_fades_by_half_of_the_run():
+    exits = drawn(exits=2, exit_draw="early", early_bias=3.0, batch_questions=1, epochs=100)  # 4,000 batches
+    first, second = exits[:200], exits[2000:]
+    assert first.count(0) / 200 == pytest.approx(
+        1 / (1 + 2.718**-2.85), abs=0.05
+    )  # the odds are e^2.85 there, on average
+    assert second.count(0) / 2000 == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_token_budget_is_filled_and_never_passed():
+    costs = {q.qid: random.Random(q.qid).randint(50, 400) for q in questions(0, 40)}
+    settings = dataclasses.replace(FAST, max_tokens=2000)
+    batches = plan(questions(0, 40), settings, exits=1, needs="label", tokens=lambda g: costs[g.question.qid])
+    sums = [sum(costs[g.question.qid] for g in b.groups) for b in batches]
+    assert max(sums) <= 2000
+    assert sum(sums) == 2 * sum(costs.values())  # two epochs
+    assert len(batches) <= 2 * (sum(costs.values()) / (2000 - 400) + 1)  # only a window's last batch may be slack
+
+
+def test_a_question_over_the_budget_stands_alone():
+    batches = plan(
+        questions(0, 3), dataclasses.replace(FAST, max_tokens=10), exits=1, needs="label", tokens=lambda _: 99
+    )
+    assert [len(b.groups) for b in batches] == [1] * 6
+
+
+def test_a_budget_nobody_can_count_is_refused():
+    with pytest.raises(BadSetting, match="batch_questions"):
+        plan(questions(0, 3), dataclasses.replace(FAST, max_tokens=10), exits=1, needs="label")
+
+
+def test_negatives_come_from_the_grades_asked_for_alone():
+    graded = Question(
+        "q",
+        "who ?",
+        tuple(
+            Candidate(str(i), f"text {i}", int(grade == 4), grade=grade) for i, grade in enumerate((1, 2, 3, 4, 1, 3))
+        ),
+    )
+
+    def grades(wanted: tuple[int, ...]) -> set[int | None]:
+        batches = plan([graded], TrainSettings(negatives=9, negatives_from=wanted), exits=1, needs="label")
+        return {g.question.candidates[r].grade for b in batches for g in b.groups for r in g.rows}
+
+    assert grades(()) == {1, 2, 3, 4}
+    assert grades((2, 3)) == {2, 3, 4}
+    with pytest.raises(BadSetting, match="1, 2 and 3"):
+        grades((7,))
+
+
+def test_processes_share_a_batch_without_rest():
+    batch = plan(questions(0, 5), dataclasses.replace(FAST, batch_questions=5), exits=1, needs="label")[0]
+    parts = [batch.share(i, 3).groups for i in range(3)]
+    assert [len(p) for p in parts] == [2, 2, 1]
+    assert {g.question.qid for p in parts for g in p} == {f"q{i}" for i in range(5)}
+    assert batch.share(7, 8).groups == ()

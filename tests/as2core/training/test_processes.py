@@ -1,0 +1,80 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import year_questions
+from safetensors.torch import load_file
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def start(what: str, backbone: str, workdir: Path, settings: dict, **environment: str) -> subprocess.Popen:
+    workdir.mkdir(parents=True, exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, year_questions.__file__, what, backbone, str(workdir), json.dumps(settings)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def together(backbone: str, workdir: Path, settings: dict, processes: int) -> tuple[list[float], list[float], dict]:
+    """Losses by step, dev AP by evaluation, and weights of a run in so many processes, as torchrun would start them."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = str(s.getsockname()[1])
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(processes)}
+    run = [
+        start("weigh", backbone, workdir, settings, RANK=str(i), LOCAL_RANK=str(i), **place) for i in range(processes)
+    ]
+    for process in run:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    return (*told(json.loads((workdir / "history.json").read_text())), load_file(workdir / "last.safetensors"))
+
+
+def told(history: list[dict]) -> tuple[list[float], list[float]]:
+    losses = [e["loss"] for e in history if e["kind"] == "step"]
+    return losses, [ap for e in history if e["kind"] == "eval" for ap in e["dev_ap"].values()]
+
+
+def assert_as_alone(settings: dict, backbone: str, tmp_path: Path, processes: int = 2) -> None:
+    """In batches of three questions no two processes have equal parts, and the last batch has but one question."""
+    settings = {"bf16": False, "batch_questions": 3, **settings}
+    alone = year_questions.train(backbone, tmp_path / "alone", settings, dropout=False)
+    losses, aps, weights = together(backbone, tmp_path / "together", settings, processes)
+    assert losses == pytest.approx(told(alone.history)[0], abs=1e-5)
+    assert aps == pytest.approx(told(alone.history)[1])
+    for name, value in alone.ranker.module.state_dict().items():
+        torch.testing.assert_close(weights[name], value, atol=1e-5, rtol=0)
+
+
+def test_two_processes_get_the_loss_and_the_weights_of_one(tiny, tmp_path):
+    assert_as_alone({"epochs": 1}, tiny("bert", 2), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["pairwise", "listwise"])
+@pytest.mark.parametrize("draw", ["uniform", "all"])
+def test_so_they_do_with_losses_over_questions_and_with_any_exit_draw(loss, draw, tiny, tmp_path):
+    assert_as_alone({"loss": loss, "exit_draw": draw}, tiny("bert", 2), tmp_path, processes=3)
+
+
+def test_a_killed_run_goes_on_to_the_weights_of_an_undisturbed_one(tiny, tmp_path):
+    whole = year_questions.train(tiny("bert", 2), tmp_path / "whole", {}).ranker.module.state_dict()
+    killed = start("kill", tiny("bert", 2), tmp_path / "cut", {})
+    assert killed.wait(timeout=120) == -signal.SIGKILL
+    torn = tmp_path / "cut" / "checkpoint-7"  # as a kill in the middle of writing leaves it
+    torn.mkdir()
+    (torn / "model.safetensors").write_bytes(b"half")
+    seen: list[dict] = []
+    again = year_questions.train(tiny("bert", 2), tmp_path / "cut", {}, on_event=seen.append)
+    assert next(e["step"] for e in seen if e["kind"] == "step") == 5  # after the checkpoint of the first epoch
+    for name, value in again.ranker.module.state_dict().items():
+        torch.testing.assert_close(value, whole[name], atol=1e-5, rtol=0)
