@@ -12,6 +12,8 @@ import math
 
 import torch
 
+from as2core.losses.pairwise import pairwise
+
 CERTAIN = 1e-6  # log p is taken no nearer to 0 than this, so that a sure token's unlikelihood stays finite
 
 
@@ -33,8 +35,4 @@ def rll(total: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: flo
 
     Each positive of a question is held against that question's hardest negative.
     """
-    losses = []
-    for s, y in zip(total.split(sizes), labels.split(sizes), strict=True):
-        if (y == 1).any() and (y == 0).any():
-            losses.append((margin - s[y == 1] + s[y == 0].max()).clamp(min=0).mean())
-    return torch.stack(losses).mean() if losses else total.sum() * 0.0
+    return pairwise(total, labels, sizes, margin)

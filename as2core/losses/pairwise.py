@@ -15,7 +15,7 @@ def pairwise(scores: torch.Tensor, labels: torch.Tensor, sizes: list[int], margi
     The wrong ones are those in the batch, a sample; a question without both kinds adds nothing.
     """
     losses = []
-    for s, y in zip(scores.float().split(sizes), labels.split(sizes), strict=True):
+    for s, y in zip(scores.split(sizes), labels.split(sizes), strict=True):
         if (y == 1).any() and (y == 0).any():
             losses.append((margin - s[y == 1] + s[y == 0].max()).clamp(min=0).mean())
     return torch.stack(losses).mean() if losses else scores.sum() * 0.0

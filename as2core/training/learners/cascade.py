@@ -47,7 +47,7 @@ class _CascadeLoss(nn.Module):
             rel = torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
             return listwise(logits, rel, sizes)
         if self.settings.loss == "pairwise":
-            return pairwise(logits, labels, sizes, self.settings.margin)
+            return pairwise(logits.float(), labels, sizes, self.settings.margin)
         return pointwise(logits, labels)
 
     def _taught(self, logits, scores, sizes) -> torch.Tensor:
