@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,25 +73,36 @@ class Backbone(nn.Module):
         """The paper's layers 4, 6, 8, 10, 12 of 12, scaled to this depth: 2, 3, 4, 5, 6 of 6."""
         return tuple(sorted({max(1, round(self.layers * share / 12)) for share in (4, 6, 8, 10, 12)}))
 
-    def embed(self, ids: torch.Tensor, types: torch.Tensor | None = None) -> torch.Tensor:
+    def embed(
+        self, ids: torch.Tensor, types: torch.Tensor | None = None, *, first: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Token ids (batch, length) -> embeddings (batch, length, hidden).
 
-        Without `types` every token has type 0, as the sentence encoders among the backbones were trained.
+        Without `types` every token has type 0, as the sentence encoders among the backbones were trained. `first`
+        (batch,) is each row's first position where the ids go on from a text read before.
         """
-        hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None)
+        at = None
+        if first is not None:
+            begin = getattr(self.embeddings, "padding_idx", -1) + 1  # RoBERTa counts positions from behind its padding
+            at = first[:, None] + torch.arange(begin, begin + ids.shape[1], device=ids.device)
+        hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None, position_ids=at)
         return hidden if self.project is None else self.project(hidden)
 
-    def run(self, hidden: torch.Tensor, mask: torch.Tensor, first: int, last: int) -> torch.Tensor:
+    def run(
+        self, hidden: torch.Tensor, mask: torch.Tensor, first: int, last: int, *, past: Sequence | None = None
+    ) -> torch.Tensor:
         """Layers first..last-1 over hidden (batch, length, hidden).
 
         `mask` is True where attention may look: (batch, length), or (batch, length, length) per query position.
+        `past` has, for each layer, what remembers the keys and values of a text read before (`LayerMemory`).
         """
         see = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
         bias = torch.zeros(see.shape, dtype=hidden.dtype, device=hidden.device).masked_fill(
             ~see, torch.finfo(hidden.dtype).min
         )
-        for block in self.blocks[first:last]:
-            hidden = block(hidden, bias)
+        for layer in range(first, last):
+            memory = {} if past is None else {"past_key_values": past[layer]}
+            hidden = self.blocks[layer](hidden, bias, **memory)
             hidden = hidden[0] if isinstance(hidden, tuple) else hidden
         return hidden
 

@@ -1,8 +1,9 @@
 """log P(question | passage), token by token, from three kinds of language model (Generation paper, section 3).
 
-All three have one face: `encode(passages, questions)` makes a batch (of questions cut at `limit` tokens), `forward(**batch)` gives the log-probabilities of
-the question's tokens `(batch, m)` and which of the m are real. Only the question's tokens count, its end among them
-(the paper's `<eoq>`; a model whose tokenizer has no end of text does without).
+All three have one face: `encode(passages, questions)` makes a batch, with questions cut at `limit` tokens, and
+`forward(**batch)` gives the log-probabilities of the question's tokens `(batch, m)` and which of the m are real. Only
+the question's tokens count, its end among them (the paper's `<eoq>`; a model whose tokenizer has no end of text does
+without).
 
 - PrefixLM: an encoder read as a prefix language model: `[CLS] passage [SEP] question`, the passage attends both ways
   but never to the question, the question left to right; the input embeddings are the output layer, after one dense

@@ -1,67 +1,142 @@
 """Ranking by generation (Nogueira dos Santos et al., 2020): how likely is the question, given the sentence?
 
-score(a) = log P(q | a), here the mean over the question's tokens, which orders one question's candidates as the sum
-does and compares across questions. The default model is the prefix language model over the shared backbone.
+score(a) = log P(q | a), here the mean over the question's tokens (its end among them), which orders one question's
+candidates as the sum does and compares across questions. The default model is the prefix language model over the
+shared backbone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from itertools import chain
 
 import numpy as np
 import torch
 from torch import nn
 
-from as2core.errors import UnsupportedBackbone
-from as2core.nn.backbone import load_backbone, micro_batches, quiet
-from as2core.nn.question_lm import CausalLM, PrefixLM, Seq2SeqLM
+from as2core.errors import BadSetting, UnsupportedBackbone
+from as2core.nn.backbone import QUESTION_TOKENS, load_backbone, micro_batches, quiet
+from as2core.nn.kept_passages import keep, question_ids, resume
+from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, Batch, CausalLM, PrefixLM, Seq2SeqLM
+from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.types import Candidate
+
+END = "[end]"  # in an explanation
+DIRECTIONS = ("question", "answer")
+NOTHING_SAID = -1e4  # the score of an empty answer, for models without an end of text
 
 
 class GenerativeRanker:
-    """`module` is any of nn.question_lm's models. Scores are mean log-probabilities (nats) per question token, <= 0."""
+    """`module` is any of nn.question_lm's models. Scores are mean log-probabilities (nats) per token, <= 0.
 
-    def __init__(self, module: nn.Module, *, name: str = "generative") -> None:
-        self.module, self.name = module.eval(), name
+    `direction` is what is generated: the "question" given the sentence, or the "answer" given the question, where the
+    mean is the paper's division by the length (section 3.4). With a `cache`, sentences read before are not read again
+    (direction "question"). `fast` works in bfloat16 where the machine has it.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        *,
+        direction: str = "question",
+        cache: PassageCache | None = None,
+        fast: bool = False,
+        name: str = "generative",
+    ) -> None:
+        if direction not in DIRECTIONS:
+            raise BadSetting(f"no direction {direction!r}; known: {', '.join(DIRECTIONS)}")
+        self.module, self.direction, self.name = module.eval(), direction, name
+        self.cache, self.fast = cache, fast
+        self._known: tuple[object, str] | None = None
 
     @property
     def max_length(self) -> int:
         return self.module.max_length
 
+    def encode(self, questions: Sequence[str], texts: Sequence[str]) -> Batch:
+        """A batch of pairs for the module, in this ranker's direction."""
+        if self.direction == "answer":
+            return self.module.encode(questions, texts, limit=self.max_length)
+        return self.module.encode(texts, questions)
+
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        log_p, valid = self._token_log_p(question, [c.text for c in candidates])
-        return (log_p.sum(1) / np.maximum(1, valid.sum(1))).astype(np.float32)
+        texts = [c.text for c in candidates]
+        if self.cache is not None and self.direction == "question" and texts:
+            return self._score_kept(question, texts)
+        rows = self._token_log_p([question] * len(texts), texts)
+        return np.array([r.mean() if len(r) else NOTHING_SAID for r in rows], dtype=np.float32)
+
+    @torch.inference_mode()
+    def _score_kept(self, question: str, texts: list[str]) -> np.ndarray:
+        """The same from passages read before; those that were not are read now and kept."""
+        module, model = self.module, self._model()
+        device = next(module.parameters()).device
+        with self._precision():
+            kept = {t: k.to(device) for t, k in self.cache.get(model, texts).items()}
+            new = [t for t in dict.fromkeys(texts) if t not in kept]
+            for rows in micro_batches([len(t) for t in new], max_tokens=8192):
+                kept.update(zip([new[r] for r in rows], keep(module, [new[r] for r in rows]), strict=True))
+            if new:
+                self.cache.put(model, {t: kept[t] for t in new})
+            ids = torch.tensor(question_ids(module, question), device=device)
+            scores = np.zeros(len(texts), dtype=np.float32)
+            for rows in micro_batches([kept[t].length for t in texts], max_tokens=4096):
+                reading = resume(module, [kept[texts[r]] for r in rows])
+                said = [reading.start()]
+                if len(ids) > 1:
+                    said.append(reading.extend(ids[None, :-1].expand(len(rows), -1)))
+                states = torch.cat(said, 1).flatten(0, 1)
+                log_p = reading.log_p(states, ids.repeat(len(rows))).view(len(rows), -1)
+                scores[rows] = log_p.mean(1).float().cpu().numpy()
+        return scores
+
+    def _model(self) -> str:
+        """The fingerprint of the weights, worked out anew when one of them was changed."""
+        stamp = [(t.data_ptr(), t._version) for t in chain(self.module.parameters(), self.module.buffers())]
+        if self._known is None or self._known[0] != stamp:
+            self._known = stamp, fingerprint(self.module)
+        return self._known[1]
+
+    def _precision(self) -> AbstractContextManager:
+        kind = next(self.module.parameters()).device.type
+        has = torch.cuda.is_bf16_supported() if kind == "cuda" else torch.cpu._is_avx512_bf16_supported()
+        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.fast and has)
 
     def explain(self, question: str, text: str) -> list[tuple[str, float]]:
-        """Each word of the question with its log-probability (the sum over its pieces), given the sentence."""
-        log_p, valid = self._token_log_p(question, [text])
+        """Each word of the question with its log-probability (the sum over its pieces), given the sentence; then END,
+        that the question ends there, for models that say so."""
+        log_p = self._token_log_p([question], [text], explain=True)[0]
         tok = self.module.tokenizer
-        spans = tok(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        cut = {"add_special_tokens": False, "truncation": True, "max_length": QUESTION_TOKENS}
+        spans = tok(question, return_offsets_mapping=True, **cut)["offset_mapping"]
         out: list[tuple[str, float]] = []
         end_before = -1
-        for (start, end), value in zip(spans, log_p[0][valid[0]], strict=False):
+        for (start, end), value in zip(spans, log_p, strict=False):
             glued = start == end_before and out and question[start:end].isalnum() and out[-1][0][-1:].isalnum()
             if glued:
                 out[-1] = (out[-1][0] + question[start:end], out[-1][1] + float(value))
             else:
                 out.append((question[start:end].strip(), float(value)))
             end_before = end
-        return out
+        return out + [(END, float(value)) for value in log_p[len(spans) :]]
 
     @torch.inference_mode()
-    def _token_log_p(self, question: str, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        if not texts:
-            return np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0), dtype=bool)
-        lengths = [len(t) for t in texts]  # characters stand in for tokens: only the packing depends on them
+    def _token_log_p(
+        self, questions: Sequence[str], texts: Sequence[str], *, explain: bool = False
+    ) -> list[np.ndarray]:
+        """The log-probability of every token that is generated, one array a pair."""
+        encode = self.module.encode if explain else lambda t, q: self.encode(q, t)
+        lengths = [len(t) + len(q) for t, q in zip(texts, questions, strict=True)]  # characters stand in for tokens
         device = next(self.module.parameters()).device
-        out: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        for rows in micro_batches([n + len(question) for n in lengths], max_tokens=8192):
-            batch = self.module.encode([texts[r] for r in rows], [question] * len(rows))
-            log_p, valid = self.module(**{k: v.to(device) for k, v in batch.items()})
-            for j, r in enumerate(rows):
-                out[r] = log_p[j].float().cpu().numpy(), valid[j].cpu().numpy()
-        ordered = [out[i] for i in range(len(texts))]
-        return np.stack([a for a, _ in ordered]), np.stack([b for _, b in ordered])
+        out: dict[int, np.ndarray] = {}
+        for rows in micro_batches(lengths, max_tokens=8192):
+            batch = encode([texts[r] for r in rows], [questions[r] for r in rows])
+            with self._precision():
+                log_p, valid = self.module(**{k: v.to(device) for k, v in batch.items()})
+            for r, values, real in zip(rows, log_p.float().cpu().numpy(), valid.cpu().numpy(), strict=True):
+                out[r] = values[real]
+        return [out[i] for i in range(len(texts))]
 
 
 def load_question_lm(name: str | None = None, *, max_length: int = 128) -> nn.Module:
@@ -70,10 +145,6 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> nn.Mo
     Raises UnsupportedBackbone for anything else.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    )
 
     from as2core.nn.backbone import DEFAULT_BACKBONE, SUPPORTED
 
@@ -89,13 +160,13 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> nn.Mo
     kind = config.model_type
     if kind in SUPPORTED:
         return PrefixLM(load_backbone(name), max_length=max_length)
-    if kind in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES:
+    if kind in SEQ2SEQ:
         model = AutoModelForSeq2SeqLM.from_pretrained(name)
         return Seq2SeqLM(model, AutoTokenizer.from_pretrained(name), max_length=max_length)
-    if kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+    if kind in CAUSAL:
         model = AutoModelForCausalLM.from_pretrained(name)
         return CausalLM(model, AutoTokenizer.from_pretrained(name), max_length=max_length)
     raise UnsupportedBackbone(
-        f"{name} is a {kind} model, which cannot give log P(question | passage): use an encoder "
-        f"({', '.join(SUPPORTED)}), a causal model or an encoder-decoder"
+        f"{name} is a {kind} model, which cannot give log P(question | passage) here; use an encoder "
+        f"({', '.join(SUPPORTED)}), a causal model ({', '.join(CAUSAL)}) or an encoder-decoder ({', '.join(SEQ2SEQ)})"
     )

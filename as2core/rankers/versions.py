@@ -117,7 +117,7 @@ def _config(ranker) -> dict:
             "format": FORMAT,
             "ranker": "generative",
             "backbone": name,
-            "settings": {"max_length": module.max_length},
+            "settings": {"max_length": module.max_length, "direction": ranker.direction},
         }
     if isinstance(ranker, FusionRanker):
         settings = {"method": ranker.method, "k": ranker.k, "rankers": list(ranker.specs)}
@@ -130,7 +130,8 @@ def _build(config: dict, path: Path):
         raise DamagedModel(f"{path} has format {config.get('format')!r}, this program reads {FORMAT}: update it")
     settings = dict(config["settings"])
     if config["ranker"] == "generative":
-        return GenerativeRanker(load_question_lm(config["backbone"], max_length=settings["max_length"]))
+        module = load_question_lm(config["backbone"], max_length=settings["max_length"])
+        return GenerativeRanker(module, direction=settings.get("direction", "question"))
     if config["ranker"] == "fusion":
         from as2core.rankers.catalog import get  # the catalog imports this module when it loads a version
 

@@ -22,6 +22,7 @@ class _GenerativeLoss(nn.Module):
     def __init__(self, ranker: GenerativeRanker, settings: TrainSettings) -> None:
         super().__init__()
         self.module, self.settings = ranker.module, settings
+        self.by_length = ranker.direction == "answer"  # passages differ in length, so their likelihood is the mean
         self.register_state_dict_post_hook(_without_aliases)  # checkpoints are safetensors, which refuse them
 
     def forward(self, labels, sizes, teacher=None, **batch) -> dict[str, torch.Tensor]:
@@ -34,7 +35,10 @@ class _GenerativeLoss(nn.Module):
 
     def _likelihood(self, log_p, valid, labels, sizes) -> torch.Tensor:
         if self.settings.loss == "rll":
-            return rll((log_p * valid).sum(1), labels, sizes, self.settings.margin)
+            total = (log_p * valid).sum(1)
+            if self.by_length:
+                total = total / valid.sum(1).clamp(min=1)
+            return rll(total, labels, sizes, self.settings.margin)
         return lul(log_p, valid, labels) if self.settings.loss == "lul" else mle(log_p, valid)
 
 
@@ -51,10 +55,11 @@ class GenerativeLearner:
     """
 
     def __init__(self, ranker: GenerativeRanker, settings: TrainSettings, teacher: Teacher | None = None) -> None:
-        if settings.loss in ("pointwise", "listwise"):
+        if settings.loss in ("pointwise", "pairwise", "listwise"):
             raise BadSetting(f"the loss {settings.loss!r} is for discriminative rankers; use mle, lul or rll")
         if settings.distill and (teacher is None or not isinstance(ranker.module, PrefixLM)):
             raise BadSetting("distillation of a generative ranker needs a teacher and the prefix language model")
+        ranker.cache = None  # of passages read by weights that change now
         self.ranker, self.pairs = ranker, settings.loss in ("lul", "rll")
         self.teacher = teacher if settings.distill else None
         self.module = _GenerativeLoss(ranker, settings)
@@ -69,7 +74,7 @@ class GenerativeLearner:
             if y == 1 or self.pairs
         ]
         asked, texts, labels = zip(*rows, strict=True) if rows else ((), (), ())
-        out = dict(self.ranker.module.encode(texts, asked))
+        out = dict(self.ranker.encode(asked, texts))
         out["labels"] = torch.tensor(labels)
         out["sizes"] = [sum(y == 1 or self.pairs for y in g.labels) for g in batch.groups]
         if self.teacher is not None:

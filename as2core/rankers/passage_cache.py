@@ -1,0 +1,165 @@
+"""Kept passages on disk, so that a sentence asked about before costs a question nothing but its own tokens.
+
+One SQLite file. An entry's key is the model's fingerprint and the text's hash: a model that changed finds nothing of
+its former self. The file is bounded: the entries longest unused go first. Several processes may share it (WAL, one
+short transaction a call); it only ever saves work, so what goes wrong with it is logged and the score comes without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import nn
+
+from as2core.nn.kept_passages import Kept
+
+log = logging.getLogger(__name__)
+
+MAX_BYTES = 1 << 30  # some 3,000 sentences of the default model
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entry (key BLOB PRIMARY KEY, bytes INTEGER NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
+CREATE TABLE IF NOT EXISTS state (key BLOB PRIMARY KEY, tensors BLOB NOT NULL);
+"""
+
+
+class PassageCache:
+    """`max_bytes` bounds the stored tensors; memories are stored as float16, half of what the model works in."""
+
+    def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES) -> None:
+        self.path, self.max_bytes = Path(path), max_bytes
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def __deepcopy__(self, _memo: dict) -> PassageCache:
+        return self  # a copy of a ranker shares the file
+
+    def get(self, model: str, texts: Iterable[str]) -> dict[str, Kept]:
+        """Those of the texts that are there, and a note that they were used. `model` is `fingerprint`'s."""
+        keys = {_key(model, t): t for t in texts}
+
+        def read(c: sqlite3.Connection) -> dict[str, Kept]:
+            found = {}
+            for key, text in keys.items():
+                row = c.execute("SELECT tensors FROM state WHERE key = ?", (key,)).fetchone()
+                if row is not None:
+                    found[text] = _unpack(row[0])
+            if found:
+                with _transaction(c):
+                    now = _next_use(c)
+                    c.executemany("UPDATE entry SET used = ? WHERE key = ?", [(now, _key(model, t)) for t in found])
+            return found
+
+        return self._try(read) or {}
+
+    def put(self, model: str, kept: Mapping[str, Kept]) -> None:
+        """Store passages, then drop the longest unused until the bound holds."""
+        rows = [(_key(model, t), _pack(k)) for t, k in kept.items()]
+
+        def write(c: sqlite3.Connection) -> None:
+            with _transaction(c):
+                now = _next_use(c)
+                c.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", rows)
+                c.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", [(k, len(b), now) for k, b in rows])
+                excess = c.execute("SELECT coalesce(sum(bytes), 0) FROM entry").fetchone()[0] - self.max_bytes
+                gone = []
+                for key, size in c.execute("SELECT key, bytes FROM entry ORDER BY used, key"):
+                    if excess <= 0:
+                        break
+                    gone.append((key,))
+                    excess -= size
+                for name in ("entry", "state"):
+                    c.executemany(f"DELETE FROM {name} WHERE key = ?", gone)
+
+        self._try(write)
+
+    @property
+    def bytes(self) -> int:
+        """Of all stored tensors."""
+        return self._try(lambda c: c.execute("SELECT coalesce(sum(bytes), 0) FROM entry").fetchone()[0]) or 0
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _try(self, act: Callable[[sqlite3.Connection], object]):
+        """The act's result, or None where the file cannot be used; a damaged file is begun anew, once."""
+        with self._lock:
+            for first in (True, False):
+                try:
+                    if self._connection is None:
+                        self._connection = _open(self.path)
+                    return act(self._connection)
+                except (sqlite3.OperationalError, OSError) as e:  # locked, full, not writable
+                    log.warning("scoring without kept passages: %s: %s", self.path, e)
+                    return None
+                except (sqlite3.DatabaseError, SafetensorError) as e:
+                    log.warning("%s is damaged and begun anew: %s", self.path, e)
+                    if self._connection is not None:
+                        self._connection.close()
+                        self._connection = None
+                    if first:
+                        for suffix in ("", "-wal", "-shm"):
+                            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        return None
+
+
+def fingerprint(module: nn.Module) -> str:
+    """What a model's kept passages depend on: its kind, every weight, and where it cuts a passage."""
+    digest = hashlib.blake2b(f"{_FORMAT} {type(module).__name__} {module.max_length}".encode(), digest_size=16)
+    for name, tensor in sorted(module.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _key(model: str, text: str) -> bytes:
+    return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _pack(kept: Kept) -> bytes:
+    return save({"memory": kept.memory.half().cpu().contiguous(), **{f".{k}": v.cpu() for k, v in kept.rest.items()}})
+
+
+def _unpack(blob: bytes) -> Kept:
+    tensors = load(blob)
+    return Kept(tensors.pop("memory"), {k[1:]: v for k, v in tensors.items()})
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    c = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    c.execute("PRAGMA page_size=16384")  # entries are hundreds of kilobytes
+    c.execute("PRAGMA journal_mode=WAL")
+    c.execute("PRAGMA synchronous=NORMAL")
+    c.execute("PRAGMA journal_size_limit=67108864")
+    c.executescript(_SCHEMA)
+    return c
+
+
+class _transaction:
+    """BEGIN IMMEDIATE, so that a writer waits for another instead of failing half-way."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.c = connection
+
+    def __enter__(self) -> None:
+        self.c.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.c.execute("ROLLBACK" if kind else "COMMIT")
+
+
+def _next_use(c: sqlite3.Connection) -> int:
+    return c.execute("SELECT coalesce(max(used), 0) + 1 FROM entry").fetchone()[0]

@@ -1,0 +1,68 @@
+"""Passages read once give the numbers of a pass over passage and question together."""
+
+import pytest
+import torch
+
+from as2core.nn.kept_passages import keep, log_sum_exp, question_ids, resume
+from as2core.rankers.generative import load_question_lm
+
+PASSAGES = ["the tower was completed in 1889 .", "iron", "the bridge is 300 metres long and stands in water .", ""]
+QUESTION = "when was the tower built ?"
+
+
+@pytest.fixture(params=["bert", "roberta", "electra", "gpt2", "bart", "t5"])
+def lm(request, tiny):
+    torch.manual_seed(1)
+    module = load_question_lm(tiny(request.param)).eval()
+    with torch.no_grad():
+        for p in module.parameters():
+            if p.dim() > 1:
+                p.mul_(4)  # first weights are small: every passage would say much the same
+    return module
+
+
+@torch.inference_mode()
+def kept_log_p(lm, passages, question):
+    reading, ids = resume(lm, keep(lm, passages)), torch.tensor(question_ids(lm, question))
+    states = torch.cat([reading.start(), reading.extend(ids[None, :-1].expand(len(passages), -1))], 1)
+    return reading.log_p(states.flatten(0, 1), ids.repeat(len(passages))).view(len(passages), -1)
+
+
+def test_kept_passages_give_the_log_probabilities_of_a_whole_pass(lm):
+    with torch.inference_mode():
+        whole, valid = lm(**lm.encode(PASSAGES, [QUESTION] * len(PASSAGES)))
+    assert valid.all()
+    assert (whole.sum(1)[:, None] - whole.sum(1)[None, :]).abs().max() > 0.01  # the passage matters
+    torch.testing.assert_close(kept_log_p(lm, PASSAGES, QUESTION), whole, atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_reading_token_by_token_says_what_reading_at_once_says(lm):
+    ids = torch.tensor(question_ids(lm, QUESTION))
+    kept = keep(lm, PASSAGES)
+    at_once, slowly = resume(lm, kept), resume(lm, kept)
+    states = [at_once.start(), at_once.extend(ids[None, :-1].expand(len(kept), -1))]
+    steps = [slowly.start(), *(slowly.extend(i.expand(len(kept), 1)) for i in ids[:-1])]
+    torch.testing.assert_close(torch.cat(steps, 1), torch.cat(states, 1), atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_the_log_probability_of_a_token_is_its_logit_s_softmax(lm):
+    ids = torch.tensor(question_ids(lm, QUESTION))
+    reading = resume(lm, keep(lm, PASSAGES[:1]))
+    states = torch.cat([reading.start(), reading.extend(ids[None, :-1])], 1)[0]
+    by_softmax = reading.logits(states).log_softmax(-1)[torch.arange(len(ids)), ids]
+    torch.testing.assert_close(reading.log_p(states, ids), by_softmax, atol=1e-5, rtol=0)
+
+
+def test_a_passage_kept_alone_is_the_one_kept_among_others(lm):
+    with torch.inference_mode():
+        among, alone = keep(lm, PASSAGES)[1], keep(lm, PASSAGES[1:2])[0]
+    torch.testing.assert_close(among.memory, alone.memory, atol=1e-5, rtol=0)
+
+
+def test_the_sum_in_blocks_is_torch_s():
+    torch.manual_seed(0)
+    state, table, bias = torch.randn(7, 5) * 6, torch.randn(5000, 5), torch.randn(5000)
+    expected = torch.logsumexp((state @ table.T + bias).double(), 1)
+    torch.testing.assert_close(log_sum_exp(state, table, bias).double(), expected, atol=1e-5, rtol=0)
