@@ -1,0 +1,98 @@
+"""A scatter as SVG, for docs: accuracy against cost, without a plotting library. Mid-tones read on light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, log10
+
+from as2core.cascade.tune import Point, Tuning
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 64, 24, 40, 52
+INK, BLUE, ORANGE, GREEN, GREY = "#7d8590", "#3b82c4", "#d97b29", "#3f9a5f", "#9aa3ad"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """`points` are (x, y). `line` joins them in order; `size` is a dot's radius; `labels` stand above their points."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    colour: str = BLUE
+    size: float = 4.0
+    line: bool = False
+    labels: tuple[str, ...] = ()
+
+
+def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str) -> str:
+    """An SVG document; the title is its description for who cannot see it. Later series are drawn over earlier ones."""
+    xs = [x for s in series for x, _ in s.points]
+    ys = [y for s in series for _, y in s.points]
+    x_ticks, y_ticks = ticks(min(xs), max(xs)), ticks(min(ys), max(ys))
+
+    def across(x: float) -> float:
+        return LEFT + (x - x_ticks[0]) / (x_ticks[-1] - x_ticks[0]) * (WIDTH - LEFT - RIGHT)
+
+    def down(y: float) -> float:
+        return HEIGHT - BOTTOM - (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0]) * (HEIGHT - TOP - BOTTOM)
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" font-size="12" '
+        f'font-family="system-ui, sans-serif" fill="{INK}">',
+        f"<title>{escape(title)}</title>",
+        f'<text x="{LEFT}" y="20" font-size="14">{escape(title)}</text>',
+    ]
+    for y in y_ticks:
+        out.append(f'<path d="M{LEFT} {down(y):.1f}H{WIDTH - RIGHT}" stroke="{INK}" stroke-opacity="0.25"/>')
+        out.append(f'<text x="{LEFT - 8}" y="{down(y) + 4:.1f}" text-anchor="end">{y:g}</text>')
+    for x in x_ticks:
+        out.append(f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
+    out.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{escape(x_title)}</text>'
+    )
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    out.append(f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>')
+    at = LEFT
+    for s in series:
+        placed = [(across(x), down(y)) for x, y in s.points]
+        if s.line:
+            path = "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
+            out.append(f'<path d="M{path}" fill="none" stroke="{s.colour}" stroke-width="2"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{s.size:g}" fill="{s.colour}"/>' for x, y in placed]
+        for (x, y), label in zip(placed, s.labels, strict=False):
+            out.append(
+                f'<text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle" fill="{s.colour}">{escape(label)}</text>'
+            )
+        out.append(f'<circle cx="{at + 5}" cy="33" r="4" fill="{s.colour}"/>')
+        out.append(f'<text x="{at + 14}" y="37">{escape(s.name)}</text>')
+        at += 30 + 7 * len(s.name)
+    return "\n".join([*out, "</svg>", ""])
+
+
+def draw_tuning(tuning: Tuning, best: Point, *, constant: Sequence[float] = (0.3, 0.4, 0.5)) -> str:
+    """Every schedule tried, the front, the one chosen, and those with one ratio at all exits (the paper's Figure 2)."""
+    same = [p for p in tuning.points if p.ratios[0] in constant and len(set(p.ratios)) == 1]
+    return scatter(
+        [
+            Series("schedules", tuple((p.cost, p.value) for p in tuning.points), GREY, 2.0),
+            Series("front", tuple((p.cost, p.value) for p in tuning.front), BLUE, 3.0, line=True),
+            Series("one ratio", tuple((p.cost, p.value) for p in same), GREEN, 5.0,
+                   labels=tuple(f"{p.ratios[0]:g}" for p in same)),
+            Series("chosen", ((best.cost, best.value),), ORANGE, 6.0),
+            Series("nobody dropped", ((tuning.full.cost, tuning.full.value),), INK, 5.0),
+        ],
+        title=f"{len(tuning.points):,} drop schedules replayed on {tuning.questions} questions",
+        x_title="cost, as a share of the monolithic model's FLOPs",
+        y_title=tuning.measure,
+    )  # fmt: skip
+
+
+def ticks(low: float, high: float, about: int = 6) -> list[float]:
+    """Round numbers from at most `low` to at least `high`, some `about` of them."""
+    span = (high - low) or abs(high) or 1.0
+    rough = span / about
+    unit = 10.0 ** floor(log10(rough))
+    step = next(m * unit for m in (1, 2, 2.5, 5, 10) if m * unit >= rough)
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, max(last, first + 1) + 1)]

@@ -1,0 +1,51 @@
+"""`as2 tune` on a tiny cascade and on a fusion of lexical rankers."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from as2core import cli
+from as2core.rankers.catalog import get
+from as2core.rankers.versions import load_version
+
+
+@pytest.fixture
+def questions(tmp_path):
+    rows = []
+    for n, (word, other) in enumerate([("tower", "bread"), ("bridge", "music"), ("river", "winter")]):
+        texts = [f"the {other}", f"the {word} stands", f"{other} in the city", "people", "iron", "a high engineer"]
+        candidates = [{"id": f"{n}-{i}", "text": t, "label": int(i == 1)} for i, t in enumerate(texts)]
+        rows.append(json.dumps({"qid": str(n), "question": f"where is the {word} ?", "candidates": candidates}))
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_a_cascade_gets_a_schedule_that_a_spec_can_take(questions, tmp_path, tiny, capsys):
+    tiny_cascade = f"cascade:keep=2,backbone={tiny()}"
+    out, picture = tmp_path / "schedule.json", tmp_path / "grid.svg"
+    argv = ["tune", questions, "--ranker", tiny_cascade, "--max-loss", "0.1", "--out", out, "--picture", picture]
+    assert cli.main([*map(str, argv), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schedules"] == 1297 and found["questions"] == 3
+    assert found["best"]["AP"] >= found["full"]["AP"] - 0.1 and found["best"]["relative_cost"] < 1
+    ratios = found["best"]["ratios"]
+    settings = found["spec"].removeprefix("cascade:")
+    assert get(f"{tiny_cascade},{settings}").drop_ratio == tuple(ratios)
+    assert json.loads(out.read_text())["ratios"] == ratios
+    drawn = ET.fromstring(picture.read_text())
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) > 1297
+
+
+def test_a_fusion_gets_weights_and_becomes_a_version(questions, tmp_path, capsys):
+    spec = "fusion:method=zscore,rankers=wo+rr"
+    assert cli.main(["tune", str(questions), "--ranker", spec, "--out", str(tmp_path / "fused")]) == 0
+    assert "wo" in capsys.readouterr().out
+    fused = load_version(tmp_path / "fused")
+    assert fused.weights[0] > abs(fused.weights[1])  # shared words tell, the place does not
+
+
+def test_a_ranker_without_anything_to_tune_is_refused_with_what_can_be(questions, capsys):
+    assert cli.main(["tune", str(questions), "--ranker", "bm25"]) == 1
+    assert "a cascade of several exits, or a fusion" in capsys.readouterr().err
