@@ -8,7 +8,7 @@ question's own candidates, so the place in the list tells them from these: rank 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from as2core.data.asnq import NEITHER
@@ -18,16 +18,19 @@ from as2core.types import Candidate, Question
 RESERVOIR = 20  # sampled sentences for each candidate wanted; at 1,300 some 26,000 sentences, a few megabytes
 
 
-def extend(questions: Callable[[], Iterable[Question]], *, candidates: int = 1300, seed: int = 0) -> Iterator[Question]:
-    """The questions of two passes over the same data, each with `candidates` candidates (or what it had, if more).
+def extend(
+    questions: Iterable[Question], again: Iterable[Question], *, candidates: int = 1300, seed: int = 0
+) -> Iterator[Question]:
+    """The questions, each with `candidates` candidates (or what it had, if more); `again` is the same data once more,
+    as the first pass draws the sample.
 
     An added candidate's label is 0, its grade 1, its id the other question's with its own. Raises BadSetting when the
     data have too few incorrect sentences.
     """
     if candidates < 1:
         raise BadSetting(f"{candidates} candidates a question: give at least 1")
-    pool = _sample(questions(), candidates * RESERVOIR, random.Random(seed))
-    for question in questions():
+    pool = _sample(questions, candidates * RESERVOIR, random.Random(seed))
+    for question in again:
         wanted = candidates - len(question.candidates)
         if wanted > 0:
             draw = random.Random(f"{seed} {question.qid}")
