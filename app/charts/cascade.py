@@ -74,9 +74,9 @@ def picture(
     """Turn a run into ranks: `correct` are candidate positions, the last exit's best `returned` count as returned."""
     stops = [Stop(c, 0, int(rank), True) for c, rank in enumerate(retrieval_ranks)]
     cuts, fates = [], [""] * trace.candidates
-    for x, e in enumerate(trace.exits, start=1):
+    for x, e in enumerate(trace.stages, start=1):
         best_first = e.alive[np.argsort(-e.scores.astype(np.float64), kind="stable")].tolist()
-        last = x == len(trace.exits)
+        last = x == len(trace.stages)
         kept = min(returned, len(best_first)) if last else e.kept
         cuts.append(Cut(x, e.title, len(best_first), kept))
         for rank, c in enumerate(best_first, start=1):

@@ -68,7 +68,7 @@ def described(asked: AskView, corpus: str, drop_ratio: float) -> dict[str, Any]:
                 "document_id": c.document_id,
                 "sentence_id": c.sentence_id,
                 "retrieval_rank": c.retrieval_rank,
-                "dropped_after_layer": None if dropped[i] < 0 else run.exits[dropped[i]].layer,
+                "dropped_after_layer": None if dropped[i] < 0 else run.stages[dropped[i]].layer,
                 "label": c.label,
             }
         )
@@ -82,7 +82,7 @@ def described(asked: AskView, corpus: str, drop_ratio: float) -> dict[str, Any]:
         "candidates": ranked,
         "exits": [
             {"layer": e.layer, "candidates": len(e.alive), "kept": e.kept, "seconds": e.seconds, "flops": e.flops}
-            for e in run.exits
+            for e in run.stages
         ],
         "relative_cost": run.relative_cost,
         "seconds": asked.seconds,

@@ -16,15 +16,15 @@ from as2core.errors import As2Error
 from as2core.rankers.base import order
 
 
-def way(run: CascadeTrace, position: int) -> list[tuple[int, int, int]]:
-    """Where a candidate stood at every exit it reached: (layer, rank, how many were there)."""
+def way(run: CascadeTrace, position: int) -> list[tuple[str, int, int]]:
+    """Where a candidate stood at every exit it reached: (the exit's title, rank, how many were there)."""
     out = []
-    for e in run.exits:
+    for e in run.stages:
         found = np.flatnonzero(e.alive == position)
         if not len(found):
             break
         rank = int(np.flatnonzero(order(e.scores) == found[0])[0]) + 1
-        out.append((e.layer, rank, len(e.alive)))
+        out.append((e.title, rank, len(e.alive)))
     return out
 
 
@@ -32,13 +32,9 @@ def draw_candidate(asked: AskView, run: CascadeTrace, position: int, generative:
     """Everything but the label buttons, which the page puts under it."""
     candidate = asked.candidates[position]
     steps = way(run, position)
-    stayed = len(steps) == len(run.exits)
-    chips = "".join(f"<li><small>layer {layer}</small>{rank}<small> of {of}</small></li>" for layer, rank, of in steps)
-    end = (
-        f"probability {percent(float(asked.probability[position]))}"
-        if stayed
-        else f"dropped after layer {steps[-1][0]}"
-    )
+    stayed = len(steps) == len(run.stages)
+    chips = "".join(f"<li><small>{title}</small>{rank}<small> of {of}</small></li>" for title, rank, of in steps)
+    end = f"probability {percent(float(asked.probability[position]))}" if stayed else f"dropped after {steps[-1][0]}"
     if generative is not None:
         end += f", generative rank {int(places(order(generative))[position])} of {len(generative)}"
     st.html(

@@ -59,7 +59,7 @@ def candidate_table(
                 "sentence": c.text,
                 "document": c.title,
                 "by exit": lines[i],
-                "left": f"layer {run.exits[dropped[i]].layer}" if dropped[i] >= 0 else "stayed",
+                "left": run.stages[dropped[i]].title if dropped[i] >= 0 else "stayed",
                 "probability": None if dropped[i] >= 0 else float(asked.probability[i]),
                 "label": labels.get(c.sentence_id, ""),
             }

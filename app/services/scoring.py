@@ -51,9 +51,7 @@ def rank(chosen: Chosen, question: str, candidates: Sequence[Candidate]) -> Rank
     started = time.perf_counter()
     ranker = chosen.ranker
     trace = ranker.trace(question, candidates, DropSchedule.constant(0.0, exits=len(ranker.exits)))
-    logits = np.zeros(len(candidates), dtype=np.float32)
-    logits[trace.exits[-1].alive] = trace.exits[-1].scores
-    return Ranked(trace, np.asarray(ranker.probability(logits)), time.perf_counter() - started)
+    return Ranked(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
 
 
 def cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:

@@ -40,13 +40,29 @@ class ExitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CascadeTrace:
-    """A whole run over `n` candidates. `lengths` are tokens per (question, candidate) pair, int `(n,)`."""
+    """A whole run over `n` candidates. `lengths` are tokens per (question, candidate) pair, int `(n,)`.
+
+    `first` is a cheap ranker's cut before the encoder, if there was one. Pairs that it dropped were never tokenised:
+    their lengths are estimated from their characters.
+    """
 
     lengths: np.ndarray
     exits: tuple[ExitRecord, ...]
     schedule: DropSchedule
     shape: EncoderShape
     replayed: bool = False
+    first: ExitRecord | None = None
+
+    @property
+    def stages(self) -> tuple[ExitRecord, ...]:
+        """All that dropped or ranked: the exits, and the cheap stage before them if there was one."""
+        return self.exits if self.first is None else (self.first, *self.exits)
+
+    @property
+    def entered(self) -> np.ndarray:
+        """Who got into the encoder. int `(m,)`."""
+        everyone = np.arange(self.candidates)
+        return everyone if self.first is None else np.setdiff1d(everyone, self.first.dropped)
 
     @property
     def candidates(self) -> int:
@@ -54,12 +70,12 @@ class CascadeTrace:
 
     @property
     def complete(self) -> bool:
-        """Whether every exit scored every candidate, so that any schedule can be replayed."""
-        return all(len(e.alive) == self.candidates for e in self.exits)
+        """Whether every exit scored everyone who entered, so that any schedule can be replayed."""
+        return all(len(e.alive) == len(self.entered) for e in self.exits)
 
     @property
     def flops(self) -> int:
-        return sum(e.flops for e in self.exits)
+        return sum(e.flops for e in self.stages)
 
     @property
     def full_flops(self) -> int:
@@ -73,19 +89,19 @@ class CascadeTrace:
 
     @property
     def seconds(self) -> float:
-        return sum(e.seconds for e in self.exits)
+        return sum(e.seconds for e in self.stages)
 
     def ranking(self) -> np.ndarray:
         """All candidates, best first: by the exit they reached, then by their score there. int `(n,)`."""
         return np.argsort(-self.scores().astype(np.float64), kind="stable")
 
     def dropped_at(self) -> np.ndarray:
-        """The exit index after which each candidate was dropped, -1 if it stayed to the end. int `(n,)`."""
-        return dropped_at(self.candidates, self.exits)
+        """The index in `stages` of the one that dropped each candidate, -1 if it stayed to the end. int `(n,)`."""
+        return dropped_at(self.candidates, self.stages)
 
     def scores(self) -> np.ndarray:
         """One score a candidate, float32 `(n,)`; see `block_scores`."""
-        return block_scores(self.candidates, self.exits)
+        return block_scores(self.candidates, self.stages)
 
     def replay(self, schedule: DropSchedule) -> CascadeTrace:
         """The same run under another schedule, from the scores at hand; seconds are estimates by share of FLOPs.
@@ -96,7 +112,7 @@ class CascadeTrace:
             raise BadSetting("this trace dropped candidates; make one with drop ratio 0 to replay it")
         if schedule.exits != len(self.exits):
             raise BadSetting(f"the schedule has {schedule.exits} exits, the cascade {len(self.exits)}")
-        alive = np.arange(self.candidates)
+        alive = self.entered
         exits, below = [], 0
         for i, e in enumerate(self.exits):
             scores = np.empty(self.candidates, dtype=np.float32)

@@ -116,9 +116,9 @@ class Backbone(nn.Module):
         questions = {q: self._cut(q) for q in set(first)}
         between = self.tokenizer.num_special_tokens_to_add(pair=True) - 1  # all but the last stand before the candidate
         begins = {q: between + n for q, (_, n) in questions.items()}
-        out = self.tokenizer([questions[q][0] for q in first], second, truncation="only_second", max_length=max_length)[
-            "input_ids"
-        ]
+        pairs = [questions[q][0] for q in first], second
+        ids_alone = {"return_attention_mask": False, "return_token_type_ids": False}  # the lists cost more than the ids
+        out = self.tokenizer(*pairs, truncation="only_second", max_length=max_length, **ids_alone)["input_ids"]
         return Packed(out, [begins[q] for q in first])
 
     def _cut(self, question: str) -> tuple[str, int]:

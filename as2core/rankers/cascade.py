@@ -19,12 +19,13 @@ from torch import nn
 
 from as2core.cascade.engine import Engine, run_cascade
 from as2core.cascade.engine_torch import TorchEngine
+from as2core.cascade.first import First, with_first
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace
+from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
-from as2core.types import Candidate, OnProgress
+from as2core.types import Candidate, OnProgress, Progress
 
 log = logging.getLogger(__name__)
 ENGINES = ("auto", "torch", "onnx")
@@ -71,6 +72,8 @@ class CascadeRanker:
     `calibration` holds (scale, shift) an exit: probability = sigmoid(scale * logit + shift). `threshold` is the
     probability under which a best candidate is taken for no answer.
 
+    With `first`, a cheap ranker passes on only its best before the encoder reads any.
+
     It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
     engine's graphs would not see their weights move.
     """
@@ -85,13 +88,15 @@ class CascadeRanker:
         max_length: int = 128,
         calibration: Sequence[tuple[float, float]] | None = None,
         threshold: float | None = None,
+        first: First | None = None,
         name: str = "cascade",
     ) -> None:
         exits = tuple(exits or backbone.default_exits)
         if list(exits) != sorted(set(exits)) or exits[0] < 1 or exits[-1] > backbone.layers:
             raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
-        self.drop_ratio = drop_ratio
+        self.drop_ratio, self.first = drop_ratio, first
+        self.preparing: Progress | None = None  # the engine asked for in the background
         self.calibration = tuple(tuple(c) for c in calibration) if calibration else ((1.0, 0.0),) * len(exits)
         self.calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
@@ -138,13 +143,20 @@ class CascadeRanker:
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
             return
 
+        def tell(progress: Progress) -> None:
+            self.preparing = progress
+            if on_progress:
+                on_progress(progress)
+
         def prepare() -> None:
             try:
-                self._fast = self._onnx(folder, on_progress)
+                self._fast = self._onnx(folder, tell)
             except Exception as e:
                 if engine == "onnx" and not background:
                     raise
                 log.warning("torch answers, for the onnx engine cannot: %s", e)
+            finally:
+                self.preparing = None
 
         if background:
             Thread(target=prepare, name="onnx graphs", daemon=True).start()
@@ -171,8 +183,16 @@ class CascadeRanker:
         self, asked: Sequence[tuple[str, Sequence[Candidate]]], schedule: DropSchedule | None = None
     ) -> list[CascadeTrace]:
         """A trace a question; the candidates of all of them share the batches."""
-        texts = [(question, [c.text for c in candidates]) for question, candidates in asked]
-        return run_cascade(self.engine, texts, schedule or self.schedule)
+        cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in asked]
+        left = [
+            (q, [c.text for c in candidates] if cut is None else _texts(candidates, cut))
+            for (q, candidates), cut in zip(asked, cuts, strict=True)
+        ]
+        traces = run_cascade(self.engine, left, schedule or self.schedule)
+        return [
+            trace if cut is None else with_first(trace, cut, candidates)
+            for trace, cut, (_, candidates) in zip(traces, cuts, asked, strict=True)
+        ]
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """Logits of the last exit for survivors; those dropped earlier stand below, block by block."""
@@ -186,3 +206,8 @@ class CascadeRanker:
         """Calibrated probability that a candidate answers, from an exit's logits; same shape."""
         scale, shift = self.calibration[exit_index]
         return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
+
+
+def _texts(candidates: Sequence[Candidate], cut: ExitRecord) -> list[str]:
+    gone = set(cut.dropped.tolist())
+    return [c.text for i, c in enumerate(candidates) if i not in gone]

@@ -63,6 +63,11 @@ class SequentialTrace:
     uncounted: tuple[str, ...]
 
     @property
+    def stages(self) -> tuple[ExitRecord, ...]:
+        """The same as `exits`; a CascadeTrace may have a stage more."""
+        return self.exits
+
+    @property
     def flops(self) -> int:
         return sum(e.flops for e in self.exits)
 

@@ -58,9 +58,9 @@ def test_disagreement_is_marked_where_one_ranker_has_it_high_and_the_other_far_d
 
 def test_the_way_of_a_candidate_ends_where_it_was_dropped():
     run = a_trace([[4, 3, 2, 1], [1, 4, 3, 2], [0, 0, 0, 0]]).replay(DropSchedule((0.25, 0.5)))
-    assert way(run, 1) == [(2, 2, 4), (4, 1, 3), (6, 1, 2)]
-    assert way(run, 0) == [(2, 1, 4), (4, 3, 3)]
-    assert way(run, 3) == [(2, 4, 4)]
+    assert way(run, 1) == [("layer 2", 2, 4), ("layer 4", 1, 3), ("layer 6", 1, 2)]
+    assert way(run, 0) == [("layer 2", 1, 4), ("layer 4", 3, 3)]
+    assert way(run, 3) == [("layer 2", 4, 4)]
 
 
 def test_the_cost_table_tells_what_each_stretch_saved():
