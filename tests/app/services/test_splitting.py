@@ -1,7 +1,11 @@
 import random
 from itertools import combinations
 
+import numpy as np
 import pytest
+from hypothesis import given as for_any
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from app.services.labels import Labelled
 from app.services.splitting import near_duplicates, split
@@ -136,3 +140,84 @@ def test_near_duplicates_are_found_as_brute_force_finds_them():
     for n in set(group_of.values()):  # nobody is in a group without a near neighbour in it
         members = [i for i in group_of if group_of[i] == n]
         assert len(members) == 1 or all(any((min(i, j), max(i, j)) in near for j in members if j != i) for i in members)
+
+
+def embedder(alike: dict[str, str]):
+    """Every text a direction of its own; those of `alike` lie near the text they reword (cosine 0.92)."""
+
+    def embed(texts):
+        axes = {t: i for i, t in enumerate(sorted({*texts, *alike.values()}))}
+        out = np.zeros((len(texts), len(axes)), dtype=np.float32)
+        for row, t in enumerate(texts):
+            out[row, axes[t]] = 1.0
+            if t in alike:
+                out[row] *= (1 - 0.92**2) ** 0.5
+                out[row, axes[alike[t]]] = 0.92
+        return out
+
+    return embed
+
+
+def sides_of(parts, names):
+    return [bool(names & qids(part)) for part in (parts.train, parts.dev, parts.held_out)]
+
+
+def test_a_question_reworded_stays_on_its_side_though_no_word_is_shared():
+    asked = many(40)
+    reworded = {f"by whom, say {i}": x.question.text for i, x in enumerate(asked)}
+    twins = [labelled(100 + i, text) for i, text in enumerate(reworded)]
+    parts = split(asked + twins, embed=embedder(reworded))
+    for i in range(40):
+        assert sum(sides_of(parts, {f"q{i}", f"q{100 + i}"})) == 1
+
+
+def test_what_the_base_learnt_in_another_corpus_and_other_words_never_judges_it():
+    before = split(many(40))
+    met = [x for x in many(40) if x.question.qid in qids(before.held_out)]
+    in_other_words = {f"put otherwise {x.question.qid}": x.question.text for x in met}
+    parts = split(many(40), embed=embedder(in_other_words), seen=list(in_other_words))
+    assert qids(met_q.question for met_q in met) <= qids(parts.train)
+    assert not qids(met_q.question for met_q in met) & (qids(parts.held_out) | qids(parts.dev))
+
+
+def test_what_nearly_repeats_the_frozen_benchmark_is_not_learnt_though_another_corpus_asks_it():
+    first = many(1)[0].question.text
+    again = {"the same thing put otherwise": first}
+    parts = split(many(40), embed=embedder(again), frozen=list(again))
+    assert "q0" not in qids(parts.train) | qids(parts.dev)
+
+
+def test_what_is_learnt_and_frozen_at_once_takes_no_side():
+    text = many(1)[0].question.text
+    parts = split(many(40), seen=[text], frozen=[text])
+    assert sides_of(parts, {"q0"}) == [False, False, False]
+
+
+def test_questions_that_share_their_sentences_may_part():
+    asked = [x.question.text for x in many(40)]
+    same = tuple(Candidate(f"s{i}", f"the same sentence {i}", i % 2) for i in range(6))
+    parts = split([Labelled(i, Question(f"q{i}", t, same), "asked", "", True, 0, 0) for i, t in enumerate(asked)])
+    assert parts.train and parts.held_out
+
+
+WORDS = "who when where built sold tower bridge bread old new oslo rome".split()
+
+
+@settings(max_examples=60, deadline=None)
+@for_any(
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=25),
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), max_size=4),
+    st.lists(st.sampled_from(["", "", "", "train", "dev", "test"]), min_size=25, max_size=25),
+)
+def test_whatever_is_asked_no_near_duplicate_is_on_two_sides(asked, met, division):
+    found = [labelled(i, " ".join(a), given=division[i]) for i, a in enumerate(asked)]
+    seen = [" ".join(m) for m in met]
+    parts = split(found, seen=seen)
+
+    def near(a, b):
+        return len(set(a.split()) & set(b.split())) >= 0.8 * len(set(a.split()) | set(b.split()))
+
+    sides = [{q.text for q in part} for part in (parts.train, parts.dev, parts.held_out)]
+    for one, other in combinations(range(3), 2):
+        assert not any(near(a, b) for a in sides[one] for b in sides[other])
+    assert not any(near(a, b) for a in seen for b in sides[2])
