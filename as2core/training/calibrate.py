@@ -43,7 +43,16 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         top = ranker.probability(np.array(best))
         ranker.threshold, report["balanced_accuracy"] = best_threshold(top, has)
     p = ranker.probability(np.concatenate(logits[-1]))
-    return {**report, "threshold": ranker.threshold, "ece": expected_calibration_error(p, y)}
+    return {
+        **report,
+        "threshold": ranker.threshold,
+        "ece": expected_calibration_error(p, y),
+        "ece_per_exit": {
+            str(layer): expected_calibration_error(ranker.probability(np.concatenate(x), i), y)
+            for i, (layer, x) in enumerate(zip(ranker.exits, logits, strict=True))
+        },
+        "reliability": reliability(p, y),
+    }
 
 
 def level(ranker: CascadeRanker, questions: Sequence[Question]) -> None:
@@ -109,6 +118,19 @@ def best_threshold(top: np.ndarray, answerable: np.ndarray) -> tuple[float, floa
 
 def expected_calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 10) -> float:
     """The mean gap of confidence and frequency over equal-width bins, weighted by their size (Guo et al., 2017)."""
+    curve = reliability(p, y, bins)
+    return round(sum(abs(b["confidence"] - b["frequency"]) * b["candidates"] for b in curve) / len(p), 4)
+
+
+def reliability(p: np.ndarray, y: np.ndarray, bins: int = 10) -> list[dict[str, float]]:
+    """The reliability curve of probabilities `p` (n,) and labels `y` (n,): in each equal-width bin that holds any, the
+    mean confidence, the frequency of correct candidates, and how many there are (Niculescu-Mizil and Caruana, 2005)."""
     which = np.minimum((p * bins).astype(int), bins - 1)
-    gaps = [abs(p[which == b].mean() - y[which == b].mean()) * np.mean(which == b) for b in np.unique(which)]
-    return round(float(sum(gaps)), 4)
+    return [
+        {
+            "confidence": round(float(p[which == b].mean()), 6),
+            "frequency": round(float(y[which == b].mean()), 6),
+            "candidates": int((which == b).sum()),
+        }
+        for b in np.unique(which)
+    ]

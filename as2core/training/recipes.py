@@ -30,6 +30,7 @@ from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import save_version, sha256
+from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level, level_end
 from as2core.training.fine_tune import fine_tune
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
@@ -189,6 +190,7 @@ def _ship(trained, path: Path, card: dict, settings: dict, questions: int, start
     }
     if isinstance(trained.ranker, CascadeRanker):
         full["calibration"] = calibrate(trained.ranker, _starter("starter-dev"))
+        full["robustness"] = robustness(trained.ranker, _starter("starter-test"))
     save_version(trained.ranker, path, full, half=True)
     return path
 

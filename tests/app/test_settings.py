@@ -1,17 +1,15 @@
-from pathlib import Path
-
 import pytest
 
 from app.settings import REPO, Settings, get_settings
 from as2core.errors import BadSetting
 
 
-def test_everything_made_goes_below_home(monkeypatch):
-    monkeypatch.setenv("AS2_HOME", "/tmp/somewhere")
+def test_everything_made_goes_below_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("AS2_HOME", str(tmp_path))
     settings = Settings()
-    assert settings.database == "sqlite:////tmp/somewhere/as2.db"
+    assert settings.database == f"sqlite:///{tmp_path}/as2.db"
     for path in (settings.versions_dir, settings.jobs_dir, settings.index_file(3), settings.queue_file):
-        assert Path("/tmp/somewhere") in path.parents
+        assert tmp_path in path.parents
 
 
 def test_without_a_word_home_is_in_the_repository(monkeypatch):

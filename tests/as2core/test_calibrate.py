@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from as2core.rankers.catalog import get
-from as2core.training.calibrate import best_threshold, calibrate, expected_calibration_error, level, platt
+from as2core.training.calibrate import best_threshold, calibrate, expected_calibration_error, level, platt, reliability
 from as2core.types import Candidate, Question
 
 
@@ -35,6 +35,12 @@ def test_calibration_error_by_hand():
     assert expected_calibration_error(
         np.array([0.15, 0.15, 0.95, 0.95]), np.array([0.0, 1.0, 1.0, 1.0])
     ) == pytest.approx(0.2)
+
+
+def test_the_reliability_curve_holds_each_bin_that_has_candidates():
+    curve = reliability(np.array([0.15, 0.17, 0.95]), np.array([0.0, 1.0, 1.0]))
+    assert [(b["candidates"], b["frequency"]) for b in curve] == [(2, 0.5), (1, 1.0)]
+    assert [b["confidence"] for b in curve] == [pytest.approx(0.16), pytest.approx(0.95)]
 
 
 def test_calibrating_sets_every_exit_and_leaves_unlabelled_candidates_out(tiny):

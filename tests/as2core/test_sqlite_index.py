@@ -116,6 +116,7 @@ def test_the_word_index_stays_sound_through_many_replacements(index):
     db = sqlite3.connect(index.path)
     db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")  # raises when it disagrees
     db.close()
+    assert index.count() == len(DOCS) - 1 and len(index.lexical("Turn 4", 5)) == len(DOCS) - 1
 
 
 def test_upserting_all_or_nothing(index):
