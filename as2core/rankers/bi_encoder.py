@@ -9,14 +9,27 @@ import torch
 
 from as2core.nn.backbone import Backbone, micro_batches
 from as2core.nn.heads import mean_pool
+from as2core.nn.kept_passages import Kept
+from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.types import Candidate, OnProgress, Progress
 
 
 class BiEncoderRanker:
-    """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens (the backbone's own 256)."""
+    """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens (the backbone's own 256).
 
-    def __init__(self, backbone: Backbone, *, max_length: int = 256, name: str = "bi-encoder") -> None:
-        self.backbone, self.max_length, self.name = backbone.eval(), max_length, name
+    With a `cache`, candidates embedded before are not read again (their vectors are kept in half precision).
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        max_length: int = 256,
+        cache: PassageCache | None = None,
+        name: str = "bi-encoder",
+    ) -> None:
+        self.backbone, self.max_length, self.cache, self.name = backbone.eval(), max_length, cache, name
+        self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked
 
     @torch.inference_mode()
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:
@@ -37,5 +50,25 @@ class BiEncoderRanker:
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         if not candidates:
             return np.zeros(0, dtype=np.float32)
-        vectors = self.embed([question, *(c.text for c in candidates)])
-        return vectors[1:] @ vectors[0]
+        texts = [c.text for c in candidates]
+        if self.cache is None:
+            vectors = self.embed([question, *texts])
+            return vectors[1:] @ vectors[0]
+        return self._kept(self.cache, texts) @ self.embed([question])[0]
+
+    def cost(self, candidates: int) -> int:
+        """FLOPs of comparing vectors that are there: a product a candidate."""
+        return 2 * candidates * self.backbone.hidden
+
+    def _kept(self, cache: PassageCache, texts: list[str]) -> np.ndarray:
+        """Vectors (n, hidden) from the cache; those it has not are made and put there."""
+        if self._fingerprint is None:
+            self._fingerprint = fingerprint(self.backbone, self.max_length)
+        known = {t: k.memory[0].float().numpy() for t, k in cache.get(self._fingerprint, texts).items()}
+        if new := [t for t in dict.fromkeys(texts) if t not in known]:
+            made = self.embed(new)
+            cache.put(
+                self._fingerprint, {t: Kept(torch.from_numpy(v)[None], {}) for t, v in zip(new, made, strict=True)}
+            )
+            known.update(zip(new, made, strict=True))
+        return np.stack([known[t] for t in texts])

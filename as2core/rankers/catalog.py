@@ -80,11 +80,12 @@ def _cross_encoder(models_dir: Path, *, backbone: str | None = None, depth: int 
     return cls.from_cascade(cascade, depth=depth)
 
 
-def _generative(models_dir: Path, *, backbone: str | None = None):
+def _generative(models_dir: Path, *, backbone: str | None = None, direction: str = "question"):
     if backbone is not None:
         cls, load = _class("generative", "GenerativeRanker"), _class("generative", "load_question_lm")
-        return cls(load(backbone))
-    return _shipped("generative", models_dir)
+        return cls(load(backbone), direction=direction)
+    ranker = _shipped("generative", models_dir)
+    return type(ranker)(ranker.module, direction=direction, name=ranker.name)
 
 
 def _entry(

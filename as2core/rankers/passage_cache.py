@@ -115,9 +115,11 @@ class PassageCache:
         return None
 
 
-def fingerprint(module: nn.Module) -> str:
-    """What a model's kept passages depend on: its kind, every weight, and where it cuts a passage."""
-    digest = hashlib.blake2b(f"{_FORMAT} {type(module).__name__} {module.max_length}".encode(), digest_size=16)
+def fingerprint(module: nn.Module, max_length: int | None = None) -> str:
+    """What a model's kept passages depend on: its kind, every weight, and where it cuts a passage (at the module's own
+    `max_length` if none is given)."""
+    cut = module.max_length if max_length is None else max_length
+    digest = hashlib.blake2b(f"{_FORMAT} {type(module).__name__} {cut}".encode(), digest_size=16)
     for name, tensor in sorted(module.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
