@@ -18,6 +18,7 @@ class Settings(BaseSettings):
     """`home` holds everything the app makes: database, versions, indexes, job folders.
 
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
+    `newcomers`: the role of whoever signs in for the first time, after the first person.
     """
 
     model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
@@ -28,6 +29,7 @@ class Settings(BaseSettings):
     models_dir: Path = REPO / "models"
     corpora_dir: Path = REPO / "corpora"
     worker: Literal["auto", "external"] = "auto"
+    newcomers: Literal["annotator", "viewer"] = "annotator"
 
     @field_validator("home", "models_dir", "corpora_dir")
     @classmethod

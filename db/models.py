@@ -238,8 +238,8 @@ class LabelEvent(Base):
     """An act of labelling, with what was on the screen. `undoes` names the event that this one takes back; events of
     one `act` (if not "") are undone together.
 
-    `control`: drawn at random from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores, else
-    "". `model_says`: whether the model took it for an answer. `guideline`: the version in force.
+    `control`: drawn at random from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores,
+    else "". `model_says`: whether the model took it for an answer. `guideline`: the version in force.
     """
 
     __tablename__ = "label_event"

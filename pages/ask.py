@@ -68,7 +68,7 @@ def results(found: asked.Result) -> None:
     run = view.trace.replay(drops.schedule(len(view.trace.exits)))
     best_first = run.ranking().tolist()
     best, chosen = best_first[0], asked.chosen()
-    labels = labelling.labels_of(frame.wb, view.question_id)
+    labels = labelling.labels_seen_by(frame.wb, view.question_id, frame.annotator.id)
     mine = labelling.labels_of(frame.wb, view.question_id, frame.annotator.id)
 
     def buttons(position: int, where: str) -> None:

@@ -1,18 +1,21 @@
-"""Label: one sentence at a time, one key, one label, next."""
+"""Label: one sentence at a time, or one question with its whole list; one key, one label, next."""
 
 import secrets
 
 import streamlit as st
 
-from app.components import label_desk as desks
-from app.components import label_waiting, url
+from app.components import label_desk as ones
+from app.components import label_list as lists
+from app.components import label_rows, label_waiting, url
 from app.components.errors import guarded
 from app.components.keys import keys
+from app.components.label_flag import flag_overlay
 from app.components.label_item import draw, style
-from app.components.label_keys import BY_NAME, KEYMAP, help_overlay
-from app.components.label_side import draw_acts, draw_progress
+from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap
+from app.components.label_side import draw_acts, draw_guidelines, draw_progress
 from app.components.page import page
-from app.services import labelling
+from app.components.text import count
+from app.services import labelling, queueing, rules
 from app.services.views import LABELS
 
 frame = page("Label", "Does the marked sentence answer the question? One key, one label, next.")
@@ -20,48 +23,45 @@ style()
 state = st.session_state
 holder = state.setdefault("_label_holder", secrets.token_hex(8))
 state.setdefault("label_scores", url.get("scores") != "off")
+MODES = {ONE: "One sentence", LIST: "Whole list"}
+viewer = frame.annotator.role == "viewer"
 
 
-def choose_queue() -> str:
-    names = list(labelling.QUEUES)
-    wanted = url.get("queue")
-    if state.get("label_queue") not in names:
-        state["label_queue"] = wanted if wanted in names else names[0]
-    queue = st.segmented_control(
-        "Queue",
-        names,
-        key="label_queue",
-        required=True,
-        format_func=lambda n: n.replace("-", " ").capitalize(),
-    )
-    st.caption(labelling.QUEUES[queue])
-    url.put(queue=queue if queue != names[0] else None)
-    return queue
+def choose(name: str, offered: dict[str, str], *, label: str, first: str) -> str:
+    """A choice that the address keeps; `first` stays out of it."""
+    key = f"label_{name}"
+    if state.get(key) not in offered:
+        state[key] = url.get(name) if url.get(name) in offered else first
+    if len(offered) > 3:
+        chosen = st.selectbox(label, offered, key=key, format_func=offered.get)
+    else:
+        chosen = st.segmented_control(label, offered, key=key, required=True, format_func=offered.get)
+    url.put(**{name: chosen if chosen != first else None})
+    return chosen
 
 
-def at_desk(queue: str) -> desks.Desk:
-    """The desk of this sitting; a new one when corpus, name or queue changed."""
+def choose_pool() -> tuple[str, ...]:
+    offered = queueing.pool_of(frame.wb, frame.corpus.id)
+    kept = [n for n in url.get("pool").split(",") if n in offered]
+    chosen = st.multiselect("Tops of", offered, default=kept, key="label_pool",
+                            help="The first ten of each; none chosen: the order of the newest ranking")  # fmt: skip
+    url.put(pool=",".join(chosen))
+    return tuple(chosen)
+
+
+def at_desk(seat: ones.Seat, mode: str) -> ones.Desk | lists.ListDesk:
+    """The desk of this sitting; a new one when corpus, name, queue or mode changed."""
     slot = st.empty()  # always there: what comes and goes must not move what follows
     desk = state.get("_label_desk")
-    if desk is None or (desk.corpus_id, desk.annotator_id, desk.queue) != (
-        frame.corpus.id,
-        frame.annotator.id,
-        queue,
-    ):
-        acts = (
-            desk.acts if desk and (desk.corpus_id, desk.annotator_id) == (frame.corpus.id, frame.annotator.id) else ()
-        )
+    if desk is None or desk.seat != seat or isinstance(desk, lists.ListDesk) != (mode == LIST):
         with slot, st.spinner("Looking for what is most worth judging …"):
-            desk = desks.sit_down(
-                frame.wb,
-                corpus_id=frame.corpus.id,
-                annotator_id=frame.annotator.id,
-                queue=queue,
-                holder=holder,
-                acts=acts,
-            )
+            desk = steps(mode).sit_down(frame.wb, seat)
         state["_label_desk"] = desk
     return desk
+
+
+def steps(mode: str):
+    return lists if mode == LIST else ones
 
 
 @guarded
@@ -69,36 +69,49 @@ def act(name: str, showing: str) -> None:
     """One action for the item shown as `showing`; refused when another has taken its place."""
     desk = state.get("_label_desk")
     if desk is None or desk.showing != showing:
-        st.toast(
-            "That was for a sentence no longer shown; nothing was recorded.",
-            icon=":material/block:",
-        )
+        st.toast("That was for a sentence no longer shown; nothing was recorded.", icon=":material/block:")
         return
     try:
         desk = step(name, desk)
+    except labelling.Enough as enough:
+        st.toast(str(enough), icon=":material/group:")
+        desk = steps(mode).forward(frame.wb, desk)
     finally:  # whatever came of it, this showing is over: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
 
 
-def step(name: str, desk: desks.Desk) -> desks.Desk:
+def step(name: str, desk):
     if name in LABELS:
-        return desks.give(frame.wb, desk, name, scores_visible=state["label_scores"])
+        return steps(mode).give(frame.wb, desk, name, seen())
     if name == "undo":
-        desk, done = desks.undo(frame.wb, desk)
-        if not done:
-            st.toast("There is nothing of yours to undo.", icon=":material/undo:")
-    elif name == "back":
-        return desks.back(frame.wb, desk)
-    elif name == "forward":
-        return desks.forward(frame.wb, desk)
-    elif name == "help":
-        state["_label_help"] = True
+        desk, pairs = steps(mode).undo(frame.wb, desk)
+        if pairs != 1:
+            said = f"Took back {count(pairs, 'label')}." if pairs else "There is nothing of yours to undo."
+            st.toast(said, icon=":material/undo:")
+    elif name == "rest":
+        desk, pairs = lists.reject_rest(frame.wb, desk, seen())
+        st.toast(f"{count(pairs, 'row')} labelled incorrect; one undo takes all back.", icon=":material/close:")
+    elif name in ("up", "down"):
+        return getattr(lists, name)(desk)
+    elif name in ("back", "forward"):
+        return getattr(steps(mode), name)(frame.wb, desk)
+    elif name in ("help", "flag"):
+        state["_label_overlay"] = name
     return desk
 
 
+def seen() -> ones.Seen:
+    return ones.Seen(state["label_scores"], guidelines.version)
+
+
 @guarded
-def open_pair(pair: desks.Pair) -> None:
-    state["_label_desk"] = desks.open_pair(frame.wb, state["_label_desk"], pair)
+def open_pair(pair: ones.Pair) -> None:
+    state["_label_desk"] = steps(mode).open_pair(frame.wb, state["_label_desk"], pair).next_turn()
+
+
+def on_row(place: int, label: str) -> None:
+    state["_label_desk"] = lists.pick(state["_label_desk"], place)
+    act(label, state["_label_desk"].showing)
 
 
 def on_key() -> None:
@@ -107,53 +120,67 @@ def on_key() -> None:
         act(sent["act"], sent["doc"])
 
 
-def button(name: str, desk: desks.Desk, *, primary: bool = False, disabled: bool = False) -> None:
+def button(name: str, *, disabled: bool = False) -> None:
     a = BY_NAME[name]
     st.button(
         f"{a.button} `{a.printed}`",
         key=f"label_{name}",
         on_click=act,
         args=(name, desk.showing),
-        type="primary" if primary else "secondary",
         disabled=disabled,
         help=a.does,
         width="stretch",
     )
 
 
-queue = choose_queue()
-desk = at_desk(queue)
-keys(
-    key="label_listener",
-    data={"map": KEYMAP, "doc": desk.showing},
-    on_key_change=on_key,
-)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    mode = choose("mode", MODES, label="Mode", first=ONE)
+    names = {n: n.replace("second", "second look").capitalize() for n in queueing.QUEUES}
+    queue = choose("queue", names, label="Queue", first="uncertain")
+st.caption(queueing.QUEUES[queue])
+pool = choose_pool() if queue == "tops" else ()
+guidelines = rules.guidelines(frame.wb, frame.corpus.id)
+desk = at_desk(ones.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
+keys(key="label_listener", data={"map": keymap(mode), "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
+    if viewer:
+        st.info("You may look, not label. An admin can change that, on the page Agreement.", icon=":material/lock:")
     with st.container(border=True):
         if desk.item is None:
             label_waiting.draw(frame.wb, frame.corpus, desk)
+        elif mode == LIST:
+            label_rows.draw(desk, scores_visible=state["label_scores"], on_row=on_row)
         else:
             draw(desk.item, scores_visible=state["label_scores"])
+    closed = desk.item is None or viewer
     with st.container(horizontal=True):
         for name in LABELS:
-            button(name, desk, disabled=desk.item is None)
+            button(name, disabled=closed)
+    if mode == LIST:
+        with st.container(horizontal=True):
+            button("rest", disabled=closed or not desk.rest)
+            button("up", disabled=desk.item is None)
+            button("down", disabled=desk.item is None)
     with st.container(horizontal=True):
-        button("undo", desk)
-        button("back", desk, disabled=not desk.can_go_back)
-        button("forward", desk)
-        button("help", desk)
+        button("undo", disabled=viewer)
+        button("back", disabled=not desk.can_go_back)
+        button("forward")
+        button("flag", disabled=closed)
+        button("help")
     with st.container(horizontal=True, vertical_alignment="center"):
-        scores = st.toggle(
-            "Show scores",
-            key="label_scores",
-            help="Each label remembers whether you saw them.",
-        )
-        if desk.item is not None:
-            st.caption(f"{desk.item.queue_length:,} left in this queue")
+        scores = st.toggle("Show scores", key="label_scores", help="Each label remembers whether you saw them.")
     url.put(scores=None if scores else "off")
 with side:
-    draw_progress(labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id), frame.annotator.name)
-    draw_acts(desk.acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair)
-if state.pop("_label_help", False):
-    help_overlay()
+    progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue)
+    draw_progress(progress, frame.annotator.name)
+    acts = labelling.recent_acts(frame.wb, frame.annotator.id, frame.corpus.id)
+    draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair)
+    draw_guidelines(guidelines)
+if said := state.pop("_label_said", ""):
+    st.toast(said, icon=":material/check:")
+overlay = state.pop("_label_overlay", "")
+if overlay == "help":
+    help_overlay(mode)
+elif overlay == "flag" and desk.pair is not None:
+    flag_overlay(frame.wb, desk.pair, frame.annotator.id)

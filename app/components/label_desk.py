@@ -1,50 +1,50 @@
-"""What one browser session has on its desk: the item in front, the way it came, and what was done.
+"""What one browser session has on its desk: the item in front and the way it came.
 
-Every step takes a desk and gives a new one; only `app.services.labelling` is called on the way. An action names the
-showing it was meant for (`Desk.showing`); one that arrives after the item has changed is refused, so that a slow
-connection or a held key never labels something unseen.
+Every step takes a desk and gives a new one; only services are called on the way. An action names the showing it was
+meant for (`Desk.showing`); one that arrives after the item has changed is refused, so that a slow connection or a held
+key never labels something unseen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from app.services import Workbench, labelling
+from app.services import Workbench, labelling, queueing
 from app.services.views import QueueItem, Shown
-
-WITHDRAWN = "withdrawn"
-REMEMBERED = 5  # acts listed on the page
 
 Pair = tuple[int, int]  # question id, sentence id
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """One stored act. `label` is one of LABELS, or WITHDRAWN."""
-
-    question_id: int
-    sentence_id: int
-    question: str
-    text: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """`trail` holds the pairs shown, oldest first, and `at` the place in it; at its end the queue goes on.
-
-    `passed` are the pairs skipped in this sitting. `holder` tells this browser session from others of the same name.
-    """
+class Seat:
+    """Who sits where: a new one, and the desk is cleared. `holder` tells this browser session from others of the same
+    name; `pool` as for `queueing.next_item`."""
 
     corpus_id: int
     annotator_id: int
     queue: str
     holder: str
+    pool: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the page shows beside the item: whether scores are on, and which version of the guidelines."""
+
+    scores: bool
+    guideline: int
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """`trail` holds the pairs shown, oldest first, and `at` the place in it; at its end the queue goes on. `passed` are
+    the pairs skipped in this sitting."""
+
+    seat: Seat
     item: QueueItem | None = None
     trail: tuple[Pair, ...] = ()
     at: int = -1
     passed: tuple[Pair, ...] = ()
-    acts: tuple[Act, ...] = ()  # newest first
     turn: int = 0
 
     @property
@@ -60,68 +60,51 @@ class Desk:
     def can_go_back(self) -> bool:
         return bool(self.trail) and (self.at > 0 or self.item is None)
 
-
-def sit_down(
-    wb: Workbench,
-    *,
-    corpus_id: int,
-    annotator_id: int,
-    queue: str,
-    holder: str,
-    acts: tuple[Act, ...] = (),
-) -> Desk:
-    """A fresh desk with the queue's first item; `acts` are those of the sitting before, in another queue."""
-    return _draw(wb, Desk(corpus_id, annotator_id, queue, holder, acts=acts))
+    @property
+    def pair(self) -> Pair | None:
+        """What a flag would be put on."""
+        return (self.item.question_id, self.item.sentence_id) if self.item else None
 
 
-def give(wb: Workbench, desk: Desk, label: str, *, scores_visible: bool) -> Desk:
-    """Store a label for the item in front and go on. The act is listed only after the service has stored it."""
+def sit_down(wb: Workbench, seat: Seat) -> Desk:
+    """A fresh desk with the queue's first item."""
+    return _draw(wb, Desk(seat))
+
+
+def give(wb: Workbench, desk: Desk, label: str, seen: Seen) -> Desk:
+    """Store a label for the item in front and go on. Raises as `labelling.give_label` does."""
     item = desk.item
     if item is None:
         return desk
     shown = Shown(
         version=item.version,
         rank=item.rank,
-        scores_visible=scores_visible,
+        scores_visible=seen.scores and item.arm != "blind",
         queue=item.queue,
+        control=item.control,
+        arm=item.arm if seen.scores else "",
+        model_says=item.model_says,
+        guideline=seen.guideline,
     )
     labelling.give_label(
         wb,
         question_id=item.question_id,
         sentence_id=item.sentence_id,
-        annotator_id=desk.annotator_id,
+        annotator_id=desk.seat.annotator_id,
         label=label,
         shown=shown,
     )
-    return _onward(wb, _noted(desk, item, label))
+    if desk.seat.queue == "own":  # a label leaves it where it is
+        desk = replace(desk, passed=(*desk.passed, (item.question_id, item.sentence_id)))
+    return _onward(wb, desk)
 
 
-def withdraw(wb: Workbench, desk: Desk) -> Desk:
-    """Take back this annotator's label of the item in front; the item stays."""
-    item = desk.item
-    if item is None or item.label is None:
-        return desk
-    labelling.withdraw(
-        wb,
-        question_id=item.question_id,
-        sentence_id=item.sentence_id,
-        annotator_id=desk.annotator_id,
-    )
-    return _show(wb, _noted(desk, item, WITHDRAWN), (item.question_id, item.sentence_id))
-
-
-def undo(wb: Workbench, desk: Desk) -> tuple[Desk, bool]:
-    """Undo this annotator's last act and show its item again; False when there was none."""
-    undone = labelling.undo_last(wb, desk.annotator_id, desk.corpus_id)
+def undo(wb: Workbench, desk: Desk) -> tuple[Desk, int]:
+    """Undo this annotator's last act and show its item again; how many pairs it was about, 0 if there was none."""
+    undone = labelling.undo_last(wb, desk.seat.annotator_id, desk.seat.corpus_id)
     if undone is None:
-        return desk, False
-    pair = (undone.question_id, undone.sentence_id)
-    acts = list(desk.acts)
-    for i, act in enumerate(acts):
-        if (act.question_id, act.sentence_id) == pair:
-            del acts[i]
-            break
-    return _show(wb, replace(desk, acts=tuple(acts)), pair), True
+        return desk, 0
+    return _show(wb, desk, (undone.question_id, undone.sentence_id)), undone.together
 
 
 def back(wb: Workbench, desk: Desk) -> Desk:
@@ -137,18 +120,14 @@ def forward(wb: Workbench, desk: Desk) -> Desk:
     if desk.item is None:
         return _draw(wb, replace(desk, passed=()))
     pair = (desk.item.question_id, desk.item.sentence_id)
-    passed = desk.passed if desk.item.label or pair in desk.passed else (*desk.passed, pair)
+    stays = desk.item.label is None or desk.seat.queue in queueing.REVIEWS
+    passed = (*desk.passed, pair) if stays and pair not in desk.passed else desk.passed
     return _onward(wb, replace(desk, passed=passed))
 
 
 def open_pair(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
     """Show one pair of the list of acts again, to change its label."""
     return _show(wb, desk, pair)
-
-
-def _noted(desk: Desk, item: QueueItem, label: str) -> Desk:
-    act = Act(item.question_id, item.sentence_id, item.question, item.text, label)
-    return replace(desk, acts=(act, *desk.acts)[:REMEMBERED])
 
 
 def _onward(wb: Workbench, desk: Desk) -> Desk:
@@ -159,7 +138,7 @@ def _onward(wb: Workbench, desk: Desk) -> Desk:
 
 
 def _show(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
-    item = labelling.item_at(wb, pair[0], pair[1], desk.annotator_id, holder=desk.holder)
+    item = queueing.item_at(wb, pair[0], pair[1], desk.seat.annotator_id, holder=desk.seat.holder)
     if pair in desk.trail:
         at = desk.at if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair else desk.trail.index(pair)
         return replace(desk, item=item, at=at)
@@ -167,13 +146,15 @@ def _show(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
 
 
 def _draw(wb: Workbench, desk: Desk) -> Desk:
-    item = labelling.next_item(
+    seat = desk.seat
+    item = queueing.next_item(
         wb,
-        desk.corpus_id,
-        desk.annotator_id,
-        desk.queue,
-        holder=desk.holder,
+        seat.corpus_id,
+        seat.annotator_id,
+        seat.queue,
+        holder=seat.holder,
         passed=desk.passed,
+        pool=seat.pool,
     )
     if item is None:
         return replace(desk, item=None, at=len(desk.trail))

@@ -30,7 +30,9 @@ def tag(label: str) -> str:
 
 def draw(item: QueueItem, *, scores_visible: bool) -> None:
     said = f"{tag(item.label)} <span>is what you said</span>" if item.label else ""
-    scores = f'<p class="scores">{_scores(item)}</p>' if scores_visible else ""
+    scores = f'<p class="scores">{_scores(item)}</p>' if scores_visible and item.arm != "blind" else ""
+    others = "".join(f"<span>{escaped(name)}: {tag(label)}</span>" for name, label in item.peers)
+    peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span><b>Why this one:</b> {escaped(item.why)}</span> {said}</p>
@@ -38,7 +40,7 @@ def draw(item: QueueItem, *, scores_visible: bool) -> None:
         <p class="source">{escaped(item.title or "Untitled document")}</p>
         <p class="context"><span class="near">{escaped(item.before)}</span>
         <mark>{escaped(item.text)}</mark> <span class="near">{escaped(item.after)}</span></p>
-        {scores}</div>"""
+        {scores}{peers}</div>"""
     )
 
 

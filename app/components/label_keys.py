@@ -8,52 +8,59 @@ import streamlit as st
 
 from app.components.text import escaped
 
+ONE, LIST = "one", "list"
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`keys` as the browser names them, `printed` as the button shows it."""
+    """`keys` as the browser names them, `printed` as the button shows it; `mode` ONE or LIST if it is of that mode
+    only."""
 
     name: str
     keys: tuple[str, ...]
     printed: str
     button: str
     does: str
+    mode: str = ""
 
 
 ACTIONS = (
     Action("correct", ("a",), "a", "Correct", "The sentence answers the question"),
     Action("incorrect", ("x",), "x", "Incorrect", "It doesn't"),
     Action("unsure", (" ",), "space", "Unsure", "You can't tell; training leaves it out"),
+    Action("rest", ("i",), "i", "The rest are incorrect", "Every row you have not labelled, in one act", LIST),
+    Action("up", ("arrowup",), "↑", "Up", "The row above", LIST),
+    Action("down", ("arrowdown",), "↓", "Down", "The row below", LIST),
     Action(
         "undo",
         ("backspace", "ctrl+z"),
         "⌫",
         "Undo",
-        "Take back your last act and see its sentence again",
+        "Take back your last act and see its sentence again; as often as you like, after a reload too",
     ),
-    Action("back", ("arrowleft",), "←", "Back", "The sentence before this one"),
+    Action("back", ("arrowleft",), "←", "Back", "The one before"),
     Action("forward", ("arrowright",), "→", "Skip", "The next one, leaving this unlabelled"),
+    Action("flag", ("f",), "f", "Flag", "Ask others to look at it, with a note"),
     Action("help", ("h",), "h", "Help", "This overview"),
 )
 BY_NAME = {a.name: a for a in ACTIONS}
-KEYMAP = {key: a.name for a in ACTIONS for key in a.keys}
-
-GUIDELINES = (
-    "Correct: read with its neighbours, the sentence answers the question. It need not be the best answer.",
-    "Incorrect: it speaks of the matter without answering, or answers only together with another sentence.",
-    "Judge what stands there, not what you know: a sentence with a wrong fact still answers.",
-    "Unsure is a fair answer, and better than a guess.",
-)
 
 
-@st.dialog("Keys and guidelines")
-def help_overlay() -> None:
+def keymap(mode: str) -> dict[str, str]:
+    return {key: a.name for a in of_mode(mode) for key in a.keys}
+
+
+def of_mode(mode: str) -> tuple[Action, ...]:
+    return tuple(a for a in ACTIONS if a.mode in ("", mode))
+
+
+@st.dialog("Keys")
+def help_overlay(mode: str) -> None:
     """The overlay; while it is open the keys sleep, Escape closes it."""
     rows = "".join(
-        f"<tr><td>{_caps(a)}</td><td><b>{escaped(a.button)}</b> · {escaped(a.does)}</td></tr>" for a in ACTIONS
+        f"<tr><td>{_caps(a)}</td><td><b>{escaped(a.button)}</b> · {escaped(a.does)}</td></tr>" for a in of_mode(mode)
     )
-    rules = "".join(f"<li>{escaped(g)}</li>" for g in GUIDELINES)
-    st.html(f'<table class="as2-keys">{rows}</table><ul>{rules}</ul>')
+    st.html(f'<table class="as2-keys">{rows}</table>')
     st.caption("Keys sleep while you type in a field and while this is open. A held key counts once.")
 
 

@@ -1,4 +1,4 @@
-"""Beside the item: how far labelling is, and the last acts with a way back."""
+"""Beside the item: how far labelling is, the guidelines, and the last acts with a way back."""
 
 from __future__ import annotations
 
@@ -7,50 +7,64 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.components.figures import figures
-from app.components.label_desk import WITHDRAWN, Act, Pair
+from app.components.label_desk import Pair
 from app.components.label_item import tag
 from app.components.text import count, escaped, plain, shorten
+from app.services.label_views import ActView, GuidelineView
 from app.services.views import ProgressView
 
 
 def draw_progress(progress: ProgressView, name: str) -> None:
-    """Four numbers and a bar: this annotator's share of what there is to judge."""
-    total = progress.mine + progress.remaining
-    share = progress.mine / total if total else 0.0
+    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds."""
     rows = (
         ("Today", progress.today, "Your labels since midnight (UTC)"),
         ("Mine", progress.mine, "Pairs that carry a label of yours"),
-        ("All", progress.all, "Pairs labelled by anyone, those of the starter corpus included"),
-        ("Left", progress.remaining, "Candidates of this corpus without a label of yours"),
+        ("All", progress.all, "Pairs labelled by anyone, those that came with the corpus included"),
+        ("Left", progress.remaining, "What you could still label in this queue"),
     )
     figures(rows, name="as2-progress")
-    st.progress(
-        min(1.0, share),
-        text=f"{share:.0%} of {count(total, 'candidate')} judged by {plain(name)}",
-    )
+    if progress.target:
+        missing = max(0, progress.target - progress.all)
+        text = f"{progress.all:,} of {count(progress.target, 'pair')} wanted, {missing:,} to go"
+        st.progress(min(1.0, progress.all / progress.target), text=text)
+    else:
+        total = progress.mine + progress.remaining
+        share = progress.mine / total if total else 0.0
+        st.progress(min(1.0, share), text=f"{share:.0%} of {count(total, 'candidate')} judged by {plain(name)}")
+    if progress.pace:
+        goal = max(0, progress.target - progress.all) if progress.target else progress.remaining
+        st.caption(f"{progress.pace:.1f} labels a minute; at this pace {_duration(goal / progress.pace)} for the rest.")
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
         st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.questions_labelled, 'question')}.")
 
 
-def draw_acts(
-    acts: tuple[Act, ...],
-    *,
-    on_undo: Callable[[], None],
-    on_open: Callable[[Pair], None],
-) -> None:
+def _duration(minutes: float) -> str:
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def draw_guidelines(guidelines: GuidelineView) -> None:
+    """They are an admin's text: Markdown is what they are written in."""
+    with st.expander("Guidelines", icon=":material/menu_book:", expanded=True, key="label_guidelines"):
+        st.markdown(guidelines.text)
+        by = f", by {plain(guidelines.by)}" if guidelines.by else ""
+        st.caption(f"Version {guidelines.version}{by}. Every label keeps the version it was given under.")
+
+
+def draw_acts(acts: tuple[ActView, ...], *, on_undo: Callable[[], None], on_open: Callable[[Pair], None]) -> None:
     """Newest first. The newest can be undone, the others opened to change them."""
-    st.subheader("What you just did", anchor=False)
+    st.subheader("What you did last", anchor=False)
     if not acts:
         st.caption("Your last labels appear here, each with a way back.")
         return
     for i, act in enumerate(acts):
+        more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(
-                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 70))}'
+                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 70))}{more}'
                 f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'
             )
-            if i == 0 and act.label != WITHDRAWN:
+            if i == 0:
                 st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", on_click=on_undo)
             else:
                 pair = (act.question_id, act.sentence_id)

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import links
+from app.components import label_desk, label_list, links
 from app.components.errors import guarded
-from app.components.label_desk import Desk, forward
+from app.components.label_desk import Desk
+from app.components.label_list import ListDesk
 from app.components.text import count, plain
-from app.services import Workbench, adapting, scoring
+from app.services import Workbench, adapting, queueing, scoring
 from app.services.views import CorpusView, JobView
 
 POLL = 2.0
 KEY = "_label_desk"
+REVIEWS_EMPTY = {
+    "flagged": "Nobody flagged anything. The key f does it, with a note.",
+    "second": "No label is doubted. Agreement, Second looks, finds those that the other labels speak against.",
+    "own": "You have seen all your labels in this sitting; the right arrow begins again.",
+}
 
 
-def draw(wb: Workbench, corpus: CorpusView, desk: Desk) -> None:
+def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
     if not corpus.questions:
         _say(
             "There is nothing to judge yet", "Nobody has asked this corpus anything. Ask, and what is found comes here."
@@ -27,6 +33,9 @@ def draw(wb: Workbench, corpus: CorpusView, desk: Desk) -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             links.to("ask", "Ask a question")
             links.to("data", "Import questions")
+        return
+    if desk.seat.queue in queueing.REVIEWS:
+        _say("Nothing to look at again", REVIEWS_EMPTY[desk.seat.queue])
         return
     job = next((j for j in adapting.jobs(wb, kind="score") if j.corpus_id == corpus.id), None)
     if job is None:
@@ -37,10 +46,14 @@ def draw(wb: Workbench, corpus: CorpusView, desk: Desk) -> None:
     _finished(wb, corpus, desk, job)
 
 
+def _forward(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
+    return (label_list if isinstance(desk, ListDesk) else label_desk).forward(wb, desk)
+
+
 def _wait(wb: Workbench, job_id: int) -> None:
     """Until the job ends, look whether it has brought something; then the whole page is drawn again."""
     job = adapting.job(wb, job_id)
-    desk = forward(wb, st.session_state[KEY])
+    desk = _forward(wb, st.session_state[KEY])
     if desk.item is not None or not job.active:
         st.session_state[KEY] = desk.next_turn()
         st.rerun()
@@ -48,7 +61,7 @@ def _wait(wb: Workbench, job_id: int) -> None:
     st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
 
 
-def _finished(wb: Workbench, corpus: CorpusView, desk: Desk, job: JobView) -> None:
+def _finished(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk, job: JobView) -> None:
     rest = (
         f" You passed over {count(len(desk.passed), 'item')}; the right arrow brings them back." if desk.passed else ""
     )

@@ -1,9 +1,9 @@
 """The frame every page opens with: the gate, the side bar, and what the page may rely on afterwards.
 
     frame = page("Label", "One key, one label, next.")
-    items = labelling.next_item(frame.wb, frame.corpus.id, frame.annotator.id, queue)
+    items = queueing.next_item(frame.wb, frame.corpus.id, frame.annotator.id, queue)
 
-The corpus is in the address (`?corpus=<name>`), so links keep it; the annotator's name is not: a link must not sign
+The corpus is in the address (`?corpus=<name>`), so links keep it; who signs is not (see `signin`): a link must not sign
 labels with someone else's name. Both stay when the page changes.
 """
 
@@ -15,14 +15,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.components import errors, url
+from app.components import errors, signin, url
 from app.components.text import count, plain
-from app.services import Workbench, asking, corpora, labelling, versions
+from app.services import Workbench, asking, corpora, versions
 from app.services import open as open_workbench
 from app.services.views import AnnotatorView, CorpusView
 from as2core.types import Progress
-
-NOBODY = "me"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
     with st.sidebar:
         corpus = _corpus_choice(known) if known else None
         version = _version(wb, choose_model)
-        annotator = _annotator(wb)
+        annotator = signin.who(wb)
     return Frame(wb, corpus, known, annotator, version)
 
 
@@ -151,19 +149,3 @@ def _version_label(name: str, active: str, state: str | None) -> str:
     if name == active:
         return f"{name} (active)"
     return f"{name} ({state})" if state else name
-
-
-def _annotator(wb: Workbench) -> AnnotatorView:
-    typed = st.text_input(
-        "Your name",
-        st.session_state.get("_as2_name", NOBODY),
-        key="as2_name",
-        max_chars=60,
-        help="Labels are signed with it. Two people, two names.",
-    )
-    name = " ".join(typed.split()) or NOBODY
-    st.session_state["_as2_name"] = name
-    known = st.session_state.setdefault("_as2_annotators", {})
-    if name not in known:
-        known[name] = labelling.annotator(wb, name)
-    return known[name]

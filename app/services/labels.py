@@ -1,7 +1,7 @@
 """What several people's labels of one pair come to, and the questions as training and exports see them.
 
-Labels of people outrank imported ones. Among equals the majority of correct against incorrect counts; a tie settles
-nothing, and "unsure" counts for neither side.
+A verdict on a conflict outranks every label, labels of people outrank imported ones. Among equals the majority of
+correct against incorrect counts; a tie settles nothing, and "unsure" counts for neither side.
 """
 
 from __future__ import annotations
@@ -71,19 +71,23 @@ def load(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[La
     with wb.read() as s:
         found = question_rows.with_candidates(s, corpus_id)
         labels = label_rows.labels_of_corpus(s, corpus_id)
+        verdicts = label_rows.verdicts(s, corpus_id=corpus_id) if annotator is None else {}
     by_question: dict[int, list[Any]] = {}
     for row in labels:
         if annotator is None or row.annotator == annotator:
             by_question.setdefault(row.question_id, []).append(row)
     return [
-        _labelled(list(group), by_question.get(question_id, []))
+        _labelled(list(group), by_question.get(question_id, []), verdicts)
         for question_id, group in groupby(found, key=lambda r: r.question_id)
     ]
 
 
-def _labelled(group: list[Any], labels: list[Any]) -> Labelled:
-    votes = {sentence_id: _verdict(v) for sentence_id, v in _by_sentence(labels).items()}
+def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, int], str]) -> Labelled:
     first = group[0]
+    votes = {
+        sentence_id: verdicts.get((first.question_id, sentence_id)) or _verdict(v)
+        for sentence_id, v in _by_sentence(labels).items()
+    }
     candidates = tuple(
         Candidate(row.candidate, row.text, BINARY.get(votes.get(row.sentence_id) or ""), row.title)
         for row in group

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CORRECT, INCORRECT, UNSURE = "correct", "incorrect", "unsure"
 LABELS = (CORRECT, INCORRECT, UNSURE)
+ROLES = ("admin", "annotator", "viewer")
 
 JOB_ACTIVE = ("queued", "running")
 JOB_OVER = ("done", "failed", "cancelled", "lost")
@@ -124,25 +125,38 @@ class AskView:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorView:
+    """`role` is one of ROLES; `local`: the name was typed here, no identity provider vouches for it."""
+
     id: int
     name: str
+    role: str = "annotator"
+    local: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the annotator saw when labelling: kept with the event, so anchoring can be measured."""
+    """What the annotator saw when labelling: kept with the event, so anchoring can be measured.
+
+    `control`: drawn at random from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores.
+    `model_says`: whether the model took it for an answer. `guideline`: the version of the guidelines in force.
+    """
 
     version: str = ""
     rank: int | None = None
     scores_visible: bool = True
     queue: str = ""
+    control: bool = False
+    arm: str = ""
+    model_says: bool | None = None
+    guideline: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LabelView:
     """The state of one pair for one annotator after an event: `label` None when it carries none any more.
 
-    `changed` is False when the call repeated what was already so and no event was written.
+    `changed` is False when the call repeated what was already so and no event was written. `together`: how many pairs
+    the same act was about.
     """
 
     event_id: int
@@ -152,6 +166,7 @@ class LabelView:
     label: str | None
     created: datetime
     changed: bool = True
+    together: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +175,8 @@ class QueueItem:
 
     `rank` and `probability` are the cascade's last exit's, `generative_rank` the other ranker's; None if not scored.
     `exit_probabilities` maps layer to probability. `position_in_queue` counts from 1 of `queue_length` items left.
+    `model_says`: whether the probability reaches the threshold. `control`, `arm`: as in `Shown`. `peers`: the others'
+    (name, label), empty until one's own label is in. `flags`: (name, note) that nobody cleared.
     """
 
     question_id: int
@@ -183,13 +200,19 @@ class QueueItem:
     leased_until: datetime | None
     position_in_queue: int
     queue_length: int
+    model_says: bool | None = None
+    control: bool = False
+    arm: str = ""
+    peers: tuple[tuple[str, str], ...] = ()
+    flags: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressView:
-    """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are
-    candidates of the corpus without a label of this annotator; `per_label` counts `all` by what the labels come to:
-    LABELS, and "disputed" where people disagree evenly."""
+    """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are those this
+    annotator could still label in the queue asked for; `per_label` counts `all` by what the labels come to: LABELS, and
+    "disputed" where people disagree evenly. `pace`: labels a minute in the sitting that goes on, None without one.
+    `target`: the pairs wanted, None if none were set."""
 
     today: int
     mine: int
@@ -197,6 +220,8 @@ class ProgressView:
     questions_labelled: int
     remaining: int
     per_label: Mapping[str, int]
+    pace: float | None = None
+    target: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, case, func, insert, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
 from sqlalchemy.orm import Session, aliased
+from sqlalchemy.sql.selectable import Subquery
 
-from db.models import Annotator, LabelEvent, Question, Sentence, current_label
+from db.models import WITHDRAWN, Annotator, LabelEvent, Question, Sentence, Verdict, current_label
 from db.repositories.questions import upsert_into
 
 
@@ -17,9 +18,17 @@ def annotator_named(session: Session, name: str) -> Annotator | None:
     return session.scalar(select(Annotator).where(Annotator.name == name))
 
 
-def ensure_annotator(session: Session, name: str, now: datetime, *, imported: bool = False) -> Annotator:
+def ensure_annotator(
+    session: Session,
+    name: str,
+    now: datetime,
+    *,
+    imported: bool = False,
+    role: str = "annotator",
+    subject: str | None = None,
+) -> Annotator:
     """The annotator of that name, made if there is none; two who ask at once get the same one."""
-    values = {"name": name, "imported": imported, "created": now}
+    values = {"name": name, "imported": imported, "created": now, "role": role, "subject": subject}
     session.execute(upsert_into(session, Annotator).values(values).on_conflict_do_nothing(index_elements=["name"]))
     return session.scalars(select(Annotator).where(Annotator.name == name)).one()
 
@@ -53,8 +62,9 @@ def add_event(
     *,
     shown: Mapping[str, Any] | None = None,
     undoes: int | None = None,
+    act: str = "",
 ) -> LabelEvent:
-    """`shown`: version, rank, scores_visible, queue."""
+    """`shown`: version, rank, scores_visible, queue, control, arm, model_says, guideline."""
     shown = shown or {}
     event = LabelEvent(
         question_id=question_id,
@@ -62,10 +72,15 @@ def add_event(
         annotator_id=annotator_id,
         label=label,
         undoes=undoes,
+        act=act,
         shown_version=shown.get("version", ""),
         shown_rank=shown.get("rank"),
         scores_visible=shown.get("scores_visible", False),
         queue=shown.get("queue", ""),
+        control=shown.get("control", False),
+        arm=shown.get("arm", ""),
+        model_says=shown.get("model_says"),
+        guideline=shown.get("guideline", 0),
         created=now,
     )
     session.add(event)
@@ -80,10 +95,10 @@ def add_events(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
         session.execute(insert(LabelEvent), [{**defaults, **v} for v in values])
 
 
-def last_act(session: Session, annotator_id: int, corpus_id: int) -> LabelEvent | None:
-    """The annotator's newest event in the corpus that neither is an undo nor was undone."""
+def _acts(annotator_id: int, corpus_id: int) -> Select:
+    """The annotator's events in the corpus that neither are an undo nor were undone, newest first."""
     undo = aliased(LabelEvent)
-    return session.scalar(
+    return (
         select(LabelEvent)
         .join(Question, Question.id == LabelEvent.question_id)
         .outerjoin(undo, undo.undoes == LabelEvent.id)
@@ -94,19 +109,55 @@ def last_act(session: Session, annotator_id: int, corpus_id: int) -> LabelEvent 
             undo.id.is_(None),
         )
         .order_by(LabelEvent.id.desc())
-        .limit(1)
     )
 
 
-def is_labelled(session: Session, question_id: int, sentence_id: int) -> bool:
-    """Whether anybody labels the pair at present."""
+def last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelEvent]:
+    """The events of the annotator's newest act in the corpus that was not undone, newest first."""
+    newest = session.scalar(_acts(annotator_id, corpus_id).limit(1))
+    if newest is None or not newest.act:
+        return [] if newest is None else [newest]
+    return list(session.scalars(_acts(annotator_id, corpus_id).where(LabelEvent.act == newest.act)))
+
+
+def recent_acts(session: Session, annotator_id: int, corpus_id: int, limit: int) -> list[Row]:
+    """What `last_act` would give, again and again: rows (LabelEvent, question, sentence text) of the newest `limit`
+    events, newest first."""
+    found = _acts(annotator_id, corpus_id).add_columns(Question.text.label("question"), Sentence.text.label("sentence"))
+    return list(session.execute(found.join(Sentence, Sentence.id == LabelEvent.sentence_id).limit(limit)))
+
+
+def people_on(session: Session, question_id: int, sentence_id: int, *, but: int) -> int:
+    """How many people other than `but` label the pair at present."""
     return (
         session.scalar(
-            select(current_label.c.id)
-            .where(current_label.c.question_id == question_id, current_label.c.sentence_id == sentence_id)
-            .limit(1)
+            select(func.count())
+            .select_from(current_label)
+            .join(Annotator, Annotator.id == current_label.c.annotator_id)
+            .where(
+                current_label.c.question_id == question_id,
+                current_label.c.sentence_id == sentence_id,
+                current_label.c.annotator_id != but,
+                Annotator.imported.is_(False),
+            )
         )
-        is not None
+        or 0
+    )
+
+
+def of_pair(session: Session, question_id: int, sentence_id: int) -> list[Row]:
+    """The people's current labels of one pair: rows (annotator_id, name, label), oldest first."""
+    return list(
+        session.execute(
+            select(current_label.c.annotator_id, Annotator.name, current_label.c.label)
+            .join(Annotator, Annotator.id == current_label.c.annotator_id)
+            .where(
+                current_label.c.question_id == question_id,
+                current_label.c.sentence_id == sentence_id,
+                Annotator.imported.is_(False),
+            )
+            .order_by(current_label.c.id)
+        )
     )
 
 
@@ -152,11 +203,33 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     )
 
 
+def newest_verdicts() -> Subquery:
+    """question_id, sentence_id, label of the verdict in force on each pair that has one."""
+    newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
+    return (
+        select(Verdict.question_id, Verdict.sentence_id, Verdict.label)
+        .where(Verdict.id.in_(newest), Verdict.label != WITHDRAWN)
+        .subquery("verdicts")
+    )
+
+
+def verdicts(
+    session: Session, *, corpus_id: int | None = None, question_id: int | None = None
+) -> dict[tuple[int, int], str]:
+    """(question id, sentence id) -> how the conflict on it was settled, of a corpus or of a question."""
+    found = newest_verdicts()
+    where = Question.corpus_id == corpus_id if question_id is None else Question.id == question_id
+    rows = session.execute(select(found).join(Question, Question.id == found.c.question_id).where(where))
+    return {(r.question_id, r.sentence_id): r.label for r in rows}
+
+
 def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
     """How many pairs come to "correct", "incorrect", "unsure" and "disputed", and how many questions have a label.
 
-    Labels of people outrank imported ones, the majority counts, a tie is a dispute: as `app.services.labels` settles.
+    A verdict outranks labels, those of people outrank imported ones, the majority counts, a tie is a dispute: as
+    `app.services.labels` settles.
     """
+    ruled = newest_verdicts()
 
     def votes(label: str, *, imported: bool) -> ColumnElement[int]:
         counts = and_(current_label.c.label == label, Annotator.imported.is_(imported))
@@ -169,9 +242,16 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
             votes("incorrect", imported=False).label("no"),
             votes("correct", imported=True).label("imported_yes"),
             votes("incorrect", imported=True).label("imported_no"),
+            func.max(ruled.c.label).label("verdict"),
         )
         .join(Question, Question.id == current_label.c.question_id)
         .join(Annotator, Annotator.id == current_label.c.annotator_id)
+        .outerjoin(
+            ruled,
+            and_(
+                ruled.c.question_id == current_label.c.question_id, ruled.c.sentence_id == current_label.c.sentence_id
+            ),
+        )
         .where(Question.corpus_id == corpus_id)
         .group_by(current_label.c.question_id, current_label.c.sentence_id)
         .subquery()
@@ -181,7 +261,11 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
         (by_people, pairs.yes - pairs.no), (by_import, pairs.imported_yes - pairs.imported_no), else_=None
     )
     verdict = case(
-        (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
+        (pairs.verdict.is_not(None), pairs.verdict),
+        (difference.is_(None), "unsure"),
+        (difference > 0, "correct"),
+        (difference < 0, "incorrect"),
+        else_="disputed",
     )
     found = dict(session.execute(select(verdict, func.count()).group_by(verdict)).all())
     return found, session.scalar(select(func.count(func.distinct(pairs.question_id)))) or 0

@@ -1,82 +1,100 @@
-"""What to label next: candidates that carry no label and nobody else is looking at, in the order of a queue."""
+"""What to label next: the candidates that are still open to somebody, in the order of a queue."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Float,
-    Row,
-    Select,
-    and_,
-    case,
-    cast,
-    delete,
-    func,
-    literal,
-    or_,
-    select,
-)
+from sqlalchemy import BigInteger, ColumnElement, Float, Row, Select, and_, case, cast, func, literal, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from db.models import Candidate, Lease, Question, Run, Score, Sentence, current_label
-from db.repositories.questions import upsert_into
+from db.models import (
+    Annotator,
+    Candidate,
+    Document,
+    Flag,
+    LabelEvent,
+    Lease,
+    ModelVersion,
+    Question,
+    Run,
+    Score,
+    Sentence,
+    Suspicion,
+    current_label,
+)
+from db.repositories.leases import Holder, Pair, held_by
 
-ORDERS = ("uncertain", "disagree", "dropped", "tops", "random")
+REVIEWS = ("flagged", "second", "own")  # of what is labelled already
+POOL_DEPTH = 10
 _PRIME, _RANGE = 2_654_435_761, 1_000_003
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """One annotator at one desk: two sessions under the same name are two holders."""
+class Wanted:
+    """What is asked of a corpus's candidates. `overlap`: how many people label a pair. `pool`: the rankers whose first
+    `POOL_DEPTH` make the queue "tops", as (version id, last exit), and (0, 0) for retrieval. `without`: questions."""
 
-    annotator_id: int
-    desk: str = ""
-
-
-def _held_by(who: Holder) -> ColumnElement[bool]:
-    return and_(Lease.annotator_id == who.annotator_id, Lease.holder == who.desk)
-
-
-def open_pairs(session: Session, corpus_id: int, who: Holder, order: str, now: datetime, limit: int) -> list[Row]:
-    """The first `limit` candidates of a queue: rows (Candidate, Sentence.text, last score, generative score, Run)."""
-    return list(session.execute(_ordered(_open(corpus_id, who, now), order).limit(limit)))
+    corpus_id: int
+    order: str
+    overlap: int = 1
+    pool: tuple[tuple[int, int], ...] = ()
+    without: tuple[int, ...] = ()
 
 
-def count_open(session: Session, corpus_id: int, who: Holder, order: str, now: datetime) -> int:
-    inner = _ordered(_open(corpus_id, who, now), order).order_by(None).subquery()
-    return session.scalar(select(func.count()).select_from(inner)) or 0
+def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, limit: int) -> list[Row]:
+    """The first `limit` candidates of a queue, as `_scored_candidates` gives them."""
+    return list(session.execute(_ordered(_open(wanted, who, now), wanted, who).limit(limit)))
+
+
+def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> int:
+    """How many they are; `leased`: those that somebody is looking at included."""
+    inner = _ordered(_open(wanted, who, now, leased=leased), wanted, who).order_by(None)
+    return session.scalar(select(func.count()).select_from(inner.with_only_columns(Candidate.id).subquery())) or 0
 
 
 _last, _generative = aliased(Score, name="last_score"), aliased(Score, name="generative_score")
+_early = aliased(Score, name="early_score")
 
 
 def _scored_candidates() -> Select:
+    first = aliased(Score, name="first")
+    first_exit = (
+        select(func.min(first.exit))
+        .where(first.candidate_id == Candidate.id, first.version_id == Run.version_id)
+        .scalar_subquery()
+    )
     return (
         select(
             Candidate.id,
             Candidate.question_id,
             Candidate.sentence_id,
+            Candidate.retrieval_rank,
             Candidate.cut_layer,
             Candidate.cut_rank,
             Candidate.cut_kept,
             Sentence.text,
+            Document.title,
             Run.version_id,
             Run.threshold,
             Run.last_exit,
             _last.rank,
             _last.probability,
+            _early.rank.label("early_rank"),
+            _early.exit.label("early_exit"),
             _generative.rank.label("generative_rank"),
         )
         .join(Question, Question.id == Candidate.question_id)
         .join(Sentence, Sentence.id == Candidate.sentence_id)
+        .join(Document, Document.id == Sentence.document_id)
         .outerjoin(Run, Run.id == Candidate.run_id)
         .outerjoin(
             _last,
             and_(_last.candidate_id == Candidate.id, _last.version_id == Run.version_id, _last.exit == Run.last_exit),
+        )
+        .outerjoin(
+            _early,
+            and_(_early.candidate_id == Candidate.id, _early.version_id == Run.version_id, _early.exit == first_exit),
         )
         .outerjoin(
             _generative,
@@ -89,43 +107,133 @@ def _scored_candidates() -> Select:
     )
 
 
-def _open(corpus_id: int, who: Holder, now: datetime) -> Select:
-    labelled = (
-        select(current_label.c.id)
-        .where(
-            current_label.c.question_id == Candidate.question_id, current_label.c.sentence_id == Candidate.sentence_id
-        )
-        .exists()
-    )
-    taken = (
+def _open(wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> Select:
+    found = _scored_candidates().where(Question.corpus_id == wanted.corpus_id, Sentence.retired.is_(False))
+    if not leased:
+        found = found.where(~_taken(who, now))
+    if wanted.without:
+        found = found.where(Question.id.not_in(wanted.without))
+    if wanted.order in REVIEWS:
+        return found
+    return found.where(still_open(wanted.overlap, who.annotator_id))
+
+
+def _taken(who: Holder, now: datetime) -> ColumnElement[bool]:
+    """Somebody else is looking at it."""
+    return (
         select(Lease.token)
         .where(
             Lease.question_id == Candidate.question_id,
             Lease.sentence_id == Candidate.sentence_id,
-            ~_held_by(who),
+            ~held_by(who),
             Lease.expires > now,
         )
         .exists()
     )
-    return _scored_candidates().where(Question.corpus_id == corpus_id, Sentence.retired.is_(False), ~labelled, ~taken)
 
 
-def _ordered(statement: Select, order: str) -> Select:
-    """`uncertain`: probability nearest to the threshold. `disagree`: the two ranks furthest apart as a ratio, so that
-    1 against 20 comes before 50 against 100. `dropped`: nearest to a cut. `tops`: best rank. `random`: shuffled."""
-    shuffle = (cast(Candidate.id, BigInteger) * literal(_PRIME, BigInteger)) % _RANGE
+def still_open(overlap: int, annotator_id: int) -> ColumnElement[bool]:
+    """Nobody's label from outside covers the candidate, and fewer than `overlap` people labelled it, this one not."""
+    label = current_label.alias("given")
+    given = (
+        select(label.c.id)
+        .join(Annotator, Annotator.id == label.c.annotator_id)
+        .where(label.c.question_id == Candidate.question_id, label.c.sentence_id == Candidate.sentence_id)
+    )
+    if overlap == 1:
+        return ~given.exists()
+    covers = or_(Annotator.imported, label.c.annotator_id == annotator_id)
+    people = given.with_only_columns(func.count()).order_by(None).scalar_subquery()
+    return and_(~given.where(covers).exists(), people < overlap)
+
+
+def _ordered(statement: Select, wanted: Wanted, who: Holder) -> Select:
+    """`uncertain`: probability nearest to the threshold. `disagree`, `early`: two ranks furthest apart as a ratio, so
+    that 1 against 20 comes before 50 against 100. `dropped`: nearest to a cut. `tops`: best rank. `unlabelled`: best
+    rank in questions without any label. `random`: shuffled. `second`: the most doubted. `own`: one's newest."""
+    order, shuffle = wanted.order, _shuffled(Candidate.id)
     if order == "random":
         return statement.order_by(shuffle, Candidate.id)
+    if order == "flagged":
+        return statement.where(_flag().is_not(None)).order_by(_flag(), Candidate.id)
+    if order == "second":
+        return statement.where(_doubt().is_not(None)).order_by(_doubt().desc(), Candidate.id)
+    if order == "own":
+        mine = _mine(who.annotator_id)
+        return statement.where(mine.exists()).order_by(mine.scalar_subquery().desc())
     statement = statement.where(_last.rank.is_not(None))
     if order == "uncertain":
         return statement.order_by(func.abs(_last.probability - Run.threshold), Candidate.id)
     if order == "dropped":
         return statement.where(Candidate.cut_margin.is_not(None)).order_by(Candidate.cut_margin, Candidate.id)
     if order == "tops":
-        return statement.order_by(_last.rank, shuffle)
-    a, b = cast(_last.rank, Float), cast(_generative.rank, Float)
-    return statement.where(_generative.rank.is_not(None)).order_by(
+        best = pooled_rank(wanted.pool)
+        shallow = statement.where(best <= POOL_DEPTH) if wanted.pool else statement
+        return shallow.order_by(best, shuffle)
+    if order == "unlabelled":
+        labelled = select(current_label.c.id).where(current_label.c.question_id == Question.id)
+        return statement.where(~labelled.exists()).order_by(
+            _shuffled(Question.id), Question.id, _last.rank, Candidate.id
+        )
+    other = _generative.rank if order == "disagree" else _early.rank
+    a, b = cast(_last.rank, Float), cast(other, Float)
+    return statement.where(other.is_not(None), other != _last.rank).order_by(
         case((a > b, a / b), else_=b / a).desc(), Candidate.id
+    )
+
+
+def pooled_rank(pool: tuple[tuple[int, int], ...]) -> ColumnElement[int]:
+    """The best rank that any of the pool's rankers gave the candidate; without a pool, its own run's."""
+    if not pool:
+        return _last.rank
+    pooled = aliased(Score, name="pooled")
+    models = [and_(pooled.version_id == v, pooled.exit == e) for v, e in pool if v]
+    best = (
+        select(func.min(pooled.rank)).where(pooled.candidate_id == Candidate.id, or_(False, *models)).scalar_subquery()
+    )
+    if len(models) == len(pool):
+        return best
+    nowhere = _RANGE
+    first = func.coalesce(Candidate.retrieval_rank, nowhere)
+    return case((first < func.coalesce(best, nowhere), first), else_=best)
+
+
+def _shuffled(key: ColumnElement[int]) -> ColumnElement[int]:
+    return (cast(key, BigInteger) * literal(_PRIME, BigInteger)) % _RANGE
+
+
+def _flag() -> ColumnElement[int]:
+    """The oldest flag on the candidate that nobody cleared, NULL if there is none."""
+    return (
+        select(func.min(Flag.id))
+        .where(
+            Flag.question_id == Candidate.question_id,
+            Flag.sentence_id == Candidate.sentence_id,
+            Flag.cleared.is_(None),
+        )
+        .scalar_subquery()
+    )
+
+
+def _doubt() -> ColumnElement[float]:
+    """How much the candidate's label is doubted, NULL if nobody need look at it."""
+    return (
+        select(func.max(Suspicion.doubt))
+        .where(
+            Suspicion.question_id == Candidate.question_id,
+            Suspicion.sentence_id == Candidate.sentence_id,
+            Suspicion.looked.is_(None),
+        )
+        .scalar_subquery()
+    )
+
+
+def _mine(annotator_id: int) -> Select:
+    label = current_label.alias("mine")
+    return select(label.c.id).where(
+        label.c.question_id == Candidate.question_id,
+        label.c.sentence_id == Candidate.sentence_id,
+        label.c.annotator_id == annotator_id,
     )
 
 
@@ -136,71 +244,54 @@ def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None
     ).one_or_none()
 
 
-def held(session: Session, corpus_id: int, who: Holder, queue: str, now: datetime) -> Lease | None:
-    """What they were last given from this queue, if the lease is alive."""
-    return session.scalar(
-        select(Lease)
-        .join(Question, Question.id == Lease.question_id)
-        .where(Question.corpus_id == corpus_id, _held_by(who), Lease.queue == queue, Lease.expires > now)
-        .order_by(Lease.expires.desc())
-        .limit(1)
+def question_rows(session: Session, question_id: int, who: Holder, overlap: int, now: datetime) -> list[Row]:
+    """All candidates of a question as `open_pairs` gives them, best rank first, and whether each is `free`: open to
+    this holder, or labelled by them."""
+    free = and_(~_taken(who, now), or_(still_open(overlap, who.annotator_id), _mine(who.annotator_id).exists()))
+    return list(
+        session.execute(
+            _scored_candidates()
+            .add_columns(free.label("free"))
+            .where(Candidate.question_id == question_id, Sentence.retired.is_(False))
+            .order_by(func.coalesce(_last.rank, _RANGE), Candidate.ordinal, Candidate.id)
+        )
     )
 
 
-def lease(
-    session: Session, pair: tuple[int, int], who: Holder, *, queue: str, token: str, expires: datetime, now: datetime
-) -> bool:
-    """Take or renew a pair (question id, sentence id); False if somebody else holds it."""
-    values = {
-        "annotator_id": who.annotator_id,
-        "holder": who.desk,
-        "queue": queue,
-        "token": token,
-        "expires": expires,
-    }
-    statement = upsert_into(session, Lease).values(question_id=pair[0], sentence_id=pair[1], **values)
-    statement = statement.on_conflict_do_update(
-        index_elements=[Lease.question_id, Lease.sentence_id],
-        set_=values,
-        where=or_(_held_by(who), Lease.expires <= now),
-    ).returning(Lease.token)
-    return session.scalar(statement) is not None
+def is_open(session: Session, pair: Pair, annotator_id: int, overlap: int) -> bool:
+    """Whether the annotator may still label the pair, as far as labels go."""
+    statement = select(Candidate.id).where(Candidate.question_id == pair[0], Candidate.sentence_id == pair[1])
+    return session.scalar(statement.where(still_open(overlap, annotator_id))) is not None
 
 
-def release(session: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
-    """Give a pair back, whichever desk of theirs holds it."""
+def lock_candidate(session: Session, question_id: int, sentence_id: int) -> None:
+    """Hold a pair for this transaction: two people who label it are taken one after the other."""
     session.execute(
-        delete(Lease).where(
-            Lease.question_id == question_id, Lease.sentence_id == sentence_id, Lease.annotator_id == annotator_id
-        )
+        select(Candidate.id)
+        .where(Candidate.question_id == question_id, Candidate.sentence_id == sentence_id)
+        .with_for_update()
     )
 
 
-def release_all(session: Session, who: Holder, but: tuple[int, int] | None = None) -> None:
-    """Give back what the desk holds, except the pair in front of it."""
-    where = [_held_by(who)]
-    if but is not None:
-        where.append(~and_(Lease.question_id == but[0], Lease.sentence_id == but[1]))
-    session.execute(delete(Lease).where(*where))
+def pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]]:
+    """(version id, name, last exit) of the rankers that scored this corpus's questions, newest first."""
+    runs = select(Run.version_id, Run.last_exit).join(Question, Question.id == Run.question_id)
+    models = runs.where(Question.corpus_id == corpus_id).distinct()
+    generators = (
+        select(Run.generative_id, literal(0))
+        .join(Question, Question.id == Run.question_id)
+        .where(Question.corpus_id == corpus_id, Run.generative_id.is_not(None))
+        .distinct()
+    )
+    exits = {**dict(session.execute(models).all()), **dict(session.execute(generators).all())}
+    names = session.execute(
+        select(ModelVersion.id, ModelVersion.name)
+        .where(ModelVersion.id.in_(list(exits)))
+        .order_by(ModelVersion.id.desc())
+    )
+    return [(i, name, exits[i]) for i, name in names]
 
 
-def candidates_unlabelled_by(session: Session, corpus_id: int, annotator_id: int) -> int:
-    """Candidates of the corpus on which this annotator has no label at present."""
-    mine = (
-        select(current_label.c.id)
-        .where(
-            current_label.c.question_id == Candidate.question_id,
-            current_label.c.sentence_id == Candidate.sentence_id,
-            current_label.c.annotator_id == annotator_id,
-        )
-        .exists()
-    )
-    return (
-        session.scalar(
-            select(func.count())
-            .select_from(Candidate)
-            .join(Question, Question.id == Candidate.question_id)
-            .where(Question.corpus_id == corpus_id, ~mine)
-        )
-        or 0
-    )
+def count_events(session: Session, annotator_id: int) -> int:
+    """How often the annotator has acted: what the draw of the control share counts by."""
+    return session.scalar(select(func.count()).where(LabelEvent.annotator_id == annotator_id)) or 0

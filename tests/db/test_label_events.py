@@ -45,11 +45,11 @@ def test_the_last_act_skips_undoes_and_what_they_undid(database, pair, now):
         database, q, (sentence, ann, "correct"), (sentence, ann, "incorrect"), (sentence, bob, "correct"), now=now
     )
     with database.write() as s:
-        assert labels.last_act(s, ann, corpus_id).id == second
+        assert [e.id for e in labels.last_act(s, ann, corpus_id)] == [second]
         labels.add_event(s, q, sentence, ann, "correct", now, undoes=second)
-        assert labels.last_act(s, ann, corpus_id).id == first
+        assert [e.id for e in labels.last_act(s, ann, corpus_id)] == [first]
         labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=first)
-        assert labels.last_act(s, ann, corpus_id) is None
+        assert labels.last_act(s, ann, corpus_id) == []
 
 
 def test_an_act_cannot_be_undone_twice(database, pair, now):

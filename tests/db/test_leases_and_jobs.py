@@ -3,8 +3,8 @@ from datetime import timedelta
 
 import pytest
 
-from db.repositories import corpora, jobs, labels, questions, queues
-from db.repositories.queues import Holder
+from db.repositories import corpora, jobs, labels, leases, questions
+from db.repositories.leases import Holder
 
 LEASE = timedelta(minutes=10)
 
@@ -26,7 +26,7 @@ def people(database, now):
 
 def take(database, pair, who, now):
     with database.write() as s:
-        return queues.lease(s, pair, who, queue="random", token="t", expires=now + LEASE, now=now)
+        return leases.lease(s, pair, who, queue="random", token="t", expires=now + LEASE, now=now)
 
 
 def test_a_leased_pair_is_refused_to_others_until_the_lease_runs_out(database, pair, people, now):

@@ -59,6 +59,7 @@ class Fake:
     fail: Exception | None = None
     generative_fails: bool = False
     corpora: tuple[str, ...] = ("Starter", "Towers")
+    role: str = "admin"
     asked: list[tuple[int, str, str]] = field(default_factory=list)
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
     events: list[tuple] = field(default_factory=list)
@@ -115,7 +116,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         return list_corpora(wb)[0] if fake.corpora else None
 
     def annotator(wb, name):
-        return views.AnnotatorView(sum(name.encode()) % 1000, name)
+        return views.AnnotatorView(sum(name.encode()) % 1000, name, fake.role)
 
     def give_label(wb, *, question_id, sentence_id, annotator_id, label, shown=None):
         if label not in views.LABELS:
@@ -147,7 +148,8 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
 
     parts = {
         "corpora": {"list_corpora": list_corpora, "ensure_starter": ensure_starter},
-        "labelling": {"annotator": annotator, "give_label": give_label, "labels_of": labels_of},
+        "people": {"annotator": annotator, "MAX_NAME": 60},
+        "labelling": {"give_label": give_label, "labels_of": labels_of, "labels_seen_by": labels_of},
         "versions": {"active": lambda wb: shipped, "list_versions": lambda wb, kind="cascade": [shipped, tried]},
         "asking": {
             "warm": lambda wb: None,

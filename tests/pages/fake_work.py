@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import fake_labelling
 import fake_services
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app.services import views
+from app.services.label_views import Rules
 from as2core.errors import As2Error
 from as2core.types import Progress
 
@@ -124,6 +126,13 @@ class Work(fake_services.Fake):
     pairs: list[tuple[int, int]] = field(default_factory=lambda: [(q, 100 + s) for s in range(6) for q in (1, 2, 3)])
     leases: dict[tuple[int, int], str] = field(default_factory=dict)
     undone: list = field(default_factory=list)
+    flags: list = field(default_factory=list)
+    arm: str = ""
+    peers: tuple = ()
+    rules: Rules = field(default_factory=Rules)
+    guidelines: list[str] = field(default_factory=lambda: ["- **Correct**: it answers the question."])
+    conflicts: list = field(default_factory=list)
+    settled: list = field(default_factory=list)
     jobs: dict[int, views.JobView] = field(default_factory=dict)
     ready: views.Readiness = READY
     versions: dict[str, views.VersionView] = field(default_factory=dict)
@@ -149,57 +158,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     made = fake_services.modules(fake)
     package = made["app.services"]
 
-    def item(pair, annotator_id, queue, token):
-        q, s = pair
-        label = fake.labels.get((q, s))
-        left = len([p for p in fake.pairs if p not in fake.labels])
-        i = s - 100
-        return views.QueueItem(
-            q, s, QUESTIONS[q - 1], fake_services.TEXTS[i % 8], fake_services.TEXTS[(i - 1) % 8],
-            fake_services.TEXTS[(i + 1) % 8], "The tower", 1, "the cascade is least sure of it (probability 0.52)",
-            queue, 3, 0.52, 9, {2: 0.4, 6: 0.52}, 18, "cascade", label, token, NOW, 1, left,
-        )  # fmt: skip
-
-    def next_item(wb, corpus_id, annotator_id, queue, *, holder="", passed=()):
-        mine = holder or str(annotator_id)
-        for pair in fake.pairs:
-            if pair in fake.labels or pair in passed or fake.leases.get(pair, mine) != mine:
-                continue
-            for held in [p for p, who in fake.leases.items() if who == mine]:
-                del fake.leases[held]
-            fake.leases[pair] = mine
-            return item(pair, annotator_id, queue, f"t{pair}")
-        return None
-
-    def item_at(wb, question_id, sentence_id, annotator_id, *, holder=""):
-        return item((question_id, sentence_id), annotator_id, "tops", f"again{(question_id, sentence_id)}")
-
-    def undo_last(wb, annotator_id, corpus_id):
-        if not fake.events:
-            return None
-        q, s, who, *_ = fake.events.pop()
-        fake.labels.pop((q, s), None)
-        fake.undone.append((q, s))
-        return views.LabelView(99, q, s, who, None, NOW)
-
-    def withdraw(wb, *, question_id, sentence_id, annotator_id):
-        fake.labels.pop((question_id, sentence_id), None)
-
-    def progress(wb, corpus_id, annotator_id):
-        n = len(fake.labels)
-        per = {k: list(fake.labels.values()).count(k) for k in views.LABELS}
-        return views.ProgressView(n, n, n + 700, 12, len(fake.pairs) - n, per)
-
-    queues = {
-        "uncertain": "Where the cascade is least sure.",
-        "disagree": "Where the cascade and the generative ranker see it differently.",
-        "dropped": "What the cascade almost kept, or almost dropped.",
-        "tops": "The best of every ranker.",
-        "random": "A random share, to keep the rest honest.",
-    }
-    labelling = made["app.services.labelling"]
-    vars(labelling).update(QUEUES=queues, next_item=next_item, item_at=item_at, undo_last=undo_last, withdraw=withdraw,
-                           progress=progress)  # fmt: skip
+    fake_labelling.add(fake, made)
 
     def view(v):
         return replace(v, state="active" if v.name == fake.active else v.state)
@@ -324,6 +283,7 @@ def install(monkeypatch: pytest.MonkeyPatch, fake: Work) -> None:
     for name, module in made.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(app, "services", made["app.services"])
+    monkeypatch.setattr(type(st.context), "cookies", {})  # AppTest has a mock for it
     st.cache_resource.clear()
     st.cache_data.clear()
 

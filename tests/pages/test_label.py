@@ -155,7 +155,7 @@ def test_skipped_items_come_back_after_the_end(work):
 
 def test_the_queue_is_in_the_address(work):
     at = fake_work.page("label", {"queue": "random"})
-    assert at.button_group(key="label_queue").value == "random"
+    assert at.selectbox(key="label_queue").value == "random"
     assert "A random share" in fake_work.texts(at)
 
 

@@ -8,7 +8,7 @@ import pytest
 from fake_models import FakeModels, write_version
 
 from app import services
-from app.services import corpora, labelling
+from app.services import corpora, people, rules
 from app.settings import Settings
 
 TOWER = """The Eiffel Tower was finished on 31 March 1889. It stands in Paris. Gustave Eiffel's company built the tower.
@@ -65,18 +65,19 @@ def wb(settings, models, clock):
 
 @pytest.fixture
 def towers(wb):
-    """A corpus of three documents, fourteen sentences."""
+    """A corpus of three documents, fourteen sentences, nothing of its queues drawn at random."""
     corpus = corpora.create_corpus(wb, "towers")
     files = [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode()), ("bread.txt", BREAD.encode())]
     corpora.ingest(wb, corpus.id, files)
+    rules.set_rules(wb, corpus.id, by=people.annotator(wb, "ann").id, control=0.0, blind=0.0)
     return corpora.get_corpus(wb, corpus.id)
 
 
 @pytest.fixture
 def ann(wb):
-    return labelling.annotator(wb, "ann")
+    return people.annotator(wb, "ann")
 
 
 @pytest.fixture
 def bob(wb):
-    return labelling.annotator(wb, "bob")
+    return people.annotator(wb, "bob")

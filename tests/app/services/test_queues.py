@@ -5,10 +5,11 @@ from itertools import pairwise
 import pytest
 
 from app.running import run_queued
-from app.services import asking, corpora, labelling, scoring
-from app.services.labelling import QUEUES, Gone
+from app.services import asking, corpora, labelling, people, queueing, scoring
+from app.services.people import Gone
 from as2core.errors import BadSetting
 
+CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a label takes a pair out
 QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
 
 
@@ -22,7 +23,7 @@ def scored(wb, towers):
 def walk(wb, corpus, who, queue, label="incorrect"):
     """Label a queue to its end; the items met."""
     met = []
-    while (item := labelling.next_item(wb, corpus.id, who.id, queue)) is not None:
+    while (item := queueing.next_item(wb, corpus.id, who.id, queue)) is not None:
         met.append(item)
         labelling.give_label(
             wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
@@ -34,14 +35,14 @@ def pair(item):
     return item.question_id, item.sentence_id
 
 
-@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("queue", CONSUMED)
 def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
     met = walk(wb, scored, ann, queue)
     assert len({pair(i) for i in met}) == len(met) == met[0].queue_length
-    assert labelling.next_item(wb, scored.id, ann.id, queue) is None
+    assert queueing.next_item(wb, scored.id, ann.id, queue) is None
 
 
-@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("queue", CONSUMED)
 def test_every_item_says_why_with_a_number(wb, scored, ann, queue):
     for item in walk(wb, scored, ann, queue):
         assert re.search(r"\d", item.why), item.why
@@ -95,16 +96,16 @@ def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
 
 
 def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
-    first = labelling.next_item(wb, scored.id, ann.id, "tops")
+    first = queueing.next_item(wb, scored.id, ann.id, "tops")
     clock.pass_(minutes=5)
-    again = labelling.next_item(wb, scored.id, ann.id, "tops")
+    again = queueing.next_item(wb, scored.id, ann.id, "tops")
     assert (pair(again), again.token) == (pair(first), first.token)
     assert again.leased_until > first.leased_until
 
 
 def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
     for _ in range(5):
-        one, other = (labelling.next_item(wb, scored.id, who.id, "uncertain") for who in (ann, bob))
+        one, other = (queueing.next_item(wb, scored.id, who.id, "uncertain") for who in (ann, bob))
         assert pair(one) != pair(other)
         for who, item in ((ann, one), (bob, other)):
             labelling.give_label(
@@ -113,48 +114,48 @@ def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
 
 
 def test_two_sessions_under_one_name_get_different_items(wb, scored, ann):
-    left = labelling.next_item(wb, scored.id, ann.id, "tops", holder="left")
-    right = labelling.next_item(wb, scored.id, ann.id, "tops", holder="right")
+    left = queueing.next_item(wb, scored.id, ann.id, "tops", holder="left")
+    right = queueing.next_item(wb, scored.id, ann.id, "tops", holder="right")
     assert pair(left) != pair(right)
-    assert pair(labelling.next_item(wb, scored.id, ann.id, "tops", holder="left")) == pair(left)
+    assert pair(queueing.next_item(wb, scored.id, ann.id, "tops", holder="left")) == pair(left)
 
 
 def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
-    people = [labelling.annotator(wb, f"annotator {i}") for i in range(8)]
+    eight = [people.annotator(wb, f"annotator {i}") for i in range(8)]
     met: list[tuple] = []
     threads = [
         threading.Thread(target=lambda who=who: met.extend(map(pair, walk(wb, scored, who, "uncertain"))))
-        for who in people
+        for who in eight
     ]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     assert len(met) == len(set(met))
-    assert labelling.progress(wb, scored.id, people[0].id).all == len(met)
+    assert labelling.progress(wb, scored.id, eight[0].id).all == len(met)
 
 
 def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
-    first = labelling.next_item(wb, scored.id, ann.id, "tops")
+    first = queueing.next_item(wb, scored.id, ann.id, "tops")
     clock.pass_(minutes=11)
-    assert pair(labelling.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
 
 
 def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
-    first = labelling.next_item(wb, scored.id, ann.id, "tops")
-    second = labelling.next_item(wb, scored.id, ann.id, "tops", passed=[pair(first)])
+    first = queueing.next_item(wb, scored.id, ann.id, "tops")
+    second = queueing.next_item(wb, scored.id, ann.id, "tops", passed=[pair(first)])
     assert pair(second) != pair(first)
-    assert pair(labelling.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
 
 
 def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
-    item = labelling.next_item(wb, scored.id, ann.id, "tops")
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
     labelling.give_label(
         wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, label="correct"
     )
-    assert labelling.item_at(wb, *pair(item), ann.id).label == "correct"
+    assert queueing.item_at(wb, *pair(item), ann.id).label == "correct"
     undone = labelling.undo_last(wb, ann.id, scored.id)
-    again = labelling.item_at(wb, undone.question_id, undone.sentence_id, ann.id)
+    again = queueing.item_at(wb, undone.question_id, undone.sentence_id, ann.id)
     assert (pair(again), again.label) == (pair(item), None)
     assert again.leased_until is not None
 
@@ -171,18 +172,18 @@ def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann):
 
 
 def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb, scored, ann, bob):
-    item = labelling.next_item(wb, scored.id, ann.id, "tops")
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
     key = {"question_id": item.question_id, "sentence_id": item.sentence_id, "annotator_id": ann.id}
     labelling.give_label(wb, **key, label="unsure")
-    assert pair(labelling.next_item(wb, scored.id, bob.id, "tops")) != pair(item)
+    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) != pair(item)
     labelling.withdraw(wb, **key)
-    fresh = labelling.annotator(wb, "carol")
-    assert pair(labelling.next_item(wb, scored.id, fresh.id, "tops")) == pair(item)
+    fresh = people.annotator(wb, "carol")
+    assert pair(queueing.next_item(wb, scored.id, fresh.id, "tops")) == pair(item)
 
 
 def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
     asked = asking.ask(wb, towers.id, QUESTIONS[0])
-    assert labelling.next_item(wb, towers.id, ann.id, "disagree") is None  # no generative scores yet
+    assert queueing.next_item(wb, towers.id, ann.id, "disagree") is None  # no generative scores yet
     [bread] = corpora.list_documents(wb, towers.id, search="bread")
     sentence = corpora.document_sentences(wb, bread.id)[0].id
     key = {"question_id": asked.question_id, "sentence_id": sentence, "annotator_id": ann.id}
@@ -199,7 +200,7 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
     with wb.write() as s:
         for i, q in enumerate(QUESTIONS):
             rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
-    assert labelling.next_item(wb, towers.id, ann.id, "uncertain") is None
+    assert queueing.next_item(wb, towers.id, ann.id, "uncertain") is None
     job = scoring.start_scoring(wb, towers.id, limit=2)
     run_queued(wb)
     from app.services import adapting
@@ -210,6 +211,6 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
 
 def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
     with pytest.raises(BadSetting, match="uncertain"):
-        labelling.next_item(wb, scored.id, ann.id, "newest")
+        queueing.next_item(wb, scored.id, ann.id, "newest")
     with pytest.raises(Gone):
-        labelling.item_at(wb, 999, 999, ann.id)
+        queueing.item_at(wb, 999, 999, ann.id)

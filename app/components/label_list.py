@@ -1,0 +1,171 @@
+"""The desk of the other mode: a question with its whole list. As in `label_desk`, a step gives a new desk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.components.label_desk import Pair, Seat, Seen
+from app.services import Workbench, labelling, queueing
+from app.services.label_views import ListRow, QuestionItem
+from app.services.views import INCORRECT, Shown
+
+WINDOW = 8  # rows on the page at once
+
+
+@dataclass(frozen=True, slots=True)
+class ListDesk:
+    """`row` is the place in front; `trail` the questions shown, `place` the one of them on the screen."""
+
+    seat: Seat
+    item: QuestionItem | None = None
+    row: int = 0
+    trail: tuple[int, ...] = ()
+    place: int = -1
+    passed: tuple[int, ...] = ()
+    turn: int = 0
+
+    @property
+    def showing(self) -> str:
+        return f"{self.item.token if self.item else 'none'}/{self.row}/{self.turn}"
+
+    def next_turn(self) -> ListDesk:
+        return replace(self, turn=self.turn + 1)
+
+    @property
+    def can_go_back(self) -> bool:
+        return bool(self.trail) and (self.place > 0 or self.item is None)
+
+    @property
+    def pair(self) -> Pair | None:
+        return (self.item.question_id, self.item.rows[self.row].sentence_id) if self.item else None
+
+    @property
+    def rest(self) -> tuple[ListRow, ...]:
+        """What "the rest are incorrect" would label: open to this annotator, and not labelled by them."""
+        return tuple(r for r in self.item.rows if r.free and r.label is None) if self.item else ()
+
+    @property
+    def window(self) -> range:
+        """The rows on the page: those around the one in front."""
+        rows = len(self.item.rows) if self.item else 0
+        first = min(max(0, self.row - WINDOW // 2), max(0, rows - WINDOW))
+        return range(first, min(rows, first + WINDOW))
+
+
+def sit_down(wb: Workbench, seat: Seat) -> ListDesk:
+    """A fresh desk with the queue's first question."""
+    return _draw(wb, ListDesk(seat))
+
+
+def give(wb: Workbench, desk: ListDesk, label: str, seen: Seen) -> ListDesk:
+    """Label the row in front and step to the next; at the end of the list the last row stays in front."""
+    if desk.item is None or not desk.item.rows[desk.row].free:
+        return down(desk)
+    row = desk.item.rows[desk.row]
+    labelling.give_label(
+        wb,
+        question_id=desk.item.question_id,
+        sentence_id=row.sentence_id,
+        annotator_id=desk.seat.annotator_id,
+        label=label,
+        shown=_shown(desk.item, row, seen),
+    )
+    return down(_labelled(desk, {row.sentence_id: label}))
+
+
+def reject_rest(wb: Workbench, desk: ListDesk, seen: Seen) -> tuple[ListDesk, int]:
+    """Label every row that has no label of this annotator incorrect, in one act; how many they were."""
+    if desk.item is None or not desk.rest:
+        return desk, 0
+    given = labelling.give_labels(
+        wb,
+        question_id=desk.item.question_id,
+        annotator_id=desk.seat.annotator_id,
+        label=INCORRECT,
+        shown={r.sentence_id: _shown(desk.item, r, seen) for r in desk.rest},
+    )
+    return _labelled(desk, {x.sentence_id: INCORRECT for x in given}), len(given)
+
+
+def undo(wb: Workbench, desk: ListDesk) -> tuple[ListDesk, int]:
+    """Undo the last act and show its question with that row in front; how many pairs it was about, 0 for none."""
+    undone = labelling.undo_last(wb, desk.seat.annotator_id, desk.seat.corpus_id)
+    if undone is None:
+        return desk, 0
+    return open_pair(wb, desk, (undone.question_id, undone.sentence_id)), undone.together
+
+
+def open_pair(wb: Workbench, desk: ListDesk, pair: Pair) -> ListDesk:
+    """The pair's question, its row in front."""
+    desk = _show(wb, desk, pair[0])
+    return replace(desk, row=next((i for i, r in enumerate(desk.item.rows) if r.sentence_id == pair[1]), 0))
+
+
+def up(desk: ListDesk) -> ListDesk:
+    return replace(desk, row=max(0, desk.row - 1))
+
+
+def down(desk: ListDesk) -> ListDesk:
+    return replace(desk, row=min(len(desk.item.rows) - 1, desk.row + 1)) if desk.item else desk
+
+
+def pick(desk: ListDesk, row: int) -> ListDesk:
+    """Put a row in front."""
+    return replace(desk, row=row) if desk.item and 0 <= row < len(desk.item.rows) else desk
+
+
+def back(wb: Workbench, desk: ListDesk) -> ListDesk:
+    """The question before this one."""
+    if not desk.can_go_back:
+        return desk
+    place = len(desk.trail) - 1 if desk.item is None else desk.place - 1
+    return _show(wb, replace(desk, place=place), desk.trail[place])
+
+
+def forward(wb: Workbench, desk: ListDesk) -> ListDesk:
+    """The next question; what is left of this one stays for later."""
+    if desk.item is None:
+        return _draw(wb, replace(desk, passed=()))
+    passed = (*desk.passed, desk.item.question_id)
+    if 0 <= desk.place < len(desk.trail) - 1:
+        return _show(wb, replace(desk, place=desk.place + 1, passed=passed), desk.trail[desk.place + 1])
+    return _draw(wb, replace(desk, passed=passed))
+
+
+def _shown(item: QuestionItem, row: ListRow, seen: Seen) -> Shown:
+    return Shown(
+        version=item.version,
+        rank=row.rank,
+        scores_visible=seen.scores and item.arm != "blind",
+        queue=item.queue,
+        control=item.control,
+        arm=item.arm if seen.scores and row.rank is not None else "",
+        model_says=row.model_says,
+        guideline=seen.guideline,
+    )
+
+
+def _labelled(desk: ListDesk, labels: dict[int, str]) -> ListDesk:
+    rows = tuple(replace(r, label=labels.get(r.sentence_id, r.label)) for r in desk.item.rows)
+    return replace(desk, item=replace(desk.item, rows=rows))
+
+
+def _show(wb: Workbench, desk: ListDesk, question_id: int) -> ListDesk:
+    seat = desk.seat
+    item = queueing.question_at(wb, question_id, seat.annotator_id, seat.queue, holder=seat.holder)
+    if question_id in desk.trail:
+        here = 0 <= desk.place < len(desk.trail) and desk.trail[desk.place] == question_id
+        return replace(desk, item=item, row=0, place=desk.place if here else desk.trail.index(question_id))
+    return replace(desk, item=item, row=0, trail=(*desk.trail, question_id), place=len(desk.trail))
+
+
+def _draw(wb: Workbench, desk: ListDesk) -> ListDesk:
+    seat = desk.seat
+    item = queueing.next_question(
+        wb, seat.corpus_id, seat.annotator_id, seat.queue, holder=seat.holder, passed=desk.passed, pool=seat.pool
+    )
+    if item is None:
+        return replace(desk, item=None, row=0, place=len(desk.trail))
+    trail = desk.trail if desk.trail and desk.trail[-1] == item.question_id else (*desk.trail, item.question_id)
+    first = next((i for i, r in enumerate(item.rows) if r.free and r.label is None), 0)
+    return replace(desk, item=item, row=first, trail=trail, place=len(trail) - 1)

@@ -1,0 +1,63 @@
+"""Who is at the page: a name typed here, or whoever the identity provider says.
+
+Where `[auth]` is configured (.streamlit/secrets.toml), nobody gets further without logging in. Elsewhere a name is
+enough; the browser keeps it in a cookie, so that a reload does not change who signs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+import streamlit as st
+
+from app.components.text import plain
+from app.services import Workbench, people
+from app.services.views import AnnotatorView
+
+NOBODY = "me"
+COOKIE = "as2_name"
+_JS = """
+export default function (component) {
+  const { cookie, name } = component.data;
+  document.cookie = cookie + "=" + encodeURIComponent(name) + "; path=/; max-age=31536000; SameSite=Strict";
+}
+"""
+
+
+def who(wb: Workbench) -> AnnotatorView:
+    """The person, known to the database; stops the run at a log-in page where there is one to pass."""
+    return _logged_in(wb, st.user) if provider_configured() else _named(wb)
+
+
+def provider_configured() -> bool:
+    return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
+
+
+def _logged_in(wb: Workbench, user: Any) -> AnnotatorView:
+    if not getattr(user, "is_logged_in", False):
+        st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
+        st.stop()
+    subject = f"{user.get('iss', '')}|{user.get('sub') or user.get('email') or ''}"
+    person = people.signed_in(wb, subject, user.get("name") or user.get("email") or "")
+    st.caption(f"Signed in as {plain(person.name)} ({person.role})")
+    st.button("Log out", key="as2_logout", type="tertiary", icon=":material/logout:", on_click=st.logout)
+    return person
+
+
+def _named(wb: Workbench) -> AnnotatorView:
+    state = st.session_state
+    if "_as2_name" not in state:
+        state["_as2_name"] = unquote(st.context.cookies.get(COOKIE, "")) or NOBODY
+    typed = st.text_input(
+        "Your name",
+        state["_as2_name"],
+        key="as2_name",
+        max_chars=people.MAX_NAME,
+        help="Labels are signed with it, and this browser remembers it. Two people, two names.",
+    )
+    name = " ".join(typed.split()) or NOBODY
+    state["_as2_name"] = name
+    if name != NOBODY:
+        st.components.v2.component("as2_name", js=_JS)(key="as2_name_kept", data={"cookie": COOKIE, "name": name})
+    return people.annotator(wb, name)

@@ -1,0 +1,110 @@
+"""Who works here: signing in by name or through an identity provider, and what each role may do.
+
+A viewer looks, an annotator labels, an admin also settles conflicts, writes the rules and gives roles. The first person
+who signs in is an admin; there is always one.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from app.services.views import ROLES, AnnotatorView
+from app.services.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from db.models import Annotator
+from db.repositories import labels as rows
+from db.repositories import people as people_rows
+
+ADMIN, ANNOTATOR, VIEWER = ROLES
+MAX_NAME = 60
+
+
+class NotAllowed(As2Error):
+    """This person's role does not allow it."""
+
+
+class Gone(As2Error):
+    """The question, sentence or person is no longer there."""
+
+
+def annotator(wb: Workbench, name: str) -> AnnotatorView:
+    """The person who signs with that name here, made if there is none. Raises BadSetting for an empty or overlong name,
+    NotAllowed for that of somebody whom an identity provider vouches for."""
+    name = _tidy(name)
+    with wb.read() as s:
+        known = rows.annotator_named(s, name)
+    if known is None:
+        with wb.write() as s:
+            known = rows.ensure_annotator(s, name, wb.clock(), role=_first_role(s, wb))
+    if known.subject is not None:
+        raise NotAllowed(f"{name} logs in; choose another name")
+    return view(known)
+
+
+def signed_in(wb: Workbench, subject: str, name: str) -> AnnotatorView:
+    """The person whom the identity provider calls `subject`, made at the first log-in; a name that is taken gets a
+    number."""
+    with wb.read() as s:
+        known = people_rows.person_known_as(s, subject)
+    if known is not None:
+        return view(known)
+    wanted = _tidy(name[:MAX_NAME] or subject[:MAX_NAME])
+    with wb.write() as s:
+        known = people_rows.person_known_as(s, subject)
+        number = 1
+        while known is None:
+            free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
+            if rows.annotator_named(s, free) is None:
+                known = rows.ensure_annotator(s, free, wb.clock(), role=_first_role(s, wb), subject=subject)
+            number += 1
+        return view(known)
+
+
+def everybody(wb: Workbench) -> tuple[AnnotatorView, ...]:
+    """In the order they came."""
+    with wb.read() as s:
+        return tuple(view(p) for p in people_rows.people(s))
+
+
+def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int) -> None:
+    """Raises NotAllowed unless `by` is an admin, or where the last admin would be gone; BadSetting, Gone."""
+    if role not in ROLES:
+        raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
+    with wb.write() as s:
+        require(s, by, ADMIN)
+        person = rows.lock_annotator(s, annotator_id)
+        if person is None or person.imported:
+            raise Gone("this person is not known here; load the page anew")
+        if person.role == ADMIN and role != ADMIN and people_rows.count(s, ADMIN) == 1:
+            raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
+        person.role = role
+
+
+def require(s: Session, annotator_id: int, least: str = ANNOTATOR) -> Annotator:
+    """The person, held for this transaction, if their role is `least` or more. Raises NotAllowed, Gone."""
+    person = rows.lock_annotator(s, annotator_id)
+    if person is None:
+        raise Gone("this annotator is not known here: type your name again")
+    if ROLES.index(person.role) > ROLES.index(least):
+        needed = "an admin" if least == ADMIN else "an annotator"
+        raise NotAllowed(f"{person.name} is {_article(person.role)}, and this takes {needed}: ask an admin")
+    return person
+
+
+def view(person: Annotator) -> AnnotatorView:
+    return AnnotatorView(person.id, person.name, person.role, person.subject is None)
+
+
+def _first_role(s: Session, wb: Workbench) -> str:
+    return wb.settings.newcomers if people_rows.count(s) else ADMIN
+
+
+def _tidy(name: str) -> str:
+    name = " ".join(storable(name).split())
+    if not name or len(name) > MAX_NAME:
+        raise BadSetting(f"an annotator's name has 1 to {MAX_NAME} characters, not {len(name)}")
+    return name
+
+
+def _article(role: str) -> str:
+    return f"an {role}" if role[0] in "aeiou" else f"a {role}"

@@ -1,0 +1,311 @@
+"""What to label next: one pair, or one question with its whole list, leased so that nobody else gets it meanwhile.
+
+An adaptive queue is not a sample: what it teaches most about is what it asks for. So a share of it is drawn at random
+and stored as such ("control"), and estimates are made from that share alone. Of what is drawn at random a share is
+shown without scores ("blind"): the difference between its labels and the others' is what seeing the score does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.services.label_views import ListRow, QuestionItem, Rules
+from app.services.people import Gone
+from app.services.queue_words import QUEUES, why, why_question
+from app.services.rules import rules_of
+from app.services.views import QueueItem
+from app.services.workbench import Workbench
+from as2core.errors import BadSetting
+from as2core.text import words
+from db.models import Document, Question, Sentence
+from db.repositories import corpora as corpus_rows
+from db.repositories import labels as rows
+from db.repositories import leases, queues, reviews
+from db.repositories import questions as question_rows
+from db.repositories import versions as version_rows
+from db.repositories.leases import Holder, Pair
+
+__all__ = ["ADAPTIVE", "QUEUES", "REVIEWS", "item_at", "next_item", "next_question", "pool_of", "question_at"]
+
+ADAPTIVE = ("uncertain", "disagree", "early", "dropped")
+REVIEWS = queues.REVIEWS
+RETRIEVAL = "retrieval"
+LEASE = timedelta(minutes=10)
+NEARLY_SAME = 0.8  # Jaccard of the words
+LOOKED_AT = 60  # the head of the queue, among which the next item is chosen
+
+
+def next_item(
+    wb: Workbench,
+    corpus_id: int,
+    annotator_id: int,
+    queue: str,
+    *,
+    holder: str = "",
+    passed: Collection[Pair] = (),
+    pool: Collection[str] = (),
+) -> QueueItem | None:
+    """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
+    the same pair, with a fresh lease, until it is labelled or `passed` (pairs of question and sentence id not wanted
+    now). `holder` tells sessions of the same annotator apart; `pool` names the rankers whose tops make the queue
+    "tops". None when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown queue.
+    """
+    now, who = wb.clock(), Holder(annotator_id, holder)
+    with wb.read() as s:  # looked for without holding anyone up; the lease decides
+        how = rules_of(s, corpus_id)
+        held = leases.held(s, corpus_id, who, _known(queue), now)
+        if held is not None and (held.question_id, held.sentence_id) in passed:
+            held = None
+        drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
+        wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool)
+        head = queues.open_pairs(s, wanted, who, now, LOOKED_AT + len(passed))
+        length = queues.count_open(s, wanted, who, now)
+        last = rows.last_labelled(s, annotator_id, corpus_id)
+    head = [r for r in head if (r.question_id, r.sentence_id) not in passed]
+    order = sorted(head, key=lambda r: _repeats(r, last))  # stable: the queue's order otherwise
+    if held is not None:
+        order.sort(key=lambda r: (r.question_id, r.sentence_id) != (held.question_id, held.sentence_id))
+    for row in order:
+        pair = (row.question_id, row.sentence_id)
+        token = held.token if held is not None and pair == (held.question_id, held.sentence_id) else _token(pair)
+        until = now + LEASE
+        with wb.write() as s:
+            leases.release_all(s, who, but=pair)
+            if not leases.lease(s, pair, who, queue=queue, token=token, expires=until, now=now, control=drawn):
+                continue
+            if queue not in queues.REVIEWS and not queues.is_open(s, pair, annotator_id, how.overlap):
+                leases.release(s, pair[0], [pair[1]], annotator_id)  # by the one who held it until just now
+                continue
+            place = head.index(row) + 1
+            return _item(s, row, annotator_id, queue, token, until, place, max(length, place), drawn, how)
+    return None
+
+
+def item_at(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int, *, holder: str = "") -> QueueItem:
+    """A certain pair, to show it again; leased if nobody else holds it (`holder` as for `next_item`). Raises Gone."""
+    now, pair = wb.clock(), (question_id, sentence_id)
+    token = _token(pair)
+    with wb.write() as s:
+        row, question = queues.pair_row(s, *pair), question_rows.question(s, question_id)
+        if row is None or question is None:
+            raise Gone("this sentence is no longer a candidate of the question; load the page anew")
+        who, until = Holder(annotator_id, holder), now + LEASE
+        taken = leases.lease(s, pair, who, queue="", token=token, expires=until, now=now)
+        how = rules_of(s, question.corpus_id)
+        return _item(s, row, annotator_id, "", token, until if taken else None, 1, 1, False, how)
+
+
+def next_question(
+    wb: Workbench,
+    corpus_id: int,
+    annotator_id: int,
+    queue: str,
+    *,
+    holder: str = "",
+    passed: Collection[int] = (),
+    pool: Collection[str] = (),
+) -> QuestionItem | None:
+    """The question of the queue's next pair with its whole list, every pair of it that is open leased; `passed`:
+    questions not wanted now. None when nothing is left. Raises BadSetting."""
+    now, who = wb.clock(), Holder(annotator_id, holder)
+    with wb.read() as s:
+        how = rules_of(s, corpus_id)
+        held = leases.held(s, corpus_id, who, _known(queue), now)
+        if held is not None and held.question_id in passed:
+            held = None
+        drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
+        wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool, without=passed)
+        found = queues.open_pairs(s, wanted, who, now, LOOKED_AT)
+        length = queues.count_open(s, wanted, who, now)
+    order = list(dict.fromkeys(r.question_id for r in found))
+    if held is not None:
+        order.sort(key=lambda q: q != held.question_id)
+    for question_id in order:
+        made = question_at(wb, question_id, annotator_id, queue, holder=holder, control=drawn, length=length)
+        if any(r.free for r in made.rows):
+            return made
+    return None
+
+
+def question_at(
+    wb: Workbench,
+    question_id: int,
+    annotator_id: int,
+    queue: str,
+    *,
+    holder: str = "",
+    control: bool = False,
+    length: int = 0,
+) -> QuestionItem:
+    """A certain question with its list; what the holder had before is given back. Raises Gone."""
+    now, who = wb.clock(), Holder(annotator_id, holder)
+    token = f"{question_id}-{secrets.token_hex(4)}"
+    with wb.write() as s:
+        question = question_rows.question(s, question_id)
+        if question is None:
+            raise Gone("this question is no longer there; load the page anew")
+        how = rules_of(s, question.corpus_id)
+        leases.release_all(s, who)
+        found = []
+        for row in queues.question_rows(s, question_id, who, how.overlap, now):
+            pair, until = (question_id, row.sentence_id), now + LEASE
+            free = bool(row.free) and leases.lease(
+                s, pair, who, queue=queue, token=token, expires=until, now=now, control=control
+            )
+            found.append((row, free))
+        mine = rows.labels_by(s, annotator_id, [question_id])
+        arm = _arm(how, annotator_id, (question_id, 0), random=control or queue == "random", scored=True)
+        version = next((r.version_id for r, _ in found if r.version_id is not None), None)
+        return QuestionItem(
+            question_id=question_id,
+            question=question.text,
+            rows=tuple(
+                _in_order([_list_row(r, free, mine.get((question_id, r.sentence_id))) for r, free in found], arm, token)
+            ),
+            why=why_question([r for r, _ in found], queue, control=control, blind=arm == "blind"),
+            queue=queue,
+            version=getattr(version_rows.version(s, version), "name", "") if version is not None else "",
+            token=token,
+            control=control,
+            arm=arm,
+            queue_length=length,
+        )
+
+
+def pool_of(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
+    """Names of the rankers whose tops can be pooled: those that scored here, newest first, and retrieval."""
+    with wb.read() as s:
+        return (*(name for _, name, _ in queues.pool_versions(s, corpus_id)), RETRIEVAL)
+
+
+# --- how it is drawn and shown ---------------------------------------------------------------------------------------
+
+
+def _known(queue: str) -> str:
+    if queue not in QUEUES:
+        raise BadSetting(f"no queue {queue!r}; known: {', '.join(QUEUES)}")
+    return queue
+
+
+def _wanted(
+    s: Session, corpus_id: int, order: str, how: Rules, pool: Collection[str], without: Collection[int] = ()
+) -> queues.Wanted:
+    chosen = [(i, exit_) for i, name, exit_ in queues.pool_versions(s, corpus_id) if name in pool] if pool else []
+    if RETRIEVAL in pool:
+        chosen.append((0, 0))
+    return queues.Wanted(corpus_id, order, how.overlap, tuple(chosen), tuple(without))
+
+
+def _drawn(s: Session, annotator_id: int, queue: str, how: Rules) -> bool:
+    """Whether the annotator's next item of an adaptive queue is a random one: always the same until they act."""
+    return queue in ADAPTIVE and _chance(annotator_id, queues.count_events(s, annotator_id)) < how.control
+
+
+def _arm(how: Rules, annotator_id: int, pair: Pair, *, random: bool, scored: bool) -> str:
+    if not (random and scored):
+        return ""
+    return "blind" if _chance("blind", annotator_id, *pair) < how.blind else "shown"
+
+
+def _chance(*parts: object) -> float:
+    """A number in [0, 1) that these parts alone decide."""
+    digest = hashlib.blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def _token(pair: Pair) -> str:
+    return f"{pair[0]}-{pair[1]}-{secrets.token_hex(4)}"
+
+
+def _repeats(row: Any, last: tuple[int, int, str] | None) -> bool:
+    """Whether a pair says nearly what the one just labelled said; that one itself, after an undo, does not count."""
+    if last is None or (row.question_id, row.sentence_id) == last[:2]:
+        return False
+    a, b = set(words(row.text)), set(words(last[2]))
+    return bool(a) and len(a & b) / len(a | b) >= NEARLY_SAME
+
+
+def _says(row: Any) -> bool | None:
+    return None if row.probability is None else row.probability >= row.threshold
+
+
+def _list_row(row: Any, free: bool, label: str | None) -> ListRow:
+    return ListRow(
+        row.sentence_id,
+        row.text,
+        row.title,
+        row.rank,
+        row.probability,
+        row.generative_rank,
+        _says(row),
+        label,
+        free or label is not None,
+    )
+
+
+def _in_order(found: Sequence[ListRow], arm: str, token: str) -> list[ListRow]:
+    if arm != "blind":
+        return list(found)
+    return sorted(found, key=lambda r: _chance(token.partition("-")[0], r.sentence_id))
+
+
+def _item(
+    s: Session,
+    row: Any,
+    annotator_id: int,
+    queue: str,
+    token: str,
+    until: datetime | None,
+    place: int,
+    length: int,
+    control: bool,
+    how: Rules,
+) -> QueueItem:
+    pair = (row.question_id, row.sentence_id)
+    question, sentence = s.get_one(Question, row.question_id), s.get_one(Sentence, row.sentence_id)
+    before, after = corpus_rows.neighbours(s, sentence)
+    exits, version, scored = {}, "", 0
+    if row.version_id is not None:
+        version = getattr(version_rows.version(s, row.version_id), "name", "")
+        found = question_rows.exit_scores(s, row.id, row.version_id)
+        exits = {x.exit: x.probability for x in found if x.probability is not None}
+        scored = question_rows.scored_candidates(s, row.question_id, row.version_id)
+    everyones = rows.of_pair(s, *pair)
+    own = next((r.label for r in everyones if r.annotator_id == annotator_id), None)
+    arm = _arm(how, annotator_id, pair, random=control or queue == "random", scored=row.rank is not None)
+    flags = tuple((r.name, r.note) for r in reviews.flags(s, pair))
+    doubted = reviews.suspicion(s, pair) if queue == "second" else None
+    return QueueItem(
+        question_id=row.question_id,
+        sentence_id=row.sentence_id,
+        question=question.text,
+        text=sentence.text,
+        before=before,
+        after=after,
+        title=s.get_one(Document, sentence.document_id).title,
+        document_id=sentence.document_id,
+        why=why(row, queue, scored, control=control, blind=arm == "blind", flags=flags, own=own, doubted=doubted),
+        queue=queue,
+        rank=row.rank,
+        probability=row.probability,
+        generative_rank=row.generative_rank,
+        exit_probabilities=exits,
+        candidates=scored,
+        version=version,
+        label=own,
+        token=token,
+        leased_until=until,
+        position_in_queue=place,
+        queue_length=length,
+        model_says=_says(row),
+        control=control,
+        arm=arm,
+        peers=tuple((r.name, r.label) for r in everyones if r.annotator_id != annotator_id) if own else (),
+        flags=flags,
+    )

@@ -1,0 +1,84 @@
+"""Who is looking at a pair, until when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, or_, select
+from sqlalchemy.orm import Session
+
+from db.models import Lease, Question
+from db.repositories.questions import upsert_into
+
+Pair = tuple[int, int]  # question id, sentence id
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One annotator at one desk: two sessions under the same name are two holders."""
+
+    annotator_id: int
+    desk: str = ""
+
+
+def held_by(who: Holder) -> ColumnElement[bool]:
+    return and_(Lease.annotator_id == who.annotator_id, Lease.holder == who.desk)
+
+
+def held(session: Session, corpus_id: int, who: Holder, queue: str, now: datetime) -> Lease | None:
+    """What they were last given from this queue, if the lease is alive."""
+    return session.scalar(
+        select(Lease)
+        .join(Question, Question.id == Lease.question_id)
+        .where(Question.corpus_id == corpus_id, held_by(who), Lease.queue == queue, Lease.expires > now)
+        .order_by(Lease.expires.desc())
+        .limit(1)
+    )
+
+
+def lease(
+    session: Session,
+    pair: Pair,
+    who: Holder,
+    *,
+    queue: str,
+    token: str,
+    expires: datetime,
+    now: datetime,
+    control: bool = False,
+) -> bool:
+    """Take or renew a pair; False if somebody else holds it."""
+    values = {
+        "annotator_id": who.annotator_id,
+        "holder": who.desk,
+        "queue": queue,
+        "token": token,
+        "expires": expires,
+        "control": control,
+    }
+    statement = upsert_into(session, Lease).values(question_id=pair[0], sentence_id=pair[1], **values)
+    statement = statement.on_conflict_do_update(
+        index_elements=[Lease.question_id, Lease.sentence_id],
+        set_=values,
+        where=or_(held_by(who), Lease.expires <= now),
+    ).returning(Lease.token)
+    return session.scalar(statement) is not None
+
+
+def release(session: Session, question_id: int, sentence_ids: Sequence[int], annotator_id: int) -> None:
+    """Give pairs of a question back, whichever desk of theirs holds them."""
+    session.execute(
+        delete(Lease).where(
+            Lease.question_id == question_id, Lease.sentence_id.in_(sentence_ids), Lease.annotator_id == annotator_id
+        )
+    )
+
+
+def release_all(session: Session, who: Holder, but: Pair | None = None) -> None:
+    """Give back what the desk holds, except the pair in front of it."""
+    where = [held_by(who)]
+    if but is not None:
+        where.append(~and_(Lease.question_id == but[0], Lease.sentence_id == but[1]))
+    session.execute(delete(Lease).where(*where))

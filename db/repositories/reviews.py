@@ -1,0 +1,142 @@
+"""What people say about labels: verdicts, flags, second looks; and the guidelines they label by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Row, Select, delete, func, select, update
+from sqlalchemy.orm import Session
+
+from db.models import Annotator, Document, Flag, Guideline, Question, Sentence, Suspicion, Verdict, current_label
+from db.repositories.leases import Pair
+
+
+def add_verdict(session: Session, pair: Pair, annotator_id: int, label: str, note: str, now: datetime) -> Verdict:
+    made = Verdict(
+        question_id=pair[0], sentence_id=pair[1], annotator_id=annotator_id, label=label, note=note, created=now
+    )
+    session.add(made)
+    session.flush()
+    return made
+
+
+def newest_verdict(session: Session, pair: Pair) -> Row | None:
+    """(Verdict, name of who gave it)."""
+    return session.execute(
+        select(Verdict, Annotator.name)
+        .join(Annotator, Annotator.id == Verdict.annotator_id)
+        .where(Verdict.question_id == pair[0], Verdict.sentence_id == pair[1])
+        .order_by(Verdict.id.desc())
+        .limit(1)
+    ).first()
+
+
+def judged_twice(session: Session, corpus_id: int) -> list[Row]:
+    """Current labels of people on pairs that two or more of them label: rows (question_id, sentence_id, annotator_id,
+    name, label, created, kind, question, text, title), by pair, oldest first."""
+    given = (
+        select(
+            current_label.c.question_id,
+            current_label.c.sentence_id,
+            current_label.c.annotator_id,
+            Annotator.name,
+            current_label.c.label,
+            current_label.c.created,
+            Question.kind,
+            Question.text.label("question"),
+            Sentence.text,
+            Document.title,
+            func.count().over(partition_by=(current_label.c.question_id, current_label.c.sentence_id)).label("people"),
+        )
+        .join(Annotator, Annotator.id == current_label.c.annotator_id)
+        .join(Question, Question.id == current_label.c.question_id)
+        .join(Sentence, Sentence.id == current_label.c.sentence_id)
+        .join(Document, Document.id == Sentence.document_id)
+        .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))
+        .subquery()
+    )
+    statement = select(given).where(given.c.people > 1)
+    return list(session.execute(statement.order_by(given.c.question_id, given.c.sentence_id, given.c.created)))
+
+
+def add_flag(session: Session, pair: Pair, annotator_id: int, note: str, now: datetime) -> None:
+    session.add(Flag(question_id=pair[0], sentence_id=pair[1], annotator_id=annotator_id, note=note, created=now))
+    session.flush()
+
+
+def flags(session: Session, pair: Pair) -> list[Row]:
+    """(name, note) of the flags on a pair that nobody cleared, oldest first."""
+    return list(
+        session.execute(
+            select(Annotator.name, Flag.note)
+            .join(Annotator, Annotator.id == Flag.annotator_id)
+            .where(Flag.question_id == pair[0], Flag.sentence_id == pair[1], Flag.cleared.is_(None))
+            .order_by(Flag.id)
+        )
+    )
+
+
+def clear_flags(session: Session, pair: Pair, now: datetime) -> None:
+    session.execute(
+        update(Flag)
+        .where(Flag.question_id == pair[0], Flag.sentence_id == pair[1], Flag.cleared.is_(None))
+        .values(cleared=now)
+    )
+
+
+def newest_guideline(session: Session, corpus_id: int) -> Row | None:
+    """(Guideline, name of who wrote it)."""
+    return session.execute(_guidelines(corpus_id).limit(1)).first()
+
+
+def guidelines(session: Session, corpus_id: int) -> list[Row]:
+    """As `newest_guideline`, newest first."""
+    return list(session.execute(_guidelines(corpus_id)))
+
+
+def _guidelines(corpus_id: int) -> Select:
+    return (
+        select(Guideline, Annotator.name)
+        .join(Annotator, Annotator.id == Guideline.annotator_id)
+        .where(Guideline.corpus_id == corpus_id)
+        .order_by(Guideline.version.desc())
+    )
+
+
+def add_guideline(session: Session, corpus_id: int, version: int, text: str, annotator_id: int, now: datetime) -> None:
+    session.add(Guideline(corpus_id=corpus_id, version=version, text=text, annotator_id=annotator_id, created=now))
+    session.flush()
+
+
+def suspicion(session: Session, pair: Pair) -> Suspicion | None:
+    return session.get(Suspicion, pair)
+
+
+def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair, str, float]], now: datetime) -> int:
+    """Replace a corpus's (pair, label, doubt), but for those that somebody looked at and left as they were; returns how
+    many wait for a look."""
+    of_corpus = select(Question.id).where(Question.corpus_id == corpus_id)
+    looked = {
+        ((x.question_id, x.sentence_id), x.label)
+        for x in session.scalars(
+            select(Suspicion).where(Suspicion.question_id.in_(of_corpus), Suspicion.looked.is_not(None))
+        )
+    }
+    fresh = [f for f in found if (f[0], f[1]) not in looked]
+    session.execute(delete(Suspicion).where(Suspicion.question_id.in_(of_corpus), Suspicion.looked.is_(None)))
+    for pair in {p for p, _ in looked} & {f[0] for f in fresh}:  # the label was changed since
+        session.execute(delete(Suspicion).where(Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1]))
+    session.add_all(
+        Suspicion(question_id=q, sentence_id=c, label=label, doubt=doubt, created=now) for (q, c), label, doubt in fresh
+    )
+    session.flush()
+    return len(fresh)
+
+
+def looked_at(session: Session, pair: Pair, now: datetime) -> None:
+    session.execute(
+        update(Suspicion)
+        .where(Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1], Suspicion.looked.is_(None))
+        .values(looked=now)
+    )
