@@ -123,11 +123,14 @@ def _replay_all(
     a_layer = np.array([layer_flops(trace.lengths[i : i + 1], trace.shape) for i in range(trace.candidates)])
     a_head = head_flops(1, trace.shape)
     cuts = [(ratio, DropSchedule((ratio,), keep)) for ratio in ratios]
+    scores = np.full((len(trace.exits), trace.candidates), np.nan)
+    for row, e in zip(scores, trace.exits, strict=True):
+        row[e.alive] = e.scores
     found: dict[tuple[float, ...], tuple[float, float]] = {}
 
     def descend(number: int, alive: np.ndarray, lost: tuple[int, ...], spent: float, chosen: tuple[float, ...]) -> None:
         # alive: positions, ascending; lost: the final places of the correct candidates dropped so far
-        best_first = alive[order(trace.exits[number].scores[alive])]
+        best_first = alive[order(scores[number, alive])]
         spent += float(depths[number] * a_layer[alive].sum()) + len(alive) * a_head
         if number == len(trace.exits) - 1:
             places = [*(np.flatnonzero(correct[best_first]) + 1).tolist(), *lost]
@@ -138,5 +141,10 @@ def _replay_all(
             gone = (kept + np.flatnonzero(correct[best_first[kept:]]) + 1).tolist()
             descend(number + 1, np.sort(best_first[:kept]), (*lost, *gone), spent, (*chosen, ratio))
 
-    descend(0, np.arange(trace.candidates), (), 0.0, ())
+    outside: tuple[int, ...] = ()
+    if trace.first is not None:  # the places of those a cheap ranker kept away are the same under every schedule
+        outside = tuple(
+            (np.flatnonzero(correct[trace.ranking()[len(trace.entered) :]]) + len(trace.entered) + 1).tolist()
+        )
+    descend(0, trace.entered, outside, 0.0, ())
     return found

@@ -1,5 +1,6 @@
 """Tuning against replaying every schedule one by one, with the measures of ir_measures."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -66,6 +67,19 @@ def test_the_front_rises_in_cost_and_value():
     front = grid(SOME).front
     assert all(a.cost < b.cost and a.value < b.value for a, b in itertools.pairwise(front))
     assert front[-1].value == max(p.value for p in grid(SOME).points)
+
+
+def test_what_a_cheap_ranker_kept_away_keeps_its_place_under_every_schedule():
+    question, trace = traced(12, seed=12, positives=4)
+    cheap = np.random.default_rng(0).normal(size=12).astype(np.float32)
+    gone = np.sort(np.argsort(cheap)[:5])
+    first = ExitRecord(0, np.arange(12), cheap, gone, 0.0, 0, 0, "wo")
+    entered = np.setdiff1d(np.arange(12), gone)
+    exits = tuple(dataclasses.replace(e, alive=entered, scores=e.scores[entered]) for e in trace.exits)
+    trace = dataclasses.replace(trace, exits=exits, first=first)
+    for point in grid([(question, trace)], ratios=(0.2, 0.5)).points:
+        scores = {question.qid: trace.replay(DropSchedule(point.ratios)).scores()}
+        assert point.value == pytest.approx(measures([question], scores, ("AP",))["AP"])
 
 
 def test_questions_without_a_correct_candidate_are_left_out():
