@@ -54,30 +54,68 @@ def _bi_encoder(models_dir: Path, *, backbone: str | None = None, max_length: in
     return _class("bi_encoder", "BiEncoderRanker")(load_backbone(backbone or DEFAULT_BACKBONE), max_length=max_length)
 
 
-def _cascade(models_dir: Path, *, backbone: str | None = None, drop_ratio: float = 0.3, keep: int = 5):
+def _cascade(
+    models_dir: Path,
+    *,
+    backbone: str | None = None,
+    drop_ratio: float = 0.3,
+    keep: int = 5,
+    engine: str = "auto",
+    first: str = "none",
+    first_keep: int = 200,
+):
     if backbone is not None:
         from as2core.nn.backbone import load_backbone
 
-        return _class("cascade", "CascadeRanker")(load_backbone(backbone), drop_ratio=drop_ratio, keep=keep)
-    ranker = _shipped("cascade", models_dir)
-    ranker.drop_ratio, ranker.keep = drop_ratio, keep
-    _ = ranker.schedule
+        ranker = _class("cascade", "CascadeRanker")(load_backbone(backbone), drop_ratio=drop_ratio, keep=keep)
+        engine = "torch" if engine == "auto" else engine  # untrained: it is here to be trained
+    else:
+        ranker = _shipped("cascade", models_dir)
+        ranker.drop_ratio, ranker.keep = drop_ratio, keep
+        _ = ranker.schedule
+    ranker.first = first_stage(ranker, first, first_keep)
+    ranker.use(engine)
     return ranker
 
 
-def _cross_encoder(models_dir: Path, *, backbone: str | None = None, depth: int | None = None):
+def first_stage(cascade: Any, name: str, keep: int):
+    """What looks at the candidates before the encoder does: "bm25", "bi-encoder" (of the same backbone, its vectors
+    kept on disk), or "none". Raises BadSetting."""
+    from as2core.cascade.first import First
+
+    if name == "none":
+        return None
+    if name == "bm25":
+        return First(_class("bm25", "BM25Ranker")(), keep)
+    if name == "bi-encoder":
+        from as2core.cascade.graphs import default_folder
+        from as2core.nn.backbone import load_backbone
+
+        cache = _class("passage_cache", "PassageCache")(default_folder().parent / "vectors.db")
+        backbone = load_backbone(cascade.backbone.name)
+        return First(_class("bi_encoder", "BiEncoderRanker")(backbone, cache=cache), keep)
+    raise BadSetting(f"first={name!r}: no such first stage; known: none, bm25, bi-encoder")
+
+
+def _cross_encoder(
+    models_dir: Path, *, backbone: str | None = None, depth: int | None = None, engine: str = "auto"
+):
     cls = _class("cross_encoder", "CrossEncoderRanker")
     if backbone is not None:
         from as2core.nn.backbone import load_backbone
 
-        return cls(load_backbone(backbone), depth=depth)
+        ranker = cls(load_backbone(backbone), depth=depth)
+        ranker.use("torch" if engine == "auto" else engine)
+        return ranker
     cascade = _shipped("cascade", models_dir)
     if depth is not None and depth not in cascade.exits:
         raise BadSetting(
             f"depth {depth}: the shipped model has exits {', '.join(map(str, cascade.exits))}; another depth has to be "
             "trained (backbone=NAME gives an untrained one)"
         )
-    return cls.from_cascade(cascade, depth=depth)
+    ranker = cls.from_cascade(cascade, depth=depth)
+    ranker.use(engine)
+    return ranker
 
 
 def _generative(models_dir: Path, *, backbone: str | None = None, direction: str = "question"):
@@ -159,7 +197,10 @@ def get(
         if (path / "config.json").is_file():
             from as2core.rankers.versions import load_version
 
-            return load_version(path)
+            ranker = load_version(path)
+            if hasattr(ranker, "use"):
+                ranker.use("auto")
+            return ranker
         names = ", ".join([*CATALOG, *known])
         raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
