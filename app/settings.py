@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     models_dir: Path = REPO / "models"
     corpora_dir: Path = REPO / "corpora"
     worker: Literal["auto", "external"] = "auto"
+    engine: Literal["auto", "torch", "onnx"] = "auto"
     newcomers: Literal["annotator", "viewer"] = "annotator"
 
     @field_validator("home", "models_dir", "corpora_dir")
@@ -39,6 +40,10 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         return self.database_url or f"sqlite:///{self.home / 'as2.db'}"
+
+    @property
+    def graphs_dir(self) -> Path:
+        return self.home / "graphs"
 
     @property
     def versions_dir(self) -> Path:
