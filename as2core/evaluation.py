@@ -6,7 +6,7 @@ The whole of a question's candidates is ranked, also those nobody judged; `as2co
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ from as2core.errors import BadSetting
 from as2core.metrics import Paired, bootstrap, paired_test
 from as2core.rankers.base import Ranker
 from as2core.types import OnProgress, Progress, Question
+
+AT_ONCE = 500  # candidates of several questions that share a run, for rankers that can
 
 __all__ = ["Evaluation", "Paired", "bootstrap", "evaluate", "intervals", "paired_test"]
 
@@ -54,22 +56,25 @@ def evaluate(
     kept = apply_setting(questions, setting)
     if not kept:
         raise BadSetting(f"the setting {setting!r} keeps no question; label some candidates, or take another setting")
+    if len({q.qid for q in kept}) < len(kept):
+        twice = next(q.qid for q in kept if sum(q.qid == other.qid for other in kept) > 1)
+        raise BadSetting(f"two questions have the id {twice!r}; give each its own")
     scores: dict[str, np.ndarray] = {}
     seconds, flops, full_flops = 0.0, 0, 0
-    for done, question in enumerate(kept):
+    for together in _together(kept, AT_ONCE if hasattr(ranker, "trace_many") else 0):
         if on_progress:
-            on_progress(Progress(done, len(kept), question.text))
-        if question.qid in scores:
-            raise BadSetting(f"two questions have the id {question.qid!r}; give each its own")
+            on_progress(Progress(len(scores), len(kept), together[0].text))
         started = time.perf_counter()
-        if hasattr(ranker, "trace"):
-            trace = ranker.trace(question.text, question.candidates)
-            given = trace.scores()
-            flops, full_flops = flops + trace.flops, full_flops + trace.full_flops
-        else:
-            given = ranker.score(question.text, question.candidates)
+        traces: list = []
+        if hasattr(ranker, "trace_many"):
+            traces = ranker.trace_many([(q.text, q.candidates) for q in together])
+        elif hasattr(ranker, "trace"):
+            traces = [ranker.trace(q.text, q.candidates) for q in together]
+        given = [t.scores() for t in traces] or [ranker.score(q.text, q.candidates) for q in together]
         seconds += time.perf_counter() - started
-        scores[question.qid] = _checked(ranker, question, given)
+        flops += sum(t.flops for t in traces)
+        full_flops += sum(t.full_flops for t in traces)
+        scores |= {q.qid: _checked(ranker, q, s) for q, s in zip(together, given, strict=True)}
     if on_progress:
         on_progress(Progress(len(kept), len(kept)))
     values = metrics.per_question(kept, scores)
@@ -83,6 +88,18 @@ def evaluate(
         seconds=seconds,
         relative_cost=flops / full_flops if full_flops else None,
     )
+
+
+def _together(questions: Sequence[Question], candidates: int) -> Iterator[list[Question]]:
+    """Questions in their order, in groups of about so many candidates; each alone for 0."""
+    group: list[Question] = []
+    for q in questions:
+        group.append(q)
+        if sum(len(g.candidates) for g in group) >= candidates:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def intervals(

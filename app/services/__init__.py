@@ -35,6 +35,8 @@ def open(
         except OSError as e:
             raise DatabaseTrouble(f"cannot make the folder {settings.home}: {e.strerror}; set AS2_HOME") from e
         database = open_database(settings.database)
-    wb = Workbench(settings, database, models or LoadedModels(settings.models_dir), clock)
+    wb = Workbench(
+        settings, database, models or LoadedModels(settings.models_dir, settings.engine, settings.graphs_dir), clock
+    )
     versions.register_shipped(wb)
     return wb

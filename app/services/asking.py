@@ -89,7 +89,7 @@ def ask(
     with wb.read() as s:
         labels = settled(label_rows.labels_of_question(s, question_id))
     seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
-    notes = [n for n in (chosen.note, *got.notes) if n]
+    notes = [n for n in (chosen.note, *got.notes, _preparing(chosen.ranker)) if n]
     if got.left_out:
         notes.append(f"{got.left_out:,} more sentences of these documents were not ranked: the limit is {candidates}.")
     return AskView(
@@ -137,6 +137,14 @@ def generative(wb: Workbench, asked: AskView) -> np.ndarray:
 def explain(wb: Workbench, question: str, text: str) -> list[tuple[str, float]]:
     """Each word of the question with its log P given the sentence. Raises DamagedModel."""
     return versions.choose(wb, kind=versions.GENERATIVE).ranker.explain(question, text)
+
+
+def _preparing(ranker: object) -> str:
+    """Why this answer took longer than later ones will; empty if it did not."""
+    p = getattr(ranker, "preparing", None)
+    if p is None:
+        return ""
+    return f"The quick engine is being prepared ({p.done} of {p.total} parts); until then answers take longer."
 
 
 def _question(wb: Workbench, corpus_id: int, text: str) -> int:

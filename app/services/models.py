@@ -33,10 +33,13 @@ class ModelProvider(Protocol):
 
 
 class LoadedModels:
-    """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew."""
+    """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew.
 
-    def __init__(self, models_dir: Path) -> None:
-        self._models_dir = models_dir
+    `engine` is what runs a cascade's layers; torch answers while the onnx engine's graphs are built into `graphs_dir`.
+    """
+
+    def __init__(self, models_dir: Path, engine: str = "torch", graphs_dir: Path | None = None) -> None:
+        self._models_dir, self._engine, self._graphs_dir = models_dir, engine, graphs_dir
         self._held: OrderedDict[tuple, Any] = OrderedDict()
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -48,7 +51,14 @@ class LoadedModels:
             stamp = (path / "card.json").stat().st_mtime_ns
         except OSError:
             stamp = 0  # load_version says what is missing
-        return self._get(str(path), stamp, lambda: load_version(path))
+
+        def load() -> Any:
+            ranker = load_version(path)
+            if hasattr(ranker, "use"):
+                ranker.use(self._engine, folder=self._graphs_dir, background=True)
+            return ranker
+
+        return self._get(str(path), stamp, load)
 
     def named(self, spec: str) -> Any:
         from as2core.rankers.catalog import get
