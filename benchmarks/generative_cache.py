@@ -1,0 +1,97 @@
+"""The generative ranker over 100 real sentences: reading them with the question, against having read them before.
+
+    python benchmarks/generative_cache.py              prints the table and writes its part of docs/performance.md
+    python benchmarks/generative_cache.py --rounds 2   a quick look; writes nothing
+
+Rounds are interleaved (every way once, then again), with another question each round, and medians are reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from as2core.data.catalog import load_questions
+from as2core.experiments.base import write_section
+from as2core.metrics import order
+from as2core.rankers.catalog import get
+from as2core.rankers.generative import GenerativeRanker
+from as2core.rankers.passage_cache import PassageCache
+
+ROOT = Path(__file__).resolve().parents[1]
+CANDIDATES = 100
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rounds", type=int, default=9)
+    options.add_argument("--candidates", type=int, default=CANDIDATES)
+    given = options.parse_args()
+    questions = [q for q in load_questions("starter-test").questions if q.positives]
+    sentences = list({c.text: c for q in questions for c in q.candidates}.values())[: given.candidates]
+    module = get("generative").module
+    tokens = [len(i) for i in module.tokenizer([c.text for c in sentences])["input_ids"]]
+    asked = [len(i) for i in module.tokenizer([q.text for q in questions[: given.rounds]])["input_ids"]]
+    with tempfile.TemporaryDirectory() as folder:
+        cache = PassageCache(Path(folder) / "kept.db")
+        fast_cache = PassageCache(Path(folder) / "fast.db")
+        ways = {
+            "uncached, float32": GenerativeRanker(module),
+            "uncached, bfloat16": GenerativeRanker(module, fast=True),
+            "cached, float32": GenerativeRanker(module, cache=cache),
+            "cached, bfloat16 (what the pages use)": GenerativeRanker(module, cache=fast_cache, fast=True),
+        }
+        filling = {}
+        for name in list(ways)[2:]:  # the first question fills the cache
+            started = time.perf_counter()
+            ways[name].score(questions[-1].text, sentences)
+            filling[name] = time.perf_counter() - started
+        megabytes = cache.bytes / 1e6
+        times: dict[str, list[float]] = {name: [] for name in ways}
+        scores: dict[str, list[np.ndarray]] = {name: [] for name in ways}
+        for i in range(given.rounds):
+            for name, ranker in ways.items():
+                started = time.perf_counter()
+                scores[name].append(ranker.score(questions[i % len(questions)].text, sentences))
+                times[name].append(time.perf_counter() - started)
+        for c in (cache, fast_cache):
+            c.close()
+    medians = {name: statistics.median(t) for name, t in times.items()}
+    exact, base = scores["uncached, float32"], medians["uncached, float32"]
+    n, long, short = len(sentences), statistics.mean(tokens), statistics.mean(asked)
+    lines = [
+        "## Generative scores from kept passages",
+        "",
+        f"{n} sentences of the starter corpus ({long:.0f} tokens on average) against one question ({short:.0f} tokens),"
+        f" another each round, {torch.get_num_threads()} threads, medians of {given.rounds} interleaved rounds. Printed "
+        "and written by `python benchmarks/generative_cache.py`.",
+        "",
+        "| way | ms | times as fast | first question, ms | largest difference of a score | same best sentence |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, seconds in medians.items():
+        differs = max(np.abs(a - b).max() for a, b in zip(scores[name], exact, strict=True))
+        same = sum(order(a)[0] == order(b)[0] for a, b in zip(scores[name], exact, strict=True))
+        first = f"{filling[name] * 1000:,.0f}" if name in filling else ""
+        speed = f"{seconds * 1000:,.0f} | {base / seconds:.1f}"
+        lines.append(f"| {name} | {speed} | {first} | {differs:.4f} | {same} of {len(exact)} |")
+    lines += [
+        "",
+        f"The kept sentences take {megabytes:.0f} MB on disk ({megabytes / n * 1000:.0f} kB each, float16). Without "
+        f"them a question sends {n * (long + short):,.0f} tokens through the layers, with them {n * short:,.0f}; the output "
+        "layer over the whole vocabulary, about as much work a token as all layers together, is paid for the "
+        "question's tokens either way. So the saving in one precision is bounded by the lengths, and bfloat16 brings the rest.",
+    ]
+    print("\n".join(lines))
+    if given.rounds >= 9:
+        write_section(ROOT / "docs" / "performance.md", "generative-cache", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
