@@ -1,0 +1,82 @@
+"""The cascade's and the reranking experiment on tiny models and made-up questions: they run, and say what they should."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.tune import traces
+from as2core.experiments import cascade, twins
+from as2core.experiments.base import Options
+from as2core.experiments.twins import Twins, at_ratio, exit_ap
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.sequential import SequentialRanker, Stage
+from as2core.types import Candidate, Question
+
+WORDS = "tower bridge river iron steel city engineer people water winter bread music heart cell".split()
+
+
+def questions(n, *, seed, candidates=7):
+    rng, made = random.Random(seed), []
+    for i in range(n):
+        about = rng.choice(WORDS)
+        texts = [" ".join(rng.sample(WORDS, 4)) for _ in range(candidates)]
+        labels = [int(c == 2) for c in range(candidates)]
+        texts[2] = f"the {about} stands {texts[2]}"
+        rows = tuple(Candidate(f"{i}-{c}", t, y) for c, (t, y) in enumerate(zip(texts, labels, strict=True)))
+        made.append(Question(f"q {seed} {i}", f"where is the {about} ?", rows))
+    return made
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MadeUp(Options):
+    def questions(self, name, setting="clean", *, limit=None):
+        return questions(6, seed=sum(map(ord, name)))[:limit]
+
+
+@pytest.fixture
+def made(backbone):
+    """A cascade and monolithic models of two depths, untrained, over the same questions."""
+    asked = questions(5, seed=3)
+    exits = (2, 6)
+    cascade_traces = traces(CascadeRanker(backbone, exits=exits), asked)
+    return asked, Twins(cascade_traces, {d: traces(CrossEncoderRanker(backbone, depth=d), asked) for d in exits})
+
+
+def test_the_recorded_sequential_ranker_is_the_one_that_runs_its_models(made, backbone):
+    asked, both = made
+    stages = [Stage(CrossEncoderRanker(backbone, depth=2), 0.6), Stage(CrossEncoderRanker(backbone, depth=6))]
+    runs = [SequentialRanker(stages).trace(q.text, q.candidates) for q in asked]
+    ap, cost = both.sequential(0.4)
+    places = [1 + int(np.flatnonzero(run.ranking() == 2)[0]) for run in runs]
+    assert ap == pytest.approx(np.mean([1 / p for p in places]))
+    assert cost == pytest.approx(sum(r.flops for r in runs) / sum(r.full_flops for r in runs))
+
+
+def test_one_ratio_at_every_exit_is_a_replay(made):
+    _, both = made
+    runs = [t.replay(DropSchedule((0.5,))) for _, t in both.cascade]
+    found, cost = at_ratio(both.cascade, 0.5, "P@1")
+    assert found == {"P@1": pytest.approx(np.mean([run.ranking()[0] == 2 for run in runs]))}
+    assert cost == pytest.approx(sum(r.flops for r in runs) / sum(r.full_flops for r in runs))
+    untrained = [exit_ap(both.monolithic[d], 0) for d in (2, 6)]
+    assert both.exits() == pytest.approx(untrained)  # the same layers, and heads that start alike
+    assert both.depths() == pytest.approx(untrained)
+
+
+@pytest.mark.slow
+def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, tiny):
+    monkeypatch.setattr(cascade, "get", lambda spec: CascadeRanker(backbone))
+    monkeypatch.setattr(twins, "untuned", lambda make, train, seed: make(backbone))
+    seen = []
+    options = MadeUp(tmp_path, pictures=tmp_path / "img")
+    sizes = cascade.Sizes(train=6, epochs=1, seeds=1, dev=6)
+    report = cascade.run(options, seen.append, sizes)
+    assert len(report.rows) == 11 and all(r.ours and r.paper and r.differs for r in report.rows)
+    assert all(r.holds in (True, False) for r in report.rows)
+    assert (tmp_path / "img" / "cascade-grid.svg").read_text().startswith("<svg")
+    assert report.notes[-1] == "![AP against cost for every schedule of the grid](img/cascade-grid.svg)"
+    assert [p.done for p in seen] == sorted(p.done for p in seen) and seen[-1].done <= seen[-1].total
