@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from as2core.data.asnq import NEITHER, ONLY_LONG, ONLY_SHORT, POSITIVE
-from as2core.data.source import Report, Seen, Source, collect, stream_lines
+from as2core.data.source import MALFORMED, Report, Seen, Source, collect, reason_of, stream_lines
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question
 
@@ -78,9 +78,8 @@ def _pages(source: Source, report: Report) -> Iterator[Page]:
     for number, line in stream_lines(source, report):
         try:
             yield _page(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
-            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-            report.add(number, f"not a Natural Questions example ({reason})")
+        except MALFORMED as error:
+            report.add(number, f"not a Natural Questions example ({reason_of(error)})")
 
 
 def _page(record: dict) -> Page:

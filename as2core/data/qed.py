@@ -10,7 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from as2core.data.source import Report, Source, collect, stream_lines
+from as2core.data.source import MALFORMED, Report, Source, collect, reason_of, stream_lines
 from as2core.types import Candidate, Question
 
 KINDS = ("single_sentence", "multi_sentence", "none")
@@ -26,9 +26,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     for number, line in stream_lines(source, report):
         try:
             yield report.took(_question(json.loads(line)))
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-            report.add(number, f"not a QED example ({reason})")
+        except MALFORMED as error:
+            report.add(number, f"not a QED example ({reason_of(error)})")
 
 
 def _question(record: dict) -> Question:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from as2core.data import triples
-from as2core.data.source import Report, Source, collect, name_of, read_text
+from as2core.data.source import MALFORMED, Report, Source, collect, name_of, read_text, reason_of
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -38,9 +38,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     for i, record in enumerate(records):
         try:
             yield report.took(_question(record, stem, i))
-        except (ValueError, KeyError, TypeError) as error:
-            reason = str(error) if type(error) is ValueError else f"{type(error).__name__} {error}"
-            report.add(i + 1, reason, "question")
+        except MALFORMED as error:
+            report.add(i + 1, reason_of(error), "question")
 
 
 def stream_tsv(source: Source, report: Report) -> Iterator[Question]:

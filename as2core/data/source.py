@@ -66,6 +66,14 @@ class Report(list[Problem]):
         return question
 
 
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError)  # raised by a wrong JSON record
+
+
+def reason_of(error: Exception) -> str:
+    """One of MALFORMED in words."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+
+
 Stream = Callable[[Source, Report], Iterator[Question]]
 
 

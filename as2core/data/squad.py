@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from as2core.data.source import Report, Source, collect, name_of, read_text
+from as2core.data.source import MALFORMED, Report, Source, collect, name_of, read_text, reason_of
 from as2core.errors import UnreadableFile
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
@@ -32,7 +32,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         content = read_text(source)
         articles = json.loads(content)["data"]
         paragraphs = list(_paragraphs(articles))
-    except (ValueError, KeyError, TypeError) as error:
+    except MALFORMED as error:
         raise UnreadableFile(f"{name_of(source)}: not SQuAD's JSON ({type(error).__name__}: {error})") from error
     report.lines, number = content.count("\n") + 1, 0
     for document, title, context, records in paragraphs:
@@ -42,9 +42,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             try:
                 correct = _correct(context, sentences, record["answers"])
                 qid, text = str(record["id"]), str(record["question"]).strip()
-            except (ValueError, KeyError, TypeError) as error:
-                reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-                report.add(number, reason, "question")
+            except MALFORMED as error:
+                report.add(number, reason_of(error), "question")
                 continue
             if correct is None:
                 report.left_out["no single sentence holds the answer"] += 1

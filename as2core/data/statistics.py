@@ -111,7 +111,7 @@ def _add(
     shuffled: Collection[str],
 ) -> None:
     for q in questions:
-        for measure, value in random_order(q.positives, q.positives + q.negatives).items():
+        for measure, value in random_order(q.positives, len(q.candidates)).items():
             sums["random"][measure] += value
     for name, ranker in rankers.items():
         seen = [_shuffled(q) for q in questions] if name in shuffled else questions

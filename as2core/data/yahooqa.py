@@ -12,7 +12,7 @@ import pickle
 from collections.abc import Iterator
 
 from as2core.data.csv_ratings import qid_of
-from as2core.data.source import Report, Source, collect, name_of, read_bytes
+from as2core.data.source import MALFORMED, Report, Source, collect, name_of, read_bytes, reason_of
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -31,13 +31,13 @@ def stream(source: Source, report: Report, *, split: str = "test") -> Iterator[Q
     try:
         splits = _Plain(io.BytesIO(read_bytes(source)), encoding="utf-8").load()
         questions = splits[split].items()
-    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (*MALFORMED, pickle.UnpicklingError, EOFError) as error:
         raise UnreadableFile(f"{name_of(source)}: not YahooQA's splits ({type(error).__name__} {error})") from error
     for number, (text, answers) in enumerate(questions, 1):
         try:
             yield report.took(_question(text, answers))
-        except (ValueError, TypeError) as error:
-            report.add(number, f"not [[answer, 0 or 1], ...] ({error})", "question")
+        except MALFORMED as error:
+            report.add(number, f"not [[answer, 0 or 1], ...] ({reason_of(error)})", "question")
 
 
 class _Plain(pickle.Unpickler):

@@ -1,18 +1,19 @@
 """Label sets by name, their settings, and the counts the papers print."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from as2core.data import beir, csv_ratings, jsonl, qrels, trecqa, wikiqa
-from as2core.data.catalog import SHIPPED, apply_setting, load_questions, sniff
+from as2core.data import asnq, beir, csv_ratings, jsonl, qrels, trecqa, wikiqa
+from as2core.data.catalog import SHIPPED, STREAMS, apply_setting, load_questions, sniff, stream_questions
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Candidate, Question
 
-REPO = Path(__file__).parents[2]
+REPO = Path(__file__).parents[3]
 SHARED = REPO.parent / "shared" / "data"
 QUESTION = Question("q-1", "Who?", (Candidate("d-0", "She did.", 1), Candidate("d-1", "He slept.", 0)))
 TRECQA = "<QApairs id='q-1'>\n<question>\nWho?\n</question>\n<positive>\nShe\tdid.\n</positive>\n</QApairs>\n"
@@ -25,24 +26,63 @@ def shared(name):
     return SHARED / name
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "format"),
-    [
-        ("a.jsonl", jsonl.dumps([QUESTION]), "jsonl"),
-        ("a.tsv", wikiqa.dumps([QUESTION]), "wikiqa"),
-        ("a.xml", TRECQA, "trecqa"),
-        ("a.json", json.dumps(SQUAD), "squad"),
-        ("a.csv", csv_ratings.dumps([QUESTION]), "csv"),
-        ("a.qrels", qrels.dumps([QUESTION]), "qrels"),
-        ("a.run", qrels.dumps_run([QUESTION], {"q-1": [1.0, 2.0]}, tag="t"), "run"),
-        ("a.txt", "Just some prose.", None),
-        ("a.json", '{"rows": []}', None),
-        ("a.txt", "", None),
-    ],
-)
+SNIFFED = [
+    ("a.jsonl", jsonl.dumps([QUESTION]), "jsonl"),
+    ("a.tsv", wikiqa.dumps([QUESTION]), "wikiqa"),
+    ("a.xml", TRECQA, "trecqa"),
+    ("a.json", json.dumps(SQUAD), "squad"),
+    ("a.tsv", asnq.dumps([QUESTION]), "asnq"),
+    ("a.tsv", "who is\tshe\t1\nwho is\the\t1\n", "asnq"),
+    ("a.tsv", "who is\tshe\t1\nwho is\the\t0\n", "selqa-tsv"),
+    ("a.tsv", "who is\tshe\nwho is\the\t3\nwho is\tit\t1\n", "asnq"),  # a malformed line is for the reader
+    ("a.tsv", "QID\tQuestion\tDocumentID\tDocumentName\tRelevantPassages\r\n", "wikipassageqa"),
+    ("a.encoded", "life\tidx_1 idx_2\t18\t7 18\n", "insuranceqa"),
+    ("a.json", json.dumps([{"question": "?", "candidates": ["A"], "answers": [0]}]), "selqa"),
+    ("a.jsonl", json.dumps({"paragraph_text": "A.", "sentence_starts": [0]}), "qed"),
+    ("a.jsonl", json.dumps({"document_text": "<P> A </P> " * 9000, "question_text": "?"}), "natural-questions"),
+    ("a.jsonl", json.dumps({"document_html": "<p>A</p>", "question_text": "?"}), "natural-questions"),
+    ("a.csv", csv_ratings.dumps([QUESTION]), "csv"),
+    ("a.qrels", qrels.dumps([QUESTION]), "qrels"),
+    ("a.run", qrels.dumps_run([QUESTION], {"q-1": [1.0, 2.0]}, tag="t"), "run"),
+    ("a.txt", "Just some prose.", None),
+    ("a.json", '{"rows": []}', None),
+    ("a.txt", "", None),
+    ("a.txt", "One\ttwo\tthree\nfour\tfive\tsix\n", None),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "format"), SNIFFED)
 def test_a_format_is_known_by_its_content(tmp_path, name, text, format):
     (tmp_path / name).write_text(text)
     assert sniff(tmp_path / name) == sniff(text.encode()) == format
+
+
+def test_a_byte_order_mark_and_a_line_longer_than_what_is_looked_at_do_not_hide_a_format():
+    assert sniff(b"\xef\xbb\xbf" + jsonl.dumps([QUESTION]).encode()) == "jsonl"
+    long = Question("q", "é" * 40_000, QUESTION.candidates)  # two bytes each: one may be cut in half
+    assert sniff(b" " + wikiqa.dumps([long]).encode()) == "wikiqa"
+    assert sniff(json.dumps({"document_text": "é" * 50_000}, ensure_ascii=False).encode()) == "natural-questions"
+    assert sniff(json.dumps({"document_text": " é" * 50_000}, ensure_ascii=False).encode()) == "natural-questions"
+
+
+def test_every_format_that_is_streamed_is_known_by_its_content():
+    assert set(STREAMS) <= {format for _, _, format in SNIFFED} | {"yahooqa"}
+    assert sniff(pickle.dumps({"test": {}})) == "yahooqa"
+
+
+def test_only_sets_of_several_splits_have_one_to_choose(tmp_path):
+    jsonl.write([QUESTION], tmp_path / "a.jsonl")
+    with pytest.raises(BadSetting, match=r"a\.jsonl is one split"):
+        load_questions(tmp_path / "a.jsonl", split="dev")
+    beir.write([QUESTION], tmp_path / "b", split="dev")
+    assert load_questions(tmp_path / "b", split="dev").questions == [QUESTION]
+
+
+def test_a_stream_gives_questions_before_the_file_is_read_and_a_report_after(tmp_path):
+    (tmp_path / "a.jsonl").write_text(jsonl.dumps([QUESTION]) + "{}\n")
+    questions, report = stream_questions(tmp_path / "a.jsonl")
+    assert next(questions) == QUESTION and (report.questions, report.lines) == (1, 1)
+    assert list(questions) == [] and (report.lines, len(report)) == (2, 1)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.tsv"])
@@ -108,6 +148,11 @@ def test_a_shipped_set_is_loaded_by_name(name):
         ("trecqa/DEV.xml", "raw", 82, 1148),
         ("trecqa/DEV.xml", "clean", 65, 1117),
         ("trecqa/TRAIN.xml", "raw", 94, 4718),
+        ("trecqa/dev.jsonl", "clean", 65, 1117),
+        ("wikiqa/WikiQA-train.tsv", "clean", 857, 8651),
+        ("selqa/dev.jsonl", "raw", 785, 9419),  # with the next, the 28,938 candidates of both
+        ("selqa/test.jsonl", "raw", 1590, 28938 - 9419),
+        ("qed/dev.jsonl", "raw", 1355, 5658),
     ],
 )
 def test_counts_are_the_published_ones(name, setting, questions, candidates):
@@ -145,7 +190,8 @@ def test_most_of_squad_becomes_questions_with_one_correct_sentence():
 MODULES = (
     "as2core, as2core.types, as2core.errors, as2core.text, as2core.cost, as2core.metrics, as2core.evaluation, "
     "as2core.data.catalog, as2core.data.documents, as2core.data.starter, as2core.data.squad, as2core.data.pairs, "
-    "as2core.data.html, as2core.data.pdf, as2core.data.markdown, as2core.data.csv_ratings, as2core.retrieval.sqlite"
+    "as2core.data.html, as2core.data.pdf, as2core.data.markdown, as2core.data.csv_ratings, as2core.data.statistics, "
+    "as2core.data.asnq_plus, as2core.commands.data, as2core.retrieval.sqlite"
 )
 
 

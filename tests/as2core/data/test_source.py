@@ -1,0 +1,137 @@
+"""What every reader shares: line ends, byte-order marks, gzip, bytes that are no text, strictness, and whole files."""
+
+import gzip
+import json
+
+import pytest
+
+from as2core.data import asnq, insuranceqa, jsonl, natural_questions, qed, qrels, selqa, trecqa, wikipassageqa, wikiqa
+from as2core.data.source import Report, Seen, collect, stream_lines, writing
+from as2core.errors import UnreadableFile
+from as2core.types import Candidate, Question
+
+ASKED = [
+    Question("q1", "Who went?", (Candidate("a", "She did — at once.", 1, "T"), Candidate("b", "No.", 0, "T"))),
+    Question("q2", "Who stayed?", (Candidate("a", "He did.", 1, "T"), Candidate("b", "No.", 0, "T"))),
+]
+NQ = {
+    "example_id": 1,
+    "question_text": "who went",
+    "document_text": "<P> Ada went — at once . </P>",
+    "annotations": [
+        {"long_answer": {"start_token": 0, "end_token": 8}, "short_answers": [{"start_token": 1, "end_token": 2}]}
+    ],
+}
+QED = {
+    "example_id": 1,
+    "title_text": "T",
+    "question_text": "who went",
+    "paragraph_text": "Ada went — at once . Nobody stayed .",
+    "sentence_starts": [0, 21],
+    "original_nq_answers": [],
+    "annotation": {"explanation_type": "single_sentence", "selected_sentence": {"start": 0, "end": 19}},
+}
+TREC = "".join(
+    f"<QApairs id='{q.qid}'>\n<question>\n{q.text}\n</question>\n"
+    + "".join(f"<{tag}>\n{c.text}\n</{tag}>\n" for tag, c in zip(("positive", "negative"), q.candidates, strict=True))
+    + "</QApairs>\n"
+    for q in ASKED
+)
+FILES = {
+    "jsonl": (jsonl.stream, jsonl.dumps(ASKED), "{}"),
+    "wikiqa": (wikiqa.stream, wikiqa.dumps(ASKED), "too\tfew"),
+    "qrels": (qrels.stream, qrels.dumps(ASKED), "too few"),
+    "trecqa": (trecqa.stream, TREC, "outside"),
+    "asnq": (asnq.stream, asnq.dumps(ASKED), "Who?\tMe.\t5"),
+    "selqa-tsv": (selqa.stream_tsv, "Who?\tMe — I.\t1\nWho?\tYou.\t0\n", "Who?\tMe.\t2"),
+    "natural-questions": (natural_questions.stream, json.dumps(NQ, ensure_ascii=False) + "\n", "{}"),
+    "qed": (qed.stream, json.dumps(QED, ensure_ascii=False) + "\n", "{}"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_line_ends_a_byte_order_mark_blank_lines_and_gzip_change_nothing(name, tmp_path):
+    stream, text, _ = FILES[name]
+    plain, report = collect(stream, text.encode())
+    assert plain and report == []
+    (tmp_path / "packed").write_bytes(gzip.compress(text.encode()))
+    for other in (text.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + text.encode(), text.encode() + b"\n \n"):
+        assert collect(stream, other) == (plain, [])
+    assert collect(stream, tmp_path / "packed")[0] == plain
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_malformed_line_is_told_by_its_number_the_rest_is_read_and_strict_stops(name):
+    stream, text, bad = FILES[name]
+    plain, _ = collect(stream, text.encode())
+    lines = text.splitlines()
+    found, report = collect(stream, "\n".join([*lines, bad]).encode())
+    assert found == plain and [p.line for p in report] == [len(lines) + 1] and report[0].reason
+    with pytest.raises(UnreadableFile, match=rf"^the data given: line {len(lines) + 1}: "):
+        collect(stream, "\n".join([*lines, bad]).encode(), strict=True)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_line_that_is_not_utf8_is_a_problem_of_that_line_alone(name):
+    stream, text, _ = FILES[name]
+    plain, _ = collect(stream, text.encode())
+    number = text.count("\n") + 1
+    found, report = collect(stream, text.encode() + b"caf\xe9\n")
+    assert found == plain
+    assert report == [f"line {number}: not UTF-8 text (byte 3 of the line); save the file as UTF-8"]
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - {"wikiqa", "trecqa"}))
+def test_an_empty_file_has_no_questions(name):
+    found, report = collect(FILES[name][0], b"")
+    assert (found, report, report.lines, report.questions) == ([], [], 0, 0)
+
+
+def test_an_empty_file_lacks_the_header_or_the_tags_that_some_formats_need():
+    with pytest.raises(UnreadableFile, match="no WikiQA header"):
+        wikiqa.read(b"")
+    with pytest.raises(UnreadableFile, match="no <QApairs"):
+        trecqa.read(b"")
+
+
+@pytest.mark.parametrize("reader", [insuranceqa.read, wikipassageqa.read])
+def test_a_set_of_several_files_asks_for_a_path(reader):
+    with pytest.raises(UnreadableFile, match="beside them"):
+        reader(b"anything")
+
+
+def test_a_report_counts_lines_blank_ones_too_questions_and_candidates():
+    found, report = collect(jsonl.stream, ("\n" + jsonl.dumps(ASKED) + "{}\n").encode())
+    assert (report.lines, report.questions, report.candidates, len(report)) == (4, 2, 4, 1)
+    assert found == ASKED
+
+
+def test_a_file_of_nothing_but_problems_is_given_up_after_ten_thousand():
+    with pytest.raises(UnreadableFile, match=r"more than 10,000 problems, the first: line 1: 1 columns"):
+        asnq.read(b"prose\n" * 10_002)
+
+
+def test_the_last_line_needs_no_end_and_a_stray_carriage_return_inside_stays():
+    assert list(stream_lines(b"a\rb\nc", Report(b""))) == [(1, "a\rb"), (2, "c")]
+
+
+def test_a_text_is_seen_once_it_was_there():
+    seen, texts = Seen(), [str(i % 500) for i in range(1500)]
+    assert [seen.first(t) for t in texts] == [True] * 500 + [False] * 1000
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    out = tmp_path / "new" / "out.txt"
+    with writing(out) as write:
+        write("before")
+    with pytest.raises(ZeroDivisionError), writing(out) as write:
+        write("after, but not to its end")
+        raise ZeroDivisionError
+    assert out.read_text() == "before" and [p.name for p in out.parent.iterdir()] == ["out.txt"]
+
+
+def test_a_name_that_ends_in_gz_is_packed_the_same_each_time(tmp_path):
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        jsonl.write(ASKED, tmp_path / name)
+    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).decode() == jsonl.dumps(ASKED)
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()

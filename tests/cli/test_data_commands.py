@@ -1,0 +1,177 @@
+"""`as2 data`: what is printed, what is written, and that nothing half-made is left."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from as2core import cli
+from as2core.data import asnq, beir, jsonl
+from as2core.types import Candidate, Question
+
+ROWS = "".join(f"question {i}\tsentence {j} of {i}\t{4 if j == 1 else 1 + j % 3}\n" for i in range(6) for j in range(5))
+PAGE = "<P> Ada was born in Basel . She moved . </P>"
+NQ = {
+    "example_id": 9,
+    "question_text": "where was ada born",
+    "document_text": PAGE,
+    "annotations": [
+        {"long_answer": {"start_token": 0, "end_token": 11}, "short_answers": [{"start_token": 5, "end_token": 6}]}
+    ],
+}
+SQUAD = {
+    "data": [
+        {
+            "title": "Ada",
+            "paragraphs": [
+                {
+                    "context": "Ada was born in Basel. She moved.",
+                    "qas": [{"id": "7", "question": "Where?", "answers": [{"text": "Basel", "answer_start": 16}]}],
+                }
+            ],
+        }
+    ]
+}
+
+
+@pytest.fixture
+def as2(capsys):
+    def run(*argv) -> tuple[int, str, str]:
+        code = cli.main([str(a) for a in argv])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def asnq_file(tmp_path):
+    (tmp_path / "asnq.tsv").write_text(ROWS)
+    return tmp_path / "asnq.tsv"
+
+
+def cells(out):
+    return [line.split() for line in out.splitlines() if line]
+
+
+def test_stats_prints_the_counts_of_every_setting_and_the_asnq_labels(as2, asnq_file):
+    code, out, err = as2("data", "stats", asnq_file)
+    assert (code, err) == (0, "")
+    assert f"{asnq_file}: 30 lines, 0 problems" in out
+    table = cells(out)
+    assert ["raw", "6", "30", "6"] in table and ["clean", "6", "30", "6"] in table
+    assert ["ASNQ", "label", "4", "6"] in table and ["ASNQ", "label", "1", "12"] in table
+    assert ["rr", "0.000", "0.500"] in table and ["random", "0.200", "0.457"] in table  # (1 + 1/2 + ... 1/5) / 5
+
+
+def test_stats_as_json_has_the_whole_report(as2, asnq_file):
+    asnq_file.write_text(ROWS + "too few\n")
+    code, out, err = as2("data", "stats", asnq_file, "--counts", "--json")
+    document = json.loads(out)
+    assert code == 0 and document["counts"]["raw"] == {"questions": 6, "candidates": 30, "correct": 6}
+    problem = {"line": 31, "reason": "1 columns instead of 3 (question, sentence, label)"}
+    assert document["read"] == {"lines": 31, "questions": 6, "candidates": 30, "left_out": {}, "problems": [problem]}
+    assert document["baselines"] == {} and document["question_tokens"] is None
+    assert err == "as2: asnq.tsv: line 31: 1 columns instead of 3 (question, sentence, label)\n"
+
+
+def test_many_problems_are_told_in_part(as2, asnq_file):
+    asnq_file.write_text(ROWS + "too few\n" * 25)
+    _, _, err = as2("data", "stats", asnq_file, "--counts")
+    assert err.count("\n") == 21 and err.endswith("as2: asnq.tsv: and 5 more\n")
+
+
+@pytest.mark.parametrize("command", [("stats",), ("convert", "OUT"), ("build", "OUT")])
+def test_strict_stops_at_the_first_malformed_line_and_leaves_no_file(as2, asnq_file, command):
+    asnq_file.write_text(ROWS + "too few\n")
+    out = asnq_file.with_name("out.tsv")
+    name, *rest = (out if part == "OUT" else part for part in command)
+    argv = (name, "asnq++", asnq_file, *rest, "--candidates", "6") if name == "build" else (name, asnq_file, *rest)
+    code, said, err = as2("data", *argv, "--strict")
+    assert (code, said) == (1, "") and err.startswith("as2: asnq.tsv: line 31: 1 columns") and err.count("\n") == 1
+    assert [p.name for p in asnq_file.parent.iterdir()] == ["asnq.tsv"]
+
+
+def test_convert_writes_what_the_setting_keeps(as2, tmp_path):
+    questions = [
+        Question("a", "Who?", (Candidate("1", "She.", 1, "T"), Candidate("2", "He.", 0, "T"))),
+        Question("b", "Why?", (Candidate("3", "So.", 0),)),
+    ]
+    jsonl.write(questions, tmp_path / "in.jsonl")
+    code, out, _ = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.jsonl.gz", "--setting", "no-all-neg")
+    assert code == 0 and "1 questions, 2 candidates, from 2 lines, 0 problems" in out
+    assert jsonl.read(tmp_path / "out.jsonl.gz")[0] == questions[:1]
+    assert as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.tsv", "--to", "asnq")[0] == 0
+    assert (tmp_path / "out.tsv").read_text() == "Who?\tShe.\t4\nWho?\tHe.\t1\nWhy?\tSo.\t1\n"
+    code, out, _ = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "beir", "--to", "beir", "--json")
+    assert code == 0 and json.loads(out)["candidates"] == 3
+    assert beir.read(tmp_path / "beir")[0] == questions
+
+
+@pytest.mark.parametrize("to", ["wikiqa", "qrels", "csv", "pairs", "triplets"])
+def test_convert_knows_every_format_we_write(as2, tmp_path, to):
+    made = [Question("a", "Who?", (Candidate("1-0", "She.", 1), Candidate("1-1", "He.", 0)))]
+    jsonl.write(made, tmp_path / "in.jsonl")
+    assert as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--to", to)[0] == 0
+    assert "1-0" in (tmp_path / "out").read_text() or "She." in (tmp_path / "out").read_text()
+
+
+def test_what_would_be_empty_is_not_written(as2, tmp_path):
+    jsonl.write([Question("b", "Why?", (Candidate("3", "So.", 0),))], tmp_path / "in.jsonl")
+    code, _, err = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--setting", "clean")
+    assert code == 1 and "no question left to write" in err and not (tmp_path / "out").exists()
+
+
+def test_asnq_is_built_from_natural_questions(as2, tmp_path):
+    with gzip.open(tmp_path / "nq.jsonl.gz", "wt") as file:
+        file.write(json.dumps(NQ) + "\n" + json.dumps(NQ | {"annotations": []}) + "\n")
+    code, out, _ = as2("data", "build", "asnq", tmp_path / "nq.jsonl.gz", tmp_path / "asnq.tsv")
+    assert code == 0 and "left out: 1, as no sentence of a long answer holds a short one" in out
+    rows = "where was ada born\tAda was born in Basel .\t4\nwhere was ada born\tShe moved .\t3\n"
+    assert (tmp_path / "asnq.tsv").read_text() == rows
+    assert as2("data", "build", "asnq", tmp_path / "nq.jsonl.gz", tmp_path / "asnq.jsonl")[0] == 0
+    (question,), _ = jsonl.read(tmp_path / "asnq.jsonl")
+    assert (question.qid, [c.grade for c in question.candidates]) == ("9", [4, 3])
+
+
+def test_asnq_plus_reaches_the_number_of_candidates_and_the_seed_repeats_it(as2, asnq_file, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        code, out, _ = as2(
+            "data", "build", "asnq++", asnq_file, tmp_path / name, "--candidates", "12", "--seed", seed, "--json"
+        )
+        document = json.loads(out)
+        assert code == 0 and (document["questions"], document["candidates"]) == (6, 72)
+        assert document["read"]["lines"] == 30
+    same, again, other = ((tmp_path / name).read_bytes() for name in "abc")
+    assert same == again != other
+    questions, problems = asnq.read(same)
+    assert problems == [] and all(len(q.candidates) == 12 and q.positives == 1 for q in questions)
+
+
+def test_long_answers_and_squads_sentences_are_built_as_jsonl(as2, tmp_path):
+    (tmp_path / "nq.jsonl").write_text(json.dumps(NQ) + "\n")
+    (tmp_path / "squad.json").write_text(json.dumps(SQUAD))
+    assert as2("data", "build", "nq-la", tmp_path / "nq.jsonl", tmp_path / "la.jsonl")[0] == 0
+    assert as2("data", "build", "squad-sent", tmp_path / "squad.json", tmp_path / "sent.jsonl")[0] == 0
+    (long,), (sent,) = (jsonl.read(tmp_path / name)[0] for name in ("la.jsonl", "sent.jsonl"))
+    assert [(c.text, c.label) for c in long.candidates] == [("Ada was born in Basel . She moved .", 1)]
+    assert [(c.text, c.label) for c in sent.candidates] == [("Ada was born in Basel.", 1), ("She moved.", 0)]
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["stats", "nowhere"], 1, "no data 'nowhere'"),
+        (["stats", "starter-dev", "--split", "train"], 1, "is one split"),
+        (["build", "asnq", "nowhere", "out"], 1, "nowhere: cannot be read"),
+        (["build", "best", "a", "b"], 2, "'best' is not one of 'asnq', 'asnq++', 'nq-la', 'squad-sent'"),
+        (["convert", "starter-dev", "out", "--to", "xml"], 2, "'xml' is not one of"),
+    ],
+)
+def test_an_error_is_one_line(as2, tmp_path, monkeypatch, argv, code, said):
+    monkeypatch.chdir(tmp_path)
+    found, out, err = as2("data", *argv)
+    assert (found, out) == (code, "") and said in err and err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
