@@ -1,7 +1,8 @@
 """The cascade run on torch, on any device: a span of layers, an exit's classifier, the survivors packed anew.
 
 Pairs are sorted by length and run in micro-batches of a token budget; between exits the hidden states lie unpadded,
-one tensor a candidate, so that the next segment packs only who is left. On a GPU the products are in bfloat16.
+one tensor a candidate, so that the next segment packs only who is left. On a GPU, and where the caller has
+autocast on, the products are in bfloat16.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class _TorchRun:
             start = time.perf_counter() if i else self._began  # the first exit's time holds the tokenising
             below = e.exits[i - 1] if i else 0
             for at in rows:
-                with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
+                half = device == "cuda" or torch.is_autocast_enabled(device)
+                with torch.autocast(device, dtype=torch.bfloat16, enabled=half):
                     scores[i - first, at] = self._exit(i, below, members[at].tolist())
             seconds.append(time.perf_counter() - start)
         return scores, seconds

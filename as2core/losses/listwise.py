@@ -21,6 +21,11 @@ def listwise(logits: torch.Tensor, target: torch.Tensor, sizes: list[int]) -> to
     return total / len(sizes)
 
 
+def relevance(labels: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """Labels (n,) as one distribution a question: equal shares for its correct candidates."""
+    return torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
+
+
 def soften(scores: torch.Tensor, sizes: list[int], temperature: float) -> torch.Tensor:
     """A teacher's scores (n,) as one distribution a question: softmax(scores / temperature)."""
     return torch.cat([(s.float() / temperature).softmax(0) for s in scores.split(sizes)])

@@ -21,6 +21,7 @@ from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 OnEvent = Callable[[dict], None]
+TOGETHER = 8  # dev questions between two looks at whether to stop
 CANCELLED = "training was cancelled; a later run with the same labels resumes from the last checkpoint"
 
 
@@ -136,17 +137,23 @@ class PlannedTrainer(Trainer):
         if not self._dev:
             return {}
         self._learner.module.eval()
-        scored = []
-        for q in self._dev[self.args.process_index :: self.args.world_size]:
+        own = self._dev[self.args.process_index :: self.args.world_size]
+        scored: list[tuple[str, dict]] = []
+        for start in range(0, len(own), TOGETHER):
             if self.args.world_size == 1 and self._watch.asked():
                 raise Cancelled(CANCELLED)
+            some = own[start : start + TOGETHER]
             with self.accelerator.autocast():
-                scored.append((q.qid, self._learner.dev_scores(q)))
+                scored += zip((q.qid for q in some), self._scores(some), strict=True)
         by_question = dict(gather_object(scored))
         return {
             e: measures(self._dev, {qid: s[e] for qid, s in by_question.items()}, ("AP",))["AP"]
             for e in self._learner.exits
         }
+
+    def _scores(self, questions: Sequence[Question]) -> list[dict]:
+        many = getattr(self._learner, "dev_scores_many", None)
+        return many(questions) if many else [self._learner.dev_scores(q) for q in questions]
 
     def evaluate(self, *_args, **_kwargs) -> dict[str, float]:
         by_exit = self.dev_ap()

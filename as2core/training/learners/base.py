@@ -18,9 +18,9 @@ class Learner(Protocol):
     """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name. `needs` is what a
     question must have to be trained on, a key of `as2core.training.batches.NEEDS`.
 
-    Two things a learner may add: "terms" beside the loss, its summands as (mean, over how many), by which several
-    processes get exactly the loss of one (without them a mean over questions is taken); and `tokens(group) -> int`,
-    which batches by `max_tokens` need.
+    Three things a learner may add: "terms" beside the loss, its summands as (mean, over how many), by which several
+    processes get exactly the loss of one (without them a mean over questions is taken); `tokens(group) -> int`, which
+    batches by `max_tokens` need; and `dev_scores_many(questions)`, where questions scored together are cheaper.
     """
 
     module: nn.Module

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import nn
 
+from as2core.cascade.engine import run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
-from as2core.losses.listwise import listwise, soften
+from as2core.losses.listwise import listwise, relevance, soften
 from as2core.losses.pairwise import pairwise
 from as2core.losses.pointwise import pointwise
 from as2core.nn.backbone import micro_batches
@@ -44,8 +47,7 @@ class _CascadeLoss(nn.Module):
 
     def _labelled(self, logits, labels, sizes) -> torch.Tensor:
         if self.settings.loss == "listwise":
-            rel = torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
-            return listwise(logits, rel, sizes)
+            return listwise(logits, relevance(labels, sizes), sizes)
         if self.settings.loss == "pairwise":
             return pairwise(logits.float(), labels, sizes, self.settings.margin)
         return pointwise(logits, labels)
@@ -91,5 +93,9 @@ class CascadeLearner:
         return out
 
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
-        trace = self.ranker.trace(question.text, question.candidates, self._complete)
-        return {str(e.layer): e.scores for e in trace.exits}
+        return self.dev_scores_many([question])[0]
+
+    def dev_scores_many(self, questions: Sequence[Question]) -> list[dict[str, np.ndarray]]:
+        asked = [(q.text, [c.text for c in q.candidates]) for q in questions]
+        traces = run_cascade(self.ranker.engine, asked, self._complete)  # without a first ranker: all are scored
+        return [{str(e.layer): e.scores for e in trace.exits} for trace in traces]

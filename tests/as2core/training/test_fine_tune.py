@@ -6,7 +6,9 @@ import pytest
 import torch
 from year_questions import questions, tiny_cascade
 
+from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
+from as2core.metrics import measures
 from as2core.rankers.catalog import get
 from as2core.training.fine_tune import fine_tune
 from as2core.training.settings import TrainSettings
@@ -42,6 +44,15 @@ def test_events_tell_the_start_every_step_each_evaluation_and_the_end(base, tmp_
     judged = [e for e in seen if e["kind"] == "eval"]
     assert [e["epoch"] for e in judged] == [1, 2]
     assert all(set(e["dev_ap"]) == {str(layer) for layer in base.exits} for e in judged)
+
+
+def test_dev_ap_is_that_of_the_ranker_s_own_scores(base, tmp_path):
+    dev, seen = questions(0, 12), []
+    fine_tune(base, questions(0, 4), dev, dataclasses.replace(FAST, bf16=False), workdir=tmp_path, on_event=seen.append)
+    everyone = DropSchedule.constant(0.0, exits=2)
+    for at, layer in enumerate(base.exits):
+        traces = {q.qid: base.trace(q.text, q.candidates, everyone).exits[at].scores for q in dev}
+        assert seen[0]["dev_ap"][str(layer)] == pytest.approx(measures(dev, traces, ("AP",))["AP"])
 
 
 def test_the_same_seed_gives_the_same_weights(base, tmp_path):
