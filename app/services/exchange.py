@@ -32,7 +32,10 @@ FORMATS = {
     "run": "the active version's ranking: qid Q0 docid rank score tag",
     "pairs": "question and sentence pairs for sentence-transformers",
 }
-IMPORTS = ("jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir")
+IMPORTS = (
+    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
+)  # fmt: skip
 TEXTLESS = ("csv", "qrels")
 STARTER, IMPORT = "starter", "import"
 
@@ -151,22 +154,21 @@ def _format(name: str, content: bytes, fmt: str) -> str:
             raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
         if not fmt:
             raise UnreadableFile(f"{name}: in no format known here; known: {', '.join(IMPORTS)}")
+    if fmt in ("wikipassageqa", "insuranceqa"):
+        raise UnreadableFile(
+            f"{name}: {fmt} is several files; make one of them with `as2 data convert {name} labels.jsonl`"
+        )
     if fmt not in IMPORTS:
         raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
     return fmt
 
 
 def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]]]:
-    from as2core.data import beir, csv_ratings, jsonl, qrels, squad, trecqa, wikiqa
+    from as2core.data import beir, csv_ratings, qrels
+    from as2core.data.catalog import STREAMS
+    from as2core.data.source import collect
 
-    readers = {
-        "jsonl": jsonl.read,
-        "csv": csv_ratings.read,
-        "qrels": qrels.read,
-        "wikiqa": wikiqa.read,
-        "trecqa": trecqa.read,
-        "squad": squad.read,
-    }
+    textless = {"csv": csv_ratings.stream, "qrels": qrels.stream}
     try:
         if fmt == "beir":
             with tempfile.TemporaryDirectory() as folder:
@@ -174,7 +176,7 @@ def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tup
                 split = min((f.stem for f in Path(folder, "qrels").glob("*.tsv")), default="test")
                 questions, problems = beir.read(folder, split=split)
         else:
-            questions, problems = readers[fmt](content)
+            questions, problems = collect(textless.get(fmt) or STREAMS[fmt], content)
     except UnreadableFile as e:
         raise _named(name, e) from e
     return questions, [(p.line, p.reason) for p in problems]

@@ -58,7 +58,7 @@ def _others(
     question: Question, pool: list[tuple[str, Candidate]], wanted: int, draw: random.Random
 ) -> Iterator[Candidate]:
     has = {c.text for c in question.candidates}
-    for place in draw.sample(range(len(pool)), len(pool)):
+    for place in _in_random_order(len(pool), draw):
         qid, other = pool[place]
         if qid != question.qid and other.text not in has:
             has.add(other.text)
@@ -70,3 +70,12 @@ def _others(
         f"question {question.qid!r}: {wanted} sentences are missing; the data have too few incorrect ones of other "
         "questions, so ask for fewer candidates"
     )
+
+
+def _in_random_order(size: int, draw: random.Random) -> Iterator[int]:
+    """0..size-1 shuffled as far as they are taken (Fisher and Yates), so that a few of many cost little."""
+    moved: dict[int, int] = {}
+    for i in range(size):
+        j = draw.randrange(i, size)
+        yield moved.get(j, j)
+        moved[j] = moved.get(i, i)

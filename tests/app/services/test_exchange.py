@@ -190,6 +190,19 @@ def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, c
     assert corpora.list_corpora(wb) == []
 
 
+def test_asnqs_rows_are_recognised_and_only_label_four_is_correct(wb):
+    rows = b"who built it\tIt is tall .\t1\nwho built it\tEiffel built it .\t4\nwho built it\tno label\t9\n"
+    done = import_new(wb, "dev.tsv", rows)
+    assert (done.format, done.new, done.malformed) == ("asnq", 2, ((3, "label '9' is not 1, 2, 3, 4"),))
+    (question,) = exchange.labelled_questions(wb, done.corpus_id)
+    assert [(c.text, c.label) for c in question.candidates] == [("It is tall .", 0), ("Eiffel built it .", 1)]
+
+
+def test_a_set_of_several_files_is_sent_to_the_command_that_makes_one(wb):
+    with pytest.raises(UnreadableFile, match=r"test\.encoded: insuranceqa is several files; .*as2 data convert"):
+        import_new(wb, "test.encoded", b"life\tidx_1 idx_2\t18\t7 18\n")
+
+
 def test_a_file_on_disk_or_gzipped_is_read_alike(wb, tmp_path):
     import gzip
 

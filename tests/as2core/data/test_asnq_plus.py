@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections import Counter, deque
+from itertools import permutations
 
 import pytest
 
@@ -49,6 +50,15 @@ def test_sentences_of_the_end_are_as_likely_as_those_of_the_start():
         *_, last = extend(questions(40, 2), questions(40, 2), candidates=3, seed=seed)
         drawn[int(last.candidates[-1].text.rpartition(" ")[2]) < 20] += 1
     assert 70 < drawn[True] < 130  # 200 draws of one among 39, of which 20 in the first half: four deviations wide
+
+
+def test_each_order_of_the_others_is_as_likely():
+    drawn = Counter()
+    for seed in range(1200):
+        *_, last = extend(questions(4, 2), questions(4, 2), candidates=5, seed=seed)
+        drawn[tuple(c.text for c in last.candidates[2:])] += 1
+    orders = set(permutations([f"sentence 1 of {i}" for i in range(3)]))
+    assert set(drawn) == orders and all(148 < n < 252 for n in drawn.values())  # 200 each, four deviations wide
 
 
 def test_the_sample_is_bounded_whatever_the_size():
