@@ -203,6 +203,20 @@ def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     )
 
 
+def randomised(session: Session, corpus_id: int) -> list[Row]:
+    """Current labels of people given where chance decided on the scores, and the model had an opinion: rows
+    (question_id, label, arm, model_says)."""
+    return list(
+        session.execute(
+            select(LabelEvent.question_id, LabelEvent.label, LabelEvent.arm, LabelEvent.model_says)
+            .join(current_label, current_label.c.id == LabelEvent.id)
+            .join(Question, Question.id == LabelEvent.question_id)
+            .where(Question.corpus_id == corpus_id, LabelEvent.arm != "", LabelEvent.model_says.is_not(None))
+            .order_by(LabelEvent.id)
+        )
+    )
+
+
 def newest_verdicts() -> Subquery:
     """question_id, sentence_id, label of the verdict in force on each pair that has one."""
     newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)

@@ -134,6 +134,19 @@ def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair,
     return len(fresh)
 
 
+def count_suspicions(session: Session, corpus_id: int) -> int:
+    """How many nobody looked at."""
+    return (
+        session.scalar(
+            select(func.count())
+            .select_from(Suspicion)
+            .join(Question, Question.id == Suspicion.question_id)
+            .where(Question.corpus_id == corpus_id, Suspicion.looked.is_(None))
+        )
+        or 0
+    )
+
+
 def looked_at(session: Session, pair: Pair, now: datetime) -> None:
     session.execute(
         update(Suspicion)

@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+
+from app.running import run_queued
+from app.services import adapting, agreement, asking, doubts, labelling, labels, people, queueing
+from app.services.agreement import alpha, kappa
+from app.services.doubts import TooFewLabels, doubted
+from app.services.people import NotAllowed
+from app.services.views import Shown
+
+
+@pytest.fixture
+def asked(wb, towers):
+    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+
+
+@pytest.fixture
+def give(wb, asked):
+    """give(annotator, "+-? ...") labels the first candidates, a sign each: correct, incorrect, unsure, none."""
+
+    def act(who, signs, **shown):
+        for candidate, sign in zip(asked.candidates, signs, strict=False):
+            if sign != " ":
+                labelling.give_label(
+                    wb,
+                    question_id=asked.question_id,
+                    sentence_id=candidate.sentence_id,
+                    annotator_id=who.id,
+                    label={"+": "correct", "-": "incorrect", "?": "unsure"}[sign],
+                    shown=Shown(**shown) if shown else None,
+                )
+
+    return act
+
+
+def units(a: str, b: str) -> list:
+    return [(i, {"a": int(x), "b": int(y)}) for i, (x, y) in enumerate(zip(a, b, strict=True))]
+
+
+def test_alpha_of_krippendorffs_two_observers_is_point_095():
+    # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example A
+    assert alpha(units("0100000010", "1110010000")) == pytest.approx(0.095, abs=5e-4)
+
+
+def test_kappa_of_fifty_proposals_is_point_4():
+    # 20 both yes, 15 both no, 5 and 10 mixed: observed 0.7, by chance 0.5
+    left, right = "1" * 25 + "0" * 25, "1" * 20 + "0" * 5 + "1" * 10 + "0" * 15
+    assert kappa(units(left, right), "a", "b") == pytest.approx(0.4)
+
+
+def test_agreement_is_undefined_where_everybody_always_says_the_same_one_thing():
+    assert alpha(units("111", "111")) is None
+    assert kappa(units("111", "111"), "a", "b") is None
+
+
+def test_agreement_takes_the_pairs_that_two_judged_and_leaves_unsure_out(wb, towers, give, ann, bob):
+    give(ann, "+-+-")
+    give(bob, "+-?")
+    found = agreement.agreement(wb, towers.id)
+    assert (found.alpha.n, found.alpha.value, found.annotators) == (2, 1.0, ("ann", "bob"))
+    [(a, b, estimate)] = found.kappas
+    assert (a, b, estimate.value, estimate.low) == ("ann", "bob", 1.0, None)  # one question: nothing to resample
+
+
+def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, give, clock, ann, bob):
+    give(ann, "+-+-")
+    give(bob, "+-")
+    clock.pass_(days=3)
+    give(bob, "  -+")
+    over_time = dict(agreement.agreement(wb, towers.id).over_time)
+    assert {day: e.n for day, e in over_time.items()} == {"2024-05-01": 2, "2024-05-04": 2}
+    assert over_time["2024-05-01"].value == 1.0
+    assert over_time["2024-05-04"].value < 0
+
+
+def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give, ann, bob):
+    give(ann, "+")
+    give(bob, "-")
+    [conflict] = agreement.conflicts(wb, towers.id, ann.id)
+    assert (conflict.labels, conflict.verdict) == ((("ann", "correct"), ("bob", "incorrect")), "")
+    assert labelling.labels_of(wb, asked.question_id) == {}
+    key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
+    agreement.settle(wb, **key, label="incorrect", note="the date is of the opening")
+    [settled] = agreement.conflicts(wb, towers.id, ann.id)
+    assert (settled.verdict, settled.by, settled.note) == ("incorrect", "ann", "the date is of the opening")
+    assert settled.labels == conflict.labels
+    assert labelling.labels_of(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
+    assert labelling.progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
+    [question] = [x.question for x in labels.load(wb, towers.id) if x.own]
+    assert [c.label for c in question.candidates] == [0]
+    agreement.settle(wb, **key, label=None)
+    assert labelling.progress(wb, towers.id, ann.id).per_label["disputed"] == 1
+
+
+def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb, towers, give, ann, bob):
+    carol = people.annotator(wb, "carol")
+    give(ann, "+")
+    give(bob, "-")
+    [conflict] = agreement.conflicts(wb, towers.id, bob.id)
+    assert agreement.conflicts(wb, towers.id, carol.id) == ()
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        agreement.settle(
+            wb,
+            question_id=conflict.question_id,
+            sentence_id=conflict.sentence_id,
+            annotator_id=bob.id,
+            label="correct",
+        )
+
+
+def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give, ann, bob):
+    give(ann, "++-", arm="shown", model_says=True)  # two of three follow the model
+    give(bob, "+-", arm="blind", model_says=True)  # one of two
+    give(bob, "  +", model_says=True)  # chance did not decide on its scores
+    found = agreement.anchoring(wb, towers.id)
+    assert (found.shown, found.blind) == (3, 2)
+    assert (found.agree_shown, found.agree_blind) == pytest.approx((2 / 3, 1 / 2))
+    assert found.shift.value == pytest.approx(1 / 6)
+
+
+def planted(flipped: int = 8, questions: int = 30):
+    """Features that tell the labels apart, some of which are turned round."""
+    draw = np.random.default_rng(1)
+    labels = np.array([int(i % 4 == 0) for i in range(4 * questions)])
+    features = draw.normal(0, 0.5, (len(labels), 3)) + 3 * labels[:, None]
+    wrong = draw.choice(len(labels), flipped, replace=False)
+    given = labels.copy()
+    given[wrong] = 1 - given[wrong]
+    return features, given, [i // 4 for i in range(len(labels))], set(wrong.tolist())
+
+
+def test_labels_that_were_turned_round_are_the_ones_doubted():
+    features, given, questions, wrong = planted()
+    found = doubted(features, given, questions)
+    assert {i for i, _ in found[: len(wrong)]} == wrong
+    assert all(0.5 < doubt <= 1 for _, doubt in found)
+
+
+def test_doubting_takes_labels_of_both_kinds_on_several_questions():
+    features, given, questions, _ = planted(0, 5)
+    with pytest.raises(TooFewLabels, match="10 correct and 10 incorrect"):
+        doubted(features, given, questions)
+
+
+def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
+    asked = [asking.ask(wb, towers.id, f"When was the Eiffel Tower finished, says {i}?") for i in "abcdefghijkl"]
+    for view in asked:
+        for c in view.candidates:
+            right = "finished" in c.text
+            label = "correct" if right != (view is asked[0] and right) else "incorrect"
+            labelling.give_label(
+                wb, question_id=view.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label=label
+            )
+    job = doubts.start_doubting(wb, towers.id)
+    run_queued(wb)
+    assert adapting.job(wb, job.id).state == "done", adapting.job(wb, job.id).error
+    assert doubts.waiting(wb, towers.id) == adapting.job(wb, job.id).result["doubted"] >= 1
+    item = queueing.next_item(wb, towers.id, ann.id, "second")
+    assert (item.question_id, item.label) == (asked[0].question_id, "incorrect")
+    assert "labelled incorrect" in item.why
+    labelling.give_label(
+        wb,
+        question_id=item.question_id,
+        sentence_id=item.sentence_id,
+        annotator_id=ann.id,
+        label="incorrect",
+        shown=Shown(queue="second"),
+    )
+    left = doubts.waiting(wb, towers.id)
+    doubts.start_doubting(wb, towers.id)
+    run_queued(wb)
+    assert doubts.waiting(wb, towers.id) == left

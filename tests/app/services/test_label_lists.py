@@ -1,0 +1,181 @@
+import pytest
+from sqlalchemy import text
+
+from app.services import asking, labelling, queueing, rules
+from app.services.queueing import QUEUES
+from app.services.views import Shown
+
+QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
+
+
+@pytest.fixture
+def scored(wb, towers):
+    for q in QUESTIONS:
+        asking.generative(wb, asking.ask(wb, towers.id, q))
+    return towers
+
+
+@pytest.fixture
+def give(wb):
+    def act(who, item, label="incorrect", sentence=None, **shown):
+        return labelling.give_label(
+            wb,
+            question_id=item.question_id,
+            sentence_id=sentence or item.sentence_id,
+            annotator_id=who.id,
+            label=label,
+            shown=Shown(**{"queue": item.queue, "control": item.control, "arm": item.arm, **shown}),
+        )
+
+    return act
+
+
+def reject_rest(wb, who, item):
+    rest = {r.sentence_id: Shown(queue=item.queue) for r in item.rows if r.free and r.label is None}
+    return labelling.give_labels(wb, question_id=item.question_id, annotator_id=who.id, label="incorrect", shown=rest)
+
+
+def test_the_rest_are_incorrect_in_one_act_and_one_undo_takes_all_back(wb, scored, give, ann):
+    item = queueing.next_question(wb, scored.id, ann.id, "tops")
+    assert [r.rank for r in item.rows] == list(range(1, len(item.rows) + 1))
+    give(ann, item, "correct", item.rows[0].sentence_id)
+    again = queueing.question_at(wb, item.question_id, ann.id, "tops")
+    assert len(reject_rest(wb, ann, again)) == len(item.rows) - 1
+    labels = labelling.labels_of(wb, item.question_id, ann.id)
+    assert sorted(labels.values()) == ["correct"] + ["incorrect"] * (len(item.rows) - 1)
+    acts = labelling.recent_acts(wb, ann.id, scored.id)
+    assert [(a.label, a.pairs) for a in acts] == [("incorrect", len(item.rows) - 1), ("correct", 1)]
+    undone = labelling.undo_last(wb, ann.id, scored.id)
+    assert undone.together == len(item.rows) - 1
+    assert labelling.labels_of(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
+    assert labelling.undo_last(wb, ann.id, scored.id).together == 1
+    assert labelling.recent_acts(wb, ann.id, scored.id) == ()
+
+
+def test_a_question_that_one_person_has_before_them_is_not_given_to_another(wb, scored, ann, bob):
+    mine = queueing.next_question(wb, scored.id, ann.id, "tops")
+    other = queueing.next_question(wb, scored.id, bob.id, "tops")
+    assert mine.question_id != other.question_id
+    assert not any(r.free for r in queueing.question_at(wb, mine.question_id, bob.id, "tops").rows)
+
+
+def test_the_same_question_comes_until_it_is_passed(wb, scored, ann):
+    first = queueing.next_question(wb, scored.id, ann.id, "tops")
+    assert queueing.next_question(wb, scored.id, ann.id, "tops").question_id == first.question_id
+    second = queueing.next_question(wb, scored.id, ann.id, "tops", passed=[first.question_id])
+    assert second.question_id != first.question_id
+
+
+def test_an_adaptive_queue_holds_its_share_of_random_picks_and_says_so_with_the_event(wb, scored, give, ann):
+    rules.set_rules(wb, scored.id, by=ann.id, control=0.5, blind=0.5)
+    met = []
+    while (item := queueing.next_item(wb, scored.id, ann.id, "uncertain")) is not None:
+        again = queueing.next_item(wb, scored.id, ann.id, "uncertain")
+        assert (again.sentence_id, again.control) == (item.sentence_id, item.control)
+        met.append(item)
+        give(ann, item)
+    drawn = [i for i in met if i.control]
+    assert 0.2 < len(drawn) / len(met) < 0.8
+    assert {i.arm for i in drawn} == {"blind", "shown"}
+    assert {i.arm for i in met if not i.control} == {""}
+    with wb.read() as s:
+        stored = s.execute(text("SELECT control, arm FROM label_event ORDER BY id")).all()
+    assert [(bool(c), a) for c, a in stored] == [(i.control, i.arm) for i in met]
+
+
+def test_a_blind_item_does_not_give_its_rank_away(wb, scored, ann):
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1.0)
+    item = queueing.next_item(wb, scored.id, ann.id, "random")
+    assert item.arm == "blind"
+    assert not any(c.isdigit() for c in item.why)
+
+
+def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann):
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1.0)
+    item = queueing.next_question(wb, scored.id, ann.id, "random")
+    ranks = [r.rank for r in item.rows]
+    assert item.arm == "blind"
+    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+    assert ranks != sorted(ranks)
+    again = queueing.question_at(wb, item.question_id, ann.id, "random")
+    assert [r.rank for r in again.rows] == ranks
+
+
+def test_tops_of_chosen_rankers_are_the_union_of_their_first_ten(wb, scored, give, ann):
+    assert queueing.pool_of(wb, scored.id) == ("generative", "cascade", "retrieval")
+    met = []
+    while (item := queueing.next_item(wb, scored.id, ann.id, "tops", pool=("generative",))) is not None:
+        met.append(item.generative_rank)
+        give(ann, item)
+    assert met == sorted(met)
+    assert max(met) <= 10
+    for rank in (1, 2, 3):
+        assert met.count(rank) == len(QUESTIONS)
+
+
+def test_unlabelled_offers_one_candidate_of_every_question_nobody_labelled(wb, scored, give, ann):
+    met = []
+    while (item := queueing.next_item(wb, scored.id, ann.id, "unlabelled")) is not None:
+        met.append((item.question, item.rank))
+        give(ann, item)
+    assert sorted(q for q, _ in met) == sorted(QUESTIONS)
+    assert {rank for _, rank in met} == {1}
+
+
+def test_early_begins_where_the_first_exit_and_the_last_are_furthest_apart(wb, scored, give, ann):
+    first = queueing.next_item(wb, scored.id, ann.id, "early")
+    assert "layer 2 ranks it" in first.why
+    assert f"layer 6 {first.rank}." in first.why
+
+
+def test_a_flag_brings_a_pair_back_with_its_note_until_somebody_labels_it(wb, scored, give, ann, bob):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    give(ann, item, "unsure")
+    pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
+    labelling.flag(wb, **pair, annotator_id=ann.id, note="  is a year\nan answer? ")
+    found = queueing.next_item(wb, scored.id, bob.id, "flagged")
+    assert (found.sentence_id, found.flags) == (item.sentence_id, (("ann", "is a year an answer?"),))
+    assert found.why == "Flagged by ann: is a year an answer?"
+    give(bob, found, "correct")
+    assert queueing.next_item(wb, scored.id, bob.id, "flagged") is None
+
+
+def test_own_shows_ones_labels_newest_first(wb, scored, give, ann, bob):
+    given = []
+    for who, queue in ((ann, "tops"), (bob, "tops"), (ann, "tops")):
+        item = queueing.next_item(wb, scored.id, who.id, queue)
+        give(who, item)
+        given.append((item.question_id, item.sentence_id))
+    newest = queueing.next_item(wb, scored.id, ann.id, "own")
+    assert (newest.question_id, newest.sentence_id, newest.label) == (*given[2], "incorrect")
+    other = queueing.next_item(wb, scored.id, ann.id, "own", passed=[given[2]])
+    assert (other.question_id, other.sentence_id) == given[0]
+    assert queueing.next_item(wb, scored.id, ann.id, "own", passed=[given[2], given[0]]) is None
+
+
+def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, bob):
+    from db.repositories import labels as rows
+
+    everything = labelling.progress(wb, scored.id, ann.id, "random").remaining
+    item = queueing.next_item(wb, scored.id, ann.id, "random")
+    with wb.write() as s:  # as the labels that come with a corpus
+        starter = rows.ensure_annotator(s, "starter", wb.clock(), imported=True)
+    labelling.give_label(
+        wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=starter.id, label="correct"
+    )
+    assert labelling.progress(wb, scored.id, ann.id, "random").remaining == everything - 1
+    assert labelling.progress(wb, scored.id, ann.id, "flagged").remaining == 0
+
+
+def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann):
+    for seconds in (0, 3600, 10, 10, 10):
+        clock.pass_(seconds=seconds)
+        give(ann, queueing.next_item(wb, scored.id, ann.id, "random"))
+    clock.pass_(seconds=10)
+    assert labelling.progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
+    clock.pass_(minutes=6)
+    assert labelling.progress(wb, scored.id, ann.id).pace is None
+
+
+def test_every_queue_has_a_line_that_explains_it():
+    assert all(line.endswith(".") for line in QUEUES.values())

@@ -1,0 +1,109 @@
+import pytest
+
+from app import services
+from app.services import asking, labelling, people, queueing, rules
+from app.services.labelling import Enough
+from app.services.people import NotAllowed
+from app.services.views import Shown
+from as2core.errors import BadSetting
+
+
+@pytest.fixture
+def asked(wb, towers):
+    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+
+
+def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
+    assert [people.annotator(wb, name).role for name in ("ann", "bob", "ann")] == ["admin", "annotator", "admin"]
+
+
+def test_newcomers_are_viewers_where_the_settings_say_so(wb, settings, models, clock):
+    own = services.open(settings.model_copy(update={"newcomers": "viewer"}), models, clock)
+    assert [people.annotator(own, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
+    own.close()
+
+
+def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id, "annotator_id": bob.id}
+    acts = (
+        lambda: labelling.give_label(wb, **pair, label="correct"),
+        lambda: labelling.withdraw(wb, **pair),
+        lambda: labelling.flag(wb, **pair, note="odd"),
+        lambda: rules.write_guidelines(wb, towers.id, "Be kind.", by=bob.id),
+        lambda: rules.set_rules(wb, towers.id, by=bob.id, overlap=2),
+        lambda: people.set_role(wb, bob.id, "admin", by=bob.id),
+    )
+    for act in acts:
+        with pytest.raises(NotAllowed, match="bob is a viewer"):
+            act()
+
+
+def test_the_last_admin_stays_one(wb, ann, bob):
+    with pytest.raises(NotAllowed, match="only admin"):
+        people.set_role(wb, ann.id, "annotator", by=ann.id)
+    people.set_role(wb, bob.id, "admin", by=ann.id)
+    people.set_role(wb, ann.id, "viewer", by=bob.id)
+    assert [(p.name, p.role) for p in people.everybody(wb)] == [("ann", "viewer"), ("bob", "admin")]
+
+
+def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
+    first = people.signed_in(wb, "https://id.example|1", "ann")
+    assert (first.name, first.local) == ("ann 2", False)
+    assert people.signed_in(wb, "https://id.example|1", "Ann Other") == first
+    assert people.signed_in(wb, "https://id.example|2", "ann").name == "ann 3"
+    with pytest.raises(NotAllowed, match="logs in"):
+        people.annotator(wb, "ann 2")
+
+
+def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, towers, asked, ann, bob):
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    carol = people.annotator(wb, "carol")
+    dealt = []
+    for who in (ann, bob, carol):
+        item = queueing.next_item(wb, towers.id, who.id, "tops")
+        dealt.append(item.sentence_id)
+        labelling.give_label(
+            wb,
+            question_id=item.question_id,
+            sentence_id=item.sentence_id,
+            annotator_id=who.id,
+            label="correct",
+            shown=Shown(queue="tops"),
+        )
+    assert dealt[0] == dealt[1] != dealt[2]
+
+
+def test_a_label_that_comes_after_enough_others_is_refused_and_a_change_is_not(wb, towers, asked, ann, bob):
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    labelling.give_label(wb, **pair, annotator_id=ann.id, label="correct", shown=Shown(queue="tops"))
+    with pytest.raises(Enough):
+        labelling.give_label(wb, **pair, annotator_id=bob.id, label="correct", shown=Shown(queue="tops"))
+    assert labelling.give_label(wb, **pair, annotator_id=ann.id, label="unsure", shown=Shown(queue="tops")).changed
+    assert labelling.give_label(wb, **pair, annotator_id=bob.id, label="correct", shown=Shown(queue="ask")).changed
+
+
+def test_peers_labels_are_hidden_until_ones_own_is_in(wb, towers, asked, ann, bob):
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    labelling.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    assert queueing.item_at(wb, *pair.values(), bob.id).peers == ()
+    assert labelling.labels_seen_by(wb, asked.question_id, bob.id) == {}
+    labelling.give_label(wb, **pair, annotator_id=bob.id, label="unsure")
+    assert queueing.item_at(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
+    assert labelling.labels_seen_by(wb, asked.question_id, bob.id) == {pair["sentence_id"]: "correct"}
+
+
+def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, ann):
+    assert rules.guidelines(wb, towers.id).version == 0
+    made = rules.write_guidelines(wb, towers.id, "- Dates count as answers.", by=ann.id)
+    assert (made.version, made.text, made.by) == (1, "- Dates count as answers.\n", "ann")
+    assert rules.write_guidelines(wb, towers.id, "- Dates count as answers.\n", by=ann.id).version == 1
+    assert rules.write_guidelines(wb, towers.id, "- Dates do not.", by=ann.id).version == 2
+    assert [g.version for g in rules.all_guidelines(wb, towers.id)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("wrong", [{"overlap": 0}, {"overlap": 21}, {"control": 1.5}, {"blind": -0.1}, {"target": 0}])
+def test_rules_out_of_range_are_refused(wb, towers, ann, wrong):
+    with pytest.raises(BadSetting):
+        rules.set_rules(wb, towers.id, by=ann.id, **wrong)
