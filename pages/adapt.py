@@ -9,7 +9,8 @@ from app.components.adapt_words import is_worse
 from app.components.page import page
 from app.components.text import plain
 from app.services import adapting, versions
-from app.services.views import JobView, Readiness
+from app.services.adapt_views import Readiness
+from app.services.views import JobView
 from as2core.errors import As2Error
 
 frame = page("Adapt", "Fit the ranker to what people said, and keep it only if it got better.")

@@ -9,7 +9,8 @@ from app.components.errors import guarded
 from app.components.figures import figures
 from app.components.text import count, plain
 from app.services import Workbench, adapting, versions
-from app.services.views import CorpusView, Readiness
+from app.services.adapt_views import Readiness
+from app.services.views import CorpusView
 
 KINDS = ("correct", "incorrect", "unsure")
 

@@ -1,26 +1,52 @@
-"""Retraining from labels: whether there is enough, starting it, and watching any background job."""
+"""Retraining from labels: what would go in, whether it is enough, starting it, and watching any background job."""
 
 from __future__ import annotations
 
 from app import jobs as background
-from app.services import labels, splitting, versions
+from app.services import choosing, labels, snapshots, versions
+from app.services.adapt_views import Readiness
+from app.services.choosing import Choice
 from app.services.corpora import get_corpus
 from app.services.labels import Labelled
+from app.services.learning import CALIBRATION, FUSION
 from app.services.splitting import Split
-from app.services.views import CORRECT, INCORRECT, UNSURE, JobView, Readiness
+from app.services.views import CORRECT, INCORRECT, UNSURE, JobView
 from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_HELD_OUT = 10
+LOPSIDED = 0.05  # a smaller share of correct labels than this is told
+KINDS = {
+    "cascade": "the cascade: the ranker that answers",
+    "generative": "the generative ranker, which looks from the answer's side",
+    "cross-encoder": "the last exit alone, as one model",
+    "cosinet": "Cosinet, small and quick, from word vectors",
+    "rel-cnn": "Rel-CNN, small and quick, from word vectors",
+    "compare-aggregate": "Compare-Aggregate, small, from word vectors",
+    FUSION: "the weights with which the rankers in use are fused",
+    CALIBRATION: "probabilities and the no-answer threshold alone",
+}
 
 
-def readiness(wb: Workbench, corpus_id: int) -> Readiness:
-    """What there is to learn from, what is missing, and what to be wary of. Raises UnknownCorpus."""
+def readiness(
+    wb: Workbench,
+    corpus_id: int,
+    choice: Choice | None = None,
+    *,
+    kind: str = versions.CASCADE,
+    base: str = "active",
+    replay: float = snapshots.REPLAY,
+) -> Readiness:
+    """What there is to learn from for this choice, what is missing, and what to be wary of. Raises UnknownCorpus."""
     get_corpus(wb, corpus_id)
-    found = labels.load(wb, corpus_id)
-    parts = splitting.split(found)
+    choice = choice or Choice()
+    start = versions.base_for(wb, base, versions.kind_learnt(kind))
+    made = snapshots.compose(wb, corpus_id, choice, seen=start.card.get("trained_on", ()), replay=_replay(kind, replay))
+    found, parts = list(made.found), made.parts
     counts = labels.count(found)
+    judged = {q.qid: q for q in (labels.judged(x.question) for x in found)}
+    presumed = sum(q.negatives - judged[q.qid].negatives for q in parts.train if q.qid in judged)
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in found),
         labels=sum(counts.values()),
@@ -31,8 +57,18 @@ def readiness(wb: Workbench, corpus_id: int) -> Readiness:
         dev_questions=len(parts.dev),
         heldout_questions=len(parts.held_out),
         problems=_problems(counts[CORRECT], counts[INCORRECT], found, parts),
-        warnings=_warnings(found, parts),
+        warnings=_warnings(found, parts, choice, presumed),
+        presumed=presumed,
+        replayed=len(made.replay),
+        train_correct=sum(q.positives for q in parts.train),
+        train_incorrect=sum(q.negatives for q in parts.train),
+        by_annotator=dict(choosing.annotators(wb, corpus_id)),
     )
+
+
+def _replay(kind: str, share: float) -> float:
+    """What learns by fitting a few numbers forgets nothing."""
+    return 0.0 if kind in (FUSION, CALIBRATION) else share
 
 
 def _problems(correct: int, incorrect: int, found: list[Labelled], parts: Split) -> tuple[str, ...]:
@@ -54,8 +90,18 @@ def _problems(correct: int, incorrect: int, found: list[Labelled], parts: Split)
     return ()
 
 
-def _warnings(found: list[Labelled], parts: Split) -> tuple[str, ...]:
+def _warnings(found: list[Labelled], parts: Split, choice: Choice, presumed: int) -> tuple[str, ...]:
     said = []
+    correct = sum(q.positives for q in parts.train)
+    everything = correct + sum(q.negatives for q in parts.train)
+    if presumed:
+        said.append(
+            f"{presumed:,} sentences that nobody labelled are presumed incorrect; some of them may answer after all."
+        )
+    if everything and correct / everything < LOPSIDED:
+        said.append(f"Only {correct:,} of {everything:,} labels to train on are correct ones: label more of these.")
+    if choice.unsure_incorrect:
+        said.append("Pairs that people were unsure of count as incorrect.")
     if parts.borrowed:
         said.append(
             "None of your own questions is held out: before and after is measured on the dev questions this corpus "
@@ -86,7 +132,10 @@ def start_retrain(
     wb: Workbench,
     corpus_id: int,
     *,
+    kind: str = versions.CASCADE,
     base: str = "active",
+    choice: Choice | None = None,
+    replay: float = snapshots.REPLAY,
     epochs: int | None = None,
     learning_rate: float | None = None,
     seed: int = 0,
@@ -94,20 +143,32 @@ def start_retrain(
 ) -> JobView:
     """Queue a retrain. Raises NotEnoughLabels with all that is missing, BadSetting, UnknownVersion, or As2Error if the
     corpus is being retrained already."""
-    ready = readiness(wb, corpus_id)
-    if ready.problems:
-        raise NotEnoughLabels(" ".join(ready.problems))
+    if kind not in KINDS:
+        raise BadSetting(f"{kind!r} cannot be adapted; what can: {', '.join(KINDS)}")
     if epochs is not None and not 1 <= epochs <= 100:
         raise BadSetting(f"epochs {epochs}: give a number from 1 to 100")
     if learning_rate is not None and not 0 < learning_rate < 0.1:
         raise BadSetting(f"learning rate {learning_rate}: give a small positive number such as 3e-5")
-    start = versions.get_version(wb, base)
-    if start.kind != versions.CASCADE:
-        raise BadSetting(f"{start.name} is a {start.kind} version: choose a cascade to retrain")
+    if not 0 <= replay <= 1:
+        raise BadSetting(f"a replay of {replay}: give the share of the shipped questions to mix in, 0 to 1")
+    choice = choice or Choice()
+    start = versions.base_for(wb, base, versions.kind_learnt(kind))
+    ready = readiness(wb, corpus_id, choice, kind=kind, base=start.spec, replay=replay)
+    if ready.problems:
+        raise NotEnoughLabels(" ".join(ready.problems))
     running = [j for j in background.listed(wb, "retrain") if j.active and j.corpus_id == corpus_id]
     if running:
         raise As2Error(f"job {running[0].id} is retraining from this corpus already: wait for it or cancel it")
-    settings = {"base": start.name, "epochs": epochs, "learning_rate": learning_rate, "seed": seed, "note": note}
+    settings = {
+        "kind": kind,
+        "base": start.spec,
+        "choice": choice.stored(),
+        "replay": _replay(kind, replay),
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "seed": seed,
+        "note": note,
+    }
     return background.enqueue(wb, "retrain", settings, corpus_id=corpus_id)
 
 

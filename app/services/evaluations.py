@@ -35,12 +35,12 @@ def evaluated(
     with wb.read() as s:
         known = rows.evaluation(s, key, digest, setting)
         if known is not None:
-            return _from(known.result, name, setting)
+            return from_stored(known.result, name, setting)
     made = evaluate(
         ranker if ranker is not None else load(wb, name), questions, setting=setting, on_progress=on_progress
     )
     with wb.write() as s:
-        rows.put_evaluation(s, key, digest, setting, ranker=name, data=data, result=_to(made), now=wb.clock())
+        rows.put_evaluation(s, key, digest, setting, ranker=name, data=data, result=to_stored(made), now=wb.clock())
     return made
 
 
@@ -93,7 +93,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _to(e: Evaluation) -> dict[str, Any]:
+def to_stored(e: Evaluation) -> dict[str, Any]:
     return plain(
         {
             "questions": e.questions,
@@ -106,7 +106,7 @@ def _to(e: Evaluation) -> dict[str, Any]:
     )
 
 
-def _from(stored: dict[str, Any], name: str, setting: str) -> Evaluation:
+def from_stored(stored: dict[str, Any], name: str, setting: str) -> Evaluation:
     try:
         scores = {qid: np.array(values, dtype=np.float32) for qid, values in stored["scores"].items()}
         return Evaluation(

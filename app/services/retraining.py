@@ -8,152 +8,95 @@ half-made version is ever seen.
 from __future__ import annotations
 
 import json
-import random
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from app.running import Running
-from app.services import labels, splitting, versions
+from app.services import learning, measuring, snapshots, versions
 from app.services.corpora import get_corpus
-from app.services.evaluations import data_hash, evaluated, plain
-from app.services.splitting import Split
-from app.services.versions import Chosen
+from app.services.evaluations import plain
+from app.services.learning import Learnt
+from app.services.measuring import Measured
+from app.services.snapshots import Snapshot
+from app.services.versions import Base
 from app.services.workbench import Workbench
-from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace
-from as2core.errors import As2Error, NotEnoughLabels
-from as2core.evaluation import Evaluation, evaluate, intervals, paired_test
-from as2core.metrics import measures
-from as2core.types import Candidate, Progress, Question
+from as2core.errors import As2Error
+from as2core.evaluation import Evaluation, intervals, paired_test
+from as2core.rankers.base import order
+from as2core.types import OnProgress, Progress, Question
 from db.repositories import versions as rows
 
-PARTS = ("train", "dev", "held_out")
-STEER_QUESTIONS, STEER_CANDIDATES = 40, 24  # dev questions and their candidates looked at while training
-NEGATIVES_AT_LEAST = 20  # of a question whose labels are taken for complete when calibrating
+FROZEN = "starter-test"
+READ = 300  # characters of a sentence that are kept to be read on the card
 
 
 def run_retrain(job: Running) -> dict[str, Any]:
     """The background job; its result is what the Adapt page shows as the version's card."""
-    from as2core.training.fine_tune import fine_tune
-
-    wb = job.wb
+    wb, began = job.wb, time.monotonic()
     if job.corpus_id is None:
         raise As2Error("the corpus this retrain was for is deleted")
     name = f"{_slug(get_corpus(wb, job.corpus_id).name)}-{job.id}"
     if (done := _finished(wb, job, name)) is not None:
         return done
+    kind = job.settings.get("kind", versions.CASCADE)
     job.progress(0.0, "freezing the labels")
-    parts, snapshot = frozen(wb, job.corpus_id, job.folder)
-    job.progress(0.01, "loading the base version")
-    base = versions.choose(wb, job.settings["base"])
-    if base.note:
-        job.event({"kind": "note", "message": base.note})
-    earlier = Recording(base.ranker)
-    before = _judge(job, earlier, parts.held_out, (0.02, 0.1), f"{base.name} on held-out questions")
-    settings = _settings(job.settings)
-    trained = fine_tune(
-        base.ranker,
-        list(parts.train),
-        steering(parts.dev, settings.seed),
-        settings,
-        workdir=job.folder / "work",
+    base = versions.base_for(wb, job.settings["base"], versions.kind_learnt(kind))
+    learnt_before = tuple(base.card.get("trained_on", ()))
+    snapshot = snapshots.frozen(wb, job.corpus_id, job.folder, job.settings, learnt_before)
+    job.progress(0.01, f"loading {base.name}")
+    ranker = base.load()
+    graphs = _telling(job, (0.02, 0.03), "preparing the quick engine")
+    measuring.quick(ranker, None, graphs)
+    held_out = snapshot.parts.held_out
+    telling = _telling(job, (0.03, 0.1), f"measuring {base.name} on held-out questions")
+    before = measuring.measured(wb, base.spec, held_out, data="held-out", ranker=lambda: ranker, on_progress=telling)
+    learnt = learning.learn(
+        kind,
+        ranker,
+        snapshot,
+        job.settings,
+        job.folder / "work",
         on_event=lambda e: _tell(job, e),
+        on_progress=_telling(job, (0.1, 0.62), "scoring the questions to learn from"),
         should_stop=job.should_stop,
     )
     job.check()
-    calibration = _calibrated(job, trained.ranker, parts.dev)
-    later = Recording(trained.ranker)
-    after = _judge(job, later, parts.held_out, (0.68, 0.78), "the new version on held-out questions")
-    result = {
-        "version": name,
-        "base": base.name,
-        **_compared(before, after),
-        "per_question": _per_question(parts.held_out, before, after),
-        "per_exit": {
-            "before": earlier.per_exit(parts.held_out),
-            "after": later.per_exit(parts.held_out),
-        },
-        "frozen": _benchmark(job, base, trained.ranker),
-        "labels": _counts(parts),
-        "snapshot": snapshot,
-    }
-    job.progress(0.98, "keeping the version")
-    result = plain(result)
-    _keep(wb, job, name, base, trained, result, asdict(settings), calibration)
-    return result
-
-
-def frozen(wb: Workbench, corpus_id: int, folder: Path) -> tuple[Split, str]:
-    """The division of the labels as it was when the job first ran, written down then, and its SHA-256."""
-    from as2core.data import jsonl
-
-    file = folder / "snapshot.jsonl"
-    if not file.exists():
-        parts = splitting.split(labels.load(wb, corpus_id))
-        lines = [
-            json.dumps({"part": part, **jsonl.to_record(q)}, ensure_ascii=False)
-            for part in PARTS
-            for q in getattr(parts, part)
-        ]
-        making = file.with_suffix(".part")
-        making.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        making.rename(file)
-    found: dict[str, list[Question]] = {part: [] for part in PARTS}
-    for line in file.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        found[record.pop("part")].append(jsonl.from_record(record))
-    if not found["train"] or not found["held_out"]:
-        raise NotEnoughLabels("the labels were withdrawn meanwhile: nothing is left to train on or to judge by")
-    parts = Split(*(tuple(found[part]) for part in PARTS))
-    return parts, data_hash([q for part in PARTS for q in found[part]])
-
-
-def steering(dev: Sequence[Question], seed: int) -> list[Question]:
-    """Dev questions cut down to what can be scored after every epoch: all correct candidates and a sample of others."""
-    rng = random.Random(seed)
-    able = [q for q in dev if q.positives and q.negatives]
-    chosen = sorted(rng.sample(able, min(STEER_QUESTIONS, len(able))), key=lambda q: q.qid)
-    cut = []
-    for q in chosen:
-        others = [i for i, c in enumerate(q.candidates) if c.label != 1]
-        kept = set(rng.sample(others, min(len(others), max(1, STEER_CANDIDATES - q.positives))))
-        candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in kept)
-        cut.append(Question(q.qid, q.text, candidates, q.kind))
-    return cut
-
-
-class Recording:
-    """A cascade that scores everybody at every exit and remembers it, but ranks as its own schedule would: one pass
-    over the questions then gives both its measures and those of its exits."""
-
-    def __init__(self, ranker: Any) -> None:
-        self.name, self._ranker = ranker.name, ranker
-        self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-        self._traces: dict[tuple[str, tuple[Candidate, ...]], CascadeTrace] = {}
-
-    def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
-        made = self._ranker.trace(question, candidates, self._complete)
-        self._traces[question, tuple(candidates)] = made
-        return made.replay(self._ranker.schedule)
-
-    def per_exit(self, questions: Sequence[Question]) -> dict[str, float]:
-        """AP after every exit when nothing is dropped, by layer, over questions that were traced."""
-        traces = {q.qid: self._traces[q.text, q.candidates] for q in questions}
-        return {
-            str(layer): measures(questions, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
-            for i, layer in enumerate(self._ranker.exits)
+    job.progress(0.64, "preparing the quick engine")
+    made = measuring.quick(learnt.ranker, job.folder / "work" / "graphs", _telling(job, (0.64, 0.66), "preparing"))
+    telling = _telling(job, (0.66, 0.74), "measuring the new version on held-out questions")
+    after = measuring.measure(made, held_out, on_progress=telling)
+    frozen = _benchmark(job, base, ranker, made)
+    result = plain(
+        {
+            "version": name,
+            "base": base.name,
+            "kind": kind,
+            **_compared(before.evaluation, after.evaluation),
+            "per_question": _per_question(held_out, before.evaluation, after.evaluation),
+            "per_exit": {"before": before.per_exit, "after": after.per_exit},
+            "reliability": {"before": before.reliability, "after": after.reliability},
+            "frozen": {side: m.evaluation.metrics for side, m in frozen.items()},
+            "labels": _counts(snapshot),
+            "choice": snapshot.choice.stored(),
+            "replay": job.settings.get("replay") or 0.0,
+            "weights": learnt.weights,
+            "settings": learnt.settings,
+            "snapshot": snapshot.digest,
+            "seconds": round(time.monotonic() - began, 1),
+            "training_seconds": round(learnt.seconds, 1),
         }
-
-
-def _settings(told: Mapping[str, Any]) -> Any:
-    from as2core.training.fine_tune import smaller
-    from as2core.training.settings import ADAPT
-
-    return smaller(ADAPT, **{k: told.get(k) for k in ("epochs", "learning_rate", "seed")})
+    )
+    job.progress(0.98, "keeping the version")
+    trained_on = sorted({*learnt_before, *(q.text for q in snapshot.learnt)})
+    _keep(job, name, base, learnt, result, trained_on)
+    measuring.keep(wb, name, held_out, after, data="held-out")
+    if frozen:
+        measuring.keep(wb, name, snapshots.starter(wb, "test"), frozen["after"], data=FROZEN)
+    return result
 
 
 def _tell(job: Running, event: dict[str, Any]) -> None:
@@ -163,44 +106,32 @@ def _tell(job: Running, event: dict[str, Any]) -> None:
         job.progress(0.1 + 0.52 * share, f"training, step {event.get('step', 0)} of {event['steps']}")
 
 
-def _judge(
-    job: Running, ranker: Any, questions: Sequence[Question], span: tuple[float, float], what: str
-) -> Evaluation:
+def _telling(job: Running, span: tuple[float, float], what: str) -> OnProgress:
+    """Progress of a stretch of the whole, which also waits while the job is paused and ends it when it is cancelled."""
+
     def tell(p: Progress) -> None:
+        job.progress(span[0] + (span[1] - span[0]) * p.done / max(1, p.total), what)
         job.check()
-        job.progress(span[0] + (span[1] - span[0]) * p.done / max(1, p.total), f"measuring {what}")
 
-    return evaluate(ranker, questions, setting="clean", on_progress=tell)
+    return tell
 
 
-def _benchmark(job: Running, base: Chosen, trained: Any) -> dict[str, Any]:
-    """The measures on the starter corpus's test questions, which no retrain learns from; {} if they are not there."""
-    from as2core.data import jsonl
-
-    file = job.wb.settings.corpora_dir / "starter" / "test.jsonl"
-    if not file.is_file():
+def _benchmark(job: Running, base: Base, ranker: Any, made: Any) -> dict[str, Measured]:
+    """On the starter corpus's test questions, which no retrain learns from; {} if they are not there."""
+    questions = snapshots.starter(job.wb, "test")
+    if not questions:
         return {}
-    questions, _ = jsonl.read(file)
-
-    def tell(p: Progress) -> None:
-        job.check()
-        job.progress(0.8 + 0.08 * p.done / max(1, p.total), f"measuring {base.name} on the frozen benchmark")
-
-    before = evaluated(job.wb, base.name, questions, data="starter-test", ranker=base.ranker, on_progress=tell)
-    after = _judge(job, trained, questions, (0.88, 0.97), "the new version on the frozen benchmark")
-    return {"before": before.metrics, "after": after.metrics}
-
-
-def _calibrated(job: Running, ranker: Any, dev: Sequence[Question]) -> dict[str, Any] | None:
-    """Fit probabilities and the no-answer threshold anew where dev questions allow it: some answered, some not, their
-    labels complete. Otherwise the base's stay."""
-    from as2core.training.calibrate import calibrate
-
-    complete = [q for q in dev if q.negatives >= NEGATIVES_AT_LEAST]
-    if not any(q.positives for q in complete) or all(q.positives for q in complete):
-        return None
-    job.progress(0.63, "calibrating probabilities")
-    return calibrate(ranker, complete)
+    telling = _telling(job, (0.74, 0.86), f"measuring {base.name} on the frozen benchmark")
+    return {
+        "before": measuring.measured(
+            job.wb, base.spec, questions, data=FROZEN, ranker=lambda: ranker, on_progress=telling
+        ),
+        "after": measuring.measure(
+            made,
+            questions,
+            on_progress=_telling(job, (0.86, 0.97), "measuring the new version on the frozen benchmark"),
+        ),
+    }
 
 
 def _compared(before: Evaluation, after: Evaluation) -> dict[str, Any]:
@@ -214,62 +145,76 @@ def _compared(before: Evaluation, after: Evaluation) -> dict[str, Any]:
 
 def _per_question(questions: Sequence[Question], before: Evaluation, after: Evaluation) -> list[dict[str, Any]]:
     a, b = after.per_question["AP"], before.per_question["AP"]
-    return [{"qid": q.qid, "question": q.text, "before": b[q.qid], "after": a[q.qid]} for q in questions if q.qid in a]
+    return [
+        {
+            "qid": q.qid,
+            "question": q.text,
+            "before": b[q.qid],
+            "after": a[q.qid],
+            "top_before": _top(q, before.scores[q.qid]),
+            "top_after": _top(q, after.scores[q.qid]),
+        }
+        for q in questions
+        if q.qid in a
+    ]
 
 
-def _counts(parts: Split) -> dict[str, int]:
+def _top(question: Question, scores: Any) -> dict[str, Any]:
+    """The sentence that was ranked first, to be read."""
+    best = question.candidates[int(order(scores)[0])]
+    return {"text": best.text[:READ], "correct": best.label == 1}
+
+
+def _counts(snapshot: Snapshot) -> dict[str, int]:
+    parts = snapshot.parts
     return {
         "questions": len(parts.train),
         "correct": sum(q.positives for q in parts.train),
         "incorrect": sum(q.negatives for q in parts.train),
         "dev_questions": len(parts.dev),
         "held_out_questions": len(parts.held_out),
+        "replayed_questions": len(snapshot.replay),
     }
 
 
 def _keep(
-    wb: Workbench,
-    job: Running,
-    name: str,
-    base: Chosen,
-    trained: Any,
-    result: dict[str, Any],
-    settings: dict[str, Any],
-    calibration: dict[str, Any] | None,
+    job: Running, name: str, base: Base, learnt: Learnt, result: dict[str, Any], trained_on: Sequence[str]
 ) -> None:
     from as2core.rankers.versions import save_version
 
-    path = wb.settings.versions_dir / name
+    wb, path = job.wb, job.wb.settings.versions_dir / name
     note = str(job.settings.get("note", ""))
     with wb.read() as s:
         known = rows.version_named(s, name)
     if known is None and path.exists():
         shutil.rmtree(path)  # a run that was killed before it entered it
     metrics = {**result["after"], **{f"before {k}": v for k, v in result["before"].items()}}
+    shared = ("intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights")
     card = {
         "parent": base.name,
         "note": note,
+        "job": job.id,
         "data": {"sha256": result["snapshot"], **result["labels"]},
-        "seed": settings["seed"],
-        "settings": settings,
+        "seed": learnt.settings.get("seed", 0),
+        "settings": learnt.settings,
         "metrics": result["after"],
         "before": result["before"],
-        "paired": result["paired"],
-        "per_exit": result["per_exit"],
-        "frozen": result["frozen"],
-        "calibration": plain(calibration) if calibration else f"that of {base.name}",
-        "stopped_early": trained.stopped,
-        "training_seconds": round(trained.seconds, 1),
+        **{key: result[key] for key in shared},
+        "calibration": plain(learnt.calibration) if learnt.calibration else f"that of {base.name}",
+        "stopped_early": learnt.stopped_early,
+        "seconds": result["seconds"],
+        "training_seconds": result["training_seconds"],
         "created": wb.clock().isoformat(timespec="seconds"),
+        "trained_on": list(trained_on),
     }
     (job.folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
     job.check()
-    save_version(trained.ranker, path, card)
+    save_version(learnt.ranker, path, card)
     with wb.write() as s:
         rows.add_version(
             s,
             name,
-            kind=versions.CASCADE,
+            kind=versions.kind_of(path),
             path=str(path),
             state="candidate",
             parent=base.name,

@@ -7,7 +7,7 @@ be so, and the shipped one answers instead.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from sqlalchemy.orm import Session
 
 from app.services.views import VersionView
 from app.services.workbench import Workbench
-from as2core.errors import As2Error, DamagedModel
+from as2core.errors import As2Error, BadSetting, DamagedModel
 from db.models import ModelVersion
 from db.repositories import versions as rows
 
 CASCADE, GENERATIVE = "cascade", "generative"
+LEARNT_FROM = {"calibration": CASCADE}  # what is adapted -> the kind of version it makes, where they differ
 FILES = ("config.json", "card.json", "model.safetensors")
 
 
@@ -32,6 +33,10 @@ class NothingToRollBack(As2Error):
     """The shipped version is active: there is nothing before it."""
 
 
+class NeedsReason(As2Error):
+    """A version that got worse can only be promoted with words that are kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A version ready to score. `note` is empty, or tells the reader that another one had to stand in."""
@@ -40,6 +45,18 @@ class Chosen:
     name: str
     ranker: Any
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a retrain starts from: a version, or a ranker of the catalog that has none of its kind yet. `spec` finds it
+    again, `name` is for people."""
+
+    name: str
+    spec: str
+    kind: str
+    card: Mapping[str, Any]
+    load: Callable[[], Any]
 
 
 def register_shipped(wb: Workbench) -> None:
@@ -89,9 +106,57 @@ def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
         return _view(row, active=row.id == getattr(rows.active(s, row.kind), "id", None))
 
 
+def kind_learnt(what: str) -> str:
+    """The kind of version that adapting `what` makes."""
+    return LEARNT_FROM.get(what, what)
+
+
+def kind_of(path: Path) -> str:
+    """The kind of the version in a directory, "" if it cannot be read."""
+    return str(_json(path / "config.json").get("ranker", ""))
+
+
+def base_for(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
+    """By a version's name, a catalog spec, or "active", which is the kind's fresh one where no version is active.
+
+    Raises UnknownVersion, or BadSetting if it is of another kind.
+    """
+    if name == "active":
+        with wb.read() as s:
+            there = rows.active(s, kind) is not None
+        name = "active" if there or kind in (CASCADE, GENERATIVE) else fresh(wb, kind)
+    of_catalog, _, settings = name.partition(":")
+    if of_catalog == kind and (settings or kind not in {v.name for v in list_versions(wb, kind)}):
+        return Base(of_catalog, name, kind, {}, lambda: wb.models.named(name))
+    version = get_version(wb, name, kind)
+    if version.kind != kind:
+        raise BadSetting(f"{version.name} is a {version.kind} version: choose a {kind} to start from")
+    content = _json(Path(version.path) / "card.json")
+    return Base(version.name, version.name, kind, content, lambda: wb.models.version(Path(version.path)))
+
+
+def fresh(wb: Workbench, kind: str) -> str:
+    """The catalog spec to start from where there is no version of the kind: a fusion is one of the active versions."""
+    if kind != "fusion":
+        return kind
+    parts = [active(wb, k).path for k in (CASCADE, GENERATIVE)]
+    return f"fusion:method=zscore,rankers={'+'.join([*parts, 'bi-encoder'])}"
+
+
+def worse(metrics: Mapping[str, float]) -> bool:
+    """Whether a version's AP on held-out questions is below its parent's."""
+    return metrics.get("AP", 0.0) < metrics.get("before AP", metrics.get("AP", 0.0))
+
+
 def promote(wb: Workbench, name: str, reason: str = "") -> VersionView:
-    """Make a version the one that answers. Raises UnknownVersion, or DamagedModel if it cannot be loaded."""
+    """Make a version the one of its kind that answers. Raises UnknownVersion, DamagedModel if it cannot be loaded, or
+    NeedsReason if it is worse than its parent and nothing is said."""
     view = get_version(wb, name)
+    if worse(view.metrics) and not reason.strip():
+        raise NeedsReason(
+            f"{view.name} is worse than {view.parent} on held-out questions (AP {view.metrics['AP']:.3f} against "
+            f"{view.metrics['before AP']:.3f}): say why it shall answer all the same"
+        )
     wb.models.version(Path(view.path))
     with wb.write() as s:
         row = _named(s, wb, name, CASCADE)

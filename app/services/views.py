@@ -241,26 +241,6 @@ class VersionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Readiness:
-    """Whether there is enough to train on. `problems` block the start, `warnings` don't."""
-
-    questions: int
-    labels: int
-    correct: int
-    incorrect: int
-    unsure: int
-    train_questions: int
-    dev_questions: int
-    heldout_questions: int
-    problems: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def ready(self) -> bool:
-        return not self.problems
-
-
-@dataclass(frozen=True, slots=True)
 class JobView:
     """A background job as its row tells it. `progress` is 0 to 1; `log` is the path of the full error, if any."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ class Vectors:
     def __init__(self, encoder: BiEncoderRanker, folder: Path) -> None:
         self._encoder, self._file = encoder, folder / "vectors.npz"
         self._row: dict[int, int] = {}
-        self._matrix = np.zeros((0, encoder.backbone.hidden), dtype=np.float16)
+        self._matrix = np.zeros((0, 0), dtype=np.float16)
         if self._file.exists():
             with np.load(self._file) as kept:
                 self._matrix = kept["vectors"]
@@ -36,9 +37,12 @@ class Vectors:
         if not new:
             return
         self._row.update({_key(t): len(self._matrix) + i for i, t in enumerate(new)})
-        self._matrix = np.concatenate([self._matrix, self._encoder.embed(new, on_progress).astype(np.float16)])
+        learnt = self._encoder.embed(new, on_progress).astype(np.float16)
+        self._matrix = np.concatenate([self._matrix, learnt]) if len(self._matrix) else learnt
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(self._file, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
+        with tempfile.NamedTemporaryFile(dir=self._file.parent, suffix=".part", delete=False) as making:
+            np.savez(making, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
+        Path(making.name).rename(self._file)  # two processes may keep the same file: nobody reads half of one
 
     def of(self, texts: Sequence[str]) -> np.ndarray:
         """float32 `(n, hidden)`. Raises KeyError for a text that was not learnt."""

@@ -18,7 +18,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.services import views
+from app.services import adapt_views, views
 from app.services.label_views import Rules
 from as2core.errors import As2Error
 from as2core.types import Progress
@@ -116,7 +116,7 @@ def a_comparison() -> views.ComparisonView:
 
 
 FORMATS = ("jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs")
-READY = views.Readiness(120, 700, 160, 520, 20, 80, 10, 30, (), ())
+READY = adapt_views.Readiness(120, 700, 160, 520, 20, 80, 10, 30, (), ())
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Work(fake_services.Fake):
     conflicts: list = field(default_factory=list)
     settled: list = field(default_factory=list)
     jobs: dict[int, views.JobView] = field(default_factory=dict)
-    ready: views.Readiness = READY
+    ready: adapt_views.Readiness = READY
     versions: dict[str, views.VersionView] = field(default_factory=dict)
     active: str = "cascade"
     promoted: list[tuple[str, str]] = field(default_factory=list)
@@ -157,6 +157,7 @@ class Work(fake_services.Fake):
 def modules(fake: Work) -> dict[str, types.ModuleType]:
     made = fake_services.modules(fake)
     package = made["app.services"]
+    made["app.services.adapt_views"] = package.adapt_views = adapt_views
 
     fake_labelling.add(fake, made)
 

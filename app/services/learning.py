@@ -1,0 +1,108 @@
+"""How each kind of ranker learns from a snapshot: by gradient descent, by fitting a fusion's weights, or by setting the
+probabilities and the no-answer threshold alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from app.services.snapshots import Snapshot, steering
+from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.types import OnProgress, Question
+
+CALIBRATION, FUSION = "calibration", "fusion"
+NEGATIVES_AT_LEAST = 20  # of a question whose labels are taken for complete when calibrating
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """`settings`: what the run was told. `calibration`: what was fitted, None where the base's stays."""
+
+    ranker: Any
+    settings: dict[str, Any]
+    seconds: float
+    stopped_early: bool = False
+    calibration: dict[str, Any] | None = None
+    weights: dict[str, float] | None = None
+
+
+def learn(
+    kind: str,
+    base: Any,
+    snapshot: Snapshot,
+    told: Mapping[str, Any],
+    workdir: Path,
+    *,
+    on_event: Callable[[dict[str, Any]], None],
+    on_progress: OnProgress,
+    should_stop: Callable[[], bool],
+) -> Learnt:
+    """A trained copy; the base is left alone. Raises NotEnoughLabels, BadSetting, Cancelled."""
+    if kind == CALIBRATION:
+        return _calibrate_alone(base, snapshot)
+    if kind == FUSION:
+        return _weigh(base, snapshot, on_progress)
+    return _fine_tune(base, snapshot, told, workdir, on_event, should_stop)
+
+
+def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
+    from as2core.training.fine_tune import fine_tune, smaller
+    from as2core.training.settings import ADAPT
+
+    changes = {k: told.get(k) for k in ("epochs", "learning_rate", "seed")}
+    settings = smaller(ADAPT, **changes)
+    trained = fine_tune(
+        base,
+        snapshot.learnt,
+        steering(snapshot.parts.dev, settings.seed),
+        settings,
+        workdir=workdir,
+        on_event=on_event,
+        should_stop=should_stop,
+    )
+    calibration = None
+    if hasattr(trained.ranker, "calibration") and (complete := fit_for_calibration(snapshot.parts.dev)):
+        from as2core.training.calibrate import calibrate
+
+        calibration = calibrate(trained.ranker, complete)
+    return Learnt(trained.ranker, asdict(settings), trained.seconds, trained.stopped, calibration)
+
+
+def _weigh(base, snapshot: Snapshot, on_progress: OnProgress) -> Learnt:
+    from as2core.training.fusion import fit_fusion
+
+    began = time.monotonic()
+    how = "logistic" if base.method == "zscore" else "search"
+    known = [*snapshot.parts.train, *snapshot.parts.dev]
+    ranker = fit_fusion(base, known, how=how, on_progress=on_progress)
+    weights = {spec: float(w) for spec, w in zip(ranker.specs, ranker.weights, strict=True)}
+    return Learnt(ranker, {"how": how, "seed": 0}, time.monotonic() - began, weights=weights)
+
+
+def _calibrate_alone(base, snapshot: Snapshot) -> Learnt:
+    """Weights stay; probabilities and the threshold are set on questions whose labels look complete, else on all."""
+    from as2core.training.calibrate import calibrate
+
+    if not hasattr(base, "calibration"):
+        raise BadSetting(f"{base.name} gives no probabilities to calibrate: choose a cascade or a cross-encoder")
+    began = time.monotonic()
+    known = [*snapshot.parts.train, *snapshot.parts.dev]
+    if not any(q.positives for q in known) or not any(q.negatives for q in known):
+        raise NotEnoughLabels("probabilities need labels of both kinds: label correct and incorrect sentences")
+    complete = fit_for_calibration(known)
+    ranker = copy.deepcopy(base)
+    report = calibrate(ranker, complete or known)
+    report["complete"] = bool(complete)
+    return Learnt(ranker, {"seed": 0}, time.monotonic() - began, calibration=report)
+
+
+def fit_for_calibration(questions: Sequence[Question]) -> list[Question]:
+    """Those whose labels look complete, if some have an answer and some have none; else []."""
+    complete = [q for q in questions if q.negatives >= NEGATIVES_AT_LEAST]
+    both = any(q.positives for q in complete) and not all(q.positives for q in complete)
+    return complete if both else []

@@ -1,0 +1,155 @@
+"""The labels of one retrain, composed and written down: what is learnt from, steered by, judged by and replayed.
+
+The preview on the page and the job use the same composition, so what was promised is what is trained on. A job composes
+once; another attempt reads what the first one wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.services import choosing, splitting
+from app.services.choosing import Choice
+from app.services.evaluations import data_hash
+from app.services.labels import Labelled
+from app.services.splitting import Split
+from app.services.workbench import Workbench
+from as2core.errors import NotEnoughLabels
+from as2core.types import Question
+
+PARTS = ("train", "dev", "held_out", "replay")
+REPLAY = 0.25  # the share of the shipped training questions that is mixed in
+STEER_QUESTIONS, STEER_CANDIDATES = 40, 24  # dev questions and their candidates looked at while training
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """`found`: all questions as the choice labels them. `replay`: shipped questions mixed in against forgetting."""
+
+    found: tuple[Labelled, ...]
+    parts: Split
+    replay: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A composition as it was written down, and its SHA-256."""
+
+    parts: Split
+    replay: tuple[Question, ...]
+    choice: Choice
+    digest: str
+
+    @property
+    def learnt(self) -> list[Question]:
+        """All that is trained on."""
+        return [*self.parts.train, *self.replay]
+
+
+def compose(
+    wb: Workbench, corpus_id: int, choice: Choice, *, seen: Sequence[str] = (), replay: float = 0.0, seed: int = 0
+) -> Composition:
+    """`seen`: questions that the base or its ancestors learnt from."""
+    shipped, frozen = starter(wb, "train"), starter(wb, "test")
+    found = choosing.load(wb, corpus_id, choice)
+    parts = splitting.split(
+        found,
+        embed=partial(vectors, wb),
+        seen=list(dict.fromkeys([*seen, *(q.text for q in shipped)])),
+        frozen=[q.text for q in frozen],
+        learnt=partial(choosing.with_presumed, presumed=choice.presumed, seed=seed),
+    )
+    return Composition(tuple(found), parts, replayed(shipped, parts, replay, seed))
+
+
+def vectors(wb: Workbench, texts: Sequence[str]) -> np.ndarray:
+    """Unit vectors of questions `(n, width)`, each embedded once a home."""
+    from as2core.training.mining import Vectors
+
+    known = Vectors(wb.models.embedder(), wb.settings.home)
+    known.learn(texts)
+    return known.of(texts)
+
+
+def starter(wb: Workbench, part: str) -> list[Question]:
+    """The shipped questions of a part that have a correct candidate, [] where the corpus is not there. What was learnt
+    from the train part is no secret to any base; the test part is the frozen benchmark."""
+    from as2core.data import jsonl
+
+    file = wb.settings.corpora_dir / "starter" / f"{part}.jsonl"
+    return list(jsonl.read(file)[0]) if file.is_file() else []
+
+
+def replayed(shipped: Sequence[Question], parts: Split, share: float, seed: int) -> tuple[Question, ...]:
+    """A share of the shipped questions, drawn by the seed, without those that are among the labelled ones anyway."""
+    there = {q.text for part in (parts.train, parts.dev, parts.held_out) for q in part}
+    able = [q for q in shipped if q.positives and q.negatives and q.text not in there]
+    wanted = math.ceil(share * len(able))
+    drawn = sorted(random.Random(seed).sample(able, wanted), key=lambda q: q.qid)
+    return tuple(replace(q, qid=f"replay {q.qid}") for q in drawn)
+
+
+def frozen(
+    wb: Workbench, corpus_id: int, folder: Path, settings: Mapping[str, Any], seen: Sequence[str] = ()
+) -> Snapshot:
+    """The composition as it was when the job first ran, written down then. Raises NotEnoughLabels if nothing is left
+    to train on or to judge by."""
+    from as2core.data import jsonl
+
+    file = folder / "snapshot.jsonl"
+    if not file.exists():
+        choice = Choice.of(settings.get("choice"))
+        made = compose(
+            wb,
+            corpus_id,
+            choice,
+            seen=seen,
+            replay=settings.get("replay") or 0.0,
+            seed=settings.get("seed", 0),
+        )
+        asked = [(part, q) for part in PARTS for q in getattr(made.parts, part, made.replay)]
+        lines = [json.dumps({"choice": choice.stored()})]
+        lines += [json.dumps({"part": part, **jsonl.to_record(q)}, ensure_ascii=False) for part, q in asked]
+        making = file.with_suffix(".part")
+        making.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        making.rename(file)
+    return read(file)
+
+
+def read(file: Path) -> Snapshot:
+    """What `frozen` wrote. Raises NotEnoughLabels if nothing is in it to train on or to judge by."""
+    from as2core.data import jsonl
+
+    found: dict[str, list[Question]] = {part: [] for part in PARTS}
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        record = json.loads(line)
+        found[record.pop("part")].append(jsonl.from_record(record))
+    if not found["train"] or not found["held_out"]:
+        raise NotEnoughLabels("the labels were withdrawn meanwhile: nothing is left to train on or to judge by")
+    digest = data_hash([q for part in PARTS for q in found[part]])
+    *parts, replay = (tuple(found[part]) for part in PARTS)
+    return Snapshot(Split(*parts), replay, Choice.of(json.loads(first)["choice"]), digest)
+
+
+def steering(dev: Sequence[Question], seed: int) -> list[Question]:
+    """Dev questions cut down to what can be scored after every epoch: all correct candidates and a sample of others."""
+    rng = random.Random(seed)
+    able = [q for q in dev if q.positives and q.negatives]
+    chosen = sorted(rng.sample(able, min(STEER_QUESTIONS, len(able))), key=lambda q: q.qid)
+    cut = []
+    for q in chosen:
+        others = [i for i, c in enumerate(q.candidates) if c.label != 1]
+        kept = set(rng.sample(others, min(len(others), max(1, STEER_CANDIDATES - q.positives))))
+        candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in kept)
+        cut.append(Question(q.qid, q.text, candidates, q.kind))
+    return cut

@@ -1,0 +1,33 @@
+"""What a retrain may choose from: every current label with who gave it and when, and the verdict on its pair."""
+
+from __future__ import annotations
+
+from sqlalchemy import Row, and_, func, select
+from sqlalchemy.orm import Session
+
+from db.models import WITHDRAWN, Annotator, Question, Verdict, current_label
+
+
+def votes(session: Session, corpus_id: int) -> list[Row]:
+    """Rows (question_id, sentence_id, annotator, imported, label, created, verdict), oldest first; `verdict` is None
+    where nobody settled the pair."""
+    newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
+    ruled = select(Verdict).where(Verdict.id.in_(newest), Verdict.label != WITHDRAWN).subquery()
+    pair = and_(ruled.c.question_id == current_label.c.question_id, ruled.c.sentence_id == current_label.c.sentence_id)
+    statement = (
+        select(
+            current_label.c.question_id,
+            current_label.c.sentence_id,
+            Annotator.name.label("annotator"),
+            Annotator.imported,
+            current_label.c.label,
+            current_label.c.created,
+            ruled.c.label.label("verdict"),
+        )
+        .join(Question, Question.id == current_label.c.question_id)
+        .join(Annotator, Annotator.id == current_label.c.annotator_id)
+        .outerjoin(ruled, pair)
+        .where(Question.corpus_id == corpus_id)
+        .order_by(current_label.c.id)
+    )
+    return list(session.execute(statement))
