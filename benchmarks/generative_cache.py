@@ -69,8 +69,8 @@ def main() -> None:
         "## Generative scores from kept passages",
         "",
         f"{n} sentences of the starter corpus ({long:.0f} tokens on average) against one question ({short:.0f} tokens),"
-        f" another each round, {torch.get_num_threads()} threads, medians of {given.rounds} interleaved rounds. Printed "
-        "and written by `python benchmarks/generative_cache.py`.",
+        f" another each round, {torch.get_num_threads()} threads, medians of {given.rounds} interleaved rounds. "
+        "Printed and written by `python benchmarks/generative_cache.py`.",
         "",
         "| way | ms | times as fast | first question, ms | largest difference of a score | same best sentence |",
         "|---|---|---|---|---|---|",
@@ -84,9 +84,10 @@ def main() -> None:
     lines += [
         "",
         f"The kept sentences take {megabytes:.0f} MB on disk ({megabytes / n * 1000:.0f} kB each, float16). Without "
-        f"them a question sends {n * (long + short):,.0f} tokens through the layers, with them {n * short:,.0f}; the output "
-        "layer over the whole vocabulary, about as much work a token as all layers together, is paid for the "
-        "question's tokens either way. So the saving in one precision is bounded by the lengths, and bfloat16 brings the rest.",
+        f"them a question sends {n * (long + short):,.0f} tokens through the layers, with them {n * short:,.0f}; the "
+        "output layer over the whole vocabulary, about as much work a token as all layers together, is paid for the "
+        "question's tokens either way. So the saving in one precision is bounded by the lengths, and bfloat16 brings "
+        "the rest.",
     ]
     print("\n".join(lines))
     if given.rounds >= 9:

@@ -43,6 +43,18 @@ class ExitHead(nn.Module):
         return self.net(mean_pool(hidden, mask)).squeeze(-1) + similarity
 
 
+class ClsHead(nn.Module):
+    """BERT's own way (Devlin et al., 2019): a tanh layer over the first token's state, then one number. The
+    discriminative twin of Nogueira dos Santos et al. (2020). Called as `ExitHead` is."""
+
+    def __init__(self, hidden: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(hidden, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1))
+
+    def forward(self, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return self.net(hidden[:, 0]).squeeze(-1)
+
+
 def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The mean over the marked tokens: (batch, length, hidden), (batch, length) -> (batch, hidden)."""
     weight = mask[:, :, None].to(hidden.dtype)

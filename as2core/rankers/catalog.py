@@ -98,13 +98,18 @@ def first_stage(cascade: Any, name: str, keep: int):
 
 
 def _cross_encoder(
-    models_dir: Path, *, backbone: str | None = None, depth: int | None = None, engine: str = "auto"
+    models_dir: Path,
+    *,
+    backbone: str | None = None,
+    depth: int | None = None,
+    pool: str = "mean",
+    engine: str = "auto",
 ):
     cls = _class("cross_encoder", "CrossEncoderRanker")
-    if backbone is not None:
-        from as2core.nn.backbone import load_backbone
+    if backbone is not None or pool != "mean":
+        from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 
-        ranker = cls(load_backbone(backbone), depth=depth)
+        ranker = cls(load_backbone(backbone or DEFAULT_BACKBONE), depth=depth, pool=pool)
         ranker.use("torch" if engine == "auto" else engine)
         return ranker
     cascade = _shipped("cascade", models_dir)

@@ -6,20 +6,45 @@ layers of the encoder are used (the paper's monolithic baselines of 4, 6, 8, 10 
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from as2core.cascade.engine import Engine
+from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
+from as2core.nn.heads import ClsHead
 from as2core.rankers.cascade import CascadeRanker
+from as2core.types import OnProgress
+
+POOLS = ("mean", "cls")
 
 
 class CrossEncoderRanker(CascadeRanker):
-    """A cascade whose only exit is layer `depth`: nothing is ever dropped."""
+    """A cascade whose only exit is layer `depth`: nothing is ever dropped.
+
+    `pool`: what the classifier reads, the "mean" of all tokens as the cascade does, or the "cls" token's state, as the
+    discriminative twins of Nogueira dos Santos et al. (2020) do.
+    """
 
     def __init__(
-        self, backbone: Backbone, *, depth: int | None = None, name: str = "cross-encoder", **settings
+        self,
+        backbone: Backbone,
+        *,
+        depth: int | None = None,
+        pool: str = "mean",
+        name: str = "cross-encoder",
+        **settings,
     ) -> None:
+        if pool not in POOLS:
+            raise BadSetting(f"no pool {pool!r}; known: {', '.join(POOLS)}")
         settings.pop("drop_ratio", None)
         super().__init__(
             backbone, exits=(backbone.layers if depth is None else depth,), drop_ratio=0.0, name=name, **settings
         )
+
+        self.pool = pool
+        if pool == "cls":
+            self.module.heads[0] = ClsHead(backbone.hidden)
+            self.module.eval()
 
     @property
     def depth(self) -> int:
@@ -39,3 +64,8 @@ class CrossEncoderRanker(CascadeRanker):
         ranker.module.heads[0] = cascade.module.heads[at]
         ranker.module.eval()
         return ranker
+
+    def _onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
+        if self.pool == "cls":
+            raise BadSetting("the onnx engine knows the classifier over the mean alone: use engine=torch with pool=cls")
+        return super()._onnx(folder, on_progress)

@@ -109,6 +109,8 @@ def _config(ranker) -> dict:
             "calibration": [list(c) for c in ranker.calibration] if ranker.calibrated else None,
             "threshold": ranker.threshold,
         }
+        if isinstance(ranker, CrossEncoderRanker):
+            settings["pool"] = ranker.pool
         return {"format": FORMAT, "ranker": kind, "backbone": ranker.backbone.name, "settings": settings}
     if isinstance(ranker, GenerativeRanker):
         module = ranker.module
