@@ -111,7 +111,7 @@ def build(
     kind: Annotated[
         Literal["asnq", "asnq++", "nq-la", "squad-sent"], typer.Argument(metavar="KIND", help="What to build.")
     ],
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Natural Questions' file, ASNQ's, or SQuAD's.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Natural Questions' file, ASNQ's, or SQuAD's.")],
     out: Out,
     candidates: Annotated[int, typer.Option(min=1, help="asnq++: how many candidates a question shall have.")] = 1300,
     seed: Annotated[int, typer.Option(help="asnq++: which sentences of other questions are drawn.")] = 0,
@@ -137,7 +137,7 @@ def build(
             }[kind](source, report)
         written = _Counted(_watched(made, on_progress))
         rows = kind.startswith("asnq") and ".jsonl" not in out.name
-        _write(written, out, "asnq" if rows else "jsonl", str(source), report)
+        _write(written, out, "asnq" if rows else "jsonl", source, report)
     _finish(written, out, report, as_json)
 
 

@@ -150,6 +150,13 @@ def test_asnq_plus_reaches_the_number_of_candidates_and_the_seed_repeats_it(as2,
     assert problems == [] and all(len(q.candidates) == 12 and q.positives == 1 for q in questions)
 
 
+def test_a_shipped_set_can_be_extended_too(as2, tmp_path):
+    code, out, _ = as2("data", "build", "asnq++", "starter-dev", tmp_path / "a.jsonl", "--candidates", "200", "--json")
+    questions, problems = jsonl.read(tmp_path / "a.jsonl")
+    assert code == 0 and problems == [] and json.loads(out)["questions"] == len(questions) > 10
+    assert {len(q.candidates) for q in questions} == {200}
+
+
 def test_long_answers_and_squads_sentences_are_built_as_jsonl(as2, tmp_path):
     (tmp_path / "nq.jsonl").write_text(json.dumps(NQ) + "\n")
     (tmp_path / "squad.json").write_text(json.dumps(SQUAD))

@@ -19,11 +19,12 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @st.composite
-def question_lists(draw, ids=IDS, texts=TEXTS, labels=(0, 1, None), smallest=0):
+def question_lists(draw, ids=IDS, texts=TEXTS, labels=(0, 1, None), smallest=0, grades=(None,)):
     made = []
     for qid in draw(st.lists(ids, unique=True, max_size=4)):
         names = draw(st.lists(ids, unique=True, min_size=smallest, max_size=4))
-        candidates = tuple(Candidate(n, draw(texts), draw(st.sampled_from(labels)), draw(texts)) for n in names)
+        label, grade = st.sampled_from(labels), st.sampled_from(grades)
+        candidates = tuple(Candidate(n, draw(texts), draw(label), draw(texts), draw(grade)) for n in names)
         made.append(Question(qid, draw(texts), candidates))
     return made
 

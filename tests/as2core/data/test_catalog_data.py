@@ -1,5 +1,6 @@
 """Label sets by name, their settings, and the counts the papers print."""
 
+import gzip
 import json
 import pickle
 import subprocess
@@ -68,6 +69,17 @@ def test_a_byte_order_mark_and_a_line_longer_than_what_is_looked_at_do_not_hide_
 def test_every_format_that_is_streamed_is_known_by_its_content():
     assert set(STREAMS) <= {format for _, _, format in SNIFFED} | {"yahooqa"}
     assert sniff(pickle.dumps({"test": {}})) == "yahooqa"
+
+
+def test_a_set_of_several_files_is_loaded_by_its_question_file(tmp_path):
+    (tmp_path / "vocabulary").write_text("idx_1\tWho\nidx_2\tShe\n")
+    (tmp_path / "InsuranceQA.label2answer.token.encoded").write_text("7\tidx_2\n")
+    (tmp_path / "q.encoded.gz").write_bytes(gzip.compress(b"life\tidx_1\t7\t7\n"))
+    (tmp_path / "document_passages.json").write_text('{"1": {"0": "She did."}}')
+    (tmp_path / "dev.tsv").write_text("QID\tQuestion\tDocumentID\tDocumentName\tRelevantPassages\n5\tWho?\t1\tT\t0\n")
+    (insurance,), (passage,) = (load_questions(tmp_path / n).questions for n in ("q.encoded.gz", "dev.tsv"))
+    assert [c.text for q in (insurance, passage) for c in q.candidates] == ["She", "She did."]
+    assert (insurance.text, passage.text) == ("Who", "Who?")
 
 
 def test_only_sets_of_several_splits_have_one_to_choose(tmp_path):

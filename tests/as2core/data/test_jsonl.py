@@ -13,7 +13,7 @@ from as2core.types import Question
 
 
 @settings(deadline=None)
-@given(question_lists())
+@given(question_lists(grades=(None, 0, 4)))
 def test_jsonl_gives_back_what_was_written(questions):
     assert jsonl.read(jsonl.dumps(questions).encode()) == (questions, [])
 
@@ -41,6 +41,8 @@ BAD_LINES = {
     line(candidates=[3]): "candidate 1: not a JSON object",
     line(candidates=[{"id": "a", "text": "A", "label": 2}]): "candidate 1: label 2 is not 0, 1 or null",
     line(candidates=[{"id": "a", "text": "A", "label": True}]): "candidate 1: label True is not 0, 1 or null",
+    line(candidates=[{"id": "a", "text": "A", "grade": "4"}]): "candidate 1: grade '4' is not a whole number",
+    line(candidates=[{"id": "a", "text": "A", "grade": True}]): "candidate 1: grade True is not a whole number",
     line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
     line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
     line(question="half \ud800"): "half a character",
