@@ -149,6 +149,56 @@ def _bm25(models_dir: Path, *, k1: float = 1.2, b: float = 0.75):
     return _class("bm25", "BM25Ranker")(k1=k1, b=b)
 
 
+def _words(module: str, cls: str, vectors: str | None, backbone: str | None, **settings: Any):
+    from as2core.nn.word_vectors import word_vectors
+
+    return _class(module, cls)(word_vectors(backbone=backbone, path=vectors), **settings)
+
+
+def _rel_cnn(
+    models_dir: Path,
+    *,
+    listwise: bool = False,
+    context: str = "none",
+    vectors: str | None = None,
+    backbone: str | None = None,
+    hidden: int = 100,
+    kernel: int = 5,
+    seed: int = 0,
+):
+    sizes = {"hidden": hidden, "kernel": kernel}
+    return _words("rel_cnn", "RelCNNRanker", vectors, backbone, listwise=listwise, context=context, seed=seed, **sizes)
+
+
+def _cosinet(
+    models_dir: Path,
+    *,
+    listwise: bool = False,
+    context: str = "none",
+    vectors: str | None = None,
+    backbone: str | None = None,
+    hidden: int = 300,
+    kernel: int = 5,
+    seed: int = 0,
+):
+    sizes = {"hidden": hidden, "kernel": kernel}
+    return _words("cosinet", "CosinetRanker", vectors, backbone, listwise=listwise, context=context, seed=seed, **sizes)
+
+
+def _compare_aggregate(
+    models_dir: Path,
+    *,
+    listwise: bool = False,
+    context: str = "none",
+    vectors: str | None = None,
+    backbone: str | None = None,
+    hidden: int = 300,
+    seed: int = 0,
+):
+    of_list = {"listwise": listwise, "context": context, "seed": seed}
+    return _words("compare_aggregate", "CompareAggregateRanker", vectors, backbone, **of_list, hidden=hidden)
+
+
 def _sequential(models_dir: Path, *, stages: Any = "jaccard@100+cascade"):
     stage = _class("sequential", "Stage")
     return _class("sequential", "SequentialRanker")([stage(ranker, keep) for _, ranker, keep in stages])
@@ -163,7 +213,7 @@ def _fusion(models_dir: Path, *, method: str = "rrf", k: int = 60, rankers: Any 
 
 
 STRUCTURE, CASCADE = "Bonadiman and Moschitti 2020", "Soldaini and Moschitti 2020"
-RERANK = "Matsubara et al. 2020"
+RERANK, SEVERYN = "Matsubara et al. 2020", "Severyn and Moschitti 2016"
 CATALOG: dict[str, Entry] = {
     e.name: e
     for e in (
@@ -177,6 +227,9 @@ CATALOG: dict[str, Entry] = {
         ),
         _entry("jaccard", "shared words over all words", RERANK, _simple("jaccard", "JaccardRanker")),
         _entry("bm25", "term weighting over the candidates", "Robertson et al. 1994", _bm25),
+        _entry("rel-cnn", "convolutions over words and whether they are shared", SEVERYN, _rel_cnn, trains=True),
+        _entry("cosinet", "convolutions over words and their closest cosine", STRUCTURE, _cosinet, trains=True),
+        _entry("compare-aggregate", "word attention both ways", "Wang and Jiang 2017", _compare_aggregate, trains=True),
         _entry("bi-encoder", "cosine of the backbone's embeddings", "Reimers and Gurevych 2019", _bi_encoder),
         _entry("cross-encoder", "monolithic transformer", "Garg et al. 2020", _cross_encoder, trains=True),
         _entry("sequential", "rankers in a row, each keeps its best", RERANK, _sequential, nested="stages"),

@@ -14,12 +14,18 @@ from pathlib import Path
 
 from as2core.errors import BadSetting, DamagedModel
 from as2core.nn.backbone import load_backbone
+from as2core.nn.word_vectors import word_vectors
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.compare_aggregate import CompareAggregateRanker
+from as2core.rankers.cosinet import CosinetRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.rankers.rel_cnn import RelCNNRanker
+from as2core.rankers.word_ranker import WordRanker
 
 FORMAT = 1
+WORD_RANKERS = {cls.kind: cls for cls in (CosinetRanker, RelCNNRanker, CompareAggregateRanker)}
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
@@ -121,6 +127,9 @@ def _config(ranker) -> dict:
             "backbone": name,
             "settings": {"max_length": module.max_length, "direction": ranker.direction},
         }
+    if isinstance(ranker, WordRanker):
+        words = {"backbone": None, **ranker.vectors.origin, "size": ranker.vectors.size}
+        return {"format": FORMAT, "ranker": ranker.kind, **words, "settings": ranker.settings}
     if isinstance(ranker, FusionRanker):
         settings = {"method": ranker.method, "k": ranker.k, "rankers": list(ranker.specs)}
         return {"format": FORMAT, "ranker": "fusion", "backbone": None, "settings": settings}
@@ -139,6 +148,14 @@ def _build(config: dict, path: Path):
 
         specs = settings.pop("rankers")
         return FusionRanker([get(s) for s in specs], specs=specs, **settings)
+    if config["ranker"] in WORD_RANKERS:
+        vectors = word_vectors(backbone=config["backbone"], path=config.get("vectors"))
+        if vectors.size != config["size"]:
+            raise DamagedModel(
+                f"{path} was trained with word vectors of {config['size']} numbers, {config['vectors']} has "
+                f"{vectors.size}: put the old file back, or train anew"
+            )
+        return WORD_RANKERS[config["ranker"]](vectors, **settings, trained=True)
     backbone = load_backbone(config["backbone"])
     if config["ranker"] == "cascade":
         return CascadeRanker(backbone, **settings)

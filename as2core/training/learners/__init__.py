@@ -5,12 +5,14 @@ from __future__ import annotations
 from as2core.errors import BadSetting
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
+from as2core.rankers.word_ranker import WordRanker
 from as2core.training.learners.base import Learner, Teacher
 from as2core.training.learners.cascade import CascadeLearner
 from as2core.training.learners.generative import GenerativeLearner
-from as2core.training.settings import TrainSettings
+from as2core.training.learners.structure import LISTWISE, POINTWISE, StructureLearner
+from as2core.training.settings import ADAPT, TrainSettings
 
-__all__ = ["Learner", "Teacher", "learner_for"]
+__all__ = ["Learner", "Teacher", "learner_for", "suggested"]
 
 
 def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None = None) -> Learner:
@@ -19,6 +21,16 @@ def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None
         return CascadeLearner(ranker, settings, teacher)
     if isinstance(ranker, GenerativeRanker):
         return GenerativeLearner(ranker, settings, teacher)
+    if isinstance(ranker, WordRanker):
+        return StructureLearner(ranker, settings)
     raise BadSetting(
-        f"the ranker {getattr(ranker, 'name', ranker)!r} has nothing to train; use cascade, cross-encoder or generative"
+        f"the ranker {getattr(ranker, 'name', ranker)!r} has nothing to train here; use cascade, cross-encoder, "
+        "generative, cosinet, rel-cnn or compare-aggregate"
     )
+
+
+def suggested(ranker: object) -> TrainSettings:
+    """The settings to train a ranker with when nothing is said: its paper's, or those of adapting a transformer."""
+    if isinstance(ranker, WordRanker):
+        return LISTWISE if ranker.listwise else POINTWISE
+    return ADAPT

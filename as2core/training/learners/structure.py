@@ -1,0 +1,76 @@
+"""Learning Cosinet, Rel-CNN and Compare-Aggregate (Bonadiman and Moschitti, 2020, section 5.2).
+
+All of a question's candidates go through the recurrent layer, in training as later, so nothing is sampled here:
+`positives` and `negatives` of the settings have no say. Candidates without a label are seen and not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import nn
+
+from as2core.errors import BadSetting
+from as2core.losses.listwise import listwise, relevance
+from as2core.losses.pointwise import pointwise
+from as2core.nn.word_pairs import WordPairs, join, word_pairs
+from as2core.rankers.word_ranker import WordRanker
+from as2core.training.batches import PlannedBatch
+from as2core.training.settings import TrainSettings
+from as2core.types import Question
+
+POINTWISE = TrainSettings(
+    epochs=3,
+    learning_rate=2e-3,
+    schedule="slanted-triangular",
+    weight_decay=0.0,
+    batch_questions=4,
+    loss="pointwise",
+    bf16=False,  # so small a network gains nothing by it
+)
+LISTWISE = replace(POINTWISE, learning_rate=2e-4, batch_questions=1, loss="listwise")
+
+
+class _ListLoss(nn.Module):
+    def __init__(self, ranker: WordRanker, loss: str) -> None:
+        super().__init__()
+        self.module, self.listwise = ranker.module, loss == "listwise"
+
+    def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
+        """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
+        logits = self.module(pairs)[known]
+        if self.listwise:
+            value, counted = listwise(logits, relevance(labels, sizes), sizes), len(sizes)
+        else:
+            value, counted = pointwise(logits, labels), len(labels)
+        return {"loss": value, "terms": [(value, counted)]}
+
+
+class StructureLearner:
+    """The loss is the ranker's own, pointwise or listwise, unless the settings name one of the two."""
+
+    def __init__(self, ranker: WordRanker, settings: TrainSettings) -> None:
+        loss = settings.loss or ("listwise" if ranker.listwise else "pointwise")
+        if loss not in ("pointwise", "listwise"):
+            raise BadSetting(f"the loss {loss!r} is not for {ranker.kind}; use pointwise or listwise")
+        if settings.distill:
+            raise BadSetting(f"{ranker.kind} learns from labels alone: set distill to 0")
+        ranker.trained = True
+        self.ranker, self.module = ranker, _ListLoss(ranker, loss)
+        self.exits = (ranker.kind,)
+        self.needs = "pair" if loss == "listwise" else "label"
+
+    def collate(self, batch: PlannedBatch) -> dict:
+        asked = [g.question for g in batch.groups]
+        labels = [[c.label for c in q.candidates] for q in asked]
+        return {
+            "pairs": join([word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in asked]),
+            "known": torch.tensor([y is not None for of_one in labels for y in of_one]),
+            "labels": torch.tensor([y for of_one in labels for y in of_one if y is not None]),
+            "sizes": [sum(y is not None for y in of_one) for of_one in labels],
+        }
+
+    def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
+        return {self.ranker.kind: self.ranker.score(question.text, question.candidates)}
