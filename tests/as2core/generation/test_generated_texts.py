@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+import torch
+
+from as2core.errors import BadSetting
+from as2core.generation.passages import passages_from
+from as2core.generation.questions import asked, questions_from
+from as2core.generation.round_trip import place_of
+from as2core.generation.sampling import Sampled, Sampling, draw, sample, tidy
+from as2core.rankers.catalog import get
+
+PASSAGES = ["the tower was completed in 1889 .", "iron is in the river .", "the bridge is 300 metres long ."]
+
+
+def test_top_k_keeps_the_k_likeliest():
+    logits = torch.tensor([[0.0, 3.0, 2.0, 1.0]]).expand(200, -1)
+    tokens = draw(logits, torch.linspace(0, 0.999, 200), top_k=2, top_p=1.0)
+    assert set(tokens.tolist()) == {1, 2}
+    # of the two, e^3 / (e^3 + e^2) = .731 is the share of the first
+    assert (tokens == 1).float().mean().item() == pytest.approx(0.731, abs=0.01)
+
+
+def test_the_nucleus_is_the_fewest_tokens_that_reach_p():
+    logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().expand(1000, -1)
+    noise = torch.linspace(0, 0.9999, 1000)
+    assert set(draw(logits, noise, top_k=4, top_p=0.5).tolist()) == {0}
+    three = draw(logits, noise, top_k=4, top_p=0.85)
+    assert set(three.tolist()) == {0, 1, 2}  # .5 and .3 do not reach .85, with .15 they do
+    assert (three == 2).float().mean().item() == pytest.approx(0.15 / 0.95, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2", "bart"])
+def test_one_seed_gives_one_text_whatever_is_sampled_beside_it(kind, tiny):
+    lm = get(f"generative:backbone={tiny(kind)}").module
+    settings = Sampling(seed=7, max_tokens=8)
+    together = sample(lm, PASSAGES, 3, settings)
+    assert sample(lm, PASSAGES, 3, settings) == together
+    alone = sample(lm, PASSAGES[1:2], 3, settings)[0]
+    assert [s.text for s in alone] == [s.text for s in together[1]]
+    other = sample(lm, PASSAGES, 3, Sampling(seed=8, max_tokens=8))
+    assert [[s.text for s in row] for row in other] != [[s.text for s in row] for row in together]
+    assert all(len(s.text.split()) <= 8 for row in together for s in row)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart"])
+def test_sampling_of_the_likeliest_alone_is_transformers_greedy_search(kind, tiny):
+    ranker = get(f"generative:backbone={tiny(kind)}")
+    model, tok = ranker.module.model, ranker.module.tokenizer
+    text = sample(ranker.module, PASSAGES[:1], 1, Sampling(top_k=1, max_tokens=6))[0][0].text
+    batch = ranker.module.encode(PASSAGES[:1], [""])
+    never = tok.all_special_ids
+    with torch.no_grad():
+        if kind == "gpt2":
+            ids = batch["ids"][:, : int(batch["prefix"][0])]
+            out = model.generate(ids, do_sample=False, max_new_tokens=6, suppress_tokens=never, pad_token_id=0)
+            out = out[:, ids.shape[1] :]
+        else:
+            out = model.generate(
+                batch["ids"], attention_mask=batch["mask"], do_sample=False, num_beams=1, max_new_tokens=6,
+                suppress_tokens=never, forced_eos_token_id=None,
+            )[:, 1:]  # fmt: skip
+    assert text == tidy(tok.decode(out[0], skip_special_tokens=True))
+
+
+def test_the_log_probability_of_a_text_is_the_mean_over_its_tokens_in_a_whole_pass(tiny, monkeypatch):
+    lm = get(f"generative:backbone={tiny('bert')}").module
+    drawn, decode = [], lm.tokenizer.batch_decode
+    monkeypatch.setattr(lm.tokenizer, "batch_decode", lambda ids, **how: drawn.extend(ids) or decode(ids, **how))
+    sampled = sample(lm, PASSAGES[:1], 6, Sampling(max_tokens=5, seed=1))[0]
+    assert len(sampled) == len(drawn)
+    for ids, s in zip(drawn, sampled, strict=True):
+        batch = lm.encode(PASSAGES[:1], [""])
+        whole = torch.tensor([[*batch["ids"][0, : int(batch["prefix"][0])].tolist(), *ids, lm.end]])
+        with torch.no_grad():
+            log_p = lm(whole, batch["prefix"], torch.tensor([whole.shape[1]]))[0][0]
+        counted = log_p if len(ids) < 5 else log_p[:-1]  # one that was cut off has no end
+        assert s.log_p == pytest.approx(counted.mean().item(), abs=1e-4)
+
+
+class Overlap:
+    """Finds by shared words; counts what it was asked."""
+
+    name = "overlap"
+
+    def score(self, question, candidates):
+        words = set(question.lower().replace("?", "").split())
+        return np.array([len(words & set(c.text.split())) for c in candidates], dtype=np.float32)
+
+
+def scripted(monkeypatch, texts):
+    def fake(_lm, prompts, n, _settings):
+        return [[Sampled(t, -float(i)) for i, t in enumerate(texts[p])] for p in prompts]
+
+    monkeypatch.setattr("as2core.generation.questions.sample", fake)
+
+
+def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, monkeypatch):
+    scripted(
+        monkeypatch,
+        {
+            PASSAGES[0]: ["how long is the bridge ?", "When was the tower completed", "when WAS the tower completed?"],
+            PASSAGES[1]: ["when was the tower completed ?", "iron", "what is in the river ? and more"],
+            PASSAGES[2]: ["the bridge is 300 metres long .", "is the river 1889 metres long ?"],
+        },
+    )
+    generator = get(f"generative:backbone={tiny('gpt2')}")
+    found = questions_from(generator, PASSAGES, ranker=Overlap(), each=2, known=["What is iron?"])
+    assert [(p.text, p.source, p.rank) for p in found] == [
+        ("When was the tower completed?", 0, 1),
+        ("what is in the river?", 1, 1),
+        ("is the river 1889 metres long?", 2, 1),
+    ]
+    without = questions_from(generator, PASSAGES, sources=[0], each=1)
+    assert [(p.text, p.rank) for p in without] == [("how long is the bridge?", None)]
+    known = questions_from(generator, PASSAGES, sources=[0], known=["How long is the bridge"])
+    assert [p.text for p in known] == ["When was the tower completed?"]
+
+
+def test_a_copy_of_the_passage_found_instead_counts_as_found():
+    passages = ["The tower.", "a river", "the tower"]
+    assert place_of(Overlap(), "the tower", passages, 2) == 1 == place_of(Overlap(), "the tower", passages, 0)
+    assert place_of(Overlap(), "the tower", passages, 1) == 3
+
+
+def test_a_stop_keeps_what_was_found_so_far(tiny, monkeypatch):
+    scripted(monkeypatch, {p: ["when was the tower completed ?"] for p in PASSAGES})
+    generator = get(f"generative:backbone={tiny('gpt2')}")
+    assert questions_from(generator, PASSAGES, should_stop=lambda: True) == []
+
+
+def test_passages_come_from_an_answer_model_without_repeats(tiny):
+    generator = get(f"generative:backbone={tiny('bert')},direction=answer")
+    written = passages_from(generator, ["when was the tower built ?"], each=3, settings=Sampling(max_tokens=6))
+    assert 1 <= len(written) <= 3
+    assert len({w.text for w in written}) == len(written)
+    assert [w.log_p for w in written] == sorted((w.log_p for w in written), reverse=True)
+
+
+def test_a_model_of_the_other_direction_is_refused(tiny):
+    questions, answers = (get(f"generative:backbone={tiny('gpt2')},direction={d}") for d in ("question", "answer"))
+    with pytest.raises(BadSetting, match="direction=question"):
+        questions_from(answers, PASSAGES)
+    with pytest.raises(BadSetting, match="direction=answer"):
+        passages_from(questions, ["why ?"])
+
+
+def test_texts_are_set_as_a_person_would():
+    assert tidy("who   built newton ' s bridge , and when ?") == "Who built newton's bridge, and when?"
+    assert asked("When was it built? In 1889") == "When was it built?"
+    with pytest.raises(BadSetting):
+        Sampling(top_p=0)
