@@ -49,6 +49,12 @@ def test_the_docs_name_no_command_or_option_that_is_gone():
         assert named <= everywhere, heading
 
 
+def test_every_technique_has_its_line_in_the_list():
+    folder = ROOT / "docs/techniques"
+    pages = {p.name for p in folder.glob("*.md")} - {"README.md"}
+    assert pages == set(re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text()))
+
+
 def test_every_page_is_documented():
     documented = sections((ROOT / "docs/pages.md").read_text())
     pages = [p.stem for p in (ROOT / "pages").glob("*.py") if p.stem != "__init__"]
