@@ -18,6 +18,7 @@ apply()
 PAGES = (
     ("ask", "Ask", ":material/forum:"),
     ("label", "Label", ":material/checklist:"),
+    ("agreement", "Agreement", ":material/handshake:"),
     ("adapt", "Adapt", ":material/model_training:"),
     ("compare", "Compare", ":material/stacked_line_chart:"),
     ("data", "Data", ":material/database:"),

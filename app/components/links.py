@@ -10,6 +10,7 @@ _PAGES = Path(__file__).resolve().parents[2] / "pages"
 _ICONS = {
     "ask": ":material/forum:",
     "label": ":material/checklist:",
+    "agreement": ":material/handshake:",
     "adapt": ":material/model_training:",
     "compare": ":material/stacked_line_chart:",
     "data": ":material/database:",

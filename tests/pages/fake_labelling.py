@@ -142,7 +142,8 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
                   "all_guidelines": lambda wb, corpus_id: tuple(
                       label_views.GuidelineView(i, t) for i, t in reversed(list(enumerate(fake.guidelines))))},
         "agreement": {"agreement": lambda wb, corpus_id: agreement, "anchoring": lambda wb, corpus_id: anchoring,
-                      "conflicts": lambda wb, corpus_id, annotator_id: tuple(fake.conflicts), "settle": settle},
+                      "conflicts": lambda wb, corpus_id, annotator_id: tuple(fake.conflicts), "settle": settle,
+                      "MAX_NOTE": 500},
         "doubts": {"start_doubting": lambda wb, corpus_id: None, "waiting": lambda wb, corpus_id: 3},
     }  # fmt: skip
     package = made["app.services"]

@@ -5,6 +5,7 @@ import sys
 import fake_work
 import pytest
 
+from app.services.label_views import Rules
 from as2core.errors import As2Error
 
 FIRST, SECOND = (1, 100), (2, 100)
@@ -162,3 +163,110 @@ def test_the_queue_is_in_the_address(work):
 def test_progress_counts_what_was_stored(work):
     at = press(press(fake_work.page("label"), "correct"), "incorrect")
     assert "1 correct, 1 incorrect, 0 unsure" in fake_work.texts(at)
+
+
+def rows(at):
+    return fake_work.markup(at).count('data-testid="as2-row"')
+
+
+def test_the_whole_list_of_a_question_stands_with_a_button_a_label(work):
+    at = fake_work.page("label", {"mode": "list"})
+    assert "When was the tower finished?" in fake_work.markup(at)
+    assert rows(at) == 6
+    at = at.button(key="label_row_2_incorrect").click().run()
+    assert work.labels == {(1, 102): "incorrect"}
+    at = press(at, "correct")  # the row after it is in front now
+    assert work.labels[1, 103] == "correct"
+
+
+def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(work):
+    at = press(fake_work.page("label", {"mode": "list"}), "correct")
+    at = press(at, "rest")
+    assert [work.labels[1, s] for s in range(100, 106)] == ["correct"] + ["incorrect"] * 5
+    assert "and 4 more" in fake_work.markup(at)
+    assert at.button(key="label_rest").disabled
+    at = press(at, "undo")
+    assert work.labels == {(1, 100): "correct"}
+    press(at, "undo")
+    assert work.labels == {}
+
+
+def test_rows_that_others_look_at_are_closed(work):
+    work.leases[1, 102] = "somebody else"
+    at = fake_work.page("label", {"mode": "list"})
+    assert at.button(key="label_row_2_correct").disabled
+    assert "1 more row is with others" in fake_work.texts(at)
+    press(at, "rest")
+    assert (1, 102) not in work.labels
+
+
+def test_up_and_down_move_through_the_list_and_label_nothing(work):
+    at = press(press(fake_work.page("label", {"mode": "list"}), "down"), "down")
+    at = press(at, "up")
+    press(at, "unsure")
+    assert work.labels == {(1, 101): "unsure"}
+
+
+def test_the_next_question_comes_and_back_returns(work):
+    at = press(fake_work.page("label", {"mode": "list"}), "forward")
+    assert "What did it cost" in fake_work.markup(at)
+    at = press(at, "back")
+    assert "When was the tower finished?" in fake_work.markup(at)
+
+
+def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(work):
+    work.arm = "blind"
+    at = fake_work.page("label")
+    assert "probability 0.52</span>" not in fake_work.markup(at)
+    press(at, "correct")
+    shown = work.events[0][4]
+    assert (shown.scores_visible, shown.arm, shown.control, shown.model_says) == (False, "blind", True, True)
+
+
+def test_somebody_who_hides_the_scores_takes_no_part_in_the_meter(work):
+    work.arm = "shown"
+    at = fake_work.page("label", {"scores": "off"})
+    press(at, "correct")
+    assert work.events[0][4].arm == ""
+
+
+def test_a_flag_is_stored_with_its_note(work):
+    at = press(fake_work.page("label"), "flag")
+    at.text_input(key="label_flag_note").set_value("is a year enough?")
+    [send] = [b for b in at.button if b.label == "Flag it"]
+    send.click().run()
+    assert work.flags == [(1, 100, "is a year enough?")]
+
+
+def test_a_viewer_looks_and_cannot_label(work):
+    work.role = "viewer"
+    at = fake_work.page("label")
+    assert "You may look, not label" in fake_work.texts(at)
+    assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure", "undo", "flag"))
+
+
+def test_when_enough_others_labelled_an_item_the_next_comes_with_a_word(work, monkeypatch):
+    at = fake_work.page("label")
+    labelling = sys.modules["app.services.labelling"]
+
+    def full(wb, **_):
+        raise labelling.Enough("others labelled this one")
+
+    monkeypatch.setattr(labelling, "give_label", full)
+    at = press(at, "correct")
+    assert "What did it cost" in fake_work.markup(at)
+    assert any("others labelled this one" in t.value for t in at.toast)
+
+
+def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(work):
+    work.guidelines.append("- Dates count.")
+    at = fake_work.page("label")
+    assert "- Dates count." in fake_work.texts(at)
+    press(at, "correct")
+    assert work.events[0][4].guideline == 1
+
+
+def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(work):
+    work.rules = Rules(target=820)
+    at = fake_work.page("label")
+    assert "12.0 labels a minute; at this pace 10 min for the rest" in fake_work.texts(at)

@@ -1,0 +1,72 @@
+"""Conflicts, one under the other, each with the labels given and a place for the verdict."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components.errors import guarded
+from app.components.label_buttons import LOOK
+from app.components.label_item import tag
+from app.components.text import count, escaped, plain
+from app.services import Workbench, agreement
+from app.services.label_views import ConflictView
+from app.services.views import LABELS, AnnotatorView, CorpusView
+
+SHOWN = 20
+
+
+def draw(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
+    found = agreement.conflicts(wb, corpus.id, me.id)
+    open_ = sum(not c.verdict for c in found)
+    if not found:
+        st.info("Nothing is in dispute among the labels you may see.", icon=":material/handshake:")
+        return
+    st.caption(
+        f"{count(open_, 'conflict')} open, {len(found) - open_:,} settled. The labels stay, whatever the verdict."
+    )
+    if me.role != "admin":
+        st.caption("These are conflicts about labels of yours; an admin settles them.")
+    for slot, conflict in enumerate(found[:SHOWN]):
+        _conflict(wb, me, conflict, slot)
+    if len(found) > SHOWN:
+        st.caption(f"{count(len(found) - SHOWN, 'more conflict')} will follow when these are settled.")
+
+
+def _conflict(wb: Workbench, me: AnnotatorView, conflict: ConflictView, slot: int) -> None:
+    said = " ".join(f"<span>{escaped(name)}: {tag(label)}</span>" for name, label in conflict.labels)
+    with st.container(border=True):
+        st.html(
+            f'<div class="as2-item" data-testid="as2-conflict"><h2 class="asked">{escaped(conflict.question)}</h2>'
+            f'<p class="source">{escaped(conflict.title)}</p>'
+            f'<p class="context"><mark>{escaped(conflict.text)}</mark></p>'
+            f'<p class="scores">{said}</p></div>'
+        )
+        if conflict.verdict:
+            why = f": {plain(conflict.note)}" if conflict.note else ""
+            st.caption(f":green[:material/gavel:] Settled as {conflict.verdict} by {plain(conflict.by)}{why}")
+        if me.role != "admin":
+            return
+        note = st.text_input("Why", key=f"agreement_note_{slot}", max_chars=agreement.MAX_NOTE,
+                             placeholder="A word for those who come after", label_visibility="collapsed")  # fmt: skip
+        with st.container(horizontal=True):
+            for label in LABELS:
+                name, icon = LOOK[label]
+                st.button(name, icon=icon, key=f"agreement_{slot}_{label}", on_click=_settle,
+                          type="primary" if conflict.verdict == label else "secondary",
+                          args=(wb, me.id, conflict, label, note, slot))  # fmt: skip
+            if conflict.verdict:
+                st.button("Open it again", key=f"agreement_{slot}_open", type="tertiary", on_click=_settle,
+                          args=(wb, me.id, conflict, None, note, slot))  # fmt: skip
+
+
+@guarded
+def _settle(wb: Workbench, by: int, conflict: ConflictView, label: str | None, note: str, slot: int) -> None:
+    agreement.settle(
+        wb,
+        question_id=conflict.question_id,
+        sentence_id=conflict.sentence_id,
+        annotator_id=by,
+        label=label,
+        note=note,
+    )
+    st.session_state[f"agreement_note_{slot}"] = ""

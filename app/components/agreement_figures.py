@@ -1,0 +1,117 @@
+"""Agreement in figures: everyone's, pair by pair, over time, by kind of question; the anchoring meter; second looks."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app.charts.agreement import over_time
+from app.components.errors import guarded
+from app.components.text import count, escaped, plain
+from app.services import Workbench, adapting, agreement, doubts
+from app.services.label_views import AgreementView, AnchoringView, Estimate
+from app.services.views import CorpusView
+
+
+def draw(wb: Workbench, corpus: CorpusView) -> None:
+    found = agreement.agreement(wb, corpus.id)
+    if not found.annotators:
+        st.info(
+            "No pair was judged by two people yet. Under Rules, let every pair be labelled by two or more.",
+            icon=":material/group:",
+        )
+    else:
+        _agreement(found)
+    _anchoring(agreement.anchoring(wb, corpus.id))
+    _second_looks(wb, corpus)
+
+
+def _agreement(found: AgreementView) -> None:
+    st.subheader("Everyone", anchor=False)
+    _number("Krippendorff's alpha", found.alpha, f"{count(found.alpha.n, 'pair')} judged by two or more people")
+    st.caption(
+        "1 is perfect agreement, 0 is what chance gives. Above 0.8 labels are usually called reliable, below 0.67 not. "
+        "Unsure counts as missing; the interval (95 %) comes from resampling questions."
+    )
+    _table("Two people", "Cohen's kappa", [(f"{a} and {b}", e) for a, b, e in found.kappas])
+    st.subheader("Over time", anchor=False)
+    points = [(day, e.value, e.low, e.high, e.n) for day, e in found.over_time if e.value is not None]
+    if len(points) > 1:
+        st.altair_chart(over_time(points), width="stretch")
+    _table("Day the second label came", "Alpha", list(found.over_time))
+    st.subheader("By kind of question", anchor=False)
+    _table("Kind", "Alpha", list(found.per_kind))
+
+
+def _anchoring(found: AnchoringView) -> None:
+    st.subheader("Anchoring", anchor=False)
+    st.caption(
+        "Part of what is drawn at random is shown without scores. The shift is how much more often labels say what the "
+        "model says when its score is on the screen."
+    )
+    if found.shift.value is None:
+        st.info(
+            f"Not measured yet: {count(found.shown, 'label')} with scores and {found.blind:,} without, where chance "
+            "decided which. They come by themselves with the random share of every queue.",
+            icon=":material/visibility_off:",
+        )
+        return
+    _number("Shift", found.shift, f"{found.agree_shown:.0%} of {found.shown:,} labels given with scores say what the "
+            f"model says, {found.agree_blind:.0%} of {found.blind:,} without")  # fmt: skip
+
+
+def _second_looks(wb: Workbench, corpus: CorpusView) -> None:
+    st.subheader("Second looks", anchor=False)
+    waiting = doubts.waiting(wb, corpus.id)
+    st.caption(
+        "A model of all the other labels says which ones it would not have given. They wait in the queue Second look: "
+        f"{count(waiting, 'label')} now."
+    )
+    job = next((j for j in adapting.jobs(wb, kind="doubt") if j.corpus_id == corpus.id), None)
+    if job is not None and job.error:
+        st.warning(plain(job.error), icon=":material/info:")
+    running = job is not None and job.active
+    if running:
+        st.fragment(_wait, run_every=2.0)(wb, job.id)
+    st.button("Look for suspicious labels", key="agreement_doubt", icon=":material/troubleshoot:", disabled=running,
+              on_click=_start, args=(wb, corpus.id))  # fmt: skip
+
+
+def _wait(wb: Workbench, job_id: int) -> None:
+    job = adapting.job(wb, job_id)
+    if not job.active:
+        st.rerun()
+    st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
+
+
+@guarded
+def _start(wb: Workbench, corpus_id: int) -> None:
+    doubts.start_doubting(wb, corpus_id)
+
+
+def _number(name: str, e: Estimate, about: str) -> None:
+    value = "undefined" if e.value is None else f"{e.value:.2f}"
+    between = f" <small>{_interval(e)}</small>" if e.low is not None else ""
+    st.html(
+        f'<div class="as2-figures" data-testid="as2-estimate"><span><small>{escaped(name)}</small>'
+        f"<b>{value}</b>{between}</span></div><p>{escaped(about)}.</p>"
+    )
+
+
+def _interval(e: Estimate) -> str:
+    return f"{e.low:.2f} to {e.high:.2f}" if e.low is not None else ""
+
+
+def _table(first: str, measure: str, rows: list[tuple[str, Estimate]]) -> None:
+    st.dataframe(
+        pd.DataFrame(
+            {
+                first: [name for name, _ in rows],
+                measure: [e.value for _, e in rows],
+                "95 % interval": [_interval(e) for _, e in rows],
+                "pairs": [e.n for _, e in rows],
+            }
+        ),
+        hide_index=True,
+        column_config={measure: st.column_config.NumberColumn(format="%.2f")},
+    )

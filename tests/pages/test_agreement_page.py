@@ -1,0 +1,59 @@
+import fake_work
+import pytest
+
+from app.services.label_views import ConflictView
+
+CONFLICT = ConflictView(
+    1, 100, "When was it finished?", "In 1889 <b>", "The tower", (("ann", "correct"), ("bob", "incorrect"))
+)
+
+
+@pytest.fixture
+def work(monkeypatch):
+    fake = fake_work.Work()
+    fake_work.install(monkeypatch, fake)
+    return fake
+
+
+def test_agreement_comes_with_its_interval_and_what_went_in(work):
+    at = fake_work.page("agreement")
+    html = fake_work.markup(at)
+    assert "<b>0.61</b> <small>0.42 to 0.78</small>" in html
+    assert "40 pairs judged by two or more people" in html
+    assert "90% of 60 labels given with scores say what the model says, 70% of 58 without" in html
+    assert "3 labels now" in fake_work.texts(at)
+
+
+def test_an_admin_settles_a_conflict_with_a_word_why(work):
+    work.conflicts = [CONFLICT]
+    at = fake_work.page("agreement", {"view": "conflicts"})
+    html = fake_work.markup(at)
+    assert "In 1889 &lt;b&gt;" in html
+    assert "ann: " in html
+    at.text_input(key="agreement_note_0").set_value("the year counts").run()
+    at.button(key="agreement_0_correct").click().run()
+    assert work.settled == [(1, 100, "correct", "the year counts")]
+
+
+def test_an_annotator_sees_conflicts_and_cannot_settle_them(work):
+    work.role, work.conflicts = "annotator", [CONFLICT]
+    at = fake_work.page("agreement", {"view": "conflicts"})
+    assert "an admin settles them" in fake_work.texts(at)
+    assert not [b for b in at.button if b.key and b.key.startswith("agreement_0")]
+
+
+def test_rules_and_guidelines_are_kept_when_sent(work):
+    at = fake_work.page("agreement", {"view": "rules"})
+    at.number_input[0].set_value(2)
+    [keep] = [b for b in at.button if b.label == "Keep these"]
+    at = keep.click().run()
+    assert (work.rules.overlap, work.rules.target) == (2, None)
+    at.text_area[0].set_value("- Dates count.").run()
+    at.button(key="agreement_guidelines_save").click().run()
+    assert work.guidelines[-1] == "- Dates count."
+
+
+def test_an_admin_gives_roles(work):
+    at = fake_work.page("agreement", {"view": "people"})
+    at.selectbox(key="agreement_role_2_annotator").set_value("viewer").run()
+    assert work.settled == [(2, "viewer")]
