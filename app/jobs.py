@@ -24,7 +24,7 @@ from db.repositories import jobs as rows
 log = logging.getLogger(__name__)
 
 PRIORITY = {"retrain": 30, "compare": 20, "doubt": 15, "score": 10, "embed": 0}
-STALE = timedelta(seconds=30)
+STALE = timedelta(seconds=25)  # with the two seconds between looks, a dead worker is noticed within 30
 EVENTS_SHOWN = 2000
 
 
@@ -74,6 +74,28 @@ def cancel(wb: Workbench, job_id: int) -> JobView:
     return get(wb, job_id)
 
 
+def pause(wb: Workbench, job_id: int) -> JobView:
+    """Let a job wait, queued or between two of its steps, for somebody who needs the machine."""
+    return _set_paused(wb, job_id, True)
+
+
+def resume(wb: Workbench, job_id: int) -> JobView:
+    """Let a paused job go on where it waits."""
+    made = _set_paused(wb, job_id, False)
+    wake(wb)
+    return made
+
+
+def _set_paused(wb: Workbench, job_id: int, paused: bool) -> JobView:
+    now = wb.clock()
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        if row is not None and row.state in ("queued", "running") and row.paused != paused:
+            row.paused = paused
+            rows.say(s, job_id, {"kind": "paused" if paused else "resumed"}, now)
+    return get(wb, job_id)
+
+
 def retry(wb: Workbench, job_id: int) -> JobView:
     """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other."""
     with wb.write() as s:
@@ -82,6 +104,7 @@ def retry(wb: Workbench, job_id: int) -> JobView:
             raise As2Error(f"job {job_id} is {row.state}: only one that failed, was cancelled or lost can be run again")
         if row is not None:
             row.state, row.cancelling, row.error, row.finished = "queued", False, "", None
+            row.paused = False
             row.attempts, row.message = row.attempt + rows.ATTEMPTS, "waiting for the worker"
     wake(wb)
     return get(wb, job_id)
@@ -102,6 +125,7 @@ def view(row: Job, events: list[dict[str, Any]]) -> JobView:
         corpus_id=row.corpus_id,
         attempt=row.attempt,
         cancelling=row.cancelling,
+        paused=row.paused and row.state in ("queued", "running"),
         created=row.created,
         started=row.started,
         finished=row.finished,

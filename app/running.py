@@ -31,6 +31,7 @@ RUNNERS = {
     "embed": "app.services.indexing:run_embed",
 }
 BEAT = 1.0  # seconds between signs of life
+NAP = 0.1  # seconds between looks of a paused run
 ENDING_TRIES = 10
 PATIENCE = 3.0  # seconds a cancelled run has to stop by itself before it is called cancelled over its head
 
@@ -55,7 +56,7 @@ class Running:
     def __init__(self, wb: Workbench, row: Job, attempt: int, stopping: Callable[[], bool]) -> None:
         self.wb, self.id, self.kind, self.attempt = wb, row.id, row.kind, attempt
         self.settings, self.corpus_id = dict(row.settings), row.corpus_id
-        self.cancelled = self.disowned = False
+        self.cancelled = self.disowned = self.paused = False
         self._stopping = stopping
         self._lock, self._over = threading.Lock(), threading.Event()
         self._values: dict[str, Any] = {}
@@ -83,6 +84,12 @@ class Running:
             self._said.append(dict(payload))
 
     def should_stop(self) -> bool:
+        """Whether the run is to end now. While the job is paused this waits: asked between steps, it holds the run."""
+        while self.paused and not self._ending():
+            time.sleep(NAP)
+        return self._ending()
+
+    def _ending(self) -> bool:
         return self.cancelled or self.disowned or self._stopping()
 
     def check(self) -> None:
@@ -149,6 +156,7 @@ class Running:
             try:
                 with self.wb.write() as s:
                     asked = rows.beat(s, self.id, self.attempt, self.wb.clock(), values, said)
+                    self.paused = rows.is_paused(s, self.id)
                     if asked and self._cancelled_at and time.monotonic() - self._cancelled_at > PATIENCE:
                         rows.finish(s, self.id, self.attempt, "cancelled", self.wb.clock(), message="cancelled")
             except As2Error as e:

@@ -72,7 +72,7 @@ def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Map
 
 class Corpus(Base):
     """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
-    labelled, where that differs from the defaults."""
+    labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself."""
 
     __tablename__ = "corpus"
     # ids are never used twice: an index file left behind must not be taken for another corpus's
@@ -82,6 +82,7 @@ class Corpus(Base):
     digest: Mapped[str] = mapped_column(default="")
     created: Mapped[datetime]
     rules: Mapped[dict[str, Any] | None]
+    automatic: Mapped[dict[str, Any] | None]
 
 
 class Document(Base):
@@ -337,7 +338,8 @@ class Lease(Base):
 
 
 class Job(Base):
-    """Work for the worker; this row is the truth about it. `worker` names the process that runs it."""
+    """Work for the worker; this row is the truth about it. `worker` names the process that runs it. `paused`: it waits,
+    queued or between two steps, until somebody no longer needs the machine."""
 
     __tablename__ = "job"
     __table_args__ = (Index(None, "state"), {"sqlite_autoincrement": True})
@@ -354,6 +356,7 @@ class Job(Base):
     attempt: Mapped[int]
     attempts: Mapped[int]
     cancelling: Mapped[bool]
+    paused: Mapped[bool] = mapped_column(default=False, server_default=false())
     worker: Mapped[str]
     heartbeat: Mapped[datetime | None]
     created: Mapped[datetime]

@@ -187,6 +187,16 @@ def cancel(wb: Workbench, job_id: int) -> JobView:
     return background.cancel(wb, job_id)
 
 
+def pause(wb: Workbench, job_id: int) -> JobView:
+    """Let a job wait for somebody who needs the machine: a running one holds between two of its steps."""
+    return background.pause(wb, job_id)
+
+
+def resume(wb: Workbench, job_id: int) -> JobView:
+    """Let a paused job go on where it waits."""
+    return background.resume(wb, job_id)
+
+
 def retry(wb: Workbench, job_id: int) -> JobView:
     """Queue a job again that failed, was cancelled or was lost; it resumes. Raises As2Error for any other."""
     return background.retry(wb, job_id)

@@ -260,6 +260,7 @@ class JobView:
     created: datetime
     started: datetime | None
     finished: datetime | None
+    paused: bool = False
 
     @property
     def active(self) -> bool:

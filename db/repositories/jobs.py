@@ -85,9 +85,10 @@ def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, li
 
 
 def next_queued(session: Session, priorities: Mapping[str, int]) -> Job | None:
-    """The queued job of the highest priority, the oldest of those."""
+    """The queued job of the highest priority, the oldest of those; paused ones wait."""
     rank = case(priorities, value=Job.kind, else_=0)
-    return session.scalar(select(Job).where(Job.state == "queued").order_by(rank.desc(), Job.id).limit(1))
+    waiting = and_(Job.state == "queued", Job.paused.is_(False))
+    return session.scalar(select(Job).where(waiting).order_by(rank.desc(), Job.id).limit(1))
 
 
 def claim(session: Session, job_id: int, worker: str, now: datetime) -> int | None:
@@ -129,6 +130,10 @@ def beat(
     if cancelling is not None and rows:
         session.execute(insert(JobEvent), rows)
     return cancelling
+
+
+def is_paused(session: Session, job_id: int) -> bool:
+    return bool(session.scalar(select(Job.paused).where(Job.id == job_id)))
 
 
 def finish(

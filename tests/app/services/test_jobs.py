@@ -139,6 +139,61 @@ def test_a_job_that_will_not_listen_is_cancelled_over_its_head(wb, runners, monk
     assert (over.state, over.result) == ("cancelled", {})
 
 
+def test_a_paused_job_holds_between_steps_and_goes_on_where_it_was(wb, runners):
+    steps = []
+
+    def work(job):
+        for n in range(400):
+            if job.should_stop():
+                return None
+            steps.append(n)
+            time.sleep(0.005)
+        return {"steps": len(steps)}
+
+    runners["embed"] = work
+    made = jobs.enqueue(wb, "embed", {})
+    worker = threading.Thread(target=run_queued, args=(wb,))
+    worker.start()
+    until(lambda: steps)
+    assert jobs.pause(wb, made.id).paused
+    time.sleep(0.4)  # a heartbeat brings the word
+    held = len(steps)
+    time.sleep(0.3)
+    assert len(steps) == held < 400
+    assert jobs.get(wb, made.id).state == "running"
+    assert not jobs.resume(wb, made.id).paused
+    worker.join()
+    over = jobs.get(wb, made.id)
+    assert (over.state, over.result) == ("done", {"steps": 400})
+    assert [e["kind"] for e in over.events] == ["paused", "resumed"]
+
+
+def test_a_paused_job_can_be_cancelled(wb, runners):
+    def work(job):
+        while not job.should_stop():
+            time.sleep(0.005)
+        job.check()
+
+    runners["embed"] = work
+    made = jobs.enqueue(wb, "embed", {})
+    worker = threading.Thread(target=run_queued, args=(wb,))
+    worker.start()
+    until(lambda: jobs.get(wb, made.id).state == "running")
+    jobs.pause(wb, made.id)
+    jobs.cancel(wb, made.id)
+    worker.join(5)
+    assert jobs.get(wb, made.id).state == "cancelled"
+
+
+def test_a_queued_job_that_is_paused_is_not_taken_up(wb, runners):
+    runners["embed"] = lambda job: {}
+    made = jobs.enqueue(wb, "embed", {})
+    jobs.pause(wb, made.id)
+    assert run_queued(wb) == 0
+    jobs.resume(wb, made.id)
+    assert run_queued(wb) == 1
+
+
 def test_a_queued_job_is_cancelled_at_once(wb, runners):
     made = jobs.enqueue(wb, "compare", {})
     assert jobs.cancel(wb, made.id).state == "cancelled"
