@@ -267,7 +267,8 @@ def get(
         parts = read_parts(settings.get(entry.nested, entry.settings[entry.nested]))
         specs = [p.spec if p.spec.partition(":")[0] in CATALOG else str(versions().get(p.spec, p.spec)) for p in parts]
         settings[entry.nested] = [
-            (spec, get(spec, models_dir=models_dir), part.keep) for spec, part in zip(specs, parts, strict=True)
+            (spec, get(spec, models_dir=models_dir, versions=versions), part.keep)
+            for spec, part in zip(specs, parts, strict=True)
         ]
     return entry.build(models_dir or MODELS_DIR, **settings)
 

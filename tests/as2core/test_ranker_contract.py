@@ -20,13 +20,46 @@ TEXTS = [
     "the tower was completed in 1889 .",
 ]
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS)]
-NEURAL = ("bi-encoder", "cross-encoder", "cascade", "generative")
+# How each catalog entry is built from tiny parts; "{tiny}" is a tiny encoder's folder.
+SPECS = {
+    "rr": "rr",
+    "wo": "wo",
+    "wo-rr": "wo-rr",
+    "jaccard": "jaccard",
+    "bm25": "bm25",
+    "rel-cnn": "rel-cnn:context=bilstm,backbone={tiny}",
+    "cosinet": "cosinet:listwise,context=birnn,backbone={tiny}",
+    "compare-aggregate": "compare-aggregate:hidden=16,backbone={tiny}",
+    "bi-encoder": "bi-encoder:backbone={tiny}",
+    "cross-encoder": "cross-encoder:depth=3,backbone={tiny}",
+    "sequential": "sequential:stages=bi-encoder:backbone={tiny}@4+wo@0.5+cross-encoder:backbone={tiny}",
+    "cascade": "cascade:keep=1,backbone={tiny}",
+    "generative": "generative:backbone={tiny}",
+    "fusion": "fusion:method=zscore,rankers=bm25+bi-encoder:backbone={tiny}+generative:backbone={tiny}",
+}
+# Those whose score for a candidate depends on nothing but the question and it, so neither on order nor on neighbours.
+POINTWISE = {
+    "wo": "wo",
+    "jaccard": "jaccard",
+    "rel-cnn": "rel-cnn:backbone={tiny}",
+    "cosinet": "cosinet:backbone={tiny}",
+    "compare-aggregate": SPECS["compare-aggregate"],
+    "bi-encoder": SPECS["bi-encoder"],
+    "cross-encoder": SPECS["cross-encoder"],
+    "cascade": "cascade:drop_ratio=0,backbone={tiny}",
+    "generative": SPECS["generative"],
+}
+# Those that compare the candidates of a question, but do not care about their order as long as no scores tie.
+UNORDERED = {"bm25": "bm25", "fusion": SPECS["fusion"]}
 
 
-@pytest.fixture(params=list(CATALOG))
+@pytest.fixture(params=SPECS)
 def ranker(request, tiny):
-    name = request.param
-    return get(f"{name}:backbone={tiny()}" if name in NEURAL else name)
+    return get(SPECS[request.param].format(tiny=tiny()))
+
+
+def test_the_table_has_every_ranker_of_the_catalog():
+    assert set(SPECS) == set(CATALOG)
 
 
 def test_a_ranker_gives_one_finite_float_a_candidate(ranker):
@@ -51,12 +84,63 @@ def test_scores_do_not_look_at_labels(ranker):
     np.testing.assert_array_equal(ranker.score(QUESTION, CANDIDATES), ranker.score(QUESTION, labelled))
 
 
-@pytest.mark.parametrize("name", NEURAL)
-def test_a_candidate_s_score_does_not_depend_on_its_neighbours(name, tiny):
-    ranker = get(f"{name}:backbone={tiny()}" + (",drop_ratio=0" if name == "cascade" else ""))
+def test_one_candidate_alone_is_scored(ranker):
+    for candidate in CANDIDATES:
+        scores = ranker.score(QUESTION, [candidate])
+        assert scores.shape == (1,) and np.isfinite(scores).all()
+
+
+def test_candidates_that_are_all_the_same_or_all_empty_are_scored(ranker):
+    for text in ("the tower stands", ""):
+        scores = ranker.score(QUESTION, [Candidate(str(i), text) for i in range(7)])
+        assert scores.shape == (7,) and np.isfinite(scores).all()
+
+
+def test_asked_again_it_says_the_same(ranker):
+    first = ranker.score(QUESTION, CANDIDATES)
+    ranker.score("another question", CANDIDATES[:2])
+    np.testing.assert_array_equal(first, ranker.score(QUESTION, CANDIDATES))
+
+
+def test_a_ranker_leaves_its_candidates_alone(ranker):
+    given = list(CANDIDATES)
+    ranker.score(QUESTION, given)
+    assert given == CANDIDATES
+
+
+@pytest.mark.parametrize("spec", POINTWISE.values(), ids=POINTWISE)
+def test_a_candidate_s_score_does_not_depend_on_its_neighbours(spec, tiny):
+    ranker = get(spec.format(tiny=tiny()))
     together = ranker.score(QUESTION, CANDIDATES)
     alone = np.concatenate([ranker.score(QUESTION, [c]) for c in CANDIDATES])
     np.testing.assert_allclose(together, alone, atol=1e-5)
+    assert together[0] == pytest.approx(together[5], abs=1e-5)  # the same text twice
+
+
+@pytest.mark.parametrize("spec", [*POINTWISE.values(), *UNORDERED.values()], ids=[*POINTWISE, *UNORDERED])
+def test_a_ranker_that_does_not_look_at_the_order_does_not_care_about_it(spec, tiny):
+    ranker, without_ties = get(spec.format(tiny=tiny())), CANDIDATES[:5]
+    backwards = ranker.score(QUESTION, without_ties[::-1])[::-1]
+    np.testing.assert_allclose(ranker.score(QUESTION, without_ties), backwards, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
+@pytest.mark.parametrize("depth", [1, 4, 6])
+def test_a_monolithic_model_is_the_first_layers_of_any_encoder(kind, depth, tiny):
+    shallow = get(f"cross-encoder:depth={depth},backbone={tiny(kind)}")
+    full = get(f"cascade:drop_ratio=0,backbone={tiny(kind)}")
+    trace = shallow.trace(QUESTION, CANDIDATES)
+    assert (shallow.depth, len(trace.exits)) == (depth, 1)
+    assert trace.relative_cost == 1.0
+    if depth in full.exits:  # the same layers, and heads that start alike
+        exit_scores = full.trace(QUESTION, CANDIDATES).exits[full.exits.index(depth)].scores
+        np.testing.assert_allclose(trace.scores(), exit_scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("depth", [0, 7])
+def test_a_depth_the_encoder_does_not_have_is_refused(depth, tiny):
+    with pytest.raises(BadSetting, match="between 1 and 6"):
+        get(f"cross-encoder:depth={depth},backbone={tiny()}")
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])

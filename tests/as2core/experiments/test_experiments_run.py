@@ -1,4 +1,4 @@
-"""The cascade's and the reranking experiment on tiny models and made-up questions: they run, and say what they should."""
+"""The cascade's and the reranking experiment on tiny models and made-up questions."""
 
 import dataclasses
 import random
@@ -8,10 +8,11 @@ import pytest
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.tune import traces
-from as2core.experiments import cascade, twins
+from as2core.experiments import cascade, rerank, twins
 from as2core.experiments.base import Options
 from as2core.experiments.twins import Twins, at_ratio, exit_ap
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.sequential import SequentialRanker, Stage
 from as2core.types import Candidate, Question
@@ -80,3 +81,20 @@ def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, 
     assert (tmp_path / "img" / "cascade-grid.svg").read_text().startswith("<svg")
     assert report.notes[-1] == "![AP against cost for every schedule of the grid](img/cascade-grid.svg)"
     assert [p.done for p in seen] == sorted(p.done for p in seen) and seen[-1].done <= seen[-1].total
+
+
+def test_the_reranking_experiment_counts_by_recorded_scores_what_a_real_run_gives(monkeypatch, tmp_path):
+    chosen = {"jaccard": "jaccard", "rel-cnn": "wo-rr", "compare-aggregate": "bm25"}
+    monkeypatch.setattr(rerank, "_first", lambda name, *_: get(chosen[name]))
+    monkeypatch.setattr(rerank, "get", lambda spec: get("rr"))
+    monkeypatch.setattr(rerank, "KS", (3, 5, 9))
+    report = rerank.run(MadeUp(tmp_path), None, rerank.Sizes(sets=((8, 6), (14, 4)), epochs=1, timed=2))
+    assert len(report.rows) == 5 and all(r.ours and r.paper and r.differs for r in report.rows)
+    made = MadeUp(tmp_path)
+    train, dev = made.questions("wikiqa-train"), made.questions("wikiqa-dev")
+    asked = list(rerank.extend([*train[1::2], *dev], dev[:6], candidates=8))
+    for name, spec in chosen.items():
+        real = get(f"sequential:stages={spec}@3+rr")
+        right = np.mean([real.trace(q.text, q.candidates).ranking()[0] == 2 for q in asked])
+        assert f"| {name} | {right:.3f}," in report.notes[0]
+    assert "| 3 | 5 | all 8 |" in report.notes[0] and "| 3 | 5 | 9 | all 14 |" in report.notes[1]
