@@ -1,0 +1,55 @@
+"""`as2 train` makes a version that the other commands take."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from as2core import cli
+
+WORDS = "tower bridge river iron steel water".split()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A text file of word vectors, and questions whose correct candidate says the asked word."""
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text(
+        "".join(f"{w} {' '.join('1' if i == j else '0' for j in range(6))}\n" for i, w in enumerate(WORDS))
+    )
+    data = tmp_path / "questions.jsonl"
+    with data.open("w") as f:
+        for i in range(12):
+            place = i % 3
+            said = [WORDS[(i + 1 + (j - place) % 3) % 6] if j != place else WORDS[i % 6] for j in range(3)]
+            rows = [{"id": f"{i}-{j}", "text": f"the {w}", "label": int(j == place)} for j, w in enumerate(said)]
+            f.write(json.dumps({"qid": f"q{i}", "question": f"which {WORDS[i % 6]}", "candidates": rows}) + "\n")
+    return vectors, data
+
+
+def test_training_writes_a_version_that_eval_measures_as_its_card_says(files, tmp_path, capsys):
+    vectors, data = files
+    spec = f"cosinet:hidden=8,vectors={vectors}"
+    told = ["--epochs", "8", "--learning-rate", "0.01", "--seed", "3", "--json"]
+    code = cli.main(["train", spec, str(data), "--dev", str(data), "--out", str(tmp_path / "mine"), *told])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    card = json.loads(out)["card"]
+    assert (card["ranker"], card["questions"], card["seed"]) == (spec, 12, 3)
+    assert card["settings"]["train"]["epochs"] == 8
+    assert card["settings"]["train"]["loss"] == "pointwise"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "questions.jsonl", "vectors.txt"]
+    assert cli.main(["eval", str(tmp_path / "mine"), str(data), "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)
+    assert measured["AP"] == pytest.approx(card["metrics"]["AP"])
+    assert measured["AP"] > 0.9
+    assert measured["weights"] == card["sha256"]
+
+
+def test_what_cannot_be_trained_or_written_is_said_in_a_line(files, tmp_path, capsys):
+    _, data = files
+    assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no")]) == 1
+    assert "nothing to train" in capsys.readouterr().err
+    assert cli.main(["train", "bm25", str(data), "--out", str(data)]) == 1
+    assert "exists already" in capsys.readouterr().err
