@@ -32,7 +32,7 @@ class Sizes:
     seeds: int
 
 
-SMALL = Sizes(target=110, epochs=2, seeds=1)
+SMALL = Sizes(target=150, epochs=2, seeds=1)
 FULL = Sizes(target=10_000, epochs=4, seeds=3)
 
 

@@ -8,6 +8,7 @@ here from SQuAD-sent, SelQA and QED.
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,9 +24,10 @@ from as2core.types import OnProgress, Question
 NOISE = (0.0, 0.1, 0.2)
 ASNQ_FILE = "asnq/train.tsv"
 ASNQ_NEGATIVES = ((1,), (2,), (3,), (2, 3), (1, 2, 3))
+OTHERS = 4  # incorrect candidates kept of a general question
 GENERAL = ("selqa-dev", "selqa-test", "qed-dev")
 
-TRANSFER = replace(WHOLE, learning_rate=6e-5, positives=2, negatives=4)
+TRANSFER = replace(WHOLE, learning_rate=6e-5)
 FINE_TUNE = replace(WHOLE, learning_rate=5e-5)
 ADAPT = replace(WHOLE, learning_rate=3e-5)
 
@@ -55,11 +57,9 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     asnq = _asnq(options, sizes)
     ablations = len(ASNQ_NEGATIVES) if asnq else 0
     runner = Runner(options, on_progress, runs=len(seeds) * (2 * len(NOISE) + 2) + 1 + ablations)
-    transferred = own = runner.train(
-        "transfer", untuned(CrossEncoderRanker, general, seed=0), general, target.dev, TRANSFER
-    )[0].ranker
-    if sizes.shipped:
-        transferred = _shipped()
+    base = untuned(CrossEncoderRanker, general, seed=0)
+    own = runner.train("transfer", base, general, target.dev, replace(TRANSFER, epochs=sizes.epochs))[0].ranker
+    transferred = _shipped() if sizes.shipped else own
     tuned, adapted = _noisy(runner, target, transferred, seeds, sizes)
     merged, after = _merged(runner, target, general, own, seeds, sizes)
     said = Said(sizes, target, len(general), len(seeds))
@@ -79,9 +79,15 @@ def _shipped() -> CrossEncoderRanker:
 
 
 def _general(options: Options, sizes: Sizes) -> list[Question]:
-    """SelQA and QED, and in full SQuAD-sent beside them."""
+    """SelQA and QED, and in full SQuAD-sent beside them; of each question its correct candidates and a few others."""
     sets = GENERAL if sizes.shipped else (*GENERAL, "squad-train")
-    return sample([q for name in sets for q in options.questions(name)], sizes.general, seed=0)
+    rng = random.Random(0)
+    cut = []
+    for q in sample([q for name in sets for q in options.questions(name)], sizes.general, seed=0):
+        wrong = [c.id for c in q.candidates if c.label == 0]
+        kept = set(rng.sample(wrong, min(len(wrong), OTHERS)))
+        cut.append(replace(q, candidates=tuple(c for c in q.candidates if c.label == 1 or c.id in kept)))
+    return cut
 
 
 def _asnq(options: Options, sizes: Sizes) -> list[Question]:
@@ -207,7 +213,7 @@ class Said:
             "one after the other beats both sets merged in one run",
             "TREC-QA MAP .898 merged, .912 TandA",
             f"AP {_finals(merged)} merged, {_finals(after)} one after the other",
-            f"WikiQA; both with the same {self.general} general questions, the transfer one epoch of them",
+            f"WikiQA; both see the same {self.general} general questions for as many epochs",
             _mean(after) > _mean(merged),
         )
 

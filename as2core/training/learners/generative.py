@@ -25,21 +25,25 @@ class _GenerativeLoss(nn.Module):
         self.by_length = ranker.direction == "answer"  # passages differ in length, so their likelihood is the mean
         self.register_state_dict_post_hook(_without_aliases)  # checkpoints are safetensors, which refuse them
 
-    def forward(self, labels, sizes, teacher=None, **batch) -> dict[str, torch.Tensor]:
+    def forward(self, labels, sizes, teacher=None, **batch) -> dict:
         if teacher is None:
             log_p, valid = self.module(**batch)
-            return {"loss": self._likelihood(log_p, valid, labels, sizes)}
-        log_p, valid, *means = self.module.read(**batch)
-        apart = sum(1 - cosine_similarity(mean, v).mean() for mean, v in zip(means, teacher, strict=True))
-        return {"loss": self._likelihood(log_p, valid, labels, sizes) + self.settings.distill * apart}
+            terms = [self._likelihood(log_p, valid, labels, sizes)]
+        else:
+            log_p, valid, *means = self.module.read(**batch)
+            apart = sum(1 - cosine_similarity(mean, v).mean() for mean, v in zip(means, teacher, strict=True))
+            terms = [self._likelihood(log_p, valid, labels, sizes), (self.settings.distill * apart, len(labels))]
+        return {"loss": sum(value for value, _ in terms), "terms": terms}
 
-    def _likelihood(self, log_p, valid, labels, sizes) -> torch.Tensor:
+    def _likelihood(self, log_p, valid, labels, sizes) -> tuple[torch.Tensor, int]:
+        """The loss, and over how many it is a mean."""
         if self.settings.loss == "rll":
             total = (log_p * valid).sum(1)
             if self.by_length:
                 total = total / valid.sum(1).clamp(min=1)
-            return rll(total, labels, sizes, self.settings.margin)
-        return lul(log_p, valid, labels) if self.settings.loss == "lul" else mle(log_p, valid)
+            return rll(total, labels, sizes, self.settings.margin), len(sizes)
+        tokens = int(valid.sum())
+        return (lul(log_p, valid, labels) if self.settings.loss == "lul" else mle(log_p, valid)), tokens
 
 
 def _without_aliases(_module, state: dict, *_) -> None:

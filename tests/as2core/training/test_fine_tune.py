@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from year_questions import questions, tiny_cascade
+from year_questions import questions, tiny_ranker
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
@@ -18,7 +18,7 @@ FAST = TrainSettings(epochs=2, learning_rate=3e-3, batch_questions=4, negatives=
 
 @pytest.fixture
 def base(tiny):
-    return tiny_cascade(tiny("bert", 2))
+    return tiny_ranker("cascade", tiny("bert", 2))
 
 
 def test_training_lowers_the_loss_and_leaves_the_base_alone(base, tmp_path):

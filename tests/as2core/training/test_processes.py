@@ -60,10 +60,11 @@ def test_two_processes_get_the_loss_and_the_weights_of_one(tiny, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["pairwise", "listwise"])
-@pytest.mark.parametrize("draw", ["uniform", "all"])
-def test_so_they_do_with_losses_over_questions_and_with_any_exit_draw(loss, draw, tiny, tmp_path):
-    assert_as_alone({"loss": loss, "exit_draw": draw}, tiny("bert", 2), tmp_path, processes=3)
+@pytest.mark.parametrize(
+    "settings", [{"loss": "pairwise", "exit_draw": "all"}, {"loss": "listwise"}, {"loss": "mle"}, {"loss": "rll"}]
+)
+def test_so_they_do_with_every_loss(settings, tiny, tmp_path):
+    assert_as_alone(settings, tiny("bert", 2), tmp_path, processes=3)
 
 
 def test_a_killed_run_goes_on_to_the_weights_of_an_undisturbed_one(tiny, tmp_path):

@@ -1,5 +1,5 @@
 import pytest
-from year_questions import questions, tiny_cascade
+from year_questions import questions, tiny_ranker
 
 from as2core.training.fine_tune import fine_tune
 from as2core.training.settings import TrainSettings
@@ -11,7 +11,7 @@ ADAPT = TrainSettings(epochs=2, learning_rate=1e-3, batch_questions=2, noise=0.2
 
 @pytest.fixture
 def base(tiny):
-    return tiny_cascade(tiny("bert", 2))
+    return tiny_ranker("cascade", tiny("bert", 2))
 
 
 def test_transfer_and_adapt_are_two_fine_tunings_one_after_the_other(base, tmp_path):

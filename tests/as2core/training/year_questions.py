@@ -22,14 +22,14 @@ def questions(start: int, n: int) -> list[Question]:
     return out
 
 
-def tiny_cascade(backbone: str, *, dropout: bool = True):
-    """A cascade over a tiny encoder, the same at every call."""
+def tiny_ranker(kind: str, backbone: str, *, dropout: bool = True):
+    """A cascade or a generative ranker over a tiny encoder, the same at every call."""
     import torch
 
     from as2core.rankers.catalog import get
 
     torch.manual_seed(2)
-    ranker = get(f"cascade:backbone={backbone}")
+    ranker = get(f"{kind}:backbone={backbone}")
     if not dropout:
         for module in ranker.module.modules():
             if isinstance(module, torch.nn.Dropout):
@@ -43,8 +43,9 @@ def train(backbone: str, workdir: Path, settings: dict, *, dropout: bool = True,
     from as2core.training.settings import TrainSettings
 
     told = {"epochs": 2, "learning_rate": 3e-3, "batch_questions": 4, "negatives": 3, "freeze_embeddings": False}
+    kind = "generative" if settings.get("loss") in ("mle", "rll") else "cascade"
     return fine_tune(
-        tiny_cascade(backbone, dropout=dropout),
+        tiny_ranker(kind, backbone, dropout=dropout),
         questions(0, 13),
         questions(16, 4),
         TrainSettings(**(told | settings)),
