@@ -60,7 +60,7 @@ def _others(
     has = {c.text for c in question.candidates}
     for place in _in_random_order(len(pool), draw):
         qid, other = pool[place]
-        if qid != question.qid and other.text not in has:
+        if other.text not in has:
             has.add(other.text)
             yield replace(other, id=f"{qid}:{other.id}", grade=NEITHER)
             wanted -= 1

@@ -46,10 +46,12 @@ def test_too_few_sentences_of_others_are_told_with_how_many_are_missing():
 
 def test_sentences_of_the_end_are_as_likely_as_those_of_the_start():
     drawn = Counter()
+    *_, last = questions(200, 2)
+    assert 3 * RESERVOIR < 199  # more than the sample holds
     for seed in range(200):
-        *_, last = extend(questions(40, 2), questions(40, 2), candidates=3, seed=seed)
-        drawn[int(last.candidates[-1].text.rpartition(" ")[2]) < 20] += 1
-    assert 70 < drawn[True] < 130  # 200 draws of one among 39, of which 20 in the first half: four deviations wide
+        (more,) = extend(questions(200, 2), [last], candidates=3, seed=seed)
+        drawn[int(more.candidates[-1].text.rpartition(" ")[2]) < 100] += 1
+    assert 70 < drawn[True] < 130  # 200 draws, half of the others in the first half: four deviations wide
 
 
 def test_each_order_of_the_others_is_as_likely():

@@ -123,7 +123,11 @@ def test_a_text_is_seen_once_it_was_there():
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
     out = tmp_path / "new" / "out.txt"
     with writing(out) as write:
-        write("before")
+        write("old")
+    with out.open() as reader:
+        with writing(out) as write:
+            write("before")
+        assert reader.read() == "old"  # who reads meanwhile reads one or the other
     with pytest.raises(ZeroDivisionError), writing(out) as write:
         write("after, but not to its end")
         raise ZeroDivisionError
