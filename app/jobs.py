@@ -23,7 +23,7 @@ from db.repositories import jobs as rows
 
 log = logging.getLogger(__name__)
 
-PRIORITY = {"retrain": 30, "compare": 20, "doubt": 15, "score": 10, "embed": 0}
+PRIORITY = {"retrain": 30, "compare": 20, "doubt": 15, "propose": 12, "score": 10, "embed": 0}
 STALE = timedelta(seconds=25)  # with the two seconds between looks, a dead worker is noticed within 30
 EVENTS_SHOWN = 2000
 

@@ -27,6 +27,7 @@ RUNNERS = {
     "retrain": "app.services.retraining:run_retrain",
     "compare": "app.services.comparing:run_compare",
     "score": "app.services.scoring:run_score",
+    "propose": "app.services.proposing:run_propose",
     "doubt": "app.services.doubts:run_doubt",
     "embed": "app.services.indexing:run_embed",
 }

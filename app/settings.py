@@ -46,6 +46,11 @@ class Settings(BaseSettings):
         return self.home / "graphs"
 
     @property
+    def passages_file(self) -> Path:
+        """Sentences as generative rankers read them; may be deleted at any time."""
+        return self.home / "passages.db"
+
+    @property
     def versions_dir(self) -> Path:
         return self.home / "versions"
 

@@ -320,6 +320,24 @@ class Suspicion(Base):
     looked: Mapped[datetime | None]
 
 
+class Proposal(Base):
+    """A question that a model made for a sentence, until somebody accepts or rejects it. `place` is the sentence's rank
+    when the corpus was asked; `state` is waiting, accepted or rejected, `question_id` what it became."""
+
+    __tablename__ = "proposal"
+    __table_args__ = (Index(None, "corpus_id", "state"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    corpus_id: Mapped[int] = _owner("corpus.id", index=False)
+    sentence_id: Mapped[int] = _owner("sentence.id")
+    text: Mapped[str]
+    log_p: Mapped[float]
+    place: Mapped[int]
+    state: Mapped[str]
+    question_id: Mapped[int | None] = mapped_column(ForeignKey("question.id", ondelete="SET NULL"), index=True)
+    created: Mapped[datetime]
+
+
 class Lease(Base):
     """Who is looking at a pair, until when: nobody else gets it from a queue meanwhile.
 

@@ -36,7 +36,10 @@ def open(
             raise DatabaseTrouble(f"cannot make the folder {settings.home}: {e.strerror}; set AS2_HOME") from e
         database = open_database(settings.database)
     wb = Workbench(
-        settings, database, models or LoadedModels(settings.models_dir, settings.engine, settings.graphs_dir), clock
+        settings,
+        database,
+        models or LoadedModels(settings.models_dir, settings.engine, settings.graphs_dir, settings.passages_file),
+        clock,
     )
     versions.register_shipped(wb)
     return wb

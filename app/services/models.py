@@ -36,9 +36,17 @@ class LoadedModels:
     """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew.
 
     `engine` is what runs a cascade's layers; torch answers while the onnx engine's graphs are built into `graphs_dir`.
+    `passages_file` is where a generative ranker keeps the sentences it has read; None: it reads them every time.
     """
 
-    def __init__(self, models_dir: Path, engine: str = "torch", graphs_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        models_dir: Path,
+        engine: str = "torch",
+        graphs_dir: Path | None = None,
+        passages_file: Path | None = None,
+    ) -> None:
+        self._passages_file, self._passages = passages_file, None
         self._models_dir, self._engine, self._graphs_dir = models_dir, engine, graphs_dir
         self._held: OrderedDict[tuple, Any] = OrderedDict()
         self._locks: dict[str, threading.Lock] = {}
@@ -56,9 +64,20 @@ class LoadedModels:
             ranker = load_version(path)
             if hasattr(ranker, "use"):
                 ranker.use(self._engine, folder=self._graphs_dir, background=True)
+            if hasattr(ranker, "cache"):
+                ranker.cache, ranker.fast = self._kept_passages(), True
             return ranker
 
         return self._get(str(path), stamp, load)
+
+    def _kept_passages(self) -> Any:
+        """One file for all versions: an entry knows its model's weights."""
+        from as2core.rankers.passage_cache import PassageCache
+
+        with self._lock:
+            if self._passages is None and self._passages_file is not None:
+                self._passages = PassageCache(self._passages_file)
+            return self._passages
 
     def named(self, spec: str) -> Any:
         from as2core.rankers.catalog import get

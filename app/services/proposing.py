@@ -1,0 +1,176 @@
+"""Questions to start from where nobody has asked yet: a model makes them for sentences of a corpus, a person decides.
+
+A background job takes sentences at random, has the generative version write a question for each, and keeps one only if
+asking the corpus that question leads back: among all the sentences found for it, the active version puts the one it was
+made for among the first few. What is accepted, in its words or corrected, becomes a question of the corpus, with its
+sentence labelled correct by whoever accepted it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any, Protocol
+
+from app import jobs
+from app.running import Running
+from app.services import labelling, people, retrieval, scoring, versions
+from app.services.corpora import UnknownCorpus, get_corpus
+from app.services.proposal_views import ProposalsView, ProposalView
+from app.services.views import CORRECT, JobView
+from app.services.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from as2core.rankers.base import order
+from as2core.types import Candidate
+from db.repositories import corpora as corpus_rows
+from db.repositories import proposals as rows
+from db.repositories import questions as question_rows
+
+WANTED, MOST = 20, 200
+TRIES = 6  # sentences tried for each question wanted
+WITHIN = 3  # the sentence has to come back among the first so many
+WORDS = (6, 60)  # a sentence with fewer says too little, with more too much
+SHOWN = 50
+
+
+class Decided(As2Error):
+    """Somebody has accepted or rejected it already, or its sentence is gone."""
+
+
+class Writer(Protocol):
+    """Writes questions for a sentence, the likeliest first; tests give their own."""
+
+    def __call__(self, sentence: str, known: list[str], seed: int) -> list[tuple[str, float]]: ...
+
+
+def start(wb: Workbench, corpus_id: int, *, wanted: int = WANTED, seed: int | None = None) -> JobView:
+    """Propose questions in the background; without a seed every run draws other sentences.
+
+    Raises UnknownCorpus, BadSetting.
+    """
+    if not 1 <= wanted <= MOST:
+        raise BadSetting(f"{wanted} questions: ask for 1 to {MOST} at a time")
+    if not get_corpus(wb, corpus_id).sentences:
+        raise BadSetting("the corpus has no sentences yet: add documents first")
+    if seed is None:
+        with wb.read() as s:
+            seed = sum(rows.counts(s, corpus_id).values())
+    return jobs.enqueue(wb, "propose", {"wanted": wanted, "seed": seed}, corpus_id=corpus_id)
+
+
+def newest_job(wb: Workbench, corpus_id: int) -> JobView | None:
+    """The corpus's last job of this kind."""
+    return next((j for j in jobs.listed(wb, "propose") if j.corpus_id == corpus_id), None)
+
+
+def cancel(wb: Workbench, job_id: int) -> JobView:
+    """What was proposed so far stays."""
+    return jobs.cancel(wb, job_id)
+
+
+def waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
+    """What waits for a decision, the oldest first, and how many there are of each kind."""
+    with wb.read() as s:
+        found, counts = rows.waiting(s, corpus_id, SHOWN), rows.counts(s, corpus_id)
+    return ProposalsView(
+        tuple(ProposalView(r.id, r.text, r.sentence, r.title, r.document_id, r.place) for r in found),
+        waiting=counts.get(rows.WAITING, 0),
+        accepted=counts.get(rows.ACCEPTED, 0),
+        rejected=counts.get(rows.REJECTED, 0),
+    )
+
+
+def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | None = None) -> int:
+    """Make it a question, in other words if `text` says so, with its sentence labelled correct; the question's number.
+
+    Raises Decided, BadSetting for an empty text, NotAllowed for a viewer.
+    """
+    with wb.write(durable=True) as s:
+        people.require(s, annotator_id)
+        row = rows.lock(s, proposal_id)
+        if row is None or row.state != rows.WAITING:
+            raise Decided("this proposal was decided meanwhile; the next one comes")
+        said = " ".join(storable(row.text if text is None else text).split())
+        if not said:
+            raise BadSetting("a question needs words: write one, or reject the proposal")
+        known = question_rows.question_reading(s, row.corpus_id, said)
+        if known is None:
+            name = f"proposed-{hashlib.blake2b(said.encode(), digest_size=6).hexdigest()}"
+            known = question_rows.add_question(
+                s, row.corpus_id, said, external_id=name, origin="proposed", now=wb.clock()
+            )
+        row.state, row.question_id = rows.ACCEPTED, known.id
+        question_id, sentence_id = known.id, row.sentence_id
+    labelling.give_label(wb, question_id=question_id, sentence_id=sentence_id, annotator_id=annotator_id, label=CORRECT)
+    return question_id
+
+
+def reject(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
+    """Put it aside; none like it is proposed again. Raises Decided, NotAllowed for a viewer."""
+    with wb.write() as s:
+        people.require(s, annotator_id)
+        row = rows.lock(s, proposal_id)
+        if row is None or row.state != rows.WAITING:
+            raise Decided("this proposal was decided meanwhile; the next one comes")
+        row.state = rows.REJECTED
+
+
+def run_propose(job: Running, write: Writer | None = None) -> dict[str, Any]:
+    """The background job. What it found is stored at once: a run that was stopped goes on with other sentences."""
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None:
+        return {"proposed": 0, "tried": 0}
+    wanted, seed = int(job.settings.get("wanted", WANTED)), int(job.settings.get("seed", 0))
+    write = write or writer(wb)
+    chosen = versions.choose(wb)
+    with wb.read() as s:
+        known = rows.texts(s, corpus_id) + [q.text for q in question_rows.questions(s, corpus_id)]
+        sentences = [r for r in rows.untried_sentences(s, corpus_id) if WORDS[0] <= len(r.text.split()) <= WORDS[1]]
+    random.Random(seed).shuffle(sentences)
+    sentences = sentences[: TRIES * wanted]
+    proposed = tried = 0
+    for row in sentences:
+        if proposed == wanted:
+            break
+        job.step_back()
+        job.progress(max(proposed / wanted, tried / len(sentences)), f"{proposed} of {wanted} questions found")
+        tried += 1
+        for text, log_p in write(row.text, known, seed):
+            known.append(text)
+            place = _place(wb, chosen, corpus_id, text, row.id)
+            if place is not None and place <= WITHIN:
+                _store(wb, corpus_id, row.id, text, log_p, place)
+                proposed += 1
+                break
+    return {"proposed": proposed, "tried": tried}
+
+
+def writer(wb: Workbench) -> Writer:
+    """The active generative version, sampled as its paper does. Raises DamagedModel, BadSetting."""
+    from as2core.generation.questions import questions_from
+    from as2core.generation.sampling import Sampling
+
+    ranker = versions.choose(wb, kind=versions.GENERATIVE).ranker
+
+    def write(sentence: str, known: list[str], seed: int) -> list[tuple[str, float]]:
+        sampling = Sampling(top_k=20, top_p=0.8, temperature=0.8, seed=seed)
+        return [(p.text, p.log_p) for p in questions_from(ranker, [sentence], each=2, known=known, settings=sampling)]
+
+    return write
+
+
+def _place(wb: Workbench, chosen: versions.Chosen, corpus_id: int, question: str, sentence_id: int) -> int | None:
+    """The sentence's rank, from 1, when the corpus is asked; None where it is not even found."""
+    found = retrieval.retrieve(
+        wb, corpus_id, question, documents=scoring.DOCUMENTS, candidates=scoring.CANDIDATES
+    ).candidates
+    scores = chosen.ranker.score(question, [Candidate(str(f.sentence_id), f.text, title=f.title) for f in found])
+    ranked = (found[int(i)].sentence_id for i in order(scores))
+    return next((rank for rank, s in enumerate(ranked, 1) if s == sentence_id), None)
+
+
+def _store(wb: Workbench, corpus_id: int, sentence_id: int, text: str, log_p: float, place: int) -> None:
+    with wb.write() as s:
+        if not corpus_rows.lock_corpus(s, corpus_id):
+            raise UnknownCorpus("the corpus was deleted meanwhile")
+        rows.add(s, corpus_id, sentence_id, storable(text), log_p=log_p, place=place, now=wb.clock())

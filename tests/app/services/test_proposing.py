@@ -1,0 +1,121 @@
+import pytest
+
+from app import jobs
+from app.running import Running, run_queued
+from app.services import corpora, labelling, labels, people, proposing
+from app.services.proposing import Decided
+from as2core.errors import BadSetting
+from db.repositories import jobs as job_rows
+from db.repositories import proposals as rows
+
+
+def written(sentence, known, seed):
+    """Asks for a sentence's own words, and first for something else's."""
+    return [("Who baked the bread with yeast?", -1.0), (f"{sentence.rstrip('.')}?", -2.0)]
+
+
+def propose(wb, corpus, write=written, **settings):
+    """Run the job here, with that writer."""
+    made = proposing.start(wb, corpus.id, **settings)
+    with wb.write() as s:
+        attempt = job_rows.claim(s, made.id, "test", wb.clock())
+        row = job_rows.job(s, made.id)
+        job = Running(wb, row, attempt, lambda: False)
+    return proposing.run_propose(job, write)
+
+
+def test_only_questions_that_lead_back_to_their_sentence_are_proposed(wb, towers):
+    result = propose(wb, towers, wanted=5)
+    found = proposing.waiting(wb, towers.id)
+    assert result["proposed"] == found.waiting == len(found.shown) == 5
+    for p in found.shown:
+        assert 1 <= p.place <= 3
+        own = f"{p.sentence.rstrip('.')}?"
+        assert p.text == own or p.title == "bread"  # the first question leads to bread alone
+    assert len({p.title for p in found.shown}) > 1
+
+
+def test_one_seed_draws_the_same_sentences_and_no_sentence_is_asked_about_twice(wb, towers):
+    propose(wb, towers, wanted=3, seed=4)
+    first = [p.sentence for p in proposing.waiting(wb, towers.id).shown]
+    propose(wb, towers, wanted=3, seed=4)
+    both = [p.sentence for p in proposing.waiting(wb, towers.id).shown]
+    assert both[:3] == first
+    assert len(set(both)) == len(both)
+
+
+def test_an_accepted_proposal_becomes_a_question_with_its_sentence_labelled_correct(wb, towers, ann):
+    propose(wb, towers, wanted=2)
+    first = proposing.waiting(wb, towers.id).shown[0]
+    question_id = proposing.accept(wb, first.id, annotator_id=ann.id)
+    held = next(q for q in labels.load(wb, towers.id) if q.id == question_id)
+    assert (held.question.text, held.origin, held.own) == (first.text, "proposed", True)
+    assert [(c.text, c.label) for c in held.question.candidates] == [(first.sentence, 1)]
+    after = proposing.waiting(wb, towers.id)
+    assert (after.waiting, after.accepted, after.rejected) == (1, 1, 0)
+    assert first.id not in [p.id for p in after.shown]
+    assert labelling.undo_last(wb, ann.id, towers.id) is not None
+
+
+def test_the_words_may_be_corrected_first(wb, towers, ann):
+    propose(wb, towers, wanted=1)
+    proposal = proposing.waiting(wb, towers.id).shown[0]
+    with pytest.raises(BadSetting, match="needs words"):
+        proposing.accept(wb, proposal.id, annotator_id=ann.id, text="   ")
+    question_id = proposing.accept(wb, proposal.id, annotator_id=ann.id, text=" How high is\n it? ")
+    assert next(q for q in labels.load(wb, towers.id) if q.id == question_id).question.text == "How high is it?"
+
+
+def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
+    propose(wb, towers, wanted=4)
+    for p in proposing.waiting(wb, towers.id).shown:
+        proposing.reject(wb, p.id, annotator_id=ann.id)
+    seen = []
+
+    def nosy(sentence, known, seed):
+        seen.extend(known)
+        return []
+
+    assert propose(wb, towers, nosy, wanted=4)["proposed"] == 0
+    with wb.read() as s:
+        assert set(rows.texts(s, towers.id)) <= set(seen)
+    assert proposing.waiting(wb, towers.id).rejected == 4
+
+
+def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
+    propose(wb, towers, wanted=1)
+    one = proposing.waiting(wb, towers.id).shown[0]
+    proposing.reject(wb, one.id, annotator_id=ann.id)
+    with pytest.raises(Decided, match="meanwhile"):
+        proposing.accept(wb, one.id, annotator_id=bob.id)
+
+
+def test_a_viewer_decides_nothing(wb, towers, ann, bob):
+    propose(wb, towers, wanted=1)
+    one = proposing.waiting(wb, towers.id).shown[0]
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(people.NotAllowed):
+        proposing.reject(wb, one.id, annotator_id=bob.id)
+
+
+def test_proposals_go_with_their_document_s_corpus(wb, towers):
+    propose(wb, towers, wanted=2)
+    corpora.delete_corpus(wb, towers.id)
+    with wb.read() as s:
+        assert rows.counts(s, towers.id) == {}
+
+
+def test_what_cannot_be_asked_for_is_said(wb, towers):
+    with pytest.raises(BadSetting, match="1 to 200"):
+        proposing.start(wb, towers.id, wanted=0)
+    with pytest.raises(BadSetting, match="no sentences"):
+        proposing.start(wb, corpora.create_corpus(wb, "empty").id)
+
+
+def test_the_worker_runs_the_job_with_the_shipped_generator(wb, towers, monkeypatch):
+    monkeypatch.setattr(proposing, "writer", lambda _wb: written)
+    job = proposing.start(wb, towers.id, wanted=2)
+    run_queued(wb)
+    done = jobs.get(wb, job.id)
+    assert (done.state, done.result["proposed"]) == ("done", 2)
+    assert proposing.newest_job(wb, towers.id).id == job.id
