@@ -1,8 +1,8 @@
 """Training files for sentence-transformers: labelled pairs for a cross-encoder, triplets for an embedder, as JSONL.
 
-`datasets.load_dataset("json", data_files=...)` reads them with the column names its losses expect. Read back, a question
-and a sentence are known by their texts, and their ids are digests of these; a sentence that stands twice in a question
-keeps its two labels in pairs, while triplets cannot tell them apart.
+`datasets.load_dataset("json", data_files=...)` reads them with the column names its losses expect. Read back, a
+question and a sentence are known by their texts, and their ids are digests of these; a sentence that stands twice in a
+question keeps its two labels in pairs, while triplets cannot tell them apart.
 """
 
 from __future__ import annotations
