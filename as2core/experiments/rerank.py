@@ -39,7 +39,7 @@ class Sizes:
     timed: int
 
 
-SMALL = Sizes(sets=((100, 60), (LONG, 10)), epochs=5, timed=2)
+SMALL = Sizes(sets=((100, 40), (LONG, 10)), epochs=3, timed=2)
 FULL = Sizes(sets=((100, 122), (LONG, 122)), epochs=10, timed=20)
 
 

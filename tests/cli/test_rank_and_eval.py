@@ -136,20 +136,14 @@ def test_a_line_that_is_no_question_is_told_and_the_others_count(capsys, questio
     assert "1 line left out" in err and "line 5" in err
 
 
-def test_rankers_lists_the_catalog_with_its_settings(as2_json):
-    listed = {r["name"]: r["settings"] for r in as2_json("rankers")["rankers"]}
-    assert set(listed) >= {
-        "rr",
-        "wo",
-        "wo-rr",
-        "jaccard",
-        "bm25",
-        "bi-encoder",
-        "cross-encoder",
-        "cascade",
-        "generative",
-    }
-    assert listed["bm25"] == {"k1": 1.2, "b": 0.75}
+def test_rankers_lists_every_technique_with_its_paper_its_settings_and_whether_it_trains(as2_json):
+    listed = {r["name"]: r for r in as2_json("rankers")["rankers"]}
+    names = "rr wo wo-rr jaccard bm25 bi-encoder rel-cnn cosinet compare-aggregate cross-encoder sequential cascade"
+    assert set(listed) >= {*names.split(), "generative", "fusion"}
+    assert listed["bm25"]["settings"] == {"k1": 1.2, "b": 0.75} and not listed["bm25"]["trains"]
+    assert listed["cascade"]["trains"] and listed["cascade"]["paper"] == "Soldaini and Moschitti 2020"
+    assert listed["sequential"]["settings"] == {"stages": "jaccard@100+cascade"}
+    assert all(r["paper"] and r["what"] for r in listed.values())
 
 
 def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path):
