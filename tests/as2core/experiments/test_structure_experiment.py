@@ -1,0 +1,51 @@
+"""The experiment on the word rankers, on made-up questions and vectors of eight numbers."""
+
+import dataclasses
+
+import numpy as np
+
+from as2core.experiments import structure
+from as2core.experiments.base import Options
+from as2core.nn.word_vectors import WordVectors
+from as2core.types import Candidate, Question
+
+WORDS = "tower bridge river iron steel city engineer".split()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MadeUp(Options):
+    def questions(self, name, setting="clean", *, limit=None):
+        made = []
+        for i in range(8):
+            texts = [f"the {WORDS[(i + j) % 7]} stands" for j in (1, 0, 2)]
+            rows = tuple(Candidate(f"{i}-{j}", t, int(j == 1)) for j, t in enumerate(texts))
+            made.append(Question(f"{name} {i}", f"where is the {WORDS[i % 7]}", rows))
+        return made[:limit]
+
+
+def vectors() -> WordVectors:
+    known = dict(zip(WORDS, np.eye(7, 8, dtype=np.float32), strict=True))
+    return WordVectors(lambda words: np.stack([known.get(w, np.zeros(8, np.float32)) for w in words]), 8, {})
+
+
+def test_every_finding_and_every_model_is_told(tmp_path):
+    sizes = structure.Sizes(structure.FULL.variants, {"cosinet": 4, "compare-aggregate": 4}, seeds=2)
+    seen = []
+    report = structure.run(MadeUp(tmp_path, seeds=1), seen.append, sizes, vectors())
+    assert len(report.rows) == 6
+    # the right one stands second: wo finds it, rr has it at place 2 of 3
+    assert report.rows[0].ours == "AP rr 50.00, wo 100.00, wo-rr 100.00"
+    table = report.notes[0].splitlines()
+    models = [line.split(" | ")[0].removeprefix("| ") for line in table[4:]]
+    assert models[:3] == ["RR", "WO", "WO+RR"]
+    assert models[3:9] == ["Cosinet", *(f"Cosinet listwise{c}" for c in ("", " rnn", " birnn", " lstm", " bilstm"))]
+    assert len(models) == 15
+    # Cosinet of width 4 and kernel 5 over 8 numbers and a cosine: two convolutions and a line
+    assert f"| {2 * (9 * 5 * 4 + 4) + 9} |" in table[7]
+    assert [p.done for p in seen] == sorted(p.done for p in seen)
+    assert seen[-1].done <= seen[-1].total == 1200
+
+
+def test_seeds_are_averaged_with_their_spread():
+    assert structure._spread([0.5, 0.7]) == "60.00 ± 14.1"
+    assert structure._spread([0.5]) == "50.00"
