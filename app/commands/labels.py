@@ -23,7 +23,10 @@ def import_(
         str | None, typer.Option(help="The corpus whose sentences they label; without it the file makes its own.")
     ] = None,
     fmt: Annotated[
-        str, typer.Option("--format", help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir.")
+        str,
+        typer.Option(
+            "--format", help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets."
+        ),
     ] = "auto",
     annotator: Annotated[str, typer.Option(help="Who gave them.")] = "import",
     as_json: Json = False,
@@ -56,7 +59,9 @@ def import_(
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - for standard output.")],
     corpus: CorpusName = None,
-    fmt: Annotated[str, typer.Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run or pairs.")] = "jsonl",
+    fmt: Annotated[
+        str, typer.Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run, pairs or triplets.")
+    ] = "jsonl",
     annotator: Annotated[str | None, typer.Option(help="Only this annotator's labels.")] = None,
 ) -> None:
     """Export a corpus's labels."""

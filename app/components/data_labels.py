@@ -30,10 +30,12 @@ NAMES = {
     "beir": "BEIR, zipped",
     "run": "Run file",
     "pairs": "Pairs",
+    "triplets": "Triplets",
 }
 ENDINGS = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
-           "pairs": ".pairs.jsonl"}  # fmt: skip
+           "pairs": ".pairs.jsonl", "triplets": ".triplets.jsonl"}  # fmt: skip
 AUTO, RUN = "auto", "run"
+LINES = 1000  # of the report on the page
 
 
 def draw(wb: Workbench, corpus: CorpusView | None) -> None:
@@ -87,12 +89,26 @@ def _report(wb: Workbench, corpus: CorpusView | None) -> None:
         if report.conflicts:
             st.caption("These differ from labels the same annotator gave before, and were not taken.")
             st.dataframe({"conflict": list(report.conflicts)}, hide_index=True, key="data_conflicts")
+        _lines(report)
         with st.container(horizontal=True, vertical_alignment="center"):
             made = next((c for c in corpora.list_corpora(wb) if c.id == report.corpus_id), None)
             if made is not None and (corpus is None or made.id != corpus.id):
                 st.button(f"Use {plain(made.name)}", key="data_import_use", on_click=_use, args=(made.name,))
             st.button("Put the report away", type="tertiary", key="data_import_away",
                       on_click=lambda: st.session_state.pop("_data_import_report", None))  # fmt: skip
+
+
+def _lines(report: ImportView) -> None:
+    with st.expander("Line by line", key="data_import_lines"):
+        shown = report.lines[:LINES]
+        st.dataframe(
+            {"line": [x.line or None for x in shown], "outcome": [x.outcome for x in shown],
+             "what": [x.what for x in shown]},
+            hide_index=True, key="data_lines",
+        )  # fmt: skip
+        if len(report.lines) > len(shown):
+            st.caption(f"The first {len(shown):,} of {count(len(report.lines), 'line')}; the whole report: "
+                       "`as2 labels import --json`.")  # fmt: skip
 
 
 def _use(name: str) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 
-from app.services import labels, versions
+from app.services import import_report, labels, versions
 from app.services.corpora import create_corpus, get_corpus, list_corpora
 from app.services.importing import Outcome, store_questions
 from app.services.indexing import index_pending, request_vectors
@@ -31,12 +28,13 @@ FORMATS = {
     "beir": "corpus, queries and qrels, zipped",
     "run": "the active version's ranking: qid Q0 docid rank score tag",
     "pairs": "question and sentence pairs for sentence-transformers",
+    "triplets": "question, correct and incorrect sentence, for sentence-transformers",
 }
 IMPORTS = (
-    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir",
+    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
     "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
 )  # fmt: skip
-TEXTLESS = ("csv", "qrels")
+TEXTLESS, BY_TEXT = ("csv", "qrels"), ("csv", "pairs", "triplets")
 STARTER, IMPORT = "starter", "import"
 
 
@@ -64,19 +62,21 @@ def import_labels(
     with wb.write() as s:
         signed = " ".join(annotator.split()) or IMPORT
         who = label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in (STARTER, IMPORT))
-    outcome = store_questions(wb, corpus.id, questions, annotator_id=who.id, by_text=fmt == "csv")
+    outcome = store_questions(wb, corpus.id, questions, annotator_id=who.id, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
-    lines = _line_numbers(content, fmt) if outcome.refused else {}
-    refused = [(lines.get((qid, c), lines.get((qid, ""), 0)), reason) for qid, c, reason in outcome.refused]
+    lines = import_report.line_numbers(content, fmt)
+    refused = [(import_report.line_of(lines, qid, c), reason) for qid, c, reason in outcome.refused]
+    malformed = tuple(sorted([*problems, *refused]))
     return ImportView(
         new=outcome.new,
         same=outcome.same,
         conflicting=len(outcome.conflicts),
-        malformed=tuple(sorted([*problems, *refused])),
+        malformed=malformed,
         questions=outcome.questions,
         corpus_id=corpus.id,
         format=fmt,
         conflicts=tuple(outcome.conflicts),
+        lines=import_report.by_line(lines, outcome.taken, malformed),
     )
 
 
@@ -99,6 +99,7 @@ def export_labels(wb: Workbench, corpus_id: int, fmt: str, annotator: str | None
         "qrels": qrels.dumps,
         "wikiqa": wikiqa.dumps,
         "pairs": pairs.dumps_pairs,
+        "triplets": pairs.dumps_triplets,
     }
     return writers[fmt](questions).encode()
 
@@ -147,7 +148,7 @@ def _format(name: str, content: bytes, fmt: str) -> str:
 
     if fmt == "auto":
         try:
-            fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
+            fmt = "beir" if content[:2] == b"PK" else import_report.kind_of_pairs(content) or sniff(content) or ""
         except UnreadableFile as e:
             raise _named(name, e) from e
         if fmt == "run":
@@ -164,11 +165,16 @@ def _format(name: str, content: bytes, fmt: str) -> str:
 
 
 def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]]]:
-    from as2core.data import beir, csv_ratings, qrels
+    from as2core.data import beir, csv_ratings, pairs, qrels
     from as2core.data.catalog import STREAMS
     from as2core.data.source import collect
 
-    textless = {"csv": csv_ratings.stream, "qrels": qrels.stream}
+    others = {
+        "csv": csv_ratings.stream,
+        "qrels": qrels.stream,
+        "pairs": pairs.stream_pairs,
+        "triplets": pairs.stream_triplets,
+    }
     try:
         if fmt == "beir":
             with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +182,7 @@ def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tup
                 split = min((f.stem for f in Path(folder, "qrels").glob("*.tsv")), default="test")
                 questions, problems = beir.read(folder, split=split)
         else:
-            questions, problems = collect(textless.get(fmt) or STREAMS[fmt], content)
+            questions, problems = collect(others.get(fmt) or STREAMS[fmt], content)
     except UnreadableFile as e:
         raise _named(name, e) from e
     return questions, [(p.line, p.reason) for p in problems]
@@ -222,43 +228,3 @@ def _free_name(wb: Workbench, name: str) -> str:
     stem = PurePosixPath(name).name.partition(".")[0].replace("_", " ").strip()[:60] or "labels"
     taken = {c.name for c in list_corpora(wb)}
     return next(n for n in (stem, *(f"{stem} {i}" for i in range(2, len(taken) + 3))) if n not in taken)
-
-
-def _line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], int]:
-    """(question id, candidate id) -> the line it stands in, and (question id, "") -> the question's first."""
-    from as2core.data.csv_ratings import qid_of
-    from as2core.data.source import numbered_lines
-
-    found: dict[tuple[str, str], int] = {}
-
-    def at(number: int, qid: str, candidate: str = "") -> None:
-        found.setdefault((qid, ""), number)
-        found.setdefault((qid, candidate), number)
-
-    if fmt == "csv":
-        rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
-        for row in rows:
-            if len(row) == 3:
-                at(rows.line_num, qid_of(row[0]), row[1])
-        return found
-    if fmt not in ("jsonl", "qrels", "wikiqa"):
-        return found
-    for number, line in numbered_lines(content):
-        if fmt == "jsonl":
-            record = _object(line)
-            at(number, str(record.get("qid")))
-            continue
-        fields = line.split("\t") if fmt == "wikiqa" else line.split()
-        if fmt == "wikiqa" and len(fields) > 4:
-            at(number, fields[0], fields[4])
-        elif fmt == "qrels" and len(fields) == 4:
-            at(number, fields[0], fields[2])
-    return found
-
-
-def _object(line: str) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}

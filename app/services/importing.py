@@ -39,6 +39,7 @@ class Outcome:
     documents: int = 0
     conflicts: list[str] = field(default_factory=list)
     refused: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
+    taken: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id, "new", "same", ...
 
 
 def store_questions(
@@ -180,10 +181,13 @@ def _labels(s: Session, wb: Workbench, asked: _Asked, annotator_id: int, outcome
             label, before = LABELS[c.label], current.get(pair)
             if before == label:
                 outcome.same += 1
+                outcome.taken.append((question.qid, c.id, "same"))
             elif before is not None and not override:
                 outcome.conflicts.append(f"{question.qid} {c.id}: {label} here, {before} before")
+                outcome.taken.append((question.qid, c.id, "conflicting"))
             else:
                 outcome.new += 1
+                outcome.taken.append((question.qid, c.id, "new"))
                 current[pair] = label
                 event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": wb.clock()}
                 events.append({**event, "annotator_id": annotator_id})

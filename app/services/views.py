@@ -17,6 +17,8 @@ from as2core.cascade.trace import CascadeTrace
 if TYPE_CHECKING:
     import pandas as pd
 
+    from app.services.label_views import ImportLine
+
 CORRECT, INCORRECT, UNSURE = "correct", "incorrect", "unsure"
 LABELS = (CORRECT, INCORRECT, UNSURE)
 ROLES = ("admin", "annotator", "viewer")
@@ -290,7 +292,7 @@ class ComparisonView:
 @dataclass(frozen=True, slots=True)
 class ImportView:
     """What became of the lines. `conflicting` lines differ from a label the same annotator gave before and were not
-    taken; `malformed` are (line number, reason)."""
+    taken; `malformed` are (line number, reason). `lines`: what became of each line."""
 
     new: int
     same: int
@@ -300,3 +302,4 @@ class ImportView:
     corpus_id: int
     format: str
     conflicts: tuple[str, ...] = field(default=())
+    lines: tuple[ImportLine, ...] = ()
