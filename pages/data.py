@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.components import data_corpora, data_documents, data_labels, url
+from app.components import data_corpora, data_documents, data_labels, data_proposals, url
 from app.components.page import page
 from app.components.text import plain
 
@@ -14,7 +14,7 @@ said = state.pop("_data_said", "")
 if said:
     st.toast(plain(said), icon=":material/check:")
 
-VIEWS = {"corpora": "Corpora", "documents": "Documents", "labels": "Labels"}
+VIEWS = {"corpora": "Corpora", "documents": "Documents", "proposals": "Propose questions", "labels": "Labels"}
 if "data_view" not in state:
     state["data_view"] = url.get("view") if url.get("view") in VIEWS else "corpora"
 view = st.segmented_control("View", list(VIEWS), key="data_view", required=True, format_func=VIEWS.get,
@@ -27,6 +27,8 @@ if view == "corpora":
     data_corpora.draw(frame.wb, frame.corpus)
 elif view == "documents" and frame.corpus is not None:
     data_documents.draw(frame.wb, frame.corpus)
+elif view == "proposals" and frame.corpus is not None:
+    data_proposals.draw(frame.wb, frame.corpus, frame.annotator)
 elif view == "labels":
     data_labels.draw(frame.wb, frame.corpus)
 else:

@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.services import adapt_views, views
 from app.services.label_views import Rules
+from app.services.proposal_views import ProposalsView, ProposalView
 from as2core.errors import As2Error
 from as2core.types import Progress
 
@@ -126,6 +127,8 @@ class Work(fake_services.Fake):
     pairs: list[tuple[int, int]] = field(default_factory=lambda: [(q, 100 + s) for s in range(6) for q in (1, 2, 3)])
     leases: dict[tuple[int, int], str] = field(default_factory=dict)
     undone: list = field(default_factory=list)
+    proposals: dict[int, ProposalView] = field(default_factory=dict)
+    decided: list[tuple] = field(default_factory=list)
     flags: list = field(default_factory=list)
     arm: str = ""
     peers: tuple = ()
@@ -212,6 +215,27 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def jobs(wb, kind=None, limit=20):
         return [j for j in reversed(fake.jobs.values()) if kind in (None, j.kind)][:limit]
 
+    def start_proposing(wb, corpus_id, *, wanted=20, seed=None):
+        made_job = replace(a_job(next(fake.ids), state="queued", progress=0.0, corpus_id=corpus_id), kind="propose")
+        fake.started.append({"wanted": wanted})
+        fake.jobs[made_job.id] = made_job
+        return made_job
+
+    def waiting(wb, corpus_id):
+        done = [d[0] for d in fake.decided]
+        shown = tuple(p for p in fake.proposals.values())
+        return ProposalsView(shown, len(shown), done.count("accepted"), done.count("rejected"))
+
+    def accept(wb, proposal_id, *, annotator_id, text=None):
+        if not (text or "").strip():
+            raise As2Error("a question needs words: write one, or reject the proposal")
+        fake.proposals.pop(proposal_id)
+        fake.decided.append(("accepted", proposal_id, text))
+
+    def reject(wb, proposal_id, *, annotator_id):
+        fake.proposals.pop(proposal_id)
+        fake.decided.append(("rejected", proposal_id, None))
+
     def create_corpus(wb, name):
         if name in fake.corpora:
             raise As2Error(f"there is a corpus called {name} already: choose another name")
@@ -255,6 +279,9 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
 
     parts = {
         "scoring": {"start_scoring": start_scoring},
+        "proposing": {"WANTED": 20, "MOST": 200, "start": start_proposing, "cancel": cancel, "waiting": waiting,
+                      "accept": accept, "reject": reject,
+                      "newest_job": lambda wb, corpus_id: next(iter(jobs(wb, "propose")), None)},
         "adapting": {"readiness": lambda wb, corpus_id: fake.ready, "job": job, "jobs": jobs, "cancel": cancel,
                      "retry": retry, "start_retrain": start_retrain},
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
