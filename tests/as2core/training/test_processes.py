@@ -51,8 +51,10 @@ def assert_as_alone(settings: dict, backbone: str, tmp_path: Path, processes: in
     losses, aps, weights = together(backbone, tmp_path / "together", settings, processes)
     assert losses == pytest.approx(told(alone.history)[0], abs=1e-5)
     assert aps == pytest.approx(told(alone.history)[1])
+    shift_free = settings.get("loss") in ("pairwise", "listwise")
     for name, value in alone.ranker.module.state_dict().items():
-        torch.testing.assert_close(weights[name], value, atol=1e-5, rtol=0)
+        if not (shift_free and name.endswith("net.7.bias")):  # they do not feel it: Adam would scale up pure rounding
+            torch.testing.assert_close(weights[name], value, atol=1e-5, rtol=0)
 
 
 def test_two_processes_get_the_loss_and_the_weights_of_one(tiny, tmp_path):
