@@ -1,0 +1,82 @@
+"""A ranker for other programs, one file a format; and back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from as2core.errors import BadSetting, DamagedModel
+
+FORMATS = {
+    "hf": "a Hugging Face directory (AutoModelForSequenceClassification, trust_remote_code=True)",
+    "cross-encoder": "a directory for sentence-transformers' CrossEncoder (trust_remote_code=True)",
+    "onnx": "one ONNX file with its tokenizer",
+    "as2": "a version's directory as the workbench keeps it: all exits, any trainable ranker",
+}
+
+
+def export_ranker(ranker: Any, to: str, folder: Path, *, card: Mapping[str, Any]) -> list[Path]:
+    """Write it to `folder`, which appears whole or not at all; returns its files.
+
+    Raises BadSetting for an unknown format, a folder that is not empty, or a ranker that a format cannot hold.
+    """
+    if to not in FORMATS:
+        raise BadSetting(f"no format {to!r}; known: {', '.join(FORMATS)}")
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadSetting(f"{folder} is there already: give a new or an empty folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        made = building / "made"
+        _writer(ranker, to)(ranker, made, card)
+        if folder.exists():
+            folder.rmdir()
+        made.rename(folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return sorted(p for p in folder.iterdir() if p.is_file())
+
+
+def _writer(ranker: Any, to: str):
+    if to == "as2":
+        from as2core.rankers.versions import save_version
+
+        return lambda r, made, card: save_version(r, made, dict(card))
+    from as2core.rankers.cascade import CascadeRanker
+
+    if not isinstance(ranker, CascadeRanker):
+        raise BadSetting(f"{ranker.name} is no cascade or cross-encoder, which {to} is for: export it as as2")
+    from as2core.export import cross_encoder, hugging_face, onnx_file
+
+    module = {"hf": hugging_face, "cross-encoder": cross_encoder, "onnx": onnx_file}[to]
+
+    def write(r: Any, made: Path, card: Mapping[str, Any]) -> None:
+        made.mkdir()
+        module.write(r, made, card)
+
+    return write
+
+
+def import_ranker(folder: Path) -> tuple[Any, dict[str, Any]]:
+    """A ranker and its card from a version's directory, or one that was exported as hf or cross-encoder.
+
+    Raises DamagedModel for anything else; an ONNX file gives its numbers back to nobody.
+    """
+    folder = Path(folder)
+    try:
+        config = json.loads((folder / "config.json").read_text())
+    except (OSError, ValueError) as e:
+        hint = " (an ONNX export cannot be taken back: export as hf or as2)" if list(folder.glob("*.onnx")) else ""
+        raise DamagedModel(f"{folder} holds no version{hint}: give a directory that as2 exported") from e
+    if config.get("model_type") == "as2-cross-encoder":
+        from as2core.export import hugging_face
+
+        return hugging_face.read(folder)
+    from as2core.rankers.versions import load_version, read_card
+
+    return load_version(folder), read_card(folder)

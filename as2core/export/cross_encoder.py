@@ -1,0 +1,26 @@
+"""A directory that sentence-transformers' `CrossEncoder(folder, trust_remote_code=True)` loads (version 5 and later).
+
+It is the Hugging Face directory with two settings of that library added: scores are logits, as ours are (its default
+would be their sigmoid), and pairs are cut at the same length.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from as2core.export import hugging_face
+from as2core.rankers.cascade import CascadeRanker
+
+IDENTITY = "torch.nn.modules.linear.Identity"
+
+
+def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
+    hugging_face.write(ranker, folder, card)
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    config["sentence_transformers"] = {"activation_fn": IDENTITY}
+    file.write_text(json.dumps(config, indent=2) + "\n")
+    return sorted(p for p in folder.iterdir() if p.is_file())

@@ -1,0 +1,122 @@
+"""A Hugging Face directory: configuration, safetensors, tokenizer, and the model's own code.
+
+`AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)` loads it. It holds the last exit
+alone: every candidate passes all layers, as in a cross-encoder. Scores are equal for questions of up to 60 tokens; the
+workbench cuts longer ones at 64, other programs divide the room otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from as2core.errors import DamagedModel
+from as2core.export import modeling_as2
+from as2core.nn.backbone import Backbone, load_backbone
+from as2core.nn.heads import ExitHead
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cross_encoder import CrossEncoderRanker
+
+CODE = Path(modeling_as2.__file__)
+HEAD_LINEARS = {1: 0, 4: 2, 7: 4}  # their places in our head's Sequential, which has dropout, and in the exported one
+CARD = "as2_card.json"
+
+
+def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
+    """The files written. Raises OSError."""
+    config = _config(ranker)
+    model = modeling_as2.As2CrossEncoder(config).eval()
+    missing, unknown = model.load_state_dict(_tensors(ranker), strict=False)
+    if missing or unknown:
+        raise DamagedModel(f"{ranker.name} does not fit its own architecture: {[*missing, *unknown][0]}")
+    model.save_pretrained(folder)
+    shutil.copyfile(CODE, folder / CODE.name)
+    tokenizer = ranker.backbone.tokenizer
+    before, tokenizer.model_max_length = tokenizer.model_max_length, ranker.max_length
+    try:
+        tokenizer.save_pretrained(folder)
+    finally:
+        tokenizer.model_max_length = before
+    (folder / CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
+    return sorted(p for p in folder.iterdir() if p.is_file())
+
+
+def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
+    """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel."""
+    from safetensors.torch import load_file
+
+    try:
+        told = json.loads((folder / "config.json").read_text())
+        kept = told["as2"]
+        tensors = load_file(folder / "model.safetensors")
+        card = json.loads((folder / CARD).read_text()) if (folder / CARD).is_file() else {}
+    except (OSError, ValueError, KeyError) as e:
+        raise DamagedModel(f"{folder} is no model that as2 exported ({e}): export it again") from e
+    ranker = CrossEncoderRanker(
+        load_backbone(kept["backbone"]),
+        depth=kept["depth"],
+        max_length=kept["max_length"],
+        calibration=kept["calibration"],
+        threshold=kept["threshold"],
+    )
+    ranker.module.load_state_dict(_back(tensors), strict=False)
+    return ranker, card
+
+
+def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
+    backbone, depth = ranker.backbone, ranker.exits[-1]
+    encoder = backbone.config.to_dict()
+    encoder = {k: v for k, v in encoder.items() if k not in ("architectures", "_name_or_path", "transformers_version")}
+    config = modeling_as2.As2Config(
+        encoder={**encoder, "num_hidden_layers": depth},
+        separators=backbone.tokenizer.num_special_tokens_to_add(pair=True) - 2,
+        separator_id=backbone.tokenizer.sep_token_id,
+        hidden_size=backbone.hidden,
+        pad_token_id=backbone.tokenizer.pad_token_id,
+        as2={
+            "backbone": backbone.name,
+            "depth": depth,
+            "max_length": ranker.max_length,
+            "calibration": [list(ranker.calibration[-1])] if ranker.calibrated else None,
+            "threshold": ranker.threshold,
+        },
+    )
+    config.auto_map = {
+        "AutoConfig": f"{CODE.stem}.As2Config",
+        "AutoModelForSequenceClassification": f"{CODE.stem}.As2CrossEncoder",
+    }
+    config.architectures = ["As2CrossEncoder"]
+    return config
+
+
+def _tensors(ranker: CascadeRanker) -> dict[str, Any]:
+    """The exported model's state."""
+    backbone: Backbone = ranker.backbone
+    out = {f"encoder.embeddings.{k}": v for k, v in backbone.embeddings.state_dict().items()}
+    if backbone.project is not None:
+        out |= {f"encoder.embeddings_project.{k}": v for k, v in backbone.project.state_dict().items()}
+    for i, block in enumerate(backbone.blocks[: ranker.exits[-1]]):
+        out |= {f"encoder.encoder.layer.{i}.{k}": v for k, v in block.state_dict().items()}
+    head: ExitHead = ranker.module.heads[-1]
+    for ours, theirs in HEAD_LINEARS.items():
+        out |= {f"net.{theirs}.{k}": v for k, v in head.net[ours].state_dict().items()}
+    return {**out, "cosine": head.cosine.detach()}
+
+
+def _back(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Their names in a CascadeModule of one exit."""
+    heads = {f"net.{theirs}.": f"heads.0.net.{ours}." for ours, theirs in HEAD_LINEARS.items()}
+    places = {
+        "encoder.embeddings_project.": "backbone.project.",
+        "encoder.embeddings.": "backbone.embeddings.",
+        "encoder.encoder.layer.": "backbone.blocks.",
+        **heads,
+    }
+    out = {}
+    for name, tensor in tensors.items():
+        start = next((p for p in places if name.startswith(p)), "")
+        out[places[start] + name.removeprefix(start) if start else f"heads.0.{name}"] = tensor
+    return out

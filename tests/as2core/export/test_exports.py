@@ -1,0 +1,132 @@
+"""What is exported scores as the ranker does, in the programs it is for."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from as2core.errors import BadSetting, DamagedModel
+from as2core.export import export_ranker, import_ranker
+from as2core.nn.backbone import load_backbone
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.word_overlap import WordOverlapRanker
+from as2core.types import Candidate
+
+QUESTION = "When was the tower finished?"
+TEXTS = ["the tower was finished in 1889 .", "the river is long", "bread", "the heart of the city stands high . " * 30]
+CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS)]
+
+
+def shaken(backbone, exits=(2, 4, 6)):
+    """A cascade whose head does something everywhere."""
+    torch.manual_seed(3)
+    ranker = CascadeRanker(backbone, exits=exits, drop_ratio=0.0, max_length=64, calibration=[(1.2, -0.3)] * len(exits))
+    with torch.no_grad():
+        for p in ranker.module.heads.parameters():
+            p.normal_(std=0.3)
+    return ranker
+
+
+def last_exit(ranker):
+    return ranker.trace(QUESTION, CANDIDATES).exits[-1].scores
+
+
+@pytest.fixture(params=["bert", "roberta", "electra"])
+def cascade(request, tiny):
+    return shaken(load_backbone(tiny(request.param)))
+
+
+def test_a_hugging_face_directory_gives_the_same_logits(cascade, tmp_path):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    export_ranker(cascade, "hf", tmp_path / "out", card={"note": "a try"})
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "out", trust_remote_code=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    batch = tokenizer([QUESTION] * 4, TEXTS, padding=True, truncation=True, return_tensors="pt")
+    with torch.inference_mode():
+        got = model(**batch).logits[:, 0].numpy()
+    np.testing.assert_allclose(got, last_exit(cascade), atol=1e-4)
+
+
+def test_what_was_exported_comes_back_as_a_cross_encoder_with_its_card_and_calibration(cascade, tmp_path):
+    export_ranker(cascade, "hf", tmp_path / "out", card={"note": "a try"})
+    back, card = import_ranker(tmp_path / "out")
+    np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), last_exit(cascade), atol=1e-5)
+    assert card["note"] == "a try"
+    assert back.calibration == ((1.2, -0.3),)
+
+
+def test_a_version_s_own_directory_keeps_all_exits(backbone, tmp_path):
+    cascade = shaken(backbone)
+    export_ranker(cascade, "as2", tmp_path / "out", card={"note": "whole"})
+    back, card = import_ranker(tmp_path / "out")
+    assert back.exits == (2, 4, 6)
+    np.testing.assert_allclose(last_exit(back), last_exit(cascade), atol=1e-6)
+    assert card["note"] == "whole"
+
+
+@pytest.mark.slow
+def test_one_onnx_file_scores_the_same_whatever_the_batch_and_length(backbone, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    cascade = shaken(backbone)
+    export_ranker(cascade, "onnx", tmp_path / "out", card={})
+    assert len(list((tmp_path / "out").glob("*.onnx*"))) == 1
+    session = onnxruntime.InferenceSession(tmp_path / "out" / "model.onnx", providers=["CPUExecutionProvider"])
+    for few in (CANDIDATES, CANDIDATES[:1], CANDIDATES[1:3]):
+        batch = backbone.tokenizer(
+            [QUESTION] * len(few),
+            [c.text for c in few],
+            padding=True,
+            truncation=True,
+            max_length=64,
+            return_tensors="np",
+        )
+        fed = {k: batch[k].astype(np.int64) for k in ("input_ids", "attention_mask")}
+        [got] = session.run(["logits"], fed)
+        np.testing.assert_allclose(got, cascade.trace(QUESTION, few).exits[-1].scores, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None,
+    reason="sentence-transformers is not installed: `pip install sentence-transformers` to see it load ours",
+)
+def test_sentence_transformers_loads_the_directory_and_scores_the_same(cascade, tmp_path):
+    export_ranker(cascade, "cross-encoder", tmp_path / "out", card={})
+    script = (
+        "import json, sys\n"
+        "from sentence_transformers import CrossEncoder\n"
+        "model = CrossEncoder(sys.argv[1], trust_remote_code=True, device='cpu')\n"
+        "question, texts = json.loads(sys.argv[2])\n"
+        "print(json.dumps([float(x) for x in model.predict([(question, t) for t in texts])]))\n"
+    )
+    asked = json.dumps([QUESTION, TEXTS])
+    run = [sys.executable, "-c", script, str(tmp_path / "out"), asked]
+    said = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
+    np.testing.assert_allclose(json.loads(said.stdout.splitlines()[-1]), last_exit(cascade), atol=1e-4)
+
+
+def test_what_a_format_cannot_hold_is_refused_with_the_one_that_can(tmp_path):
+    with pytest.raises(BadSetting, match="export it as as2"):
+        export_ranker(WordOverlapRanker(), "hf", tmp_path / "out", card={})
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_format_and_a_full_folder_are_refused(backbone, tmp_path):
+    with pytest.raises(BadSetting, match="known: hf, cross-encoder, onnx, as2"):
+        export_ranker(shaken(backbone), "gguf", tmp_path / "out", card={})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    with pytest.raises(BadSetting, match="give a new or an empty folder"):
+        export_ranker(shaken(backbone), "as2", tmp_path / "full", card={})
+
+
+def test_a_folder_without_a_version_is_said_to_be_none(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"")
+    with pytest.raises(DamagedModel, match="cannot be taken back"):
+        import_ranker(tmp_path)
