@@ -19,7 +19,7 @@ import typer
 from typer.exceptions import TyperException
 
 import as2core
-from as2core.commands import data
+from as2core.commands import data, generate
 from as2core.commands.reproduce import reproduce
 from as2core.commands.train import train
 from as2core.commands.tune import tune
@@ -42,6 +42,7 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
     for command in (rank, eval_, train, transfer, rankers, tune, reproduce):
         cli.command(command.__name__.rstrip("_"))(command)
     data.register(cli)
+    generate.register(cli)
     for register in registered(COMMANDS).values() if mount is None else mount:
         register(cli)
     return cli

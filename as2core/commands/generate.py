@@ -1,0 +1,91 @@
+"""`as2 generate`: questions for passages and passages for questions, from a generative ranker's model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from as2core.named import ranker_named, read_candidates
+from as2core.terminal import say, say_json, table, working
+
+NONE = "none"
+
+Each = Annotated[int, typer.Option(min=1, help="At most so many for each.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same texts.")]
+TopK = Annotated[int, typer.Option(min=1, help="Draw from the so many likeliest tokens ...")]
+TopP = Annotated[float, typer.Option(min=0.01, max=1.0, help="... that make up this share of their probability.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
+
+def register(cli: typer.Typer) -> None:
+    """Mount the group."""
+    group = typer.Typer(help="Sample questions for passages, or passages for questions.")
+    for command in (questions, passages):
+        group.command(command.__name__)(command)
+    cli.add_typer(group, name="generate")
+
+
+def questions(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help='One passage a line, or JSON lines with "text"; - reads them here.')
+    ],
+    each: Each = 1,
+    generator: Annotated[str, typer.Option(help="A generative ranker.")] = "generative",
+    ranker: Annotated[
+        str, typer.Option(help=f"It has to find the passage again among all of FILE; {NONE} asks nobody.")
+    ] = "cascade",
+    within: Annotated[int, typer.Option(min=1, help="Among its first so many.")] = 1,
+    seed: Seed = 0,
+    top_k: TopK = 40,
+    top_p: TopP = 0.9,
+    as_json: Json = False,
+) -> None:
+    """Sample questions for passages, without repeats, and keep those that lead back to their passage."""
+    from as2core.generation.questions import questions_from
+    from as2core.generation.sampling import Sampling
+
+    held = read_candidates(file)
+    with working("proposing questions") as on_progress:
+        found = questions_from(
+            ranker_named(generator),
+            [c.text for c in held],
+            each=each,
+            ranker=None if ranker == NONE else ranker_named(ranker),
+            within=within,
+            settings=Sampling(top_k=top_k, top_p=top_p, seed=seed),
+            on_progress=on_progress,
+        )
+    rows = [{"question": p.text, "id": held[p.source].id, "passage": held[p.source].text, "log_p": p.log_p,
+             "rank": p.rank} for p in found]  # fmt: skip
+    if as_json:
+        say_json({"generator": generator, "ranker": ranker, "seed": seed, "passages": len(held), "questions": rows})
+        return
+    say(table(rows, ["question", "id", "passage", "log_p", "rank"]))
+
+
+def passages(
+    asked: Annotated[list[str], typer.Argument(metavar="QUESTION...", help="One or more questions.")],
+    generator: Annotated[
+        str, typer.Option(help="A generative ranker of answers: a version trained with direction=answer.")
+    ],
+    each: Each = 1,
+    seed: Seed = 0,
+    top_k: TopK = 40,
+    top_p: TopP = 0.9,
+    as_json: Json = False,
+) -> None:
+    """Sample passages for questions: they read like answers and need not be true."""
+    from as2core.generation.passages import passages_from
+    from as2core.generation.sampling import Sampling
+
+    settings = Sampling(top_k=top_k, top_p=top_p, seed=seed, max_tokens=64)
+    with working("writing passages"):
+        found = passages_from(ranker_named(generator), asked, each=each, settings=settings)
+    if as_json:
+        say_json({"generator": generator, "seed": seed, "questions": asked, "passages": [asdict(w) for w in found]})
+        return
+    rows = [{"question": asked[w.source], "passage": w.text, "log_p": w.log_p} for w in found]
+    say(table(rows, ["question", "passage", "log_p"]))

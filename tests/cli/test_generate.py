@@ -1,0 +1,68 @@
+"""`as2 generate`, with the tiny models of the library's tests."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from as2core.cli import main
+
+CONFTEST = Path(__file__).parents[1] / "as2core" / "conftest.py"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    spec = importlib.util.spec_from_file_location("tiny_models_of_the_library", CONFTEST)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.make_tiny("gpt2", tmp_path_factory.mktemp("lm")))
+
+
+@pytest.fixture
+def passages(tmp_path):
+    (tmp_path / "passages.txt").write_text("the tower was completed in 1889 .\nthe bridge is 300 metres long .\n")
+    return str(tmp_path / "passages.txt")
+
+
+def test_questions_come_as_one_json_document_alike_for_one_seed(model, passages, capsys):
+    command = ["generate", "questions", passages, "--generator", f"generative:backbone={model}", "--ranker", "none",
+               "--each", "2", "--json"]  # fmt: skip
+    told = []
+    for seed in ("3", "3", "4"):
+        assert main([*command, "--seed", seed]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0] == told[1]
+    assert told[0]["questions"] != told[2]["questions"]
+    assert told[0]["passages"] == 2
+    for q in told[0]["questions"]:
+        assert q["question"].endswith("?")
+        assert q["id"] in ("0", "1")
+
+
+def test_a_ranker_that_must_find_the_passage_leaves_fewer_and_says_the_rank(model, passages, capsys):
+    command = [
+        "generate",
+        "questions",
+        passages,
+        "--generator",
+        f"generative:backbone={model}",
+        "--each",
+        "4",
+        "--json",
+    ]
+    counts = []
+    for way in (["--ranker", "none"], ["--ranker", "wo"]):
+        assert main([*command, *way]) == 0
+        found = json.loads(capsys.readouterr().out)["questions"]
+        counts.append(len(found))
+    assert all(q["rank"] == 1 for q in found)
+    assert counts[1] <= counts[0]
+
+
+def test_passages_want_a_generator_of_answers(model, capsys):
+    spec = f"generative:backbone={model}"
+    assert main(["generate", "passages", "why ?", "--generator", spec]) == 1
+    assert "direction=answer" in capsys.readouterr().err
+    assert main(["generate", "passages", "why ?", "--generator", f"{spec},direction=answer", "--json"]) == 0
+    assert [w["source"] for w in json.loads(capsys.readouterr().out)["passages"]] == [0]
