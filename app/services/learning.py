@@ -52,10 +52,10 @@ def learn(
 
 def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
     from as2core.training.fine_tune import fine_tune, smaller
-    from as2core.training.settings import ADAPT
+    from as2core.training.learners import suggested
 
     changes = {k: told.get(k) for k in ("epochs", "learning_rate", "seed")}
-    settings = smaller(ADAPT, **changes)
+    settings = smaller(suggested(base), **changes)
     trained = fine_tune(
         base,
         snapshot.learnt,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Activation, Evaluation, ModelVersion
+from db.models import Activation, Evaluation, Job, ModelVersion
 from db.repositories.questions import upsert_into
 
 
@@ -52,6 +52,28 @@ def versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
     """Newest first."""
     statement = select(ModelVersion).order_by(ModelVersion.id.desc())
     return list(session.scalars(statement.where(ModelVersion.kind == kind) if kind else statement))
+
+
+def rename_version(session: Session, version_id: int, new: str) -> None:
+    """The versions made from it name their parent anew."""
+    row = session.get_one(ModelVersion, version_id)
+    session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
+    row.name = new
+
+
+def set_note(session: Session, version_id: int, note: str) -> None:
+    session.get_one(ModelVersion, version_id).note = note
+
+
+def delete_version(session: Session, version_id: int) -> None:
+    """With its activations, runs and scores."""
+    session.execute(delete(ModelVersion).where(ModelVersion.id == version_id))
+
+
+def jobs_from(session: Session, name: str) -> list[Job]:
+    """Retrains under way that start from this version."""
+    under_way = select(Job).where(Job.kind == "retrain", Job.state.in_(("queued", "running")))
+    return [j for j in session.scalars(under_way) if j.settings.get("base") == name]
 
 
 def shipped(session: Session, kind: str) -> ModelVersion | None:

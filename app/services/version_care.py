@@ -1,0 +1,130 @@
+"""Looking after versions: naming, notes, deleting, and taking them out and in.
+
+A version's name is the database's; its directory keeps the name it was made under, so that renaming is one write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from app.services import versions
+from app.services.views import VersionView
+from app.services.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from as2core.types import OnProgress
+from db.repositories import versions as rows
+
+NAME = re.compile(r"[\w][\w .-]{0,59}")
+
+
+class InUse(As2Error):
+    """A version that others stand on, or that answers, cannot go."""
+
+
+def rename(wb: Workbench, name: str, new: str) -> VersionView:
+    """Raises UnknownVersion, or BadSetting for a name that is taken or none."""
+    new = " ".join(storable(new).split())
+    if not NAME.fullmatch(new) or new == "active":
+        raise BadSetting(f"{new!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
+    before = versions.get_version(wb, name)
+    if before.state == "shipped" or before.path == str(wb.settings.models_dir / before.name):
+        raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
+    from as2core.rankers.catalog import CATALOG
+
+    if new in CATALOG:
+        raise BadSetting(f"{new!r} is the name of a ranker of the catalog: choose another")
+    with wb.write() as s:
+        if new != before.name and rows.version_named(s, new) is not None:
+            raise BadSetting(f"there is a version {new!r} already: choose another name")
+        rows.rename_version(s, before.id, new)
+    return versions.get_version(wb, new)
+
+
+def set_note(wb: Workbench, name: str, note: str) -> VersionView:
+    """Raises UnknownVersion."""
+    view = versions.get_version(wb, name)
+    with wb.write() as s:
+        rows.set_note(s, view.id, storable(note).strip())
+    return versions.get_version(wb, view.name)
+
+
+def delete(wb: Workbench, name: str) -> None:
+    """The row, its scores and its directory. Raises UnknownVersion, or InUse for one that answers, is shipped, has
+    versions made from it, is part of a fusion, or is being retrained from."""
+    view = versions.get_version(wb, name)
+    if reason := _why_kept(wb, view):
+        raise InUse(f"{view.name} cannot be deleted: {reason}")
+    with wb.write() as s:
+        rows.delete_version(s, view.id)
+    shutil.rmtree(view.path, ignore_errors=True)
+
+
+def _why_kept(wb: Workbench, view: VersionView) -> str:
+    everything = versions.list_versions(wb, kind=None)
+    if view.state == "active":
+        return "it is in use; promote another version or roll back first"
+    if Path(view.path).parent == wb.settings.models_dir:
+        return "it is shipped with the program"
+    if children := [v.name for v in everything if v.parent == view.name]:
+        return f"{', '.join(children)} was made from it"
+    fused = [v.name for v in everything if v.kind == "fusion" and view.path in _rankers_of(Path(v.path))]
+    if fused:
+        return f"the fusion {', '.join(fused)} is made of it"
+    with wb.read() as s:
+        at_work = [j.id for j in rows.jobs_from(s, view.name)]
+    return f"job {at_work[0]} is retraining from it" if at_work else ""
+
+
+def _rankers_of(path: Path) -> list[str]:
+    try:
+        return list(json.loads((path / "config.json").read_text())["settings"]["rankers"])
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def export(wb: Workbench, name: str, to: str, folder: Path, *, on_progress: OnProgress | None = None) -> list[Path]:
+    """Write a version for other programs: `to` is a format of `as2core.export`. Raises UnknownVersion, BadSetting for
+    an unknown format, a ranker the format cannot hold, or a folder that is not empty."""
+    from as2core.export import export_ranker
+
+    view = versions.get_version(wb, name)
+    return export_ranker(wb.models.version(Path(view.path)), to, folder, card=versions.card(wb, view.name))
+
+
+def bring_in(wb: Workbench, folder: Path, *, name: str | None = None) -> VersionView:
+    """Enter a version from a directory: one of ours, or what `export` wrote. It is a candidate, as a new one is.
+
+    Raises DamagedModel, BadSetting for a name that is taken or a directory that holds no version.
+    """
+    from as2core.export import import_ranker
+
+    from as2core.rankers.versions import save_version
+
+    wanted = name or Path(folder).resolve().name
+    if not NAME.fullmatch(wanted):
+        raise BadSetting(f"{wanted!r} cannot be a version's name: give one with --name")
+    with wb.read() as s:
+        if rows.version_named(s, wanted) is not None:
+            raise BadSetting(f"there is a version {wanted!r} already: choose another name")
+    ranker, card = import_ranker(Path(folder))
+    path = wb.settings.versions_dir / wanted
+    if path.exists():
+        shutil.rmtree(path)  # left by an import that did not get to its end
+    save_version(ranker, path, {**card, "imported_from": str(folder)})
+    parent = card.get("parent")
+    with wb.write() as s:
+        rows.add_version(
+            s,
+            wanted,
+            kind=versions.kind_of(path),
+            path=str(path),
+            state="candidate",
+            parent=parent if parent and rows.version_named(s, parent) is not None else None,
+            note=str(card.get("note", "")),
+            metrics=versions.numbers(card.get("metrics")),
+            now=wb.clock(),
+        )
+    return versions.get_version(wb, wanted)

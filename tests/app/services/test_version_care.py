@@ -1,0 +1,111 @@
+import json
+
+import pytest
+from fake_models import write_version
+
+from app.services import version_care, versions
+from app.services.version_care import InUse
+from app.services.versions import NeedsReason, UnknownVersion
+from as2core.errors import BadSetting
+from db.repositories import jobs as job_rows
+from db.repositories import versions as rows
+
+
+def made(wb, name, parent="cascade", kind="cascade", **metrics):
+    path = write_version(wb.settings.versions_dir / name, kind, parent=parent)
+    with wb.write() as s:
+        rows.add_version(
+            s, name, kind=kind, path=str(path), state="candidate", parent=parent, now=wb.clock(), metrics=metrics
+        )
+    return path
+
+
+def named(wb):
+    return {v.name: v.parent for v in versions.list_versions(wb, kind=None)}
+
+
+def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_name(wb):
+    made(wb, "towers-1")
+    made(wb, "towers-2", parent="towers-1")
+    versions.promote(wb, "towers-1")
+    version_care.rename(wb, "towers-1", "  spring   labels ")
+    assert named(wb) == {"cascade": None, "generative": None, "spring labels": "cascade", "towers-2": "spring labels"}
+    assert versions.active(wb).name == "spring labels"
+    assert versions.choose(wb).name == "spring labels"
+    with pytest.raises(UnknownVersion):
+        versions.get_version(wb, "towers-1")
+
+
+@pytest.mark.parametrize("bad", ["", "towers-2", "active", "bm25", "a/b", "x" * 61])
+def test_a_name_that_is_taken_or_none_is_refused(wb, bad):
+    made(wb, "towers-1")
+    made(wb, "towers-2")
+    with pytest.raises(BadSetting):
+        version_care.rename(wb, "towers-1", bad)
+
+
+def test_the_shipped_version_keeps_its_name(wb):
+    with pytest.raises(BadSetting, match="shipped"):
+        version_care.rename(wb, "cascade", "mine")
+
+
+def test_a_note_is_kept(wb):
+    made(wb, "towers-1")
+    assert version_care.set_note(wb, "towers-1", " for the fair ").note == "for the fair"
+
+
+def test_a_version_nobody_needs_is_deleted_with_its_directory(wb):
+    path = made(wb, "towers-1")
+    version_care.delete(wb, "towers-1")
+    assert "towers-1" not in named(wb)
+    assert not path.exists()
+
+
+def test_what_is_in_use_shipped_a_parent_or_a_base_at_work_cannot_be_deleted(wb):
+    made(wb, "towers-1")
+    made(wb, "towers-2", parent="towers-1")
+    made(wb, "towers-3")
+    versions.promote(wb, "towers-2")
+    with wb.write() as s:
+        job_rows.add_job(s, "retrain", {"base": "towers-3"}, wb.clock())
+    for name, why in (
+        ("towers-2", "it is in use"),
+        ("towers-1", "towers-2 was made from it"),
+        ("cascade", "shipped"),
+        ("generative", "in use"),
+        ("towers-3", "is retraining from it"),
+    ):
+        with pytest.raises(InUse, match="cannot be deleted"):
+            version_care.delete(wb, name)
+        try:
+            version_care.delete(wb, name)
+        except InUse as e:
+            assert why in str(e) or "in use" in str(e)
+    assert len(named(wb)) == 5
+
+
+def test_what_a_fusion_is_made_of_cannot_be_deleted(wb):
+    path = made(wb, "towers-1")
+    fused = made(wb, "both", kind="fusion")
+    (fused / "config.json").write_text(json.dumps({"ranker": "fusion", "settings": {"rankers": [str(path), "bm25"]}}))
+    with pytest.raises(InUse, match="the fusion both is made of it"):
+        version_care.delete(wb, "towers-1")
+
+
+def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
+    made(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
+    with pytest.raises(NeedsReason, match=r"AP 0\.600 against 0\.700"):
+        versions.promote(wb, "towers-1", "  ")
+    assert versions.active(wb).name == "cascade"
+    versions.promote(wb, "towers-1", "it knows our words")
+    with wb.read() as s:
+        assert rows.newest_activation(s, "cascade").reason == "it knows our words"
+
+
+def test_each_kind_has_its_own_active_version(wb):
+    made(wb, "said", parent="generative", kind="generative")
+    made(wb, "towers-1")
+    versions.promote(wb, "said")
+    assert versions.active(wb, "generative").name == "said"
+    assert versions.active(wb, "cascade").name == "cascade"
+    assert versions.roll_back(wb, "generative").name == "generative"
