@@ -75,7 +75,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
 
 
 def _shipped() -> CrossEncoderRanker:
-    return CrossEncoderRanker.from_cascade(get("cascade"))
+    return CrossEncoderRanker.from_cascade(get("cascade:engine=torch"))
 
 
 def _general(options: Options, sizes: Sizes) -> list[Question]:
