@@ -44,7 +44,7 @@ class Sizes:
     shipped: bool
 
 
-SMALL = Sizes(target=90, general=120, asnq=150, epochs=2, seeds=1, shipped=True)
+SMALL = Sizes(target=75, general=100, asnq=150, epochs=2, seeds=1, shipped=True)
 FULL = Sizes(target=10_000, general=12_000, asnq=5_000, epochs=5, seeds=3, shipped=False)
 
 
