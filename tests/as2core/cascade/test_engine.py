@@ -1,0 +1,233 @@
+"""The onnx engine against torch, on tiny models; what is kept on disk; several questions in a run; cheap first."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from as2core.cascade.engine_onnx import OnnxEngine, pack, pooling
+from as2core.cascade.first import First
+from as2core.cascade.graphs import SUMS, graphs_for
+from as2core.cascade.onnx_graph import build_graph
+from as2core.cascade.schedule import DropSchedule
+from as2core.errors import BadSetting
+from as2core.nn.backbone import load_backbone
+from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.rankers.bm25 import BM25Ranker
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.passage_cache import PassageCache
+from as2core.types import Candidate
+
+QUESTION = "when was the tower built ?"
+TEXTS = [
+    "the tower was completed in 1889 .",
+    "",
+    "the bridge is 300 metres long and the water is high in winter .",
+    "a river",
+    "winter bread and music in the old city where people stand",
+    "iron",
+]
+CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS * 3)]
+NOTHING = DropSchedule.constant(0.0, exits=5)
+
+
+def trained(folder: str, **settings) -> CascadeRanker:
+    """A cascade whose classifiers say something: they start at zero."""
+    torch.manual_seed(3)
+    ranker = CascadeRanker(load_backbone(folder), **settings)
+    for head in ranker.module.heads:
+        torch.nn.init.normal_(head.net[-1].weight, std=0.3)
+    return ranker
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("graphs")
+
+
+@pytest.fixture(scope="module")
+def pair(tiny, folder):
+    """The same ranker on torch and on onnx."""
+    slow = trained(tiny())
+    quick = copy.copy(slow)
+    quick.use("onnx", folder=folder)
+    assert (slow.engine.name, quick.engine.name) == ("torch", "onnx")
+    return slow, quick
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
+def test_int8_logits_are_near_float32_s_at_every_exit(kind, tiny, folder):
+    ranker = trained(tiny(kind))
+    exact = ranker.trace(QUESTION, CANDIDATES, NOTHING)
+    ranker.use("onnx", folder=folder)
+    small = ranker.trace(QUESTION, CANDIDATES, NOTHING)
+    for a, b in zip(exact.exits, small.exits, strict=True):
+        spread = float(a.scores.std())
+        assert np.abs(a.scores - b.scores).max() < 0.15 * spread
+        assert np.corrcoef(a.scores, b.scores)[0, 1] > 0.995
+    assert small.lengths.tolist() == exact.lengths.tolist()
+    assert small.flops == exact.flops
+
+
+def test_a_score_does_not_depend_on_who_shares_the_batch(pair):
+    together = pair[1].trace(QUESTION, CANDIDATES, NOTHING).exits[-1].scores
+    alone = [pair[1].trace(QUESTION, [c], NOTHING).exits[-1].scores[0] for c in CANDIDATES[:6]]
+    np.testing.assert_allclose(together[:6], alone, atol=1e-4)
+
+
+@pytest.mark.parametrize("engine", [0, 1])
+def test_dropping_leaves_the_survivors_scores_as_they_were(pair, engine):
+    complete = pair[engine].trace(QUESTION, CANDIDATES, NOTHING)
+    schedule = DropSchedule.constant(0.4, exits=5)
+    real, replayed = pair[engine].trace(QUESTION, CANDIDATES, schedule), complete.replay(schedule)
+    assert [e.alive.tolist() for e in real.exits] == [e.alive.tolist() for e in replayed.exits]
+    np.testing.assert_allclose(real.exits[-1].scores, replayed.exits[-1].scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("engine", [0, 1])
+def test_several_questions_in_a_run_score_as_each_alone(pair, engine):
+    ranker = pair[engine]
+    asked = [(QUESTION, CANDIDATES), ("how many metres ?", CANDIDATES[:4]), ("who ?", []), ("why ?", CANDIDATES[2:3])]
+    for (question, candidates), scores in zip(asked, ranker.score_many(asked), strict=True):
+        np.testing.assert_allclose(scores, ranker.score(question, candidates), atol=1e-4)
+    assert ranker.score_many([]) == []
+
+
+def test_a_copy_is_on_torch_for_its_weights_are_about_to_move(pair):
+    assert copy.deepcopy(pair[1]).engine.name == "torch"
+
+
+def test_an_unknown_engine_is_refused_with_those_there_are(pair):
+    with pytest.raises(BadSetting, match="auto, torch, onnx"):
+        pair[0].use("cuda")
+
+
+def test_an_activation_without_an_operator_is_refused_by_name(pair):
+    ranker = copy.deepcopy(pair[0])
+    ranker.backbone.config.hidden_act = "swish"
+    with pytest.raises(BadSetting, match="swish"):
+        build_graph(ranker.backbone, ranker.module.heads[0], 0, 2, final=False)
+
+
+def test_graphs_are_built_once_and_a_damaged_one_is_built_anew(tiny, tmp_path):
+    ranker = trained(tiny())
+    told = []
+    args = (ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
+    files = graphs_for(*args, on_progress=told.append)
+    assert told[-1].done == told[-1].total == 5
+    assert set(json.loads((files[0].parent / SUMS).read_text())) == {f.name for f in files}
+    stamps = [f.stat().st_mtime_ns for f in files]
+    assert [f.stat().st_mtime_ns for f in graphs_for(*args)] == stamps
+    whole = files[2].read_bytes()
+    files[2].write_bytes(whole[: len(whole) // 2])
+    assert graphs_for(*args)[2].read_bytes() == whole
+    assert [p.name for p in tmp_path.iterdir()] == [files[0].parent.name]  # nothing half-made is left behind
+
+
+def test_other_weights_have_other_graphs(tiny, tmp_path):
+    ranker = trained(tiny())
+    before = graphs_for(ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
+    with torch.no_grad():
+        ranker.module.heads[0].cosine.add_(1)
+    assert graphs_for(ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)[0].parent != before[0].parent
+
+
+def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_path):
+    import threading
+
+    ranker, began, go = trained(tiny()), threading.Event(), threading.Event()
+
+    def wait(_) -> None:
+        began.set()
+        go.wait(30)
+
+    ranker.use("auto", folder=tmp_path, background=True, on_progress=wait)
+    assert began.wait(30)
+    assert ranker.engine.name == "torch"
+    assert ranker.preparing.total == 5
+    assert np.isfinite(ranker.score(QUESTION, CANDIDATES)).all()
+    go.set()
+    next(t for t in threading.enumerate() if t.name == "onnx graphs").join(30)
+    assert ranker.engine.name == "onnx"
+    assert ranker.preparing is None
+
+
+def test_batches_hold_every_candidate_once_and_like_lengths_together(monkeypatch):
+    monkeypatch.setattr("as2core.cascade.engine_onnx.cores", lambda: 2)
+    lengths = np.random.default_rng(0).integers(5, 120, 400)
+    parts = pack(lengths)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(400))
+    padded = sum(len(p) * lengths[p].max() for p in parts)
+    assert padded < 1.05 * lengths.sum()
+    assert len(parts) % 2 == 0
+
+
+def test_pooling_weights_make_the_three_means():
+    weights = pooling(np.array([4, 2]), np.array([3, 1]))
+    np.testing.assert_allclose(weights[0], [[0.25] * 4, [1 / 3, 1 / 3, 1 / 3, 0], [0, 0, 0, 1]])
+    np.testing.assert_allclose(weights[1], [[0.5, 0.5, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
+
+
+def test_a_cheap_first_stage_lets_its_best_in_and_stands_on_the_trace(pair):
+    slow = copy.copy(pair[0])
+    slow.first = First(BM25Ranker(), keep=4)
+    trace = slow.trace(QUESTION, CANDIDATES)
+    best = np.argsort(-BM25Ranker().score(QUESTION, CANDIDATES), kind="stable")[:4]
+    assert sorted(trace.entered.tolist()) == sorted(best.tolist())
+    assert [s.title for s in trace.stages][:2] == ["bm25", "layer 2"]
+    assert trace.first.kept == 4
+    assert (trace.dropped_at() == 0).sum() == len(CANDIDATES) - 4
+    scores = trace.scores()
+    assert scores[best].min() > np.delete(scores, best).max()
+    inside = pair[0].trace(QUESTION, [CANDIDATES[i] for i in sorted(best)], trace.schedule)
+    np.testing.assert_allclose(trace.exits[-1].scores, inside.exits[-1].scores, atol=1e-5)
+    assert trace.relative_cost < inside.relative_cost
+    assert len(trace.lengths) == len(CANDIDATES)
+
+
+def test_a_complete_run_behind_a_first_stage_replays(pair):
+    slow = copy.copy(pair[0])
+    slow.first = First(BM25Ranker(), keep=5)
+    schedule = DropSchedule.constant(0.5, exits=5)
+    apart = CANDIDATES[:6]  # no two alike, so no ties
+    real = slow.trace(QUESTION, apart, schedule)
+    replayed = slow.trace(QUESTION, apart, NOTHING).replay(schedule)
+    assert real.ranking().tolist() == replayed.ranking().tolist()
+
+
+def test_few_candidates_need_no_first_stage(pair):
+    slow = copy.copy(pair[0])
+    slow.first = First(BM25Ranker(), keep=len(CANDIDATES))
+    assert slow.trace(QUESTION, CANDIDATES).first is None
+    with pytest.raises(BadSetting, match="first_keep=0"):
+        First(BM25Ranker(), keep=0)
+
+
+def test_kept_vectors_give_the_bi_encoder_s_scores_without_reading_again(backbone, tmp_path, monkeypatch):
+    exact = BiEncoderRanker(backbone).score(QUESTION, CANDIDATES)
+    ranker = BiEncoderRanker(backbone, cache=PassageCache(tmp_path / "vectors.db"))
+    np.testing.assert_allclose(ranker.score(QUESTION, CANDIDATES), exact, atol=2e-3)
+    read = []
+    embed = ranker.embed
+    monkeypatch.setattr(ranker, "embed", lambda texts, *a: read.extend(texts) or embed(texts, *a))
+    np.testing.assert_allclose(ranker.score(QUESTION, CANDIDATES), exact, atol=2e-3)
+    assert read == [QUESTION]
+
+
+def test_the_engine_counts_what_torch_s_flop_counter_counts(pair):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    ranker = copy.deepcopy(pair[0])
+    ranker.backbone.config._attn_implementation = "eager"  # the counter does not see inside the CPU's fused attention
+    alike = [Candidate("0", "the tower is high ."), Candidate("1", "the bridge was long .")]  # no padding to count
+    with FlopCounterMode(display=False) as counter:
+        trace = ranker.trace(QUESTION, alike, NOTHING)
+    cosine = 2 * len(alike) * ranker.backbone.hidden * len(ranker.exits)  # the term beside the classifier
+    assert counter.get_total_flops() == pytest.approx(trace.flops + cosine, abs=cosine)
+
+
+def test_the_onnx_engine_gives_its_sessions_a_thread_each(pair):
+    assert isinstance(pair[1].engine, OnnxEngine)
+    assert [s.get_session_options().intra_op_num_threads for s in pair[1].engine.sessions] == [1] * 5
