@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from app import jobs
 from app.running import run_queued
-from app.services import Workbench
+from app.services import Workbench, automatic
 from app.services import open as open_workbench
 from app.settings import REPO, Settings, get_settings
 from as2core.errors import As2Error
@@ -119,6 +119,7 @@ class Shift:
                 self._last_work = time.monotonic()
             try:
                 jobs.reap(self.wb)
+                automatic.look(self.wb)
                 if not self._busy.locked() and jobs.anything_queued(self.wb):
                     self._wake()
             except Exception:

@@ -26,7 +26,15 @@ class NotAdapted(As2Error):
 
 def adapt(
     corpus: CorpusName = None,
+    kind: Annotated[
+        str, typer.Option(help="What is adapted: cascade, generative, calibration and others.")
+    ] = "cascade",
     base: Annotated[str, typer.Option(help="The version to start from.")] = "active",
+    annotator: Annotated[list[str] | None, typer.Option(help="Only this person's labels; may be repeated.")] = None,
+    since: Annotated[str, typer.Option(help="Only labels from this day on, as 2024-05-01.")] = "",
+    conflicts: Annotated[str, typer.Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
+    presumed: Annotated[int, typer.Option(help="Unlabelled candidates a question taken for incorrect.")] = 0,
+    replay: Annotated[float | None, typer.Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the labels; the default if not given.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Peak rate; the default if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Makes the run repeatable.")] = 0,
@@ -36,13 +44,26 @@ def adapt(
 ) -> None:
     """Retrain from a corpus's labels, and compare with before on held-out questions."""
     from app.services import adapting, versions
+    from app.services.choosing import Choice
+    from app.services.snapshots import REPLAY
 
     with workbench() as wb:
         of = chosen(wb, corpus)
-        ready = adapting.readiness(wb, of.id)
+        choice = Choice(annotators=tuple(annotator or ()), since=since, conflicts=conflicts, presumed=presumed)
+        share = REPLAY if replay is None else replay
         job = adapting.start_retrain(
-            wb, of.id, base=base, epochs=epochs, learning_rate=learning_rate, seed=seed, note=remark
+            wb,
+            of.id,
+            kind=kind,
+            base=base,
+            choice=choice,
+            replay=share,
+            epochs=epochs,
+            learning_rate=learning_rate,
+            seed=seed,
+            note=remark,
         )
+        ready = adapting.readiness(wb, of.id, choice, kind=kind, base=job.settings["base"], replay=share)
         for warning in ready.warnings:
             note(warning)
         job = follow(wb, job)

@@ -71,3 +71,23 @@ def retry(job: Number, as_json: Json = False) -> None:
     with workbench(starter=False) as wb:
         view = adapting.retry(wb, job)
     say_json(view) if as_json else say(f"job {view.id}: {view.state}")
+
+
+@jobs.command()
+def pause(job: Number, as_json: Json = False) -> None:
+    """Let a job wait, for somebody who needs the machine."""
+    from app.services import adapting
+
+    with workbench(starter=False) as wb:
+        view = adapting.pause(wb, job)
+    say_json(view) if as_json else say(f"job {view.id}: {'paused' if view.paused else view.state}")
+
+
+@jobs.command()
+def resume(job: Number, as_json: Json = False) -> None:
+    """Let a paused job go on where it waits."""
+    from app.services import adapting
+
+    with workbench(starter=False) as wb:
+        view = adapting.resume(wb, job)
+    say_json(view) if as_json else say(f"job {view.id}: {view.state}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -85,3 +86,52 @@ def roll_back(as_json: Json = False) -> None:
     with workbench(starter=False) as wb:
         view = service.roll_back(wb)
     say_json(view) if as_json else say(f"{view.name} answers again")
+
+
+@versions.command()
+def rename(name: Name, new: Annotated[str, typer.Argument(help="Its new name.")], as_json: Json = False) -> None:
+    """Give a version another name."""
+    from app.services import version_care
+
+    with workbench(starter=False) as wb:
+        view = version_care.rename(wb, name, new)
+    say_json(view) if as_json else say(f"{name} is called {view.name} now")
+
+
+@versions.command()
+def delete(name: Name, as_json: Json = False) -> None:
+    """Delete a version that is not in use and that no other was made from."""
+    from app.services import version_care
+
+    with workbench(starter=False) as wb:
+        version_care.delete(wb, name)
+    say_json({"deleted": name}) if as_json else say(f"{name} is deleted")
+
+
+@versions.command()
+def export(
+    name: Name,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    to: Annotated[str, typer.Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
+    as_json: Json = False,
+) -> None:
+    """Write a version for other programs."""
+    from app.services import version_care
+
+    with workbench(starter=False) as wb:
+        files = version_care.export(wb, name, to, folder)
+    say_json({"files": [str(f) for f in files]}) if as_json else say(f"{name} as {to}: {len(files)} files in {folder}")
+
+
+@versions.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A version's directory, or one that was exported.")],
+    name: Annotated[str | None, typer.Option(help="Its name here; the folder's if not given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a version in, as a candidate."""
+    from app.services import version_care
+
+    with workbench(starter=False) as wb:
+        view = version_care.bring_in(wb, folder, name=name)
+    say_json(view) if as_json else say(f"{view.name}, a {view.kind}, is a candidate now")

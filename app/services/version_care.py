@@ -14,7 +14,6 @@ from app.services import versions
 from app.services.views import VersionView
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from as2core.types import OnProgress
 from db.repositories import versions as rows
 
 NAME = re.compile(r"[\w][\w .-]{0,59}")
@@ -85,7 +84,7 @@ def _rankers_of(path: Path) -> list[str]:
         return []
 
 
-def export(wb: Workbench, name: str, to: str, folder: Path, *, on_progress: OnProgress | None = None) -> list[Path]:
+def export(wb: Workbench, name: str, to: str, folder: Path) -> list[Path]:
     """Write a version for other programs: `to` is a format of `as2core.export`. Raises UnknownVersion, BadSetting for
     an unknown format, a ranker the format cannot hold, or a folder that is not empty."""
     from as2core.export import export_ranker
@@ -100,7 +99,6 @@ def bring_in(wb: Workbench, folder: Path, *, name: str | None = None) -> Version
     Raises DamagedModel, BadSetting for a name that is taken or a directory that holds no version.
     """
     from as2core.export import import_ranker
-
     from as2core.rankers.versions import save_version
 
     wanted = name or Path(folder).resolve().name

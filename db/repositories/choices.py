@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlalchemy import Row, and_, func, select
 from sqlalchemy.orm import Session
 
-from db.models import WITHDRAWN, Annotator, Question, Verdict, current_label
+from db.models import WITHDRAWN, Annotator, Corpus, Question, Verdict, current_label
 
 
 def votes(session: Session, corpus_id: int) -> list[Row]:
@@ -31,3 +33,22 @@ def votes(session: Session, corpus_id: int) -> list[Row]:
         .order_by(current_label.c.id)
     )
     return list(session.execute(statement))
+
+
+def labelled_since(session: Session, corpus_id: int, when: datetime | None) -> int:
+    """How many current labels people gave after that moment; all of them for None."""
+    statement = (
+        select(func.count())
+        .select_from(current_label)
+        .join(Question, Question.id == current_label.c.question_id)
+        .join(Annotator, Annotator.id == current_label.c.annotator_id)
+        .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))
+    )
+    if when is not None:
+        statement = statement.where(current_label.c.created > when)
+    return int(session.scalar(statement) or 0)
+
+
+def automatic_corpora(session: Session) -> list[Corpus]:
+    """Those that are adapted by themselves."""
+    return [c for c in session.scalars(select(Corpus).order_by(Corpus.id)) if c.automatic]

@@ -75,7 +75,8 @@ QUESTIONS = [
 
 @pytest.fixture
 def labelled(wb):
-    return exchange.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode(), annotator="import").corpus_id
+    content = jsonl.dumps(QUESTIONS).encode()
+    return exchange.import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
 
 
 def label_one(wb, corpus_id, annotator, question, label):

@@ -1,0 +1,90 @@
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+from fake_models import write_version
+
+from app.services import adapting, asking, automatic, labelling
+from app.services.automatic import Automatic, is_due
+from as2core.errors import BadSetting, NotEnoughLabels
+from db.repositories import versions as rows
+
+NOON = datetime(2024, 5, 1, 12).astimezone()
+NIGHT = NOON.replace(hour=2)
+
+
+def last(**ago):
+    return SimpleNamespace(active=False, created=NIGHT - timedelta(**ago))
+
+
+@pytest.mark.parametrize(
+    ("rule", "new", "now", "before", "due"),
+    [
+        (Automatic(after=10), 9, NOON, None, False),
+        (Automatic(after=10), 10, NOON, None, True),
+        (Automatic(after=10), 10, NOON, SimpleNamespace(active=True, created=NOON), False),
+        (Automatic(at_night=True), 1, NOON, None, False),
+        (Automatic(at_night=True), 1, NIGHT, None, True),
+        (Automatic(at_night=True), 0, NIGHT, None, False),
+        (Automatic(at_night=True), 1, NIGHT, last(hours=1), False),
+        (Automatic(at_night=True), 1, NIGHT, last(hours=24), True),
+        (Automatic(), 1000, NIGHT, None, False),
+    ],
+)
+def test_a_retrain_is_due_after_enough_labels_or_once_a_night(rule, new, now, before, due):
+    assert is_due(rule, new, now.astimezone(UTC), before) is due
+
+
+def test_it_is_off_until_somebody_wants_it_and_off_again(wb, towers):
+    assert automatic.automatic(wb, towers.id) == Automatic()
+    automatic.set_automatic(wb, towers.id, after=20, at_night=True)
+    assert automatic.automatic(wb, towers.id) == Automatic(20, True)
+    automatic.set_automatic(wb, towers.id)
+    assert automatic.automatic(wb, towers.id) == Automatic()
+    with pytest.raises(BadSetting):
+        automatic.set_automatic(wb, towers.id, after=0)
+
+
+def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_insist(wb, towers, ann, monkeypatch):
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    automatic.set_automatic(wb, towers.id, after=3)
+    tried = []
+
+    def start(wb, corpus_id, **told):
+        tried.append(corpus_id)
+        raise NotEnoughLabels("four questions are needed")
+
+    monkeypatch.setattr(adapting, "start_retrain", start)
+    for c in asked.candidates[:3]:
+        wb.marks.pop("looked", None)
+        automatic.look(wb)
+        assert tried == []
+        labelling.give_label(
+            wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
+        )
+    assert automatic.new_labels(wb, towers.id) == 3
+    for _ in range(2):
+        wb.marks.pop("looked", None)
+        automatic.look(wb)
+    assert tried == [towers.id]
+
+
+def test_a_better_version_waits_until_somebody_decides(wb):
+    assert automatic.waiting(wb) is None
+    for name, after in (("worse", 0.6), ("better", 0.8)):
+        path = write_version(wb.settings.versions_dir / name, parent="cascade")
+        with wb.write() as s:
+            rows.add_version(
+                s,
+                name,
+                kind="cascade",
+                path=str(path),
+                state="candidate",
+                parent="cascade",
+                now=wb.clock(),
+                metrics={"AP": after, "before AP": 0.7},
+            )
+    assert automatic.waiting(wb).name == "better"
+    with wb.write() as s:
+        rows.version_named(s, "better").state = "rejected"
+    assert automatic.waiting(wb) is None
