@@ -65,7 +65,6 @@ def next_item(
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
         wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool)
         head = queues.open_pairs(s, wanted, who, now, LOOKED_AT + len(passed))
-        length = queues.count_open(s, wanted, who, now)
         last = rows.last_labelled(s, annotator_id, corpus_id)
     head = [r for r in head if (r.question_id, r.sentence_id) not in passed]
     order = sorted(head, key=lambda r: _repeats(r, last))  # stable: the queue's order otherwise
@@ -83,7 +82,7 @@ def next_item(
                 leases.release(s, pair[0], [pair[1]], annotator_id)  # by the one who held it until just now
                 continue
             place = head.index(row) + 1
-            return _item(s, row, annotator_id, queue, token, until, place, max(length, place), drawn, how)
+            return _item(s, row, annotator_id, queue, token, until, place, max(row.length, place), drawn, how)
     return None
 
 
@@ -122,8 +121,8 @@ def next_question(
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
         wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool, without=passed)
         found = queues.open_pairs(s, wanted, who, now, LOOKED_AT)
-        length = queues.count_open(s, wanted, who, now)
     order = list(dict.fromkeys(r.question_id for r in found))
+    length = found[0].length if found else 0
     if held is not None:
         order.sort(key=lambda q: q != held.question_id)
     for question_id in order:

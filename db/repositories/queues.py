@@ -43,8 +43,9 @@ class Wanted:
 
 
 def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, limit: int) -> list[Row]:
-    """The first `limit` candidates of a queue, as `_scored_candidates` gives them."""
-    return list(session.execute(_ordered(_open(wanted, who, now), wanted, who).limit(limit)))
+    """The first `limit` candidates of a queue, as `_scored_candidates` gives them, and in `length` how many it has."""
+    found = _ordered(_open(wanted, who, now), wanted, who).add_columns(func.count().over().label("length"))
+    return list(session.execute(found.limit(limit)))
 
 
 def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> int:

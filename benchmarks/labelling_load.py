@@ -1,0 +1,179 @@
+"""Several people label one corpus at once, each a process of their own: how long a label takes, and whether every one
+is stored exactly once with no pair over its overlap.
+
+    python benchmarks/labelling_load.py                        8 people, 200 labels each, SQLite in a temporary folder
+    python benchmarks/labelling_load.py --url postgresql://…   the same on PostgreSQL
+
+A label is what a key press costs the server: the label itself, on the disk, and the next item of the queue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import text
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from app import services  # noqa: E402
+from app.services import corpora, labelling, people, queueing, rules  # noqa: E402
+from app.services.views import Shown  # noqa: E402
+from app.services.workbench import Workbench  # noqa: E402
+from app.settings import Settings  # noqa: E402
+from db.repositories import corpora as corpus_rows  # noqa: E402
+from db.repositories import questions as question_rows  # noqa: E402
+from db.repositories import versions as version_rows  # noqa: E402
+
+QUEUES = ("uncertain", "tops", "early", "random")
+QUESTIONS, CANDIDATES, OVERLAP = 40, 30, 2
+EXITS = (2, 4, 6)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`milliseconds` of every label of everyone; `events` stored; `over`: pairs that more people labelled than wanted;
+    `twice`: (person, pair) stored more than once; `errors`: what went wrong, as told."""
+
+    milliseconds: np.ndarray
+    events: int
+    over: int
+    twice: int
+    errors: tuple[str, ...]
+
+
+def measure(settings: Settings, *, persons: int = 8, each: int = 200) -> Measured:
+    """Fill the database the settings name, let them label, and look at what is there afterwards."""
+    wb = services.open(settings)
+    corpus_id = _fill(wb)
+    told = {**os.environ, **{f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}}
+    command = [sys.executable, __file__, "--corpus", str(corpus_id), "--each", str(each), "--person"]
+    started = [
+        subprocess.Popen([*command, str(i)], env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for i in range(persons)
+    ]
+    spent, errors = [], []
+    for process in started:
+        out, err = process.communicate()
+        if process.returncode:
+            errors.append(err.strip().splitlines()[-1])
+        else:
+            spent += json.loads(out)
+    with wb.read() as s:
+        rows = s.execute(text("SELECT question_id, sentence_id, annotator_id FROM label_event")).all()
+    wb.close()
+    pairs = Counter((q, c) for q, c, _ in set(map(tuple, rows)))
+    return Measured(
+        np.array(spent) * 1000,
+        events=len(rows),
+        over=sum(n > OVERLAP for n in pairs.values()),
+        twice=sum(n > 1 for n in Counter(map(tuple, rows)).values()),
+        errors=tuple(errors),
+    )
+
+
+def _fill(wb: Workbench) -> int:
+    """A corpus of made-up sentences, ranked by nobody but a generator of random numbers."""
+    draw = np.random.default_rng(0)
+    corpus = corpora.create_corpus(wb, "load")
+    words = (
+        "iron river bridge tower lamp stone winter harbour letter engine garden signal copper window market"
+    ).split()
+    files = []
+    for d in range(QUESTIONS):
+        sentences = [f"Sentence {d} {i} tells of {' and '.join(draw.choice(words, 6))}." for i in range(CANDIDATES)]
+        files.append((f"doc{d}.txt", " ".join(sentences).encode()))
+    corpora.ingest(wb, corpus.id, files)
+    admin = people.annotator(wb, "admin")
+    rules.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
+    with wb.write() as s:
+        version = version_rows.version_named(s, "cascade")
+        for d, document in enumerate(corpora.list_documents(wb, corpus.id, limit=QUESTIONS)):
+            asked = f"Which sentence tells of matter {d}?"
+            question = question_rows.add_question(
+                s, corpus.id, asked, external_id=f"q{d}", origin="asked", now=wb.clock()
+            )
+            run = question_rows.add_run(
+                s, question.id, version.id, last_exit=EXITS[-1], threshold=0.5, settings={}, seconds={}, now=wb.clock()
+            )
+            found = corpus_rows.sentences_of(s, [document.id])
+            new = [question_rows.NewCandidate(x.id, i, i + 1) for i, x in enumerate(found)]
+            ids = list(question_rows.put_candidates(s, question.id, new, origin="retrieved", run_id=run.id).values())
+            for exit_ in EXITS:
+                logits = draw.normal(size=len(ids))
+                ranks = np.argsort(np.argsort(-logits)) + 1
+                scores = zip(ids, logits, 1 / (1 + np.exp(-logits)), ranks, strict=True)
+                question_rows.put_scores(
+                    s, version.id, exit_, ((c, float(v), float(p), int(r)) for c, v, p, r in scores)
+                )
+    return corpus.id
+
+
+def label(wb: Workbench, corpus_id: int, person: int, each: int) -> list[float]:
+    """One person's sitting; the seconds of each label."""
+    me = people.annotator(wb, f"person {person}")
+    draw = np.random.default_rng(person)
+    spent: list[float] = []
+    item = queueing.next_item(wb, corpus_id, me.id, QUEUES[person % len(QUEUES)])
+    for queue in islice(cycle(QUEUES), person, None):
+        if len(spent) == each or item is None:
+            break
+        shown = Shown(item.version, item.rank, queue=item.queue, control=item.control, arm=item.arm)
+        began = time.perf_counter()
+        try:
+            given = labelling.give_label(
+                wb,
+                question_id=item.question_id,
+                sentence_id=item.sentence_id,
+                annotator_id=me.id,
+                label=str(draw.choice(["correct", "incorrect", "unsure"], p=[0.2, 0.7, 0.1])),
+                shown=shown,
+            )
+        except labelling.Enough:
+            item = queueing.next_item(wb, corpus_id, me.id, queue)
+            continue
+        item = queueing.next_item(wb, corpus_id, me.id, queue)
+        spent.append(time.perf_counter() - began)
+        assert given.changed
+    return spent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="", help="the database; SQLite in a temporary folder if not given")
+    parser.add_argument("--persons", type=int, default=8)
+    parser.add_argument("--each", type=int, default=200, help="labels a person")
+    parser.add_argument("--person", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--corpus", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.person is not None:
+        print(json.dumps(label(services.open(), given.corpus, given.person, given.each)))
+        return
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(home=Path(home), database_url=given.url, worker="external")
+        began = time.perf_counter()
+        found = measure(settings, persons=given.persons, each=given.each)
+    for error in found.errors:
+        print(f"error: {error}")
+    p50, p95 = np.percentile(found.milliseconds, [50, 95])
+    print("| people | labels | stored | over the overlap | p50 ms | p95 ms | max ms | in all s |")
+    print("|---|---|---|---|---|---|---|---|")
+    print(
+        f"| {given.persons} | {given.persons * given.each:,} | {found.events:,} | {found.over} | {p50:.0f} | "
+        f"{p95:.0f} | {found.milliseconds.max():.0f} | {time.perf_counter() - began:.0f} |"
+    )
+
+
+if __name__ == "__main__":
+    main()
