@@ -35,8 +35,15 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
     own = f"labels:{corpus_name}"
     left, right = st.columns([1.4, 1], gap="large")
     with left:
-        chosen = st.multiselect("Rankers", known, default=[n for n in FIRST if n in known], key="compare_rankers",
-                                help="Techniques, and versions made here. Choose two or more.")  # fmt: skip
+        chosen = st.multiselect(
+            "Rankers",
+            known,
+            default=[n for n in FIRST if n in known],
+            key="compare_rankers",
+            accept_new_options=True,
+            help="Techniques, and versions made here. Choose two or more. A technique with settings "
+            "can be typed as on the command line: `bm25:k1=1.5` or `sequential:stages=wo@20+cascade`.",
+        )
         sweep = st.toggle("Sweep the cascade's drop ratio", key="compare_sweep",
                           help=f"Adds the cascade at {', '.join(f'{r:.0%}' for r in RATIOS)} of the candidates dropped "
                           "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip

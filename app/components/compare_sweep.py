@@ -13,6 +13,7 @@ import altair as alt
 import pandas as pd
 
 from app.components.theme import BLUE
+from as2core.cost import pareto
 
 RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 _BEFORE = "cascade:drop_ratio="
@@ -41,7 +42,8 @@ def parted(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], 
 
 
 def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str, height: int = 300) -> alt.LayerChart:
-    """The metric against compute, a labelled point a ratio, with its interval as a band."""
+    """The metric against compute, a labelled point a ratio, with its interval as a band. A ratio that another beats in
+    both is pale."""
     frame = pd.DataFrame(
         {
             "ratio": [ratio_of(r["ranker"]) for r in swept],
@@ -51,6 +53,7 @@ def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str, height: int 
             "high": [r.get(f"{metric} high") for r in swept],
         }
     ).sort_values("ratio")
+    frame["front"] = pareto(list(zip(frame["compute"], frame["value"], strict=True)))
     frame["told"] = [f"{r:.0%}" for r in frame["ratio"]]
     x = alt.X(
         "compute:Q", title="compute, as a share of the whole model", scale=alt.Scale(zero=False, nice=True, padding=20),
@@ -62,7 +65,8 @@ def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str, height: int 
     base = alt.Chart(frame)
     band = base.mark_area(opacity=0.12, color=BLUE, aria=False).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"))
     line = base.mark_line(strokeWidth=2.2, color=BLUE, aria=False).encode(x, y, order="ratio:Q")
-    dots = base.mark_point(filled=True, size=85, opacity=1, color=BLUE).encode(x, y, tooltip=tip)
+    shown = alt.Opacity("front:N", scale=alt.Scale(domain=[True, False], range=[1.0, 0.3]), legend=None)
+    dots = base.mark_point(filled=True, size=85, color=BLUE).encode(x, y, shown, tooltip=tip)
     names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="told:N")
     return alt.layer(band, line, dots, names).properties(height=height, width="container")
 

@@ -90,13 +90,14 @@ def start_compare(
 
 
 def _known(wb: Workbench, name: str) -> None:
-    from as2core.rankers.catalog import CATALOG
+    from as2core.rankers.catalog import CATALOG, check
 
     try:
         versions.get_version(wb, name)
     except versions.UnknownVersion:
         if name.partition(":")[0] not in CATALOG:
             raise UnknownRanker(f"no ranker {name!r}; known: {', '.join(_all(wb))}") from None
+        check(name)
 
 
 def run_compare(job: Running) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Sizes:
     dev: int | None
 
 
-SMALL = Sizes(train=160, epochs=2, seeds=1, dev=None)
+SMALL = Sizes(train=240, epochs=2, seeds=1, dev=None)
 FULL = Sizes(train=10_000, epochs=6, seeds=3, dev=None)
 
 

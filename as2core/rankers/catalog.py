@@ -273,6 +273,20 @@ def get(
     return entry.build(models_dir or MODELS_DIR, **settings)
 
 
+def check(spec: str) -> None:
+    """Refuse, without building anything, what `get` would refuse for its wording. Raises UnknownRanker, BadSetting."""
+    name, _, given = spec.partition(":")
+    if name not in CATALOG:
+        if not (Path(spec) / "config.json").is_file():
+            raise UnknownRanker(f"no ranker {spec!r}; known: {', '.join(CATALOG)}, or the directory of a version")
+        return
+    entry = CATALOG[name]
+    settings = read_settings(entry, given)
+    if entry.nested:
+        for part in read_parts(settings.get(entry.nested, entry.settings[entry.nested])):
+            check(part.spec)
+
+
 def read_settings(entry: Entry, given: str) -> dict[str, Any]:
     """`k1=1.5,listwise` as `{"k1": 1.5, "listwise": True}`; the setting that holds rankers takes the rest as it is.
 

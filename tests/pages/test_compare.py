@@ -118,6 +118,13 @@ def test_a_sweep_is_told_apart_from_what_was_chosen_by_name():
     assert compare_sweep.parted(rows[:2]) == (rows[:2], [])
 
 
+def test_a_ratio_that_another_beats_in_both_is_pale():
+    rows = swept((0.0, 0.80, 1.0), (0.3, 0.81, 0.6), (0.5, 0.70, 0.5))
+    spec = compare_sweep.sweep_chart(rows, metric="AP").to_dict()
+    front = {r["ratio"]: r["front"] for data in spec["datasets"].values() for r in data}
+    assert front == {0.0: False, 0.3: True, 0.5: True}
+
+
 def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
     rows = swept((0.0, 0.800, 1.0), (0.3, 0.795, 0.63), (0.5, 0.770, 0.49))
     assert compare_sweep.in_words(rows, metric="AP") == (

@@ -136,6 +136,8 @@ def test_what_there_is_to_compare_is_listed(wb, data):
     ("arguments", "error", "said"),
     [
         ((["nothing-like-it"], "labels:things"), UnknownRanker, "bm25"),
+        ((["bm25:k9=1"], "labels:things"), BadSetting, "k1, b"),
+        ((["sequential:stages=wo@2+bm52"], "labels:things"), UnknownRanker, "no ranker 'bm52'"),
         (([], "labels:things"), BadSetting, "choose"),
         ((["rr"], "labels:nowhere"), As2Error, "things"),
         ((["rr"], "no-such-file.jsonl"), UnknownData, "no-such-file"),
