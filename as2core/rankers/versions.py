@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from as2core.errors import BadSetting, DamagedModel
+from as2core.errors import BadSetting, DamagedModel, UnreadableFile
 from as2core.nn.backbone import load_backbone
 from as2core.nn.word_vectors import word_vectors
 from as2core.rankers.cascade import CascadeRanker
@@ -149,11 +149,14 @@ def _build(config: dict, path: Path):
         specs = settings.pop("rankers")
         return FusionRanker([get(s) for s in specs], specs=specs, **settings)
     if config["ranker"] in WORD_RANKERS:
-        vectors = word_vectors(backbone=config["backbone"], path=config.get("vectors"))
+        try:
+            vectors = word_vectors(backbone=config["backbone"], path=config.get("vectors"))
+        except UnreadableFile as e:
+            raise DamagedModel(f"{path} needs the word vectors it was trained with, but {e}") from e
         if vectors.size != config["size"]:
             raise DamagedModel(
-                f"{path} was trained with word vectors of {config['size']} numbers, {config['vectors']} has "
-                f"{vectors.size}: put the old file back, or train anew"
+                f"{path} was trained with word vectors of {config['size']} numbers, "
+                f"{config.get('vectors') or config['backbone']} has {vectors.size}: put the old back, or train anew"
             )
         return WORD_RANKERS[config["ranker"]](vectors, **settings, trained=True)
     backbone = load_backbone(config["backbone"])

@@ -45,7 +45,7 @@ def test_a_saved_one_scores_as_before(name, context, tiny, tmp_path):
     assert loaded.listwise and suggested(loaded) is LISTWISE
 
 
-def test_a_version_knows_its_file_of_vectors_and_refuses_another_size(tmp_path):
+def test_a_version_knows_its_file_of_vectors_and_refuses_another_size_or_none(tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("tower 1 2 3\nriver 0 1 0\n")
     made = get(f"cosinet:vectors={vectors},hidden=4")
@@ -55,6 +55,9 @@ def test_a_version_knows_its_file_of_vectors_and_refuses_another_size(tmp_path):
     )
     vectors.write_text("tower 1 2\n")
     with pytest.raises(DamagedModel, match="3 numbers"):
+        load_version(tmp_path / "mine")
+    vectors.unlink()
+    with pytest.raises(DamagedModel, match=r"needs the word vectors.*No such file"):
         load_version(tmp_path / "mine")
 
 
