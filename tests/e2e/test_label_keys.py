@@ -120,7 +120,7 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     before = shown(page)
     page.keyboard.press("h")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Keys and guidelines")
+    expect(dialog).to_contain_text("Keys sleep")
     page.keyboard.press("a")
     page.keyboard.press("x")
     page.keyboard.press("Escape")

@@ -1,0 +1,144 @@
+"""A whole session without a mouse; undo after a reload; two people and one queue; a conflict settled."""
+
+import sqlite3
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+ITEM, ROW, ACT = ('[data-testid="as2-item"]', '[data-testid="as2-row"]', '[data-testid="as2-act"]')
+CONFLICT = '[data-testid="as2-conflict"]'
+
+
+@pytest.fixture
+def page(small_page, small_worker) -> Page:
+    return small_page
+
+
+def settled(page: Page) -> None:
+    """The run is over: nothing on the page is about to be drawn anew."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def sign(page: Page, name: str) -> None:
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill(name)
+    field.press("Enter")
+    expect(page.get_by_text(f"judged by {name}")).to_be_visible()
+    settled(page)
+
+
+def opened(page: Page, url: str, name: str) -> None:
+    page.goto(url)
+    expect(page.locator(ITEM)).to_contain_text("Why this one")
+    sign(page, name)
+
+
+def press(page: Page, key: str, shows: str = ITEM) -> None:
+    """A key that changes what is shown."""
+    before = page.locator(shows).first.inner_text()
+    page.keyboard.press(key)
+    expect(page.locator(shows).first).not_to_have_text(before, use_inner_text=True)
+    settled(page)
+
+
+def labels(small, name: str) -> list[str]:
+    """This person's labels at present, oldest first."""
+    with sqlite3.connect(small.home / "as2.db") as database:
+        return [
+            label
+            for (label,) in database.execute(
+                "select label from current_label join annotator on annotator.id = annotator_id "
+                "where annotator.name = ? order by current_label.id",
+                (name,),
+            )
+        ]
+
+
+def test_a_session_with_the_keyboard_alone(page, small):
+    opened(page, f"{small.url}/label?queue=tops&mode=list", "Keyboarder")
+    here = page.locator(f'{ROW}[aria-current="true"]')
+    press(page, "a")
+    press(page, "ArrowDown", f'{ROW}[aria-current="true"]')
+    press(page, "x")
+    expect(here).to_have_count(1)
+    page.keyboard.press("i")
+    expect(page.locator(ACT).first).to_contain_text("more")
+    settled(page)
+    everything = labels(small, "Keyboarder")
+    assert everything.count("correct") == 1
+    assert everything.count("incorrect") >= 3
+    page.keyboard.press("Backspace")
+    expect(page.locator(ACT)).to_have_count(2)
+    settled(page)
+    assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
+    page.keyboard.press("f")
+    note = page.get_by_role("textbox", name="What should they look at?")
+    note.fill("a, x and space are typed here")
+    note.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    settled(page)
+    press(page, "ArrowRight")
+    assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
+    page.goto(f"{small.url}/label?queue=flagged")
+    expect(page.locator(ITEM)).to_contain_text("Flagged by Keyboarder: a, x and space are typed here")
+
+
+def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
+    opened(page, f"{small.url}/label?queue=tops", "Undoer")
+    for key in "axa":
+        press(page, key)
+    assert labels(small, "Undoer") == ["correct", "incorrect", "correct"]
+    page.reload()
+    expect(page.get_by_text("judged by Undoer")).to_be_visible()
+    expect(page.locator(ACT)).to_have_count(3)
+    settled(page)
+    for left in (2, 1, 0):
+        page.keyboard.press("Backspace")
+        expect(page.locator(ACT)).to_have_count(left)
+        settled(page)
+    assert labels(small, "Undoer") == []
+
+
+def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browser):
+    page.goto(f"{small.url}/agreement?view=rules")
+    with sqlite3.connect(small.home / "as2.db") as database:
+        admin = database.execute("select name from annotator where role = 'admin' order by id").fetchone()[0]
+    overlap = page.get_by_role("spinbutton", name="People a pair")
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill(admin)
+    field.press("Enter")
+    expect(overlap).to_be_enabled()
+    overlap.fill("2")
+    page.get_by_role("button", name="Keep these").click()
+    expect(page.get_by_text("Kept: they hold from the next item on.")).to_be_visible()
+    settled(page)
+
+    opened(page, f"{small.url}/label?queue=tops", admin)
+    first = page.locator(f"{ITEM} mark").inner_text()
+    context = browser.new_context()
+    other = context.new_page()
+    other.set_default_timeout(60_000)
+    try:
+        opened(other, f"{small.url}/label?queue=tops", "Second")
+        assert other.locator(f"{ITEM} mark").inner_text() != first  # leased while it is looked at
+        press(page, "a")
+        for _ in range(6):  # it comes to the other one, as theirs is still wanted
+            if other.locator(f"{ITEM} mark").inner_text() == first:
+                break
+            press(other, "ArrowRight")
+        assert other.locator(f"{ITEM} mark").inner_text() == first
+        expect(other.locator(ITEM)).not_to_contain_text(f"{admin}:")  # hidden until one's own is in
+        press(other, "x")
+    finally:
+        context.close()
+
+    page.goto(f"{small.url}/agreement?view=conflicts")
+    conflict = page.locator(CONFLICT).filter(has_text=first)
+    expect(conflict).to_contain_text("Second: Incorrect")
+    settled(page)
+    page.get_by_role("button", name="Incorrect").first.click()
+    expect(page.get_by_text(f"Settled as incorrect by {admin}")).to_be_visible()
+    expect(conflict).to_contain_text("Second: Incorrect")
+    assert "correct" in labels(small, admin)
