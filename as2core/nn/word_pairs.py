@@ -51,8 +51,8 @@ class WordPairs:
         """The words' vectors (pairs, length, size), zeros at padding."""
         return self.vectors[side.ids]
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> WordPairs:
-        """The pairs on a device; the trainer moves its batches by this name."""
+    def to(self, device: torch.device | str) -> WordPairs:
+        """The pairs on a device."""
         return WordPairs(self.vectors.to(device), self.question.to(device), self.candidate.to(device), self.sizes)
 
 

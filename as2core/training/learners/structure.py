@@ -40,7 +40,7 @@ class _ListLoss(nn.Module):
 
     def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
         """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
-        logits = self.module(pairs)[known]
+        logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
         if self.listwise:
             value, counted = listwise(logits, relevance(labels, sizes), sizes), len(sizes)
         else:
