@@ -1,38 +1,21 @@
-"""Every ranker by name. A spec is `name`, `name:setting=value,flag`, or a version's directory.
+"""Every ranker by name; how a spec is written is in `as2core.rankers.specs`.
 
-A ranker made of rankers takes their specs in one setting, which comes last: `sequential:stages=jaccard@100+cascade`.
-Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a part that is itself made of parts.
 The modules are imported when a ranker is asked for, so that listing the catalog costs nothing.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
 from as2core.rankers.base import Ranker
+from as2core.rankers.specs import Entry, read_parts, read_settings
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A catalog line. `settings` are the names a spec may set, with their defaults; `nested` is the one that holds
-    rankers, which `build` gets as a list of (spec, ranker, how many it keeps)."""
-
-    name: str
-    what: str
-    paper: str
-    trains: bool
-    settings: dict[str, Any]
-    build: Callable[..., Ranker]
-    nested: str | None = None
 
 
 def _class(module: str, name: str) -> Any:
@@ -285,67 +268,3 @@ def check(spec: str) -> None:
     if entry.nested:
         for part in read_parts(settings.get(entry.nested, entry.settings[entry.nested])):
             check(part.spec)
-
-
-def read_settings(entry: Entry, given: str) -> dict[str, Any]:
-    """`k1=1.5,listwise` as `{"k1": 1.5, "listwise": True}`; the setting that holds rankers takes the rest as it is.
-
-    Raises BadSetting.
-    """
-    settings: dict[str, Any] = {}
-    rest = ""
-    if entry.nested and (found := re.search(rf"(?:^|,){entry.nested}=(.*)$", given, re.DOTALL)):
-        given, rest = given[: found.start()], found[1]
-        settings[entry.nested] = rest
-    for pair in filter(None, given.split(",")):
-        key, equals, value = pair.partition("=")
-        flag = not equals and isinstance(entry.settings.get(key), bool)
-        if key not in entry.settings or not (equals or flag):
-            known = ", ".join(entry.settings) or "none"
-            raise BadSetting(f"{entry.name} has no setting {pair!r}; known: {known} (as in {entry.name}:setting=value)")
-        settings[key] = True if flag else _value(entry.name, key, value, entry.settings[key])
-    return settings
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One ranker of a spec that is made of rankers. `keep`: how many it keeps (int), or which share (float)."""
-
-    spec: str
-    keep: int | float | None
-
-
-def read_parts(text: str) -> list[Part]:
-    """`jaccard@100+[fusion:rankers=bm25+wo]@0.5+cascade` as its parts. Raises BadSetting."""
-    pieces, depth = [""], 0
-    for c in text:
-        depth += (c == "[") - (c == "]")
-        if c == "+" and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += c
-    if depth or not all(pieces):
-        raise BadSetting(f"{text!r} is no list of rankers: write them as jaccard@100+cascade, brackets in pairs")
-    parts = []
-    for piece in pieces:
-        spec, at, amount = piece.rpartition("@")
-        if not at or not re.fullmatch(r"\d+|\d*\.\d+", amount):
-            spec, amount = piece, ""
-        if spec.startswith("[") and spec.endswith("]"):
-            spec = spec[1:-1]
-        parts.append(Part(spec, (float(amount) if "." in amount else int(amount)) if amount else None))
-    return parts
-
-
-def _value(name: str, key: str, text: str, default: Any) -> Any:
-    """A setting's value, of its default's type (a number where the default is None and it looks like one). A number
-    may be several, divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`."""
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(default, int | float):
-            several = tuple(type(default)(t) for t in text.split("/"))
-            return several if len(several) > 1 else several[0]
-        return int(text) if text.isdigit() else text
-    except (ValueError, KeyError):
-        raise BadSetting(f"{name}: {key}={text!r} is not a {type(default).__name__}") from None

@@ -3,7 +3,8 @@
 import pytest
 
 from as2core.errors import BadSetting
-from as2core.rankers.catalog import CATALOG, Entry, Part, read_parts, read_settings
+from as2core.rankers.catalog import CATALOG
+from as2core.rankers.specs import Entry, Part, read_parts, read_settings
 
 SOME = Entry("some", "", "", False, {"listwise": False, "context": "none", "rate": 0.5, "depth": None}, dict)
 MADE = Entry("made", "", "", False, {"keep": 1, "stages": "wo@3+rr"}, dict, nested="stages")
