@@ -89,6 +89,11 @@ def _cross_encoder(
     engine: str = "auto",
 ):
     cls = _class("cross_encoder", "CrossEncoderRanker")
+    if backbone is not None and _class("seq2seq_classifier", "is_seq2seq")(backbone):
+        if depth is not None or pool != "mean" or engine == "onnx":
+            raise BadSetting("an encoder-decoder has no depth, pool or onnx engine: give its backbone alone")
+        load = _class("seq2seq_classifier", "load_seq2seq_classifier")
+        return _class("seq2seq_classifier", "Seq2SeqClassifierRanker")(load(backbone))
     if backbone is not None or pool != "mean":
         from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 

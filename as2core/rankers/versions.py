@@ -22,6 +22,7 @@ from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.rel_cnn import RelCNNRanker
+from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker, load_seq2seq_classifier
 from as2core.rankers.word_ranker import WordRanker
 
 FORMAT = 1
@@ -127,6 +128,9 @@ def _config(ranker) -> dict:
             "backbone": name,
             "settings": {"max_length": module.max_length, "direction": ranker.direction},
         }
+    if isinstance(ranker, Seq2SeqClassifierRanker):
+        settings = {"max_length": ranker.module.max_length}
+        return {"format": FORMAT, "ranker": "seq2seq-classifier", "backbone": ranker.module.name, "settings": settings}
     if isinstance(ranker, WordRanker):
         words = {"backbone": None, **ranker.vectors.origin, "size": ranker.vectors.size}
         return {"format": FORMAT, "ranker": ranker.kind, **words, "settings": ranker.settings}
@@ -143,6 +147,8 @@ def _build(config: dict, path: Path):
     if config["ranker"] == "generative":
         module = load_question_lm(config["backbone"], max_length=settings["max_length"])
         return GenerativeRanker(module, direction=settings.get("direction", "question"))
+    if config["ranker"] == "seq2seq-classifier":
+        return Seq2SeqClassifierRanker(load_seq2seq_classifier(config["backbone"], **settings))
     if config["ranker"] == "fusion":
         from as2core.rankers.catalog import get  # the catalog imports this module when it loads a version
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from as2core.errors import BadSetting
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
+from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.learners.base import Learner, Teacher
 from as2core.training.learners.cascade import CascadeLearner
 from as2core.training.learners.generative import GenerativeLearner
+from as2core.training.learners.seq2seq import Seq2SeqLearner
 from as2core.training.learners.structure import LISTWISE, POINTWISE, StructureLearner
 from as2core.training.settings import ADAPT, TrainSettings
 
@@ -21,6 +23,8 @@ def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None
         return CascadeLearner(ranker, settings, teacher)
     if isinstance(ranker, GenerativeRanker):
         return GenerativeLearner(ranker, settings, teacher)
+    if isinstance(ranker, Seq2SeqClassifierRanker):
+        return Seq2SeqLearner(ranker, settings)
     if isinstance(ranker, WordRanker):
         return StructureLearner(ranker, settings)
     raise BadSetting(

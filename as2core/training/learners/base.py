@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from torch import nn
 
+from as2core.rankers.versions import untied
 from as2core.training.batches import PlannedBatch
 from as2core.types import Question
 
@@ -30,3 +31,9 @@ class Learner(Protocol):
     def collate(self, batch: PlannedBatch) -> dict: ...
 
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]: ...
+
+
+def without_aliases(_module: nn.Module, state: dict, *_: object) -> None:
+    """A state-dict hook: each shared tensor once, for checkpoints are safetensors, which refuse aliases."""
+    for name in set(state) - set(untied(state)):
+        del state[name]

@@ -11,9 +11,8 @@ from as2core.errors import BadSetting
 from as2core.losses.generative import lul, mle, rll
 from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.generative import GenerativeRanker
-from as2core.rankers.versions import untied
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import Teacher
+from as2core.training.learners.base import Teacher, without_aliases
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -23,7 +22,7 @@ class _GenerativeLoss(nn.Module):
         super().__init__()
         self.module, self.settings = ranker.module, settings
         self.by_length = ranker.direction == "answer"  # passages differ in length, so their likelihood is the mean
-        self.register_state_dict_post_hook(_without_aliases)  # checkpoints are safetensors, which refuse them
+        self.register_state_dict_post_hook(without_aliases)  # checkpoints are safetensors, which refuse them
 
     def forward(self, labels, sizes, teacher=None, **batch) -> dict:
         if teacher is None:
@@ -44,11 +43,6 @@ class _GenerativeLoss(nn.Module):
             return rll(total, labels, sizes, self.settings.margin), len(sizes)
         tokens = int(valid.sum())
         return (lul(log_p, valid, labels) if self.settings.loss == "lul" else mle(log_p, valid)), tokens
-
-
-def _without_aliases(_module, state: dict, *_) -> None:
-    for name in set(state) - set(untied(state)):
-        del state[name]
 
 
 class GenerativeLearner:

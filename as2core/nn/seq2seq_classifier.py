@@ -1,0 +1,48 @@
+"""The discriminative twin of an encoder-decoder (Nogueira dos Santos et al., 2020, section 3.3): the passage goes to
+the encoder, the question to the decoder, and a linear layer over the decoder's last state is the score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from as2core.nn.backbone import QUESTION_TOKENS
+
+
+class Seq2SeqClassifier(nn.Module):
+    """`model` is an encoder-decoder without an output layer (transformers' AutoModel of BART, T5 ...)."""
+
+    def __init__(self, model: nn.Module, tokenizer, name: str, *, max_length: int = 128) -> None:
+        super().__init__()
+        self.model, self.tokenizer, self.name, self.max_length = model, tokenizer, name, max_length
+        self.dropout = nn.Dropout(0.1)
+        self.line = nn.Linear(model.config.hidden_size, 1)
+
+    def encode(self, questions: Sequence[str], passages: Sequence[str]) -> dict[str, torch.Tensor]:
+        """Pairs as a batch on the model's device; the question ends as the tokenizer ends a text."""
+        device, fill = self.line.weight.device, self.tokenizer.pad_token_id or 0
+        p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)["input_ids"]
+        q = self.tokenizer(list(questions), truncation=True, max_length=QUESTION_TOKENS)["input_ids"]
+        start = self.model.config.decoder_start_token_id
+
+        def padded(rows: list[list[int]], value: int) -> torch.Tensor:
+            return nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, value).to(device)
+
+        return {
+            "ids": padded([i or [fill] for i in p], fill),
+            "mask": padded([[1] * max(1, len(i)) for i in p], 0),
+            "question": padded([[start, *i] for i in q], fill),
+            "length": torch.tensor([1 + len(i) for i in q], device=device),
+        }
+
+    def forward(
+        self, ids: torch.Tensor, mask: torch.Tensor, question: torch.Tensor, length: torch.Tensor
+    ) -> torch.Tensor:
+        """Logits (batch,)."""
+        states = self.model(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=question, use_cache=False
+        ).last_hidden_state  # (batch, longest question, hidden); padding behind the last token is never looked at
+        last = states[torch.arange(len(ids), device=ids.device), length - 1]
+        return self.line(self.dropout(last)).squeeze(-1)
