@@ -166,7 +166,7 @@ def transfer(
         rows = [{"recipe": name, "what": r.what} for name, r in RECIPES.items()]
         say_json({"recipes": rows}) if as_json else say(table(rows, ["recipe", "what"]))
         return
-    stages = ("cascade", "generative") if stage == "both" else (stage,)
+    stages = ("generative", "cascade") if stage == "both" else (stage,)
     with working("reading the data") as on_progress, training() as on_event:
         made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event, on_progress=on_progress)
     if as_json:

@@ -1,15 +1,14 @@
 """The shipped models, made again: `as2 transfer --recipe default`.
 
 Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part.
-The cascade learns all exits at once, from labels and from what its own last exit said before training; the generative
-ranker learns question likelihood (MLE), then to prefer the right sentence (RLL). Probabilities and the no-answer
-threshold are fitted on the starter corpus's dev questions, whose articles the models never see. WikiQA and TREC-QA are
-never trained on.
+The generative ranker learns question likelihood (MLE), then to prefer the right sentence (RLL). The cascade learns all
+exits at once, from labels and from what the generative ranker and the bi-encoder say together. Probabilities and the
+no-answer threshold are fitted on the starter corpus's dev questions, whose articles the models never see. WikiQA and
+TREC-QA are never trained on.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import hashlib
 import logging
@@ -22,14 +21,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from as2core.cascade.schedule import DropSchedule
 from as2core.data import jsonl, squad
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import MODELS_DIR
+from as2core.rankers.fusion import standardised
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
-from as2core.rankers.versions import save_version, sha256
+from as2core.rankers.versions import load_version, save_version, sha256
 from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level, level_end
 from as2core.training.fine_tune import fine_tune
@@ -39,7 +39,6 @@ from as2core.types import Candidate, OnProgress, Question
 
 log = logging.getLogger(__name__)
 
-COMPLETE = DropSchedule.constant(0.0, exits=5)
 FILES = {
     "SQuAD v1.1 train (CC BY-SA 4.0)": "squad/train-v1.1.json.gz",
     "SelQA dev (Apache-2.0)": "selqa/dev.jsonl",
@@ -74,8 +73,8 @@ _CASCADE = TrainSettings(
     batch_questions=8,
     negatives=4,
     exit_draw="all",
-    distill=1.0,
-    temperature=1.0,
+    distill=2.0,
+    temperature=0.5,
     evals_per_epoch=3,
 )
 _MLE = TrainSettings(
@@ -116,12 +115,14 @@ def run_recipe(
     data_dir: Path,
     out: Path,
     *,
-    stages: Sequence[str] = ("cascade", "generative"),
+    stages: Sequence[str] = ("generative", "cascade"),
     on_event: Callable[[dict], None] | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
-    """Train and save `out/cascade` and `out/generative`. Work files and checkpoints go to `out/.work`; a second call
-    resumes there. Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
+    """Train and save `out/generative` and `out/cascade`, which learns from the former (the shipped one, without that
+    stage). Work files and checkpoints go to `out/.work`; a second call resumes there.
+
+    Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
     if name not in RECIPES:
         raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
     recipe = RECIPES[name]
@@ -144,21 +145,25 @@ def run_recipe(
         torch.manual_seed(recipe.seed)  # the heads' first values
         if stage == "cascade":
             few = chosen + train[len(squad_sent) :]
-            made.append(_cascade(recipe, few, own, dev, out, card, on_event))
+            made.append(_cascade(recipe, few, own, dev, out, card, on_event, vectors))
         else:
             made.append(_generative(recipe, train, own, dev, out, card, on_event, vectors))
     return made
 
 
-def _cascade(recipe, train, own, dev, out, card, on_event) -> Path:
+def _cascade(recipe, train, own, dev, out, card, on_event, vectors: Vectors) -> Path:
     started = time.monotonic()
     train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
     base = CascadeRanker(load_backbone())
     level(base, train[:150])
-    teacher = copy.deepcopy(base)  # the last exit before training is the backbone's own judgement
+    own_stage = out / "generative"
+    generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
 
     def teach(question: str, texts: list[str]) -> np.ndarray:
-        return teacher.trace(question, [Candidate(str(i), t) for i, t in enumerate(texts)], COMPLETE).exits[-1].scores
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+            likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
+        both = standardised(likelihood) + standardised(vectors.teach(question, texts))
+        return (both / 2).astype(np.float32)
 
     trained = fine_tune(
         base, train, dev, recipe.cascade, workdir=out / ".work" / "cascade", teacher=teach, on_event=on_event
