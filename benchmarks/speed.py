@@ -1,92 +1,368 @@
-"""The cascade's time over 100 real candidates at several drop ratios, beside peers on the same weights in the same run.
+"""How quick the cascade is, against other ways of running the same weights, and what its quickness costs.
 
-    python benchmarks/speed.py              prints the table and writes docs/performance.md
-    python benchmarks/speed.py --rounds 2   a quick look; writes nothing
+    python benchmarks/speed.py              prints all and writes its part of docs/performance.md (some ten minutes)
+    python benchmarks/speed.py --quick      every part with a little of each; writes nothing
 
-Rounds are interleaved (every way once, then again), medians are reported, ratios are to the plain Hugging Face loop:
-pairs in the order given, batches of 32, padded to the longest, as sentence-transformers' CrossEncoder runs them.
+Rounds are interleaved (every way once, then again) with another question each round; medians are told, and ratios of
+medians. sentence-transformers is a peer where it is installed (the extra `bench`). Its ONNX backend needs a package
+that asks for an older transformers, so its way of running, and FlashRank's, are done here by hand: torch's export of
+the same weights, quantised by ONNX Runtime, run with its own thread pool. WikiQA and TREC-QA are read from
+AS2_BENCH_DATA, or from ../shared/data beside the repository.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from math import log10
 from pathlib import Path
 
+import numpy as np
 import torch
+from _ways import BASE, BM25, CROSS, FIRST, FIRST_KEEP, FLASH, LOOP, NOTHING, RATIOS, Way, Ways
 
+from as2core.cascade.engine_onnx import TOKENS, _session, cores
+from as2core.cascade.first import with_first
 from as2core.cascade.schedule import DropSchedule
-from as2core.data.catalog import load_questions
+from as2core.cascade.trace import CascadeTrace
+from as2core.data.catalog import apply_setting, load_questions
+from as2core.experiments.base import write_section
+from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
+from as2core.metrics import measures, order
 from as2core.rankers.cascade import CascadeRanker
-from as2core.rankers.catalog import get
-from as2core.types import Candidate
+from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
-RATIOS = (0.0, 0.3, 0.4, 0.5)
+DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
+SETS = {
+    "starter-dev": "starter-dev",
+    "starter-test": "starter-test",
+    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
+    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
+}
 
 
-@torch.inference_mode()
-def plain_loop(cascade: CascadeRanker, question: str, candidates: list[Candidate]) -> list[float]:
-    """The whole model and its last classifier over batches of 32 in the order given."""
-    backbone, out = cascade.backbone, []
-    for start in range(0, len(candidates), 32):
-        part = [c.text for c in candidates[start : start + 32]]
-        packed = backbone.encode([question] * len(part), part, max_length=cascade.max_length)
-        ids, mask, second = backbone.pad(packed, list(range(len(part))))
-        hidden = backbone.run(backbone.embed(ids), mask, 0, backbone.layers)
-        out += cascade.module.heads[-1](hidden, mask, second).tolist()
-    return out
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of everything: rounds of few and of many candidates, questions a set, questions with many candidates,
+    numbers of candidates, ways whose memory is measured."""
+
+    rounds: tuple[int, int] = (9, 3)
+    questions: int | None = None
+    pooled: int = 40
+    growth: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000, 10_000)
+    few: int = 100
+    many: int = 1300
+    peaks: tuple[str, ...] = (CROSS, FLASH, BASE, NOTHING, BM25)
+
+
+QUICK = Sizes(rounds=(1, 1), questions=2, pooled=1, growth=(5, 10), few=10, many=210, peaks=(BASE,))
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=9)
-    rounds = options.parse_args().rounds
-    cascade, whole, generative = get("cascade"), get("cross-encoder"), get("generative")
-    questions = [q for q in load_questions("starter-test").questions if q.positives]
-    sentences = list({c.text: c for q in questions for c in q.candidates}.values())[:100]
-    asked = questions[0].text
-    complete = cascade.trace(asked, sentences, DropSchedule.constant(0.0, exits=len(cascade.exits)))
-    ways: dict[str, Callable[[], object]] = {
-        "plain Hugging Face loop, batches of 32": lambda: plain_loop(cascade, asked, sentences),
-        "whole model, sorted micro-batches (`cross-encoder`)": lambda: whole.score(asked, sentences),
-    }
-    promised = {}
-    for ratio in RATIOS:
-        schedule = DropSchedule.constant(ratio, exits=len(cascade.exits), keep=cascade.keep)
-        name = f"`cascade:drop_ratio={ratio:g}`"
-        ways[name] = lambda s=schedule: cascade.trace(asked, sentences, s)
-        promised[name] = 1 - complete.replay(schedule).relative_cost
-    ways["replaying a complete trace at 0.3"] = lambda: complete.replay(
-        DropSchedule.constant(0.3, exits=len(cascade.exits))
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--peak", nargs=3, metavar=("WAY", "CANDIDATES", "FOLDER"), help="one way's peak memory, MB")
+    given = options.parse_args()
+    torch.set_num_threads(cores())
+    sizes = QUICK if given.quick else Sizes()
+    if given.peak:
+        way, n, folder = given.peak
+        bench = Bench(Path(folder), sizes)
+        bench.ways[way](bench.asked[0], bench.sentences(int(n)))
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), sizes)
+        lines = [
+            f"Printed and written by `python benchmarks/speed.py`, on {cores()} cores. Machines differ, and this one "
+            "is shared with others: the ratios within one run are what counts.",
+            "",
+        ]
+        for part in bench.parts():
+            print("\n".join(part), flush=True)
+            lines += part
+        svg, told = bench.growth()
+        print("\n".join(told))
+    if not given.quick:
+        (ROOT / "docs" / "performance.svg").write_text(svg)
+        write_section(ROOT / "docs" / "performance.md", "engine", "\n".join([*lines, *told]))
+
+
+class Bench:
+    """The rankers, their peers, and the sentences."""
+
+    def __init__(self, folder: Path, sizes: Sizes) -> None:
+        os.environ.setdefault("AS2_HOME", str(folder / "home"))
+        self.ways, self.sizes = Ways(folder), sizes
+        tests = [q for part in ("test", "dev", "train") for q in load_questions(f"starter-{part}").questions]
+        self.pool = list({c.text: replace(c, label=None) for q in tests for c in q.candidates}.values())
+        self.asked = [q.text for q in tests if q.positives]
+        self.medians: dict[int, dict[str, float]] = {}
+
+    def parts(self) -> Iterator[list[str]]:
+        """Everything but the growth, which comes with a picture; in markdown."""
+        sizes = self.sizes
+        yield self.times(sizes.few, sizes.rounds[0])
+        yield self.times(sizes.many, sizes.rounds[1])
+        yield self.agreement()
+        yield self.accuracy()
+        yield self.together()
+        yield self.rates()
+        yield self.memory((sizes.few, sizes.many))
+
+    def sentences(self, n: int) -> list[Candidate]:
+        return [self.pool[i % len(self.pool)] for i in range(n)]
+
+    def times(self, n: int, rounds: int) -> list[str]:
+        """One question's `n` candidates, every way."""
+        sentences = self.sentences(n)
+        ways = {name: self.ways[name] for name in self.ways.names if n > FIRST_KEEP or "first=" not in name}
+        for name, way in ways.items():  # warm; vectors of these sentences are kept from now on
+            way(self.asked[-1], sentences if "first=" in name else sentences[:20])
+        taken = interleaved(ways, [(self.asked[r], sentences) for r in range(rounds)])
+        self.medians[n] = medians = {name: statistics.median(t) for name, t in taken.items()}
+        cross = medians.get(CROSS, medians[LOOP])
+        peer = min(t for name, t in medians.items() if "int8," in name)
+        nothing = medians[NOTHING]
+        lines = [
+            f"### {n:,} candidates, one question, medians of {rounds} rounds",
+            "",
+            "| way | ms | times the CrossEncoder | times the best int8 peer | compute saved | time saved "
+            "| share of the promise |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for name, t in medians.items():
+            cells = ["", "", ""]
+            if name.startswith("`cascade") and name != NOTHING:
+                promised = 1 - ways[name](self.asked[0], sentences).relative_cost
+                saved = 1 - t / nothing
+                cells = [f"{promised:.0%}", f"{saved:.0%}", f"{saved / promised:.0%}"]
+            row = [name, f"{t * 1000:,.0f}", f"{cross / t:.1f}", f"{peer / t:.1f}", *cells]
+            lines.append(f"| {' | '.join(row)} |")
+        cut = nothing / medians[BASE]
+        return [*lines, "", f"At ratio 0 the cascade takes {cut:.2f} times the whole model run the same way.", ""]
+
+    def sets(self) -> dict[str, list[Question]]:
+        found = {name: spec for name, spec in SETS.items() if spec == name or Path(spec).exists()}
+        clean = {name: apply_setting(load_questions(spec).questions, "clean") for name, spec in found.items()}
+        return {name: questions[: self.sizes.questions] for name, questions in clean.items()}
+
+    def agreement(self) -> list[str]:
+        """int8 against float32, nothing dropped, and AP at the ratios."""
+        lines = [
+            "### The same ranking: int8 against float32",
+            "",
+            "AP of the last exit in points; the top candidate the same in both; what dropping then costs (int8).",
+            "",
+            "| set | questions | AP float32 | AP int8 | same top | mean logit difference | "
+            + " | ".join(f"ratio {r:g}" for r in RATIOS)
+            + " |",
+            "|---|---|---|---|---|---|" + "---|" * len(RATIOS),
+        ]
+        for name, questions in self.sets().items():
+            real, small = (_complete(r, questions) for r in (self.ways.torch, self.ways.onnx))
+            ap_real, ap = _ap(questions, real), _ap(questions, small)
+            both = [(a.exits[-1].scores, b.exits[-1].scores) for a, b in zip(real, small, strict=True)]
+            top = np.mean([order(a)[0] == order(b)[0] for a, b in both])
+            apart = np.mean(np.concatenate([np.abs(a - b) for a, b in both]))
+            dropped = [_ap(questions, [t.replay(self.ways.schedule(r)) for t in small]) - ap for r in RATIOS]
+            cells = [name, str(len(questions)), f"{ap_real:.1f}", f"{ap:.1f}", f"{top:.1%}", f"{apart:.3f}"]
+            lines.append(f"| {' | '.join([*cells, *(f'{d:+.1f}' for d in dropped)])} |")
+        return [*lines, ""]
+
+    def accuracy(self) -> list[str]:
+        """AP where very many candidates are up: a starter question's own, and the other questions' as distractors."""
+        questions = apply_setting(load_questions("starter-test").questions, "clean")[: self.sizes.pooled]
+        pooled = [replace(q, candidates=self._pooled(q)) for q in questions]
+        traces = [_complete(self.ways.onnx, [q])[0] for q in pooled]
+        ap = _ap(pooled, traces)
+        lines = [
+            f"### What it costs in AP, {self.sizes.many:,} candidates ({len(pooled)} starter-test questions)",
+            "",
+            f"A question's own candidates and those of other questions as distractors; the whole int8 model has AP "
+            f"{ap:.1f}. Points of AP against it:",
+            "",
+            "| first stage | " + " | ".join(f"ratio {r:g}" for r in (0.0, *RATIOS)) + " |",
+            "|---|" + "---|" * (1 + len(RATIOS)),
+        ]
+        for name in ("none", *FIRST):
+            for keep in (100, 200, 400) if name != "none" else (0,):
+                left = traces
+                if name != "none":
+                    cut = [self.ways.first(name, keep).cut(q.text, q.candidates) for q in pooled]
+                    triples = zip(traces, cut, pooled, strict=True)
+                    left = [t if c is None else _restricted(t, c, q.candidates) for t, c, q in triples]
+                lost = [_ap(pooled, [t.replay(self.ways.schedule(r)) for t in left]) - ap for r in (0.0, *RATIOS)]
+                label = name if name == "none" else f"{name}, keeps {keep}"
+                lines.append(f"| {label} | {' | '.join(f'{d:+.1f}' for d in lost)} |")
+        return [*lines, ""]
+
+    def _pooled(self, q: Question) -> tuple[Candidate, ...]:
+        own = {c.text for c in q.candidates}
+        others = [c for c in self.pool if c.text not in own][: max(0, self.sizes.many - len(q.candidates))]
+        return (*q.candidates, *others)
+
+    def together(self) -> list[str]:
+        """Many questions of few candidates: one after another, and packed."""
+        questions = next(iter(reversed(self.sets().values())))[:64]
+        asked = [(q.text, q.candidates[:10]) for q in questions]
+        n = sum(len(c) for _, c in asked)
+        ways: dict[str, Way] = {}
+        for engine, r in (("torch", self.ways.torch), ("onnx", self.ways.onnx)):
+            ways[f"{engine} engine, one after another"] = lambda *_, r=r: [r.trace(*a) for a in asked]
+            ways[f"{engine} engine, packed together"] = lambda *_, r=r: r.trace_many(asked)
+        taken = interleaved(ways, [("", [])] * self.sizes.rounds[1])
+        rows = [f"| {name} | {n / statistics.median(t):,.0f} |" for name, t in taken.items()]
+        head = [f"### {len(asked)} questions of up to 10 candidates", "", "| way | candidates a second |", "|---|---|"]
+        return [*head, *rows, ""]
+
+    def rates(self) -> list[str]:
+        """Products a second: what the cores can do in int8 at all, and what the engine gets out of them."""
+        peak = _int8_peak(self.ways.folder)
+        n = max(self.medians)
+        trace = self.ways.whole.trace(self.asked[0], self.sentences(n))
+        reached = trace.flops / self.medians[n][BASE] / 1e9
+        return [
+            "### Where the limit lies",
+            "",
+            f"The {cores()} cores multiply int8 matrices of the feed-forward layer's size ({TOKENS} tokens, nothing "
+            f"else done) at {peak:,.0f} billion operations a second. The whole model over {n:,} candidates, with all "
+            "that is around the products (tokenising, quantising, attention, norms, activations), runs at "
+            f"{reached:,.0f}: "
+            f"{reached / peak:.0%} of it.",
+            "",
+        ]
+
+    def memory(self, counts: Sequence[int]) -> list[str]:
+        lines = [
+            "### Peak memory of a process (MB): Python, the libraries, the model, and the run",
+            "",
+            "| way | " + " | ".join(f"{n:,} candidates" for n in counts) + " |",
+            "|---|" + "---|" * len(counts),
+        ]
+        for way in self.sizes.peaks:
+            if way in self.ways.names:
+                peaks = [_peak(way, n, self.ways.folder) for n in counts]
+                lines.append(f"| {way} | {' | '.join(f'{p:,}' for p in peaks)} |")
+        return [*lines, ""]
+
+    def growth(self) -> tuple[str, list[str]]:
+        """Seconds from few to very many candidates, as a picture; and the table under it."""
+        counts = self.sizes.growth
+        shown = {
+            LOOP: (GREY, 1000),
+            FLASH: (ORANGE, 3000),
+            "`cascade:drop_ratio=0.3`": (BLUE, counts[-1]),
+            BM25: (GREEN, counts[-1]),
+        }
+        series, rows = [], []
+        for name, (colour, most) in shown.items():
+            points = []
+            for n in (c for c in counts if c <= most):
+                sentences = self.sentences(n)
+                asked = self.asked[: 2 if n < 2000 else 1]
+                points.append((n, min(_timed(self.ways[name], q, sentences) for q in asked)))
+            logs = tuple((log10(n), log10(t)) for n, t in points)
+            series.append(Series(name.strip("`"), logs, colour, line=True))
+            rows.append([name, *(f"{t:,.2f}" for _, t in points), *[""] * (len(counts) - len(points))])
+        svg = scatter(
+            series,
+            title="Seconds against candidates",
+            x_title="candidates, as a power of ten",
+            y_title="seconds, as a power of ten",
+        )
+        table = [
+            "### From few candidates to very many (seconds)",
+            "",
+            "![Seconds against candidates](performance.svg)",
+            "",
+            "| way | " + " | ".join(f"{n:,}" for n in counts) + " |",
+            "|---|" + "---|" * len(counts),
+            *(f"| {' | '.join(row)} |" for row in rows),
+            "",
+        ]
+        return svg, table
+
+
+def interleaved(ways: dict[str, Way], asked: Sequence[tuple[str, list[Candidate]]]) -> dict[str, list[float]]:
+    """Seconds of every way, once a round."""
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for question, candidates in asked:
+        for name, way in ways.items():
+            taken[name].append(_timed(way, question, candidates))
+    return taken
+
+
+def _timed(way: Way, question: str, candidates: list[Candidate]) -> float:
+    start = time.perf_counter()
+    way(question, candidates)
+    return time.perf_counter() - start
+
+
+def _peak(way: str, n: int, folder: Path) -> int:
+    """Peak memory in MB of a process that does this once."""
+    command = [sys.executable, __file__, "--peak", way, str(n), str(folder)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+
+
+def _complete(ranker: CascadeRanker, questions: Sequence[Question]) -> list[CascadeTrace]:
+    nothing = DropSchedule.constant(0.0, exits=len(ranker.exits))
+    return [ranker.trace(q.text, q.candidates, nothing) for q in questions]
+
+
+def _ap(questions: Sequence[Question], traces: Sequence[CascadeTrace]) -> float:
+    scores = {q.qid: t.scores() for q, t in zip(questions, traces, strict=True)}
+    return 100 * measures(questions, scores, ("AP",))["AP"]
+
+
+def _restricted(trace: CascadeTrace, cut, candidates: Sequence[Candidate]) -> CascadeTrace:
+    """The complete trace as if the first stage had let only its choice in."""
+    entered = np.setdiff1d(cut.alive, cut.dropped)
+    exits = tuple(replace(e, alive=np.arange(len(entered)), scores=e.scores[entered]) for e in trace.exits)
+    return with_first(replace(trace, lengths=trace.lengths[entered], exits=exits), cut, candidates)
+
+
+def _int8_peak(folder: Path) -> float:
+    """Billions of operations a second of bare int8 products, one thread a core, each its own."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    width, inner, times = 384, 1536, 50
+    weight = np.random.default_rng(0).integers(-127, 127, (width, inner), dtype=np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["x", "w"], ["y"])],
+        "product",
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, [TOKENS, width])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [TOKENS, inner])],
+        [numpy_helper.from_array(weight, "w")],
     )
-    ways["`generative`, all 100"] = lambda: generative.score(asked, sentences)
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(rounds):
-        for name, run in ways.items():
+    path = folder / "product.onnx"
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10).SerializeToString()
+    )
+    session, x = _session(path), np.zeros((TOKENS, width), np.uint8)
+
+    def work() -> None:
+        for _ in range(times):
+            session.run(None, {"x": x})
+
+    best = 0.0
+    with ThreadPoolExecutor(cores()) as pool:
+        for _ in range(5):
             start = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - start)
-    medians = {name: statistics.median(t) for name, t in times.items()}
-    base = next(iter(medians.values()))
-    lines = [
-        "# Performance",
-        "",
-        f"100 sentences of the starter corpus against one question, {torch.get_num_threads()} threads, float32, "
-        f"medians of {rounds} interleaved rounds. Printed and written by `python benchmarks/speed.py`. "
-        "Machines differ and this one is shared: the ratios within one run are what counts.",
-        "",
-        "| way | ms | times the plain loop | compute saved, promised |",
-        "|---|---|---|---|",
-    ]
-    for name, seconds in medians.items():
-        saved = f"{promised[name]:.0%}".replace("-0%", "0%") if name in promised else ""  # the extra heads cost .3 %
-        lines.append(f"| {name} | {seconds * 1000:,.1f} | {base / seconds:,.2f} | {saved} |")
-    print("\n".join(lines))
-    if rounds >= 9:
-        (ROOT / "docs" / "performance.md").write_text("\n".join(lines) + "\n")
+            for done in [pool.submit(work) for _ in range(cores())]:
+                done.result()
+            best = max(best, 2 * TOKENS * width * inner * times * cores() / (time.perf_counter() - start) / 1e9)
+    return best
 
 
 if __name__ == "__main__":

@@ -7,9 +7,12 @@ version has seen yet, so that the queues have something to offer.
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +34,10 @@ from db.repositories.questions import Cut, NewCandidate
 
 DOCUMENTS, CANDIDATES = 30, 100
 SCORE_LIMIT = 40  # questions a scoring job takes on at most
+KEPT = 64  # traces remembered of a loaded version
+
+_kept: WeakKeyDictionary[Any, OrderedDict[tuple, CascadeTrace]] = WeakKeyDictionary()
+_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +54,19 @@ def as_candidates(found: Sequence[Found]) -> list[Candidate]:
 
 
 def rank(chosen: Chosen, question: str, candidates: Sequence[Candidate]) -> Ranked:
-    """Every candidate through every exit."""
+    """Every candidate through every exit; the same question over the same sentences is not computed twice."""
     started = time.perf_counter()
     ranker = chosen.ranker
-    trace = ranker.trace(question, candidates, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+    key = (getattr(getattr(ranker, "engine", None), "name", ""), question, tuple(c.text for c in candidates))
+    with _lock:
+        kept = _kept.setdefault(ranker, OrderedDict())
+        trace = kept.get(key)
+    if trace is None:
+        trace = ranker.trace(question, candidates, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        with _lock:
+            kept[key] = trace
+            while len(kept) > KEPT:
+                kept.popitem(last=False)
     return Ranked(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
 
 

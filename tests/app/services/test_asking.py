@@ -3,11 +3,11 @@ import pytest
 from fake_models import FakeCascade
 
 from app.running import run_queued
-from app.services import asking, corpora, labelling, retrieval, versions
+from app.services import asking, corpora, labelling, retrieval, scoring, versions
 from app.services.retrieval import EmptyCorpus, EmptyQuestion, choose
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
-from as2core.types import Hit
+from as2core.types import Candidate, Hit
 from db.repositories import questions as rows
 
 QUESTION = "When was the Eiffel Tower finished?"
@@ -41,6 +41,19 @@ def test_the_trace_is_complete_and_can_be_replayed(wb, towers):
     assert asked.probability == pytest.approx(expected)
     replayed = asked.trace.replay(DropSchedule.constant(0.5, exits=5))
     assert len(replayed.exits[1].alive) == n - n // 2
+
+
+def test_the_same_question_over_the_same_sentences_is_computed_once(monkeypatch):
+    ranker, calls = FakeCascade(), []
+    trace = ranker.trace
+    monkeypatch.setattr(ranker, "trace", lambda *a: calls.append(a[0]) or trace(*a))
+    chosen = versions.Chosen(1, "cascade", ranker)
+    candidates = [Candidate(str(i), t) for i, t in enumerate(("a tower", "a bridge", "a river"))]
+    first = scoring.rank(chosen, QUESTION, candidates)
+    assert scoring.rank(chosen, QUESTION, candidates).probability.tolist() == first.probability.tolist()
+    scoring.rank(chosen, QUESTION, candidates[:2])
+    scoring.rank(versions.Chosen(2, "other", FakeCascade("other")), QUESTION, candidates)
+    assert calls == [QUESTION, QUESTION]
 
 
 def test_every_exit_of_every_candidate_is_kept(wb, towers):

@@ -1,0 +1,126 @@
+"""Others' ways of running the same model: the weights of the shipped cascade, read as one whole cross-encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from as2core.nn.backbone import _locate
+from as2core.rankers.cascade import CascadeRanker
+
+Score = Callable[[str, list[str]], np.ndarray]
+BATCH = 32  # what both libraries take if nobody says
+
+
+class _Whole(nn.Module):
+    """Encoder and last classifier as one module, to be exported."""
+
+    def __init__(self, cascade: CascadeRanker) -> None:
+        super().__init__()
+        self.backbone, self.head = cascade.backbone, cascade.module.heads[-1]
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
+        return self.head(hidden, mask, second)
+
+
+def plain_loop(cascade: CascadeRanker) -> Score:
+    """What one writes by hand: batches in the order given, padded to the longest."""
+    whole = _Whole(cascade).eval()
+
+    @torch.inference_mode()
+    def score(question: str, texts: list[str]) -> np.ndarray:
+        parts = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
+        return np.concatenate([whole(*_padded(cascade, question, part)).numpy() for part in parts])
+
+    return score
+
+
+def has_sentence_transformers() -> bool:
+    return find_spec("sentence_transformers") is not None
+
+
+def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
+    """Its CrossEncoder over the same encoder. Its classifier is a stand-in (one layer over [CLS]), so its time is told
+    and its order is not."""
+    from sentence_transformers import CrossEncoder
+    from transformers import AutoModelForSequenceClassification
+    from transformers.utils import logging as hf_logging
+
+    hf_logging.set_verbosity_error()  # that the classifier is new is known
+    model = AutoModelForSequenceClassification.from_pretrained(_locate(cascade.backbone.name), num_labels=1)
+    model.base_model.embeddings.load_state_dict(cascade.backbone.embeddings.state_dict())
+    model.base_model.encoder.layer.load_state_dict(cascade.backbone.blocks.state_dict())
+    model.save_pretrained(folder)
+    cascade.backbone.tokenizer.save_pretrained(folder)
+    peer = CrossEncoder(str(folder), device="cpu", max_length=cascade.max_length)
+    return lambda question, texts: peer.predict([(question, t) for t in texts], batch_size=BATCH)
+
+
+def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:
+    """The whole model by torch's exporter, and its int8 form by ONNX Runtime's dynamic quantisation with per-channel
+    weights: what sentence-transformers' and FlashRank's ONNX files hold."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    real, small = folder / "whole.onnx", folder / "whole-int8.onnx"
+    if small.exists():
+        return real, small
+    example = _padded(cascade, "when was it built?", ["It was completed in 1889.", "Nobody knows."])
+    sizes = {0: torch.export.Dim("batch", max=1 << 16), 1: torch.export.Dim("length", min=4, max=cascade.max_length)}
+    names = ["ids", "mask", "second"]
+    torch.onnx.export(
+        _Whole(cascade).eval(),
+        example,
+        str(real),
+        dynamo=True,
+        dynamic_shapes=dict.fromkeys(names, sizes),
+        input_names=names,
+        output_names=["logits"],
+        external_data=False,
+        verbose=False,
+    )
+    model = onnx.load(real)
+    del model.graph.value_info[:]  # the exporter notes shapes that the quantiser then finds to be others
+    onnx.save(model, real)
+    matrices = {i.name for i in model.graph.initializer if len(i.dims) == 2 and min(i.dims) > 1}
+    others = [n.name for n in model.graph.node if n.op_type == "MatMul" and not matrices & set(n.input)]
+    quantize_dynamic(
+        real,
+        small,
+        per_channel=True,
+        weight_type=QuantType.QInt8,
+        nodes_to_exclude=others,
+        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
+    )
+    return real, small
+
+
+def onnx_runtime(cascade: CascadeRanker, path: Path, *, batch: int | None = BATCH, ordered: bool = True) -> Score:
+    """A session with ONNX Runtime's own settings (its thread pool, every core). `batch` None: all at once, padded to
+    the longest, as FlashRank does; `ordered`: sorted by length first, as sentence-transformers does."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    inputs = [i.name for i in session.get_inputs()]
+
+    def score(question: str, texts: list[str]) -> np.ndarray:
+        places = np.argsort([-len(t) for t in texts], kind="stable") if ordered else np.arange(len(texts))
+        out, step = np.empty(len(texts), np.float32), batch or len(texts)
+        for i in range(0, len(texts), step):
+            rows = places[i : i + step]
+            given = _padded(cascade, question, [texts[r] for r in rows])
+            out[rows] = session.run(None, dict(zip(inputs, (g.numpy() for g in given), strict=True)))[0]
+        return out
+
+    return score
+
+
+def _padded(cascade: CascadeRanker, question: str, texts: list[str]) -> tuple[torch.Tensor, ...]:
+    packed = cascade.backbone.encode([question] * len(texts), texts, max_length=cascade.max_length)
+    return cascade.backbone.pad(packed, list(range(len(texts))))

@@ -1,0 +1,104 @@
+"""Everything that is timed, by name, each made when it is first asked for: ours and the peers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+import _peers
+
+from as2core.cascade.first import First
+from as2core.cascade.schedule import DropSchedule
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import first_stage, get
+from as2core.types import Candidate
+
+Way = Callable[[str, list[Candidate]], object]
+RATIOS = (0.3, 0.4, 0.5)
+FIRST = ("bm25", "bi-encoder")
+FIRST_KEEP = 200
+LOOP, CROSS = "plain Hugging Face loop", "sentence-transformers CrossEncoder"
+FLASH = "ONNX Runtime int8, one batch (FlashRank's way)"
+BASE, NOTHING = "whole model, onnx engine", "`cascade:drop_ratio=0`"
+BM25 = f"`cascade:drop_ratio=0.3,first=bm25,first_keep={FIRST_KEEP}`"
+
+
+class Ways:
+    """`folder` holds the exported peers; what is there already is used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._made: dict[str, Way] = {}
+        self._first: dict[tuple[str, int], First] = {}
+
+    @cached_property
+    def torch(self) -> CascadeRanker:
+        return get("cascade:engine=torch")
+
+    @cached_property
+    def onnx(self) -> CascadeRanker:
+        return get("cascade:engine=onnx")
+
+    @cached_property
+    def whole(self) -> CascadeRanker:
+        return get("cross-encoder:engine=onnx")
+
+    @cached_property
+    def exported(self) -> tuple[Path, Path]:
+        return _peers.export(self.torch, self.folder)
+
+    def schedule(self, ratio: float) -> DropSchedule:
+        return DropSchedule.constant(ratio, exits=len(self.onnx.exits), keep=self.onnx.keep)
+
+    def first(self, name: str, keep: int = FIRST_KEEP) -> First:
+        if (name, keep) not in self._first:
+            self._first[name, keep] = first_stage(self.onnx, name, keep)
+        return self._first[name, keep]
+
+    @property
+    def names(self) -> list[str]:
+        return [*self._peers, *self._ours]
+
+    def __getitem__(self, name: str) -> Way:
+        if name not in self._made:
+            self._made[name] = (self._peers | self._ours)[name]()
+        return self._made[name]
+
+    @cached_property
+    def _peers(self) -> dict[str, Callable[[], Way]]:
+        def onnx_runtime(small: bool, **settings) -> Callable[[], Way]:
+            return lambda: _texts(_peers.onnx_runtime(self.torch, self.exported[small], **settings))
+
+        made = {
+            CROSS: lambda: _texts(_peers.sentence_transformers(self.torch, self.folder / "peer")),
+            LOOP: lambda: _texts(_peers.plain_loop(self.torch)),
+            "ONNX Runtime float32, batches of 32 by length": onnx_runtime(False),
+            "ONNX Runtime int8, batches of 32 by length": onnx_runtime(True),
+            "ONNX Runtime int8, batches of 8 by length": onnx_runtime(True, batch=8),
+            FLASH: onnx_runtime(True, batch=None, ordered=False),
+        }
+        return {name: way for name, way in made.items() if name != CROSS or _peers.has_sentence_transformers()}
+
+    @cached_property
+    def _ours(self) -> dict[str, Callable[[], Way]]:
+        made: dict[str, Callable[[], Way]] = {
+            "whole model, torch engine": lambda: get("cross-encoder:engine=torch").score,
+            BASE: lambda: self.whole.score,
+        }
+        for ratio in (0.0, *RATIOS):
+            made[f"`cascade:drop_ratio={ratio:g}`"] = lambda r=ratio: self._cascade(r, None)
+        for name in FIRST:
+            for ratio in (0.3, 0.5):
+                spec = f"`cascade:drop_ratio={ratio:g},first={name},first_keep={FIRST_KEEP}`"
+                made[spec] = lambda r=ratio, n=name: self._cascade(r, self.first(n))
+        return made
+
+    def _cascade(self, ratio: float, first: First | None) -> Way:
+        ranker = object.__new__(CascadeRanker)  # the same ranker, its sessions shared, with another first stage
+        ranker.__dict__.update(self.onnx.__dict__, first=first)
+        return lambda q, c: ranker.trace(q, c, self.schedule(ratio))
+
+
+def _texts(score: _peers.Score) -> Way:
+    return lambda q, candidates: score(q, [c.text for c in candidates])
