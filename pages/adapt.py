@@ -4,12 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.components import adapt_card, adapt_job, adapt_ready, adapt_versions, url
+from app.components import adapt_automatic, adapt_card, adapt_choice, adapt_job, adapt_ready, adapt_versions, url
 from app.components.adapt_words import is_worse
 from app.components.page import page
 from app.components.text import plain
 from app.services import adapting, versions
 from app.services.adapt_views import Readiness
+from app.services.choosing import Choice
 from app.services.views import JobView
 from as2core.errors import As2Error
 
@@ -61,11 +62,12 @@ def draw_job(job: JobView) -> None:
 
 
 @st.cache_data(ttl=10, show_spinner=False)  # a spinner that comes and goes would close the expander below
-def readiness(corpus_id: int, labels: int) -> Readiness:
+def readiness(corpus_id: int, labels: int, chosen: dict, kind: str, replay: float) -> Readiness:
     """Dividing thousands of labels takes a while; a change is seen at once by its count, at the latest in 10 s."""
-    return adapting.readiness(wb, corpus_id)
+    return adapting.readiness(wb, corpus_id, Choice.of(chosen), kind=kind, replay=replay)
 
 
+adapt_automatic.draw_waiting(wb)
 job = chosen_job()
 if url.get("version"):
     draw_version(url.get("version"))
@@ -73,9 +75,13 @@ elif job is not None:
     url.put(job=job.id)
     draw_job(job)
 
-ready = readiness(frame.corpus.id, frame.corpus.labels)
+chosen, kind = adapt_choice.choice(), adapt_choice.kind()
+ready = readiness(frame.corpus.id, frame.corpus.labels, chosen.stored(), kind, adapt_choice.replay())
 adapt_ready.draw_labels(ready)
+adapt_choice.draw(ready.by_annotator)
 adapt_ready.draw_start(wb, frame.corpus, ready, busy=any(j.active for j in adapting.jobs(wb, kind="retrain")))
+
+adapt_automatic.draw_rule(wb, frame.corpus.id)
 
 st.subheader("Versions", anchor=False)
 adapt_versions.draw_list(wb)

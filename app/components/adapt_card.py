@@ -13,11 +13,15 @@ import pandas as pd
 import streamlit as st
 
 from app.charts.intervals import before_after
-from app.components.adapt_words import HEADLINES, METRICS, paired_in_words, verdict
-from app.components.text import count, escaped, plain
+from app.charts.reliability import reliability
+from app.components.adapt_words import HEADLINES, METRICS, paired_in_words, seconds_in_words, verdict
+from app.components.text import count, escaped, plain, shorten
 
 Result = Mapping[str, Any]
-LISTED = 6
+LISTED, READ = 6, 140
+KEPT = ("intervals", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights", "settings",
+        "seconds", "training_seconds")  # fmt: skip
+HIDDEN = ("trained_on", "per_question")  # too long to be read, and shown above
 
 
 def of_version(card: Mapping[str, Any]) -> Result | None:
@@ -30,8 +34,8 @@ def of_version(card: Mapping[str, Any]) -> Result | None:
         "before": card["before"],
         "after": card["metrics"],
         "paired": card["paired"],
-        "per_exit": card.get("per_exit", {}),
-        "frozen": card.get("frozen", {}),
+        **{key: card.get(key, {}) for key in KEPT},
+        "base": card.get("parent", ""),
         "labels": {k: v for k, v in data.items() if k != "sha256"},
         "snapshot": data.get("sha256", ""),
     }
@@ -45,7 +49,7 @@ def draw_card(card: Mapping[str, Any]) -> None:
     else:
         st.caption("This one came with the program; it was not made from labels here.")
     with st.expander("The whole card", icon=":material/data_object:", expanded=result is None, key="adapt_whole_card"):
-        st.json(dict(card), expanded=2)
+        st.json({k: v for k, v in card.items() if k not in HIDDEN}, expanded=2)
 
 
 def draw(result: Result) -> None:
@@ -56,6 +60,7 @@ def draw(result: Result) -> None:
     with right:
         _exits(result)
         _frozen(result)
+        _reliability(result)
     _questions(result)
     _facts(result)
 
@@ -132,6 +137,16 @@ def _frozen(result: Result) -> None:
     )
 
 
+def _reliability(result: Result) -> None:
+    curves = result.get("reliability") or {}
+    chart = reliability(curves.get("before") or (), curves.get("after") or ())
+    if chart is None:
+        return
+    st.markdown("**Do its probabilities hold?**")
+    st.altair_chart(chart, width="stretch", key="adapt_reliability",
+                    alt="Share of correct sentences by probability, before and after")  # fmt: skip
+
+
 def _questions(result: Result) -> None:
     rows = [{**q, "change": q["after"] - q["before"]} for q in result.get("per_question", ())]
     if not rows:
@@ -159,12 +174,24 @@ def _list(rows: Sequence[Mapping[str, Any]], none: str) -> None:
         return
     items = "".join(
         f'<div class="q"><span class="n {_way(q)}">{q["before"]:.2f} → {q["after"]:.2f}</span>'
-        f"<span>{escaped(q['question'])}</span></div>"
+        f"<span>{escaped(q['question'])}{_tops(q)}</span></div>"
         for q in rows[:LISTED]
     )
     st.html(f'<div class="as2-wins">{items}</div>')
     if len(rows) > LISTED:
         st.caption(f"and {len(rows) - LISTED:,} more below")
+
+
+def _tops(row: Mapping[str, Any]) -> str:
+    """The sentences that were first before and after, to be read; "" where the first stayed."""
+    was, now = row.get("top_before"), row.get("top_after")
+    if not was or not now or was["text"] == now["text"]:
+        return ""
+    lines = (
+        f'<small class="{"up" if top["correct"] else "down"}">{when}: {escaped(shorten(top["text"], READ))}</small>'
+        for when, top in (("before", was), ("now", now))
+    )
+    return "".join(lines)
 
 
 def _way(row: Mapping[str, Any]) -> str:
@@ -189,4 +216,38 @@ def facts_in_words(result: Result) -> str:
     if n.get("held_out_questions"):
         parts.append(f"judged by {n['held_out_questions']:,}")
     told = ", ".join(parts) + "." if parts else ""
+    told = " ".join([told, *_made_of(result)]).strip()
     return f"{told} Snapshot of the labels: {str(result['snapshot'])[:12]}".strip() if result.get("snapshot") else told
+
+
+def _made_of(result: Result) -> list[str]:
+    """Sentences on what else went in, what was told, and how long it took."""
+    told = []
+    replayed = (result.get("labels") or {}).get("replayed_questions")
+    if replayed:
+        told.append(f"{count(replayed, 'shipped question')} mixed in.")
+    chosen = result.get("choice") or {}
+    if chosen.get("annotators"):
+        told.append(f"Labels of {', '.join(chosen['annotators'])} alone.")
+    if chosen.get("since"):
+        told.append(f"Labels since {chosen['since']}.")
+    if chosen.get("conflicts", "majority") != "majority":
+        told.append(f"Conflicts: {chosen['conflicts']}.")
+    if chosen.get("presumed"):
+        told.append(f"Up to {chosen['presumed']:,} sentences a question presumed incorrect.")
+    if result.get("weights"):
+        told.append(
+            "Weights: " + ", ".join(f"{n.rpartition('/')[2]} {w:.2f}" for n, w in result["weights"].items()) + "."
+        )
+    settings = result.get("settings") or {}
+    if settings.get("epochs"):
+        told.append(
+            f"{count(settings['epochs'], 'epoch')} at {settings['learning_rate']:.1e}, seed {settings['seed']}."
+        )
+    if result.get("base"):
+        told.append(f"Made from {result['base']}.")
+    if result.get("seconds"):
+        told.append(
+            f"{seconds_in_words(result['seconds'])} in all, {seconds_in_words(result['training_seconds'])} of training."
+        )
+    return told

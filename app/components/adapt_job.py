@@ -35,6 +35,10 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_title(job)}**", width="stretch")
             if job.active:
+                st.button("Go on" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
+                          icon=":material/play_arrow:" if job.paused else ":material/pause:",
+                          on_click=_go_on if job.paused else _pause, args=(wb, job.id),
+                          help="It keeps what it has done and lets go of the processor.")  # fmt: skip
                 st.button("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
                           on_click=_cancel, args=(wb, job.id))  # fmt: skip
             else:
@@ -67,6 +71,8 @@ def _title(job: JobView) -> str:
 
 
 def _where(job: JobView) -> str:
+    if job.paused and not job.cancelling:
+        return "Paused: it waits for you to let it go on"
     if job.state == "queued":
         return "Queued …"
     if job.cancelling:
@@ -104,6 +110,16 @@ def once_a_step(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 @guarded
 def _cancel(wb: Workbench, job_id: int) -> None:
     adapting.cancel(wb, job_id)
+
+
+@guarded
+def _pause(wb: Workbench, job_id: int) -> None:
+    adapting.pause(wb, job_id)
+
+
+@guarded
+def _go_on(wb: Workbench, job_id: int) -> None:
+    adapting.resume(wb, job_id)
 
 
 @guarded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import links, url
+from app.components import adapt_choice, links, url
 from app.components.errors import guarded
 from app.components.figures import figures
 from app.components.text import count, plain
@@ -29,6 +29,8 @@ def draw_labels(ready: Readiness) -> None:
     )
     if ready.labels:
         st.html(balance(ready))
+    if parts := goes_in(ready):
+        st.caption(parts)
     for problem in ready.problems:
         st.error(plain(problem), icon=":material/block:")
     for warning in ready.warnings:
@@ -37,6 +39,23 @@ def draw_labels(ready: Readiness) -> None:
         with st.container(horizontal=True):
             links.to("label", "Label some sentences")
             links.to("ask", "Ask, and label there")
+            if not ready.labels:
+                links.to("data", "Let questions be proposed, or bring labels in")
+        if not ready.labels:
+            st.caption(
+                "No labels yet? Type a question on **Ask** and say which sentences answer; let questions be proposed "
+                "from your documents on **Data** and accept the good ones; or import labels that you have."
+            )
+
+
+def goes_in(ready: Readiness) -> str:
+    """What is trained on, in a line; "" before there is anything."""
+    if not ready.train_questions:
+        return ""
+    told = f"To train on: {ready.train_correct:,} correct and {ready.train_incorrect:,} incorrect labels"
+    if ready.presumed:
+        told += f", {ready.presumed:,} of them presumed"
+    return told + (f"; {count(ready.replayed, 'shipped question')} mixed in." if ready.replayed else ".")
 
 
 def balance(ready: Readiness) -> str:
@@ -55,14 +74,15 @@ def balance(ready: Readiness) -> str:
 
 def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: bool) -> None:
     """Base, settings and the button; starting puts the job into the address."""
-    usable = [v for v in versions.list_versions(wb, kind="cascade") if not v.problem]
-    active = versions.active(wb).name
+    kind = versions.kind_learnt(adapt_choice.kind())
+    usable = [v for v in versions.list_versions(wb, kind=kind) if not v.problem]
+    active = next((v.name for v in usable if v.state == "active"), "active")
     names = [active, *(v.name for v in usable if v.name != active)]
     with st.expander("Settings", icon=":material/tune:", key="adapt_settings"):
         left, right = st.columns(2)
         with left:
             st.selectbox(
-                "Start from", names, key="adapt_base", format_func=lambda n: f"{n} (in use)" if n == active else n,
+                "Start from", names, key="adapt_base", format_func=lambda n: _base_name(n, active),
                 help="The version that is trained further; it stays as it is.",
             )  # fmt: skip
             by_hand = st.toggle("Set the training by hand", key="adapt_by_hand",
@@ -95,6 +115,12 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
         )
 
 
+def _base_name(name: str, active: str) -> str:
+    if name == "active":
+        return "a new one, as the catalog has it"
+    return f"{name} (in use)" if name == active else name
+
+
 @guarded
 def _start(wb: Workbench, corpus_id: int) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
@@ -103,7 +129,10 @@ def _start(wb: Workbench, corpus_id: int) -> None:
     job = adapting.start_retrain(
         wb,
         corpus_id,
+        kind=adapt_choice.kind(),
         base=form["adapt_base"],
+        choice=adapt_choice.choice(),
+        replay=adapt_choice.replay(),
         epochs=int(form["adapt_epochs"]) if by_hand else None,
         learning_rate=form["adapt_rate"] if by_hand else None,
         seed=int(form["adapt_seed"]),

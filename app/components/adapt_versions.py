@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.components import links, url
 from app.components.errors import boundary, guarded
 from app.components.text import plain
-from app.services import Workbench, versions
+from app.services import Workbench, version_care, versions
 from app.services.views import VersionView
 
 TOLD = {
@@ -21,8 +23,8 @@ TOLD = {
 
 def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
     """Promote or reject a candidate; a worse one only with a reason in words."""
-    active = versions.active(wb)
-    if version.name == active.name:
+    active = _active(wb, version.kind)
+    if version.name == active:
         st.success(f"{plain(version.name)} is in use.", icon=":material/check_circle:")
         with st.container(horizontal=True):
             links.to("ask", "Ask again with it")
@@ -31,7 +33,8 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
     if version.problem:
         st.error(plain(version.problem), icon=":material/error:")
         return
-    st.markdown(f"**{plain(version.name)}** is not in use; {plain(active.name)} is. Shall it take over?")
+    told = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
+    st.markdown(f"**{plain(version.name)}** is not in use; {told}. Shall it take over?")
     reason = ""
     if worse:
         reason = st.text_input(
@@ -47,28 +50,56 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject, args=(wb, version.name))
 
 
+def _active(wb: Workbench, kind: str) -> str:
+    return next((v.name for v in versions.list_versions(wb, kind=kind) if v.state == "active"), "")
+
+
 def draw_list(wb: Workbench) -> None:
-    """All versions, newest first."""
-    known = sorted(versions.list_versions(wb, kind="cascade"), key=lambda v: v.created, reverse=True)
-    active = versions.active(wb).name
-    for version in known:
-        with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"**{plain(version.name)}**", width="stretch")
-                _badge("active" if version.name == active else version.state)
-                st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
-                if version.name != active and not version.problem:
-                    st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
-                              key=f"adapt_use_{version.id}", on_click=_ask_use, args=(version.name,))  # fmt: skip
-            parts = [f"{version.created:%d %b %Y, %H:%M}"]
-            if version.parent:
-                parts.append(f"from {version.parent}")
-            parts += [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
-            if version.note:
-                parts.append(version.note)
-            st.caption(plain(" · ".join(parts)))
-            if version.problem:
-                st.caption(f":orange[{plain(version.problem)}]")
+    """The versions of one kind as a tree: what was made from a version stands below it."""
+    known = versions.list_versions(wb, kind=None)
+    kinds = sorted({v.kind for v in known}, key=lambda k: (k != "cascade", k))
+    kind = "cascade"
+    if len(kinds) > 1:
+        kind = st.segmented_control("Kind", kinds, default=kinds[0], key="adapt_kind_shown") or kinds[0]
+    shown = [v for v in known if v.kind == kind]
+    for version, depth in tree(shown):
+        _draw_version(version, depth)
+
+
+def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
+    """Each version with how deep it stands, parents before their children, the newest branch first."""
+    names = {v.name for v in known}
+    newest = sorted(known, key=lambda v: v.created, reverse=True)
+
+    def below(parent: str | None, depth: int) -> list[tuple[VersionView, int]]:
+        mine = [v for v in newest if (v.parent if v.parent in names else None) == parent]
+        return [row for v in mine for row in [(v, depth), *below(v.name, depth + 1)]]
+
+    return below(None, 0)
+
+
+def _draw_version(version: VersionView, depth: int) -> None:
+    active = version.state == "active"
+    with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
+            _badge(version.state)
+            st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
+            if version.parent is not None:
+                st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_ask, args=("_adapt_edit", version.name),
+                          type="tertiary", help="Rename, note, delete")  # fmt: skip
+            if not active and not version.problem:
+                st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
+                          key=f"adapt_use_{version.id}", on_click=_ask, args=("_adapt_use", version.name))  # fmt: skip
+        parts = [f"{version.created:%d %b %Y, %H:%M}"]
+        if version.parent:
+            parts.append(f"from {version.parent}")
+        parts += [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+        if version.note:
+            parts.append(version.note)
+        st.caption(plain(" · ".join(parts)))
+        if version.problem:
+            st.caption(f":orange[{plain(version.problem)}]")
 
 
 def _badge(state: str) -> None:
@@ -78,26 +109,52 @@ def _badge(state: str) -> None:
 
 def dialogs(wb: Workbench) -> None:
     """Open the dialog a click asked for; called once, at the page's end."""
-    name = st.session_state.get("_adapt_use")
-    version = next((v for v in versions.list_versions(wb, kind="cascade") if v.name == name), None)
-    if version is not None:
+    known = {v.name: v for v in versions.list_versions(wb, kind=None)}
+    if version := known.get(st.session_state.get("_adapt_use", "")):
         _use(wb, version)
+    elif version := known.get(st.session_state.get("_adapt_edit", "")):
+        _edit(wb, version)
 
 
 def _close() -> None:
     st.session_state.pop("_adapt_use", None)
+    st.session_state.pop("_adapt_edit", None)
+
+
+@st.dialog("Edit a version", on_dismiss=_close)
+def _edit(wb: Workbench, version: VersionView) -> None:
+    name = st.text_input("Name", version.name, key="adapt_new_name", max_chars=60)
+    note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=300)
+    with st.container(horizontal=True):
+        if st.button("Save", type="primary", key="adapt_edit_save"):
+            with boundary():
+                version_care.set_note(wb, version.name, note)
+                if name.strip() != version.name:
+                    version_care.rename(wb, version.name, name)
+                _done("Saved.")
+        if st.button("Delete", icon=":material/delete:", key="adapt_edit_delete"):
+            with boundary():
+                version_care.delete(wb, version.name)
+                url.put(version=None)
+                _done(f"{version.name} is deleted.")
+
+
+def _done(said: str) -> None:
+    _close()
+    st.session_state["_adapt_said"] = said
+    st.rerun()
 
 
 @st.dialog("Change the version in use", on_dismiss=_close)
 def _use(wb: Workbench, version: VersionView) -> None:
-    st.markdown(f"**{plain(version.name)}** takes over from {plain(versions.active(wb).name)}, on every page at once.")
+    before = _active(wb, version.kind)
+    told = f" from {plain(before)}" if before else ""
+    st.markdown(f"**{plain(version.name)}** takes over{told}, on every page at once.")
     reason = st.text_input("Why", key="adapt_use_reason", max_chars=300, placeholder="kept with the version")
     if st.button("Use this version", type="primary", key="adapt_use_confirm", disabled=not reason.strip()):
         with boundary():
             versions.promote(wb, version.name, reason.strip())
-            _close()
-            st.session_state["_adapt_said"] = f"{version.name} is in use."
-            st.rerun()
+            _done(f"{version.name} is in use.")
 
 
 @guarded
@@ -116,5 +173,6 @@ def _open(name: str) -> None:
     url.put(version=name)
 
 
-def _ask_use(name: str) -> None:
-    st.session_state["_adapt_use"] = name
+def _ask(dialog: str, name: str) -> None:
+    _close()
+    st.session_state[dialog] = name

@@ -119,6 +119,8 @@ def log_line(event: Mapping[str, Any]) -> str:
         return f"step {int(event.get('step', 0)):,}: dev MAP {_dev(event)}"
     if kind == "end":
         return f"end at step {int(event.get('step', 0)):,}; best dev MAP {float(event.get('best_dev_ap', 0)):.3f}"
+    if kind in ("paused", "resumed"):
+        return "paused" if kind == "paused" else "going on"
     if kind == "lost":
         return f"the worker stopped without a word in attempt {event.get('attempt', 1)}"
     return "" if kind == "step" else str(event.get("message", ""))

@@ -18,7 +18,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.services import adapt_views, views
+from app.services import adapt_views, choosing, views
 from app.services.label_views import Rules
 from app.services.proposal_views import ProposalsView, ProposalView
 from as2core.errors import As2Error
@@ -40,7 +40,10 @@ def retrain_result(*, wins: int = 12, losses: int = 3, ties: int = 20, differenc
         before = float(np.round(rng.uniform(0.2, 0.7), 3))
         change = 0.25 if i < wins else -0.2 if i < wins + losses else 0.0
         asked = f"{QUESTIONS[i % 3]} ({i})"
-        rows.append({"qid": f"q{i}", "question": asked, "before": before, "after": before + change})
+        first = {"text": "It rained.", "correct": False}
+        now = {"text": "The tower was finished in 1889.", "correct": True} if i < wins else first
+        rows.append({"qid": f"q{i}", "question": asked, "before": before, "after": before + change,
+                     "top_before": first, "top_after": now})  # fmt: skip
     return {
         "version": "starter-3",
         "before": {"AP": 0.702, "RR": 0.731, "P@1": 0.610, "nDCG@10": 0.760},
@@ -55,6 +58,10 @@ def retrain_result(*, wins: int = 12, losses: int = 3, ties: int = 20, differenc
         "per_exit": {
             "before": {"2": 0.61, "3": 0.65, "4": 0.68, "5": 0.69, "6": 0.702},
             "after": {"2": 0.63, "3": 0.68, "4": 0.70, "5": 0.735, "6": 0.702 + difference},
+        },
+        "reliability": {
+            "before": [{"confidence": 0.3, "frequency": 0.1, "candidates": 40}],
+            "after": [{"confidence": 0.3, "frequency": 0.3, "candidates": 40}],
         },
         "frozen": {"before": {"AP": 0.81}, "after": {"AP": 0.808}},
         "labels": {"questions": 100, "correct": 160, "incorrect": 540},
@@ -141,6 +148,9 @@ class Work(fake_services.Fake):
     versions: dict[str, views.VersionView] = field(default_factory=dict)
     active: str = "cascade"
     promoted: list[tuple[str, str]] = field(default_factory=list)
+    previewed: list[tuple] = field(default_factory=list)
+    waiting: str = ""
+    automatic: types.SimpleNamespace = field(default_factory=lambda: types.SimpleNamespace(after=None, at_night=False))
     started: list[dict] = field(default_factory=list)
     ingested: list = field(default_factory=list)
     imported: list = field(default_factory=list)
@@ -161,6 +171,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     made = fake_services.modules(fake)
     package = made["app.services"]
     made["app.services.adapt_views"] = package.adapt_views = adapt_views
+    made["app.services.choosing"] = package.choosing = choosing
 
     fake_labelling.add(fake, made)
 
@@ -182,6 +193,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         active=lambda wb, kind="cascade": view(fake.versions[fake.active]),
         promote=promote,
         reject=reject,
+        kind_learnt=lambda what: {"calibration": "cascade"}.get(what, what),
         get_version=lambda wb, name, kind="cascade": view(fake.versions[name]),
         card=lambda wb, name: {"name": name, "parent": fake.versions[name].parent, "seed": 0},
     )
@@ -191,15 +203,38 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
             raise As2Error(f"no job {id}")
         return fake.jobs[id]
 
-    def start_retrain(wb, corpus_id, *, base="active", epochs=None, learning_rate=None, seed=0, note=""):
+    def start_retrain(wb, corpus_id, **asked):
         made_job = a_job(next(fake.ids), state="queued", progress=0.0, corpus_id=corpus_id)
-        asked = {"base": base, "epochs": epochs, "learning_rate": learning_rate, "seed": seed, "note": note}
         fake.started.append(asked)
         fake.jobs[made_job.id] = made_job
         return made_job
 
     def cancel(wb, id):
         fake.jobs[id] = replace(job(wb, id), cancelling=True)
+
+    def pause(wb, id):
+        fake.jobs[id] = replace(job(wb, id), paused=True)
+
+    def resume(wb, id):
+        fake.jobs[id] = replace(job(wb, id), paused=False)
+
+    def ready(wb, corpus_id, choice=None, **of):
+        fake.previewed.append((choice, of))
+        return fake.ready
+
+    def rename(wb, name, new):
+        fake.versions[new] = replace(fake.versions.pop(name), name=new)
+
+    def set_note(wb, name, note):
+        fake.versions[name] = replace(fake.versions[name], note=note)
+
+    def delete(wb, name):
+        if any(v.parent == name for v in fake.versions.values()):
+            raise As2Error(f"{name} cannot be deleted: another was made from it")
+        fake.versions.pop(name)
+
+    def set_automatic(wb, corpus_id, **rule):
+        fake.automatic = types.SimpleNamespace(**rule)
 
     def retry(wb, id):
         again = replace(job(wb, id), id=next(fake.ids), state="queued", progress=0.0, error="")
@@ -282,7 +317,12 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         "proposing": {"WANTED": 20, "MOST": 200, "start": start_proposing, "cancel": cancel, "waiting": waiting,
                       "accept": accept, "reject": reject,
                       "newest_job": lambda wb, corpus_id: next(iter(jobs(wb, "propose")), None)},
-        "adapting": {"readiness": lambda wb, corpus_id: fake.ready, "job": job, "jobs": jobs, "cancel": cancel,
+        "version_care": {"rename": rename, "set_note": set_note, "delete": delete},
+        "automatic": {"automatic": lambda wb, corpus_id: fake.automatic, "set_automatic": set_automatic,
+                      "new_labels": lambda wb, corpus_id: 7,
+                      "waiting": lambda wb: fake.versions.get(fake.waiting)},
+        "adapting": {"readiness": ready, "KINDS": {"cascade": "the cascade", "calibration": "probabilities alone"},
+                     "pause": pause, "resume": resume, "job": job, "jobs": jobs, "cancel": cancel,
                      "retry": retry, "start_retrain": start_retrain},
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
                       "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],

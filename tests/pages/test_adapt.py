@@ -5,7 +5,8 @@ from dataclasses import replace
 import fake_work
 import pytest
 
-from app.components import adapt_card, adapt_job, adapt_words
+from app.components import adapt_card, adapt_job, adapt_versions, adapt_words
+from app.services.choosing import Choice
 
 
 @pytest.fixture
@@ -45,7 +46,17 @@ def test_the_start_takes_the_defaults_unless_set_by_hand(work):
     at.text_input(key="adapt_note").input("first try")
     at.number_input(key="adapt_seed").set_value(7)
     at = at.button(key="adapt_start").click().run()
-    assert work.started == [{"base": "cascade", "epochs": None, "learning_rate": None, "seed": 7, "note": "first try"}]
+    [asked] = work.started
+    assert asked.pop("choice") == Choice()
+    assert asked == {
+        "kind": "cascade",
+        "base": "cascade",
+        "replay": 0.25,
+        "epochs": None,
+        "learning_rate": None,
+        "seed": 7,
+        "note": "first try",
+    }
     assert at.query_params["job"] == "10"
     assert "Retraining: queued" in told(at)
 
@@ -90,6 +101,86 @@ def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(work, state, er
     assert at.query_params["job"] == "10"
 
 
+def test_a_running_job_is_paused_and_goes_on(work):
+    work.jobs[1] = fake_work.a_job(1)
+    at = fake_work.page("adapt", {"job": "1"})
+    at = at.button(key="adapt_pause").click().run()
+    assert work.jobs[1].paused
+    assert at.button(key="adapt_pause").label == "Go on"
+    at.button(key="adapt_pause").click().run()
+    assert not work.jobs[1].paused
+
+
+def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
+    work.ready = replace(work.ready, by_annotator={"ann": 30, "bob": 12}, presumed=9, train_correct=60)
+    at = fake_work.page("adapt")
+    at.multiselect(key="adapt_annotators").select("bob")
+    at.selectbox(key="adapt_conflicts").set_value("latest")
+    at.selectbox(key="adapt_kind").set_value("calibration")
+    at.number_input(key="adapt_presumed").set_value(3)
+    at.slider(key="adapt_replay").set_value(50)
+    at = at.run()
+    chosen, of = work.previewed[-1]
+    assert (chosen.annotators, chosen.conflicts, chosen.presumed) == (("bob",), "latest", 3)
+    assert of == {"kind": "calibration", "replay": 0.5}
+    assert "60 correct" in told(at) and "9 of them presumed" in told(at)
+    at.button(key="adapt_start").click().run()
+    assert (work.started[0]["choice"], work.started[0]["kind"], work.started[0]["replay"]) == (
+        chosen,
+        "calibration",
+        0.5,
+    )
+
+
+def test_without_any_label_the_page_says_the_ways_to_some(work):
+    work.ready = replace(work.ready, labels=0, correct=0, incorrect=0, unsure=0, problems=("Nothing is labelled yet",))
+    at = fake_work.page("adapt")
+    assert "let questions be proposed from your documents" in told(at)
+
+
+def test_a_retrain_by_itself_is_off_until_it_is_wanted(work):
+    at = fake_work.page("adapt")
+    assert "7 new labels since the last retrain" in told(at)
+    at.number_input(key="adapt_auto_after_1").set_value(40)
+    at = at.toggle(key="adapt_auto_on_1").set_value(True).run()
+    assert (work.automatic.after, work.automatic.at_night) == (40, False)
+
+
+def test_a_better_version_that_waits_is_told(work):
+    work.versions["starter-3"] = replace(work.versions["starter-3"], metrics={"AP": 0.75, "before AP": 0.7})
+    work.waiting = "starter-3"
+    at = fake_work.page("adapt")
+    assert "AP 0.700 → 0.750" in told(at)
+    at = at.button(key="adapt_look").click().run()
+    assert at.query_params["version"] == "starter-3"
+
+
+def test_a_version_is_renamed_noted_and_deleted(work):
+    at = fake_work.page("adapt").button(key="adapt_edit_2").click().run()
+    at.text_input(key="adapt_new_name").input("spring")
+    at.text_input(key="adapt_new_note").input("for the fair")
+    at = at.button(key="adapt_edit_save").click().run()
+    assert work.versions["spring"].note == "for the fair"
+    at = at.button(key="adapt_edit_2").click().run()
+    at.button(key="adapt_edit_delete").click().run()
+    assert "spring" not in work.versions
+
+
+def test_versions_are_a_tree_with_what_was_made_from_each_below_it():
+    now = fake_work.NOW
+    made = [
+        fake_work.views.VersionView(i, name, "cascade", parent, now.replace(day=i + 1), "", "candidate", {}, "")
+        for i, (name, parent) in enumerate((("root", None), ("a", "root"), ("b", "root"), ("c", "a"), ("lone", "gone")))
+    ]
+    assert [(v.name, depth) for v, depth in adapt_versions.tree(made)] == [
+        ("lone", 0),
+        ("root", 0),
+        ("b", 1),
+        ("a", 1),
+        ("c", 2),
+    ]
+
+
 def test_an_unknown_job_in_the_address_is_no_error(work):
     at = fake_work.page("adapt", {"job": "77"})
     assert "not known here" in told(at)
@@ -104,6 +195,7 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
     assert "0.702<small>0.64 – 0.76</small>" in html
     assert "AP went from 0.810 to 0.808: nothing of note was forgotten" in told(at)
     assert "Won · 12 questions" in told(at).replace("**", "")
+    assert "before: It rained." in html and "now: The tower was finished in 1889." in html
 
 
 def test_a_better_version_is_promoted_with_one_click(work):

@@ -1,0 +1,49 @@
+"""Retraining by itself: off, after so many new labels, at night; and the note that a better version waits."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components import url
+from app.components.errors import guarded
+from app.components.text import count, plain
+from app.services import Workbench, automatic
+
+
+def draw_waiting(wb: Workbench) -> None:
+    waiting = automatic.waiting(wb)
+    if waiting is None or url.get("version") == waiting.name or url.get("job"):
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
+        st.markdown(
+            f":material/notifications: **{plain(waiting.name)}** did better than the version in use on held-out questions "
+            f"(AP {waiting.metrics['before AP']:.3f} → {waiting.metrics['AP']:.3f}) and waits for a decision.",
+            width="stretch",
+        )
+        st.button("Look at it", key="adapt_look", on_click=_look, args=(waiting.name,))
+
+
+def _look(name: str) -> None:
+    url.put(version=name, job=None)
+
+
+def draw_rule(wb: Workbench, corpus_id: int) -> None:
+    rule = automatic.automatic(wb, corpus_id)
+    with st.expander("By itself", icon=":material/schedule:", key="adapt_automatic"):
+        st.toggle("Retrain after new labels", rule.after is not None, key=f"adapt_auto_on_{corpus_id}",
+                  on_change=_set, args=(wb, corpus_id))  # fmt: skip
+        st.number_input("So many", 1, 100_000, rule.after or 100, key=f"adapt_auto_after_{corpus_id}",
+                        on_change=_set, args=(wb, corpus_id))  # fmt: skip
+        st.toggle("Retrain at night, if there are any", rule.at_night, key=f"adapt_auto_night_{corpus_id}",
+                  on_change=_set, args=(wb, corpus_id))  # fmt: skip
+        st.caption(
+            f"{count(automatic.new_labels(wb, corpus_id), 'new label')} since the last retrain. What is made by itself "
+            "waits to be promoted; a worker has to run for it."
+        )
+
+
+@guarded
+def _set(wb: Workbench, corpus_id: int) -> None:
+    form = st.session_state
+    after = int(form[f"adapt_auto_after_{corpus_id}"]) if form[f"adapt_auto_on_{corpus_id}"] else None
+    automatic.set_automatic(wb, corpus_id, after=after, at_night=form[f"adapt_auto_night_{corpus_id}"])
