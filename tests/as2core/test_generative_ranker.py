@@ -75,7 +75,8 @@ def test_a_later_question_word_does_not_change_the_probability_of_an_earlier_one
     with torch.no_grad():
         short, _ = module(**module.encode([TEXTS[0]], ["when was the tower"]))
         long, _ = module(**module.encode([TEXTS[0]], ["when was the tower built in winter ?"]))
-    torch.testing.assert_close(short[0], long[0, : short.shape[1]], atol=1e-5, rtol=0)
+    words = short.shape[1] - 1  # then comes the end
+    torch.testing.assert_close(short[0, :words], long[0, :words], atol=1e-5, rtol=0)
 
 
 def test_the_prefix_model_s_probabilities_sum_to_one_over_the_vocabulary(tiny):
@@ -84,17 +85,33 @@ def test_the_prefix_model_s_probabilities_sum_to_one_over_the_vocabulary(tiny):
     total = 0.0
     for i in range(len(words)):
         batch = module.encode([TEXTS[1]], ["tower"])
-        batch["ids"][0, -1] = i
+        batch["ids"][0, -2] = i  # the last is the question's end
         with torch.no_grad():
             total += module(**batch)[0][0, 0].exp().item()
     assert total == pytest.approx(1.0, abs=1e-3)
 
 
+def test_a_question_near_its_passage_may_end_sooner_than_one_far_from_it(tiny):
+    ranker = ranker_of("bert", tiny)
+    module = ranker.module
+    with torch.no_grad():
+        log_p, valid, asked, about = module.read(**module.encode(TEXTS, [QUESTION] * 3))
+        end = log_p[torch.arange(3), valid.sum(1) - 1]
+        odds = end - torch.log(-torch.expm1(end.double()))
+        module.end_scale.zero_()
+        plain, _ = module(**module.encode(TEXTS, [QUESTION] * 3))
+        last = plain[torch.arange(3), valid.sum(1) - 1]
+        without = last - torch.log(-torch.expm1(last.double()))
+    expected = 10.0 * torch.cosine_similarity(asked, about)
+    torch.testing.assert_close((odds - without).float(), expected, atol=1e-3, rtol=0)
+    assert torch.equal(log_p[:, 0], plain[:, 0])  # the first word is said before any of the question is near anything
+
+
 def test_explaining_gives_each_word_of_the_question_once_and_sums_to_the_score(tiny):
     ranker = ranker_of("bert", tiny)
     told = ranker.explain("when was zeppelin built?", TEXTS[0])
-    assert [w for w, _ in told] == ["when", "was", "zeppelin", "built", "?"]
-    pieces = len(ranker.module.tokenizer("when was zeppelin built?", add_special_tokens=False)["input_ids"])
+    assert [w for w, _ in told] == ["when", "was", "zeppelin", "built", "?", "[end]"]
+    pieces = len(ranker.module.tokenizer("when was zeppelin built?", add_special_tokens=False)["input_ids"]) + 1
     mean = ranker.score("when was zeppelin built?", CANDIDATES[:1])[0]
     assert sum(v for _, v in told) / pieces == pytest.approx(mean, abs=1e-4)
 
