@@ -14,7 +14,7 @@ from app.services.views import CorpusView
 
 
 def draw(wb: Workbench, corpus: CorpusView) -> None:
-    found = agreement.agreement(wb, corpus.id)
+    found = _computed(wb, corpus.id)
     if not found.annotators:
         st.info(
             "No pair was judged by two people yet. Under Rules, let every pair be labelled by two or more.",
@@ -26,12 +26,17 @@ def draw(wb: Workbench, corpus: CorpusView) -> None:
     _second_looks(wb, corpus)
 
 
+@st.cache_resource(ttl=60, show_spinner="Resampling questions …")
+def _computed(_wb: Workbench, corpus_id: int) -> AgreementView:
+    return agreement.agreement(_wb, corpus_id)
+
+
 def _agreement(found: AgreementView) -> None:
     st.subheader("Everyone", anchor=False)
     _number("Krippendorff's alpha", found.alpha, f"{count(found.alpha.n, 'pair')} judged by two or more people")
     st.caption(
         "1 is perfect agreement, 0 is what chance gives. Above 0.8 labels are usually called reliable, below 0.67 not. "
-        "Unsure counts as missing; the interval (95 %) comes from resampling questions."
+        "Unsure counts as missing; the interval (95 %) comes from resampling questions. Computed anew once a minute."
     )
     _table("Two people", "Cohen's kappa", [(f"{a} and {b}", e) for a, b, e in found.kappas])
     st.subheader("Over time", anchor=False)
