@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from app.commands import adapting, asking, documents, jobs, labels, opened, serving, versions
+from app.commands import adapting, asking, documents, jobs, labels, opened, proposing, serving, versions
 from as2core.types import Question
 
 
@@ -17,6 +17,7 @@ def register(cli: typer.Typer) -> None:
     """Group `as2.commands`: add the workbench's commands to the library's."""
     for command in (documents.ingest, asking.ask, adapting.adapt, documents.reindex, serving.app, serving.worker):
         cli.command(command.__name__)(command)
+    cli.command("propose")(proposing.propose)
     cli.add_typer(labels.labels, name="labels")
     cli.add_typer(versions.versions, name="versions")
     cli.add_typer(jobs.jobs, name="jobs")

@@ -282,3 +282,22 @@ def test_ctrl_c_asks_the_retrain_to_stop(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run()
     assert watched.cancelled == [5]
+
+
+def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch):
+    from app.commands import proposing as command
+    from app.running import run_queued
+    from app.services import adapting, proposing
+
+    (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons. Rain stops nobody.\n")
+    assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
+    monkeypatch.setattr(proposing, "writer", lambda _wb: lambda sentence, known, seed: [(f"{sentence[:-1]}?", -1.0)])
+
+    def follow(wb, job):
+        run_queued(wb)  # the worker's part, here
+        return adapting.job(wb, job.id)
+
+    monkeypatch.setattr(command, "follow", follow)
+    told = as2_json("propose", "--corpus", "towers", "--number", "3", "--seed", "1")
+    assert (told["corpus"], told["proposed"], told["tried"], told["waiting"]) == ("towers", 1, 1, 1)
+    assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"
