@@ -112,9 +112,9 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
 
 def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | None:
     """Restore the state before the annotator's last act in the corpus, by one more event a pair; called again, the act
-    before that one. Returns the first pair's state, None if there is nothing left to undo."""
+    before that one. Returns the first pair's state, None if there is nothing left to undo. Raises NotAllowed, Gone."""
     with wb.write(durable=True) as s:
-        rows.lock_annotator(s, annotator_id)
+        require(s, annotator_id)
         events = rows.last_act(s, annotator_id, corpus_id)
         undone = []
         for event in events:

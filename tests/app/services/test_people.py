@@ -29,6 +29,7 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
     acts = (
         lambda: labelling.give_label(wb, **pair, label="correct"),
         lambda: labelling.withdraw(wb, **pair),
+        lambda: labelling.undo_last(wb, bob.id, towers.id),
         lambda: labelling.flag(wb, **pair, note="odd"),
         lambda: rules.write_guidelines(wb, towers.id, "Be kind.", by=bob.id),
         lambda: rules.set_rules(wb, towers.id, by=bob.id, overlap=2),
