@@ -16,8 +16,8 @@ def draw_waiting(wb: Workbench) -> None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
         st.markdown(
-            f":material/notifications: **{plain(waiting.name)}** did better than the version in use on held-out questions "
-            f"(AP {waiting.metrics['before AP']:.3f} → {waiting.metrics['AP']:.3f}) and waits for a decision.",
+            f":material/notifications: **{plain(waiting.name)}** did better than the version in use on held-out "
+            f"questions (AP {waiting.metrics['before AP']:.3f} → {waiting.metrics['AP']:.3f}) and waits.",
             width="stretch",
         )
         st.button("Look at it", key="adapt_look", on_click=_look, args=(waiting.name,))

@@ -7,7 +7,8 @@ from tiny_models import tiny_models
 
 from app import jobs, services
 from app.running import run_queued
-from app.services import adapting, asking, corpora, exchange, labelling, versions
+from app.services import adapting, asking, corpora, exchange, labelling, measuring, versions
+from app.services.choosing import Choice
 from app.services.models import LoadedModels
 from app.settings import Settings
 from as2core.data import jsonl
@@ -131,12 +132,17 @@ def test_the_events_tell_the_training_as_it_goes(wb, labelled):
     assert all(set(e["dev_ap"]) == {"2", "3", "4", "5", "6"} for e in evals)
 
 
-def test_the_same_labels_settings_and_seed_give_the_same_version(wb, labelled):
+def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is_measured_once(
+    wb, labelled, monkeypatch
+):
+    made, measure = [], measuring.measure
+    monkeypatch.setattr(measuring, "measure", lambda r, q, **more: made.append(r.name) or measure(r, q, **more))
     first = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1, seed=3).id).result
     second = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1, seed=3).id).result
     assert first["version"] != second["version"]
     assert first["after"] == second["after"]
     assert first["snapshot"] == second["snapshot"]
+    assert len(made) == 6  # held out and frozen: base and version, then the second version alone
 
 
 def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(wb, labelled, ann, monkeypatch):
@@ -175,6 +181,68 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
     assert (folder / "snapshot.jsonl").read_bytes() == snapshot
     assert not (folder / "work").exists()
     assert result["version"] == f"cities-{job.id}"
+
+
+def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, labelled, monkeypatch):
+    from app import running
+    from app.services.retraining import run_retrain
+
+    def cancelled_at_the_benchmark(job):
+        told = job.progress
+
+        def progress(share, message):
+            told(share, message)
+            job.cancelled = job.cancelled or message == "measuring the new version on the frozen benchmark"
+
+        job.progress = progress
+        return run_retrain(job)
+
+    job = adapting.start_retrain(wb, labelled, epochs=1)
+    monkeypatch.setattr(running, "runner_of", lambda kind: cancelled_at_the_benchmark)
+    run_queued(wb)
+    assert adapting.job(wb, job.id).state == "cancelled"
+    assert not list(wb.settings.versions_dir.glob("*"))
+
+
+def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, labelled):
+    result = retrained(wb, adapting.start_retrain(wb, labelled, kind="calibration").id).result
+    assert result["after"] == result["before"]
+    assert result["reliability"]["after"] != result["reliability"]["before"]
+    made = versions.get_version(wb, result["version"])
+    assert (made.kind, made.parent) == ("cascade", "cascade")
+    assert versions.choose(wb, made.name).ranker.calibration != ((1.0, 0.0),) * 5
+
+
+def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, labelled):
+    base = "fusion:method=zscore,rankers=bm25+wo"
+    result = retrained(wb, adapting.start_retrain(wb, labelled, kind="fusion", base=base).id).result
+    assert set(result["weights"]) == {"bm25", "wo"}
+    made = versions.promote(wb, result["version"], "a try")
+    assert (made.kind, made.state) == ("fusion", "active")
+    assert versions.active(wb).name == "cascade"
+
+
+def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, labelled):
+    shipped = made_up(8, seed=7, prefix="shipped")
+    jsonl.write(shipped, wb.settings.corpora_dir / "starter" / "train.jsonl")
+    started = adapting.start_retrain(wb, labelled, kind="generative", epochs=1, replay=0.5)
+    result = retrained(wb, started.id).result
+    assert result["labels"]["replayed_questions"] == 4
+    made = versions.get_version(wb, result["version"])
+    assert (made.kind, made.parent) == ("generative", "generative")
+    card = versions.card(wb, made.name)
+    assert len(card["trained_on"]) == result["labels"]["questions"] + 4
+    assert len({q.text for q in shipped} & set(card["trained_on"])) == 4
+    assert card["replay"] == 0.5
+
+
+def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, labelled):
+    exchange.import_labels(wb, labelled, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
+    with pytest.raises(NotEnoughLabels):
+        adapting.start_retrain(wb, labelled, choice=Choice(annotators=("bob",)))
+    choice = Choice(annotators=("ann",), conflicts="latest")
+    result = retrained(wb, adapting.start_retrain(wb, labelled, kind="calibration", choice=choice).id).result
+    assert Choice.of(versions.card(wb, result["version"])["choice"]) == choice
 
 
 def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, labelled):
@@ -225,7 +293,9 @@ def test_a_retrain_can_start_from_a_retrained_version(wb, labelled):
     assert made.parent == first["version"]
 
 
-@pytest.mark.parametrize("bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}])
+@pytest.mark.parametrize(
+    "bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}, {"kind": "bm25"}, {"replay": 2.0}]
+)
 def test_settings_that_cannot_work_are_refused_before_the_start(wb, labelled, bad):
     with pytest.raises(BadSetting):
         adapting.start_retrain(wb, labelled, **bad)
