@@ -1,4 +1,4 @@
-"""The loop in a real browser: retrain from labels, read the card, promote, ask with the new one."""
+"""The loop in a real browser: retrain from labels, read the card, promote, ask with the new one, roll back; cancel."""
 
 import re
 
@@ -41,6 +41,8 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
     expect(card).to_be_visible(timeout=LONG)
     expect(card.get_by_test_id("as2-outcome")).to_contain_text("on the held-out questions")
     expect(card).to_contain_text("On the frozen benchmark")
+    expect(card).to_contain_text("Do its probabilities hold?")
+    expect(card).to_contain_text("Made from cascade")
     expect(card).to_contain_text(re.compile(r"Trained on \d+ questions \(\d+ correct, \d+ incorrect labels\)"))
 
     reason = card.get_by_role("textbox")
@@ -64,3 +66,18 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
     dialog.get_by_role("textbox").press("Enter")
     dialog.get_by_role("button", name="Use this version").click()
     expect(page.get_by_text("Model: cascade")).to_be_visible()
+
+
+def test_a_cancelled_retrain_says_so_and_leaves_the_page_usable(small_page, small, small_worker):
+    page = small_page
+    start(page, small.url, epochs=50)
+    panel = page.locator(JOB)
+    expect(panel.get_by_role("button", name="Cancel")).to_be_enabled()
+    expect(page.get_by_test_id("as2-log")).to_contain_text("start:", timeout=LONG)
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel).to_contain_text("You stopped it. No version was made", timeout=LONG)
+    expect(panel.get_by_role("button", name="Run again")).to_be_enabled()
+    expect(page.get_by_role("button", name="Retrain from labels")).to_be_enabled()
+    page.get_by_role("button", name="Put this away").click()
+    expect(panel).to_have_count(0)
+    expect(page).not_to_have_url(re.compile(r"job=\d+"))
