@@ -19,7 +19,7 @@ from pathlib import Path
 
 from torch import nn
 
-from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph
+from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph, channel_peaks
 from as2core.nn.backbone import Backbone
 from as2core.types import OnProgress, Progress
 
@@ -52,11 +52,11 @@ def graphs_for(
     home.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=".building-", dir=home.parent))
     try:
-        below = 0
+        below, peaks = 0, channel_peaks(backbone)
         for done, (layer, head, file) in enumerate(zip(exits, heads, files, strict=True)):
             if on_progress:
                 on_progress(Progress(done, len(exits), f"preparing the quick engine, layer {layer}"))
-            graph = build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits)
+            graph = build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits, peaks=peaks)
             (building / file.name).write_bytes(graph)
             below = layer
         sums = {file.name: _sha256(building / file.name) for file in files}

@@ -2,9 +2,14 @@
 
 Weights are int8 with a scale a column. Activations get a scale a token (a row), not one for the whole batch as ONNX
 Runtime's own dynamic quantisation has it: one outlying token then spoils no other's precision, and a candidate's score
-does not depend on who shares its batch. What is not a matrix product stays in float32, and is written with the
-operators that ONNX Runtime's CPU kernels run fastest: the layer norm from products and element-wise steps takes
-half the time of the fused one, which adds up one number at a time.
+does not depend on who shares its batch. A few channels of an encoder's states are many times larger than all others and
+would take the scale for themselves, so channels are evened out first, and what they lose goes into the weights
+(SmoothQuant: Xiao et al., 2023, equation 4 with alpha 0.5). Which channels those are is read off a run over random
+tokens: it is the model's habit, not the text's.
+
+What is not a matrix product stays in float32, and is written with the operators that ONNX Runtime's CPU kernels run
+fastest: a layer norm from products and element-wise steps is quicker than the fused one, which adds up one number at a
+time.
 
 Inputs: `ids` (batch, length) for the first stretch, `hidden` (batch, length, width) after it; `lengths` (batch) tokens
 each; `pool` (batch, 3, length), the weights that make the means over all tokens, the question's, the candidate's.
@@ -14,13 +19,14 @@ Outputs: `logits` (batch), and `states` (batch, length, width) where another str
 from __future__ import annotations
 
 import numpy as np
+import torch
 from torch import nn
 
 from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 
-GRAPH_VERSION = 1  # counts up with every change of what is built here: cached graphs of another version are not used
+GRAPH_VERSION = 2  # counts up with every change of what is built here: cached graphs of another version are not used
 ACTIVATIONS = {
     "gelu": ("Gelu", {}),
     "gelu_new": ("Gelu", {"approximate": "tanh"}),
@@ -32,10 +38,39 @@ TINY = 1e-6
 MS = "com.microsoft"
 
 
-def build_graph(backbone: Backbone, head: ExitHead, first: int, last: int, *, final: bool, bits: int = 8) -> bytes:
+Peaks = dict[nn.Module, np.ndarray]
+
+
+def channel_peaks(backbone: Backbone, *, sequences: int = 16, tokens: int = 48, seed: int = 0) -> Peaks:
+    """The largest absolute value of each input channel of the layers' products, over random tokens: linear -> (in,)."""
+    peaks: Peaks = {}
+
+    def watch(module: nn.Module, inputs: tuple) -> None:
+        here = inputs[0].detach().abs().flatten(0, -2).amax(0).float().cpu().numpy()
+        peaks[module] = np.maximum(here, peaks.get(module, 0))
+
+    linears = [m for block in backbone.blocks for m in block.modules() if isinstance(m, nn.Linear)]
+    hooks = [m.register_forward_pre_hook(watch) for m in linears]
+    try:
+        device = next(backbone.parameters()).device
+        ids = np.random.default_rng(seed).integers(len(backbone.tokenizer) // 2, size=(sequences, tokens))
+        ids[:, 0], ids[:, -1] = backbone.tokenizer.cls_token_id, backbone.tokenizer.sep_token_id
+        mask = torch.ones(ids.shape, dtype=torch.bool, device=device)
+        with torch.no_grad():
+            backbone.run(backbone.embed(torch.from_numpy(ids).to(device)), mask, 0, backbone.layers)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return peaks
+
+
+def build_graph(
+    backbone: Backbone, head: ExitHead, first: int, last: int, *, final: bool, bits: int = 8, peaks: Peaks | None = None
+) -> bytes:
     """Layers first..last-1, their exit's head, and the embeddings if `first` is 0, as a serialised model.
 
-    `bits` of the weights: 7 where the processor would add two products into 16 bits (x86 without VNNI).
+    `peaks` are `channel_peaks` (worked out here if not given). `bits` of the weights: 7 where the processor would add
+    two products into 16 bits (x86 without VNNI).
     Raises BadSetting for an activation that has no operator here.
     """
     from onnx import TensorProto, helper
@@ -45,7 +80,7 @@ def build_graph(backbone: Backbone, head: ExitHead, first: int, last: int, *, fi
             f"the onnx engine does not know the activation {backbone.config.hidden_act!r} of {backbone.name}: "
             "use engine=torch"
         )
-    g = _Graph(bits)
+    g = _Graph(bits, channel_peaks(backbone) if peaks is None else peaks)
     real, whole = TensorProto.FLOAT, TensorProto.INT64
     inputs = [helper.make_tensor_value_info("lengths", TensorProto.INT32, ["batch"])]
     if first == 0:
@@ -70,7 +105,8 @@ def build_graph(backbone: Backbone, head: ExitHead, first: int, last: int, *, fi
 class _Graph:
     """Nodes and constants as they are added; a node's output is known by the name that `op` gives back."""
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, peaks: Peaks) -> None:
+        self.peaks = peaks
         self.nodes: list = []
         self.constants: list = []
         self.top = 2 ** (bits - 1) - 1
@@ -138,22 +174,33 @@ def _layer(g: _Graph, block: nn.Module, x: str, backbone: Backbone) -> str:
     a, width = block.attention, backbone.hidden
     inside = (a.self.query, a.self.key, a.self.value)
     weight = np.concatenate([_array(p.weight) for p in inside])
-    packed = _product(g, weight, x)
+    out = _array(a.output.dense.weight)
+    even = _evening(g.peaks[a.output.dense], out)  # what attention gives is linear in the values: evened out with them
+    weight[2 * width :] /= even[:, None]
+    own = _evening(g.peaks[a.self.query], weight)
+    packed = _product(g, weight * own, g.op("Mul", x, g.constant(1 / own)))
     parts = g.op("Split", packed, g.constant(np.full(3, width)), outputs=3, axis=-1)
-    bias = g.constant(np.concatenate([_array(p.bias) for p in inside]))
+    biases = np.concatenate([_array(p.bias) for p in inside])
+    biases[2 * width :] /= even
+    bias = g.constant(biases)
     heads = backbone.config.num_attention_heads
     seen = g.op("MultiHeadAttention", *parts, bias, "lengths", domain=MS, num_heads=heads)
-    y = _dense(g, a.output.dense, seen)
+    y = g.op("Add", _product(g, out * even, seen), g.constant(_array(a.output.dense.bias)))
     x = _norm(g, g.op("Add", y, x), a.output.LayerNorm)
     kind, attributes = ACTIVATIONS[backbone.config.hidden_act]
-    y = g.op(kind, _dense(g, block.intermediate.dense, x), **attributes)
-    y = _dense(g, block.output.dense, y, one_sided=True)
+    up, down = block.intermediate.dense, block.output.dense
+    weight = _array(up.weight)
+    even = _evening(g.peaks[up], weight)
+    y = _product(g, weight * even, g.op("Mul", x, g.constant(1 / even)))
+    y = g.op(kind, g.op("Add", y, g.constant(_array(up.bias))), **attributes)
+    y = g.op("Add", _product(g, _array(down.weight), y, one_sided=True), g.constant(_array(down.bias)))
     return _norm(g, g.op("Add", y, x), block.output.LayerNorm)
 
 
-def _dense(g: _Graph, linear: nn.Linear, x: str, *, one_sided: bool = False) -> str:
-    y = _product(g, _array(linear.weight), x, one_sided=one_sided)
-    return g.op("Add", y, g.constant(_array(linear.bias)))
+def _evening(peaks: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """What to divide each input channel by, and multiply its column of the weight (out, in) with: (in,)."""
+    wanted = np.sqrt(np.maximum(peaks, TINY) / np.maximum(np.abs(weight).max(0), TINY))
+    return np.clip(wanted / np.median(wanted), 1 / 64, 64).astype(np.float32)
 
 
 def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) -> str:
