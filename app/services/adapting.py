@@ -42,7 +42,9 @@ def readiness(
     get_corpus(wb, corpus_id)
     choice = choice or Choice()
     start = versions.base_for(wb, base, versions.kind_learnt(kind))
-    made = snapshots.compose(wb, corpus_id, choice, seen=start.card.get("trained_on", ()), replay=_replay(kind, replay))
+    made = snapshots.compose(
+        wb, corpus_id, choice, seen=start.card.get("trained_on", ()), replay=_replay(kind, replay), preview=True
+    )
     found, parts = list(made.found), made.parts
     counts = labels.count(found)
     judged = {q.qid: q for q in (labels.judged(x.question) for x in found)}

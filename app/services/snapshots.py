@@ -1,7 +1,8 @@
 """The labels of one retrain, composed and written down: what is learnt from, steered by, judged by and replayed.
 
-The preview on the page and the job use the same composition, so what was promised is what is trained on. A job composes
-once; another attempt reads what the first one wrote.
+The preview on the page and the job use the same composition, but a page does not wait for a model: until a job has
+embedded the questions, the preview knows near-duplicates by their words alone. A job composes once; another attempt
+reads what the first one wrote.
 """
 
 from __future__ import annotations
@@ -56,14 +57,21 @@ class Snapshot:
 
 
 def compose(
-    wb: Workbench, corpus_id: int, choice: Choice, *, seen: Sequence[str] = (), replay: float = 0.0, seed: int = 0
+    wb: Workbench,
+    corpus_id: int,
+    choice: Choice,
+    *,
+    seen: Sequence[str] = (),
+    replay: float = 0.0,
+    seed: int = 0,
+    preview: bool = False,
 ) -> Composition:
-    """`seen`: questions that the base or its ancestors learnt from."""
+    """`seen`: questions that the base or its ancestors learnt from. A `preview` embeds nothing anew."""
     shipped, frozen = starter(wb, "train"), starter(wb, "test")
     found = choosing.load(wb, corpus_id, choice)
     parts = splitting.split(
         found,
-        embed=partial(vectors, wb),
+        embed=partial(vectors, wb, known_only=preview),
         seen=list(dict.fromkeys([*seen, *(q.text for q in shipped)])),
         frozen=[q.text for q in frozen],
         learnt=partial(choosing.with_presumed, presumed=choice.presumed, seed=seed),
@@ -71,13 +79,16 @@ def compose(
     return Composition(tuple(found), parts, replayed(shipped, parts, replay, seed))
 
 
-def vectors(wb: Workbench, texts: Sequence[str]) -> np.ndarray:
-    """Unit vectors of questions `(n, width)`, each embedded once a home."""
+def vectors(wb: Workbench, texts: Sequence[str], *, known_only: bool = False) -> np.ndarray | None:
+    """Unit vectors of questions `(n, width)`, each embedded once a home; None if `known_only` and some are not yet."""
+    if known_only and not (wb.settings.home / "vectors.npz").exists():
+        return None
     from as2core.training.mining import Vectors
 
-    known = Vectors(wb.models.embedder(), wb.settings.home)
-    known.learn(texts)
-    return known.of(texts)
+    known = Vectors(wb.models.embedder, wb.settings.home)
+    if not known_only:
+        known.learn(texts)
+    return known.of(texts) if known.knows(texts) else None
 
 
 def starter(wb: Workbench, part: str) -> list[Question]:

@@ -30,7 +30,7 @@ NEAR_MEANING = 0.88  # cosine: rewordings of one question have some .92, differe
 HELD_OUT, DEV = 0.25, 0.15  # shares of the undivided questions
 ROWS = 1024  # vectors compared with all others at a time
 
-Embed = Callable[[Sequence[str]], np.ndarray]
+Embed = Callable[[Sequence[str]], np.ndarray | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def split(
 ) -> Split:
     """Questions without any label are left out. Held-out ones have a correct and an incorrect candidate.
 
-    `embed` gives unit vectors `(n, width)`; without it only words are compared. `seen` and `frozen` are questions'
+XX
     texts. `learnt` makes a question to train on of a labelled one.
     """
     found = [x for x in labelled if x.question.positives or x.question.negatives]

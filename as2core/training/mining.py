@@ -9,7 +9,7 @@ import hashlib
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +20,10 @@ from as2core.types import Candidate, OnProgress, Question
 
 
 class Vectors:
-    """Unit vectors of texts, float16, kept in `folder/vectors.npz` so that a second run embeds only what is new."""
+    """Unit vectors of texts, float16, kept in `folder/vectors.npz` so that a second run embeds only what is new. The
+    encoder may be given as what loads it, for it is not needed where nothing is new."""
 
-    def __init__(self, encoder: BiEncoderRanker, folder: Path) -> None:
+    def __init__(self, encoder: BiEncoderRanker | Callable[[], BiEncoderRanker], folder: Path) -> None:
         self._encoder, self._file = encoder, folder / "vectors.npz"
         self._row: dict[int, int] = {}
         self._matrix = np.zeros((0, 0), dtype=np.float16)
@@ -37,12 +38,16 @@ class Vectors:
         if not new:
             return
         self._row.update({_key(t): len(self._matrix) + i for i, t in enumerate(new)})
-        learnt = self._encoder.embed(new, on_progress).astype(np.float16)
+        encoder = self._encoder if hasattr(self._encoder, "embed") else self._encoder()
+        learnt = encoder.embed(new, on_progress).astype(np.float16)
         self._matrix = np.concatenate([self._matrix, learnt]) if len(self._matrix) else learnt
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=self._file.parent, suffix=".part", delete=False) as making:
             np.savez(making, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
         Path(making.name).rename(self._file)  # two processes may keep the same file: nobody reads half of one
+
+    def knows(self, texts: Sequence[str]) -> bool:
+        return all(_key(t) in self._row for t in texts)
 
     def of(self, texts: Sequence[str]) -> np.ndarray:
         """float32 `(n, hidden)`. Raises KeyError for a text that was not learnt."""
