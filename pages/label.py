@@ -1,7 +1,5 @@
 """Label: one sentence at a time, or one question with its whole list; one key, one label, next."""
 
-import secrets
-
 import streamlit as st
 
 from app.components import label_desk as ones
@@ -14,6 +12,7 @@ from app.components.label_item import draw, style
 from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap
 from app.components.label_side import draw_acts, draw_guidelines, draw_progress
 from app.components.page import page
+from app.components.signin import desk as desk_name
 from app.components.text import count
 from app.services import labelling, queueing, rules
 from app.services.views import LABELS
@@ -21,7 +20,7 @@ from app.services.views import LABELS
 frame = page("Label", "Does the marked sentence answer the question? One key, one label, next.")
 style()
 state = st.session_state
-holder = state.setdefault("_label_holder", secrets.token_hex(8))
+holder = desk_name()
 state.setdefault("label_scores", url.get("scores") != "off")
 MODES = {ONE: "One sentence", LIST: "Whole list"}
 viewer = frame.annotator.role == "viewer"

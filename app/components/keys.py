@@ -33,7 +33,8 @@ export default function (component) {
       const target = event.composedPath()[0];
       if (target.isContentEditable) return;
       if (target.matches && target.matches("input:not([type=checkbox]):not([type=radio]),textarea,select,[role=combobox],[role=slider]")) return;
-      if (document.querySelector("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]")) return;
+      const open = document.querySelectorAll("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]");
+      if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
       event.preventDefault();
       event.stopImmediatePropagation();
       if (event.repeat || state.sentFor === state.data.doc) return;

@@ -1,11 +1,14 @@
 """Who is at the page: a name typed here, or whoever the identity provider says.
 
 Where `[auth]` is configured (.streamlit/secrets.toml), nobody gets further without logging in. Elsewhere a name is
-enough; the browser keeps it in a cookie, so that a reload does not change who signs.
+enough; the browser keeps it in a cookie, so that a reload does not change who signs. A second cookie names the desk:
+what was leased before a reload is still leased to whoever reloads.
 """
 
 from __future__ import annotations
 
+import re
+import secrets
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,18 +19,30 @@ from app.services import Workbench, people
 from app.services.views import AnnotatorView
 
 NOBODY = "me"
-COOKIE = "as2_name"
+NAME, DESK = "as2_name", "as2_desk"  # cookies
 _JS = """
 export default function (component) {
-  const { cookie, name } = component.data;
-  document.cookie = cookie + "=" + encodeURIComponent(name) + "; path=/; max-age=31536000; SameSite=Strict";
+  for (const [cookie, value, age] of component.data.cookies)
+    document.cookie = `${cookie}=${encodeURIComponent(value)}; path=/; ${age}SameSite=Strict`;
 }
 """
 
 
 def who(wb: Workbench) -> AnnotatorView:
     """The person, known to the database; stops the run at a log-in page where there is one to pass."""
-    return _logged_in(wb, st.user) if provider_configured() else _named(wb)
+    person = _logged_in(wb, st.user) if provider_configured() else _named(wb)
+    kept = [(DESK, desk(), "")]
+    if person.local and person.name != NOBODY:
+        kept.append((NAME, person.name, "max-age=31536000; "))
+    st.components.v2.component("as2_kept", js=_JS)(key="as2_kept", data={"cookies": kept})
+    return person
+
+
+def desk() -> str:
+    """Names this browser among all that sign with the same name."""
+    kept = st.context.cookies.get(DESK, "")
+    fresh = kept if re.fullmatch("[0-9a-f]{16}", kept) else secrets.token_hex(8)
+    return st.session_state.setdefault("_as2_desk", fresh)
 
 
 def provider_configured() -> bool:
@@ -48,7 +63,7 @@ def _logged_in(wb: Workbench, user: Any) -> AnnotatorView:
 def _named(wb: Workbench) -> AnnotatorView:
     state = st.session_state
     if "_as2_name" not in state:
-        state["_as2_name"] = unquote(st.context.cookies.get(COOKIE, "")) or NOBODY
+        state["_as2_name"] = unquote(st.context.cookies.get(NAME, "")) or NOBODY
     typed = st.text_input(
         "Your name",
         state["_as2_name"],
@@ -58,6 +73,4 @@ def _named(wb: Workbench) -> AnnotatorView:
     )
     name = " ".join(typed.split()) or NOBODY
     state["_as2_name"] = name
-    if name != NOBODY:
-        st.components.v2.component("as2_name", js=_JS)(key="as2_name_kept", data={"cookie": COOKIE, "name": name})
     return people.annotator(wb, name)
