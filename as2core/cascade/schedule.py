@@ -1,4 +1,4 @@
-"""How many candidates leave at each exit (Cascade Transformer, section 4.4).
+"""How many candidates leave at each exit (Cascade Transformer, section 4.3.2).
 
 Of the k candidates alive at an exit, floor(ratio * k) are dropped. The last exit ranks and drops nothing.
 Beyond the paper: one ratio per exit, and `keep`, a number of candidates below which nothing is dropped.

@@ -1,9 +1,9 @@
 """SQuAD v1.1 as answer sentence selection ("SQuAD-sent" in the Structure paper, COLING 2020).
 
 A paragraph's sentences, split by our splitter, are the candidates; the one that holds the answer span is correct.
-SQuAD gives one place of the answer only, so a question whose answer text stands in several sentences of the
-paragraph is dropped: another of them may answer just as well. One whose answer runs over a sentence's end is dropped
-too, and so is one without an answer (SQuAD v2).
+Stricter than the paper, which labels by the span alone: SQuAD gives one place of the answer only, so a question whose
+answer text stands in several sentences of the paragraph is dropped: another of them may answer just as well. One whose
+answer runs over a sentence's end is dropped too, and so is one without an answer (SQuAD v2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Losses on log P(q | a) (Nogueira dos Santos et al., 2020, section 3).
+"""Losses on log P(q | a) (Nogueira dos Santos et al., 2020, section 2).
 
 MLE  -log P(q | a+), the mean over the question's tokens.
 LUL  a token's likelihood given a right passage, its unlikelihood given a wrong one (Eq. 4):

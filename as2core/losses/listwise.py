@@ -1,6 +1,6 @@
 """KL from a target distribution over one question's candidates to the softmax of the logits.
 
-With labels as the target it is the listwise loss of Bonadiman and Moschitti (2020), section 3.3; with a teacher's
+With labels as the target it is the listwise loss of Bonadiman and Moschitti (2020), section 4.2; with a teacher's
 scores it is distillation (Hinton et al., 2015).
 """
 

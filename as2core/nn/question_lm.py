@@ -1,4 +1,4 @@
-"""log P(question | passage), token by token, from three kinds of language model (Generation paper, section 3).
+"""log P(question | passage), token by token, from three kinds of language model (Generation paper, section 2.2).
 
 All three have one face: `encode(passages, questions)` makes a batch, with questions cut at `limit` tokens, and
 `forward(**batch)` gives the log-probabilities of the question's tokens `(batch, m)` and which of the m are real. Only

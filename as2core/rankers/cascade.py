@@ -50,7 +50,7 @@ class CascadeModule(nn.Module):
     ) -> dict[int, torch.Tensor]:
         """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them.
 
-        `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3).
+        `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).
         """
         wanted = self.exits if exits is None else exits
         hidden, below, out = self.backbone.embed(ids), 0, {}

@@ -1,4 +1,4 @@
-"""Jaccard similarity of the two word sets, the cheapest first ranker of Matsubara et al. (2020), section 3."""
+"""Jaccard similarity of the two word sets, the cheapest first ranker of Matsubara et al. (2020), section 4.1.4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RR, the original order as a ranker (Bonadiman and Moschitti, 2020, section 4.2): the earlier, the better."""
+"""RR, the original order as a ranker (Bonadiman and Moschitti, 2020, section 2.1.2): the earlier, the better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WO and WO+RR (Bonadiman and Moschitti, 2020, section 4.2): how many different words question and candidate share.
+"""WO and WO+RR (Bonadiman and Moschitti, 2020, section 2.1): how many different words question and candidate share.
 
 WO+RR breaks WO's ties by the original order.
 """
