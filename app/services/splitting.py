@@ -53,8 +53,8 @@ def split(
 ) -> Split:
     """Questions without any label are left out. Held-out ones have a correct and an incorrect candidate.
 
-XX
-    texts. `learnt` makes a question to train on of a labelled one.
+    `embed` gives unit vectors `(n, width)`; without it, or them, only words are compared. `seen` and `frozen` are texts
+    of questions. `learnt` makes a question to train on of a labelled one.
     """
     found = [x for x in labelled if x.question.positives or x.question.negatives]
     texts = [*(x.question.text for x in found), *seen, *frozen]
