@@ -6,13 +6,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
+import torch
 from torch import nn
 
+from as2core.losses.listwise import listwise, relevance
+from as2core.losses.pairwise import pairwise
+from as2core.losses.pointwise import pointwise
 from as2core.rankers.versions import untied
 from as2core.training.batches import PlannedBatch
 from as2core.types import Question
 
 Teacher = Callable[[str, list[str]], np.ndarray]
+DISCRIMINATIVE = ("pointwise", "pairwise", "listwise")
 
 
 class Learner(Protocol):
@@ -31,6 +36,18 @@ class Learner(Protocol):
     def collate(self, batch: PlannedBatch) -> dict: ...
 
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]: ...
+
+
+def discriminative(
+    loss: str, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: float
+) -> tuple[torch.Tensor, int]:
+    """One of DISCRIMINATIVE over logits (n,) and labels (n,) of several questions, `sizes` candidates each, and over
+    how many it is a mean: candidates, or questions."""
+    if loss == "pointwise":
+        return pointwise(logits, labels), len(labels)
+    if loss == "listwise":
+        return listwise(logits, relevance(labels, sizes), sizes), len(sizes)
+    return pairwise(logits.float(), labels, sizes, margin), len(sizes)
 
 
 def without_aliases(_module: nn.Module, state: dict, *_: object) -> None:

@@ -11,17 +11,13 @@ from torch import nn
 from as2core.cascade.engine import run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
-from as2core.losses.listwise import listwise, relevance, soften
-from as2core.losses.pairwise import pairwise
-from as2core.losses.pointwise import pointwise
+from as2core.losses.listwise import listwise, soften
 from as2core.nn.backbone import micro_batches
 from as2core.rankers.cascade import CascadeRanker
 from as2core.training.batches import Group, PlannedBatch
-from as2core.training.learners.base import Teacher
+from as2core.training.learners.base import DISCRIMINATIVE, Teacher, discriminative
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
-
-LOSSES = ("pointwise", "pairwise", "listwise")
 
 
 class _CascadeLoss(nn.Module):
@@ -36,32 +32,23 @@ class _CascadeLoss(nn.Module):
         ]
         back = torch.argsort(rows)
         by_exit = [torch.cat([x[e] for x in logits])[back] for e in exits]
-        counted = sizes if self.settings.loss in ("listwise", "pairwise") else labels
-        terms = [(self._mean(self._labelled, by_exit, labels, sizes), len(counted))]
+        loss = self.settings.loss or "pointwise"
+        said = [discriminative(loss, x, labels, sizes, self.settings.margin) for x in by_exit]
+        terms = [(torch.stack([value for value, _ in said]).mean(), said[0][1])]
         if teacher is not None:
-            terms.append((self.settings.distill * self._mean(self._taught, by_exit, teacher, sizes), len(sizes)))
+            target = soften(teacher, sizes, self.settings.temperature)
+            taught = torch.stack([listwise(x, target, sizes) for x in by_exit]).mean()
+            terms.append((self.settings.distill * taught, len(sizes)))
         return {"loss": sum(value for value, _ in terms), "terms": terms}
-
-    def _mean(self, loss, by_exit, target, sizes) -> torch.Tensor:
-        return torch.stack([loss(logits, target, sizes) for logits in by_exit]).mean()
-
-    def _labelled(self, logits, labels, sizes) -> torch.Tensor:
-        if self.settings.loss == "listwise":
-            return listwise(logits, relevance(labels, sizes), sizes)
-        if self.settings.loss == "pairwise":
-            return pairwise(logits.float(), labels, sizes, self.settings.margin)
-        return pointwise(logits, labels)
-
-    def _taught(self, logits, scores, sizes) -> torch.Tensor:
-        return listwise(logits, soften(scores, sizes, self.settings.temperature), sizes)
 
 
 class CascadeLearner:
     """Cascade and cross-encoder (a cascade of one exit). Pointwise by default, as the papers."""
 
     def __init__(self, ranker: CascadeRanker, settings: TrainSettings, teacher: Teacher | None) -> None:
-        if settings.loss not in (None, *LOSSES):
-            raise BadSetting(f"the loss {settings.loss!r} is not for this ranker; use one of: {', '.join(LOSSES)}")
+        if settings.loss not in (None, *DISCRIMINATIVE):
+            known = ", ".join(DISCRIMINATIVE)
+            raise BadSetting(f"the loss {settings.loss!r} is not for this ranker; use one of: {known}")
         if settings.distill and teacher is None:
             raise BadSetting("distillation needs a teacher")
         self.ranker, self.teacher = ranker, teacher if settings.distill else None

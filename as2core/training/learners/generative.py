@@ -12,7 +12,7 @@ from as2core.losses.generative import lul, mle, rll
 from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import Teacher, without_aliases
+from as2core.training.learners.base import DISCRIMINATIVE, Teacher, without_aliases
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -53,7 +53,7 @@ class GenerativeLearner:
     """
 
     def __init__(self, ranker: GenerativeRanker, settings: TrainSettings, teacher: Teacher | None = None) -> None:
-        if settings.loss in ("pointwise", "pairwise", "listwise"):
+        if settings.loss in DISCRIMINATIVE:
             raise BadSetting(f"the loss {settings.loss!r} is for discriminative rankers; use mle, lul or rll")
         if settings.distill and (teacher is None or not isinstance(ranker.module, PrefixLM)):
             raise BadSetting("distillation of a generative ranker needs a teacher and the prefix language model")

@@ -13,11 +13,10 @@ import torch
 from torch import nn
 
 from as2core.errors import BadSetting
-from as2core.losses.listwise import listwise, relevance
-from as2core.losses.pointwise import pointwise
 from as2core.nn.word_pairs import WordPairs, join, word_pairs
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.batches import PlannedBatch
+from as2core.training.learners.base import discriminative
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -36,15 +35,12 @@ LISTWISE = replace(POINTWISE, learning_rate=2e-4, batch_questions=1, loss="listw
 class _ListLoss(nn.Module):
     def __init__(self, ranker: WordRanker, loss: str) -> None:
         super().__init__()
-        self.module, self.listwise = ranker.module, loss == "listwise"
+        self.module, self.loss = ranker.module, loss
 
     def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
         """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
         logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
-        if self.listwise:
-            value, counted = listwise(logits, relevance(labels, sizes), sizes), len(sizes)
-        else:
-            value, counted = pointwise(logits, labels), len(labels)
+        value, counted = discriminative(self.loss, logits, labels, sizes, 0.0)
         return {"loss": value, "terms": [(value, counted)]}
 
 
