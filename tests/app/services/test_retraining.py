@@ -7,7 +7,7 @@ from tiny_models import tiny_models
 
 from app import jobs, services
 from app.running import run_queued
-from app.services import adapting, asking, corpora, exchange, labelling, measuring, versions
+from app.services import adapting, asking, corpora, exchange, labelling, measuring, version_care, versions
 from app.services.choosing import Choice
 from app.services.models import LoadedModels
 from app.settings import Settings
@@ -211,6 +211,20 @@ def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, label
     made = versions.get_version(wb, result["version"])
     assert (made.kind, made.parent) == ("cascade", "cascade")
     assert versions.choose(wb, made.name).ranker.calibration != ((1.0, 0.0),) * 5
+
+
+def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
+    version_care.export(wb, "cascade", "as2", tmp_path / "whole")
+    version_care.export(wb, "cascade", "hf", tmp_path / "last-exit")
+    whole = version_care.bring_in(wb, tmp_path / "whole", name="from elsewhere")
+    last = version_care.bring_in(wb, tmp_path / "last-exit")
+    assert [(v.name, v.kind, v.state, v.problem) for v in (whole, last)] == [
+        ("from elsewhere", "cascade", "candidate", ""),
+        ("last-exit", "cross-encoder", "candidate", ""),
+    ]
+    assert versions.promote(wb, "last-exit").state == "active"
+    with pytest.raises(BadSetting, match="there is a version 'last-exit' already"):
+        version_care.bring_in(wb, tmp_path / "last-exit")
 
 
 def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, labelled):
