@@ -17,7 +17,7 @@ from pathlib import Path
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.errors import BadSetting, UnknownData
 from as2core.experiments import EXPERIMENTS
-from as2core.types import OnProgress, Question
+from as2core.types import OnProgress, Progress, Question
 
 SETS = {
     "wikiqa-train": "wikiqa/WikiQA-train.tsv",
@@ -93,6 +93,22 @@ def reproduce(name: str, options: Options, on_progress: OnProgress | None = None
         found = run(replace(options, workdir=Path(folder)), on_progress)
     report = found if isinstance(found, Report) else Report(tuple(found))
     return report, time.perf_counter() - started
+
+
+def steps(on_progress: OnProgress | None, total: int):
+    """`step(what)` begins the next of `total` steps and gives the callback that tells how far it is."""
+    begun = iter(range(total))
+
+    def step(what: str) -> OnProgress:
+        at = next(begun)
+
+        def tell(p: Progress) -> None:
+            if on_progress:
+                on_progress(Progress(round(100 * (at + p.done / max(1, p.total))), 100 * total, what))
+
+        return tell
+
+    return step
 
 
 def markdown(name: str, report: Report, command: str, seconds: float) -> str:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.tune import Tuning, grid, traces
 from as2core.cost import average_batch
-from as2core.experiments.base import Options, Report, Row
+from as2core.experiments.base import Options, Report, Row, steps
 from as2core.experiments.courses import sample, spread
 from as2core.experiments.picture import draw_tuning
 from as2core.experiments.twins import Traced, Twins, at_ratio, exit_ap, train_twins
 from as2core.rankers.catalog import get
-from as2core.types import OnProgress, Progress
+from as2core.types import OnProgress
 
 RATIOS = (0.3, 0.4, 0.5)
 MAX_LOSS = 0.005
@@ -71,22 +72,6 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     return Report(rows, notes)
 
 
-def steps(on_progress: OnProgress | None, total: int):
-    """`step(what)` begins the next of `total` steps and gives the callback that tells how far it is."""
-    begun = iter(range(total))
-
-    def step(what: str) -> OnProgress:
-        at = next(begun)
-
-        def tell(p: Progress) -> None:
-            if on_progress:
-                on_progress(Progress(round(100 * (at + p.done / max(1, p.total))), 100 * total, what))
-
-        return tell
-
-    return step
-
-
 def _exits(found: dict[str, Traced], layers: Sequence[int]) -> list[Row]:
     ap = {name: [exit_ap(made, i) for i in range(len(layers))] for name, made in found.items()}
     said = "; ".join(f"{name} {_list(values)}" for name, values in ap.items())
@@ -96,8 +81,9 @@ def _exits(found: dict[str, Traced], layers: Sequence[int]) -> list[Row]:
             "the deeper the exit the better, and the last two are alike",
             "WikiQA MAP 60.1 79.8 84.8 89.7 89.9; TREC-QA 67.9 89.7 92.3 92.3 92.4",
             f"AP {said}",
-            f"the shipped MiniLM cascade, exits after {places} of 6 layers, not trained on either set; dev, not test",
-            all(v[0] < v[-1] and abs(v[-1] - v[-2]) < 2 * NEAR for v in ap.values()),
+            f"the shipped MiniLM cascade, exits after {places} of 6 layers, not trained on either set; dev, not test; "
+            "better allows a point less from one exit to the next, alike is within two points",
+            all(rises(v) and v[0] < v[-1] and abs(v[-1] - v[-2]) < 2 * NEAR for v in ap.values()),
         ),
         Row(
             "the first exit is far behind the last",
@@ -107,6 +93,11 @@ def _exits(found: dict[str, Traced], layers: Sequence[int]) -> list[Row]:
             all(v[-1] - v[0] > 0.05 for v in ap.values()),
         ),
     ]
+
+
+def rises(values: Sequence[float]) -> bool:
+    """Whether none is clearly (by more than NEAR) below the one before."""
+    return all(b >= a - NEAR for a, b in pairwise(values))
 
 
 def _ratios(found: dict[str, Traced]) -> list[Row]:
@@ -131,7 +122,7 @@ def _ratios(found: dict[str, Traced]) -> list[Row]:
             loss(0.3) <= NEAR,
         ),
         Row(
-            "dropping more costs more, but little",
+            "dropping up to half costs no more than 2.2 points",
             "ASNQ MAP 64.8 at -45 % (ratio 0.4), 64.1 at -51 % (0.5)",
             f"0.4: {said(0.4)}. 0.5: {said(0.5)}",
             fewer,
@@ -152,14 +143,15 @@ def _compared(twins: list[Twins], setting: str) -> list[Row]:
             "an exit is as good as a monolithic model of its depth, the first one aside",
             "WikiQA MAP, cascade 60.1 79.8 84.8 89.7 89.9, monolithic 80.5 82.1 85.7 89.0 89.1",
             f"AP, cascade {_list(exits)}, monolithic {_list(depths)}",
-            f"{setting}; the paper transfers on ASNQ first",
+            f"{setting}; the cascade learns all exits from every mini-batch, the paper draws one, and transfers on "
+            "ASNQ first; as good is within 3 points, and 1 for the last",
             bool((exits[1:] >= depths[1:] - 3 * NEAR).all() and exits[-1] >= depths[-1] - NEAR),
         ),
         Row(
             "the sequential ranker is hardly more accurate at the same ratio",
             "ASNQ MAP at 0.3, 0.4, 0.5: sequential 65.4 64.9 64.6, cascade 65.3 64.8 64.1",
             f"AP, sequential {row}, cascade {one}",
-            setting,
+            f"{setting}; hardly is within a point",
             all(cascade[r][0] >= sequence[r][0] - NEAR for r in RATIOS),
         ),
         Row(

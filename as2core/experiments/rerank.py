@@ -2,8 +2,9 @@
 Compare-Aggregate pass their best k on to a cross-encoder; how accurate is that, and how long does it take?
 
 Questions of WikiQA dev are filled up with negatives of other questions, as ASNQ++ was made. The first rankers learn
-from one half of WikiQA train, the negatives come from the other, so that none of them was learnt from. Each ranker
-scores every candidate once, which gives the accuracy for all k and its own time; the selector is timed on the best k.
+from one half of WikiQA train (at the Structure paper's rate, and Compare-Aggregate in its form), the negatives come
+from the other, so that none of them was learnt from. Each ranker scores every candidate once, which gives the accuracy
+for all k and its own time; the selector is timed on the best k.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from as2core.data.asnq_plus import extend
-from as2core.experiments.base import Options, Report, Row
-from as2core.experiments.cascade import steps
+from as2core.experiments.base import Options, Report, Row, steps
 from as2core.metrics import measures, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
@@ -153,7 +153,7 @@ def _rows(found: Sequence[Found], setting: str) -> list[Row]:
     at = {name: [f.accuracy[name][min(k, max(f.ks))] for f in found] for name in FIRST}
     whole = [f.whole for f in found]
     sizes = " and ".join(f"{f.size:,} candidates ({len(f.questions)} questions)" for f in found)
-    differs = f"P@1 on WikiQA dev filled up to {sizes}; {setting}"
+    differs = f"P@1 on WikiQA dev filled up to {sizes}; {setting}; one question less counts as none"
     few = min(k, max(found[0].ks))
     said = {name: " and ".join(f"{v:.3f}" for v in values) for name, values in at.items()}
     all_said = " and ".join(f"{v:.3f}" for v in whole)
@@ -176,7 +176,7 @@ def _rows(found: Sequence[Found], setting: str) -> list[Row]:
         ),
         Row(
             "Rel-CNN is between the two",
-            "said without numbers",
+            "a footnote says so, without numbers",
             f"{said['jaccard']} Jaccard, {said['rel-cnn']} Rel-CNN, {said['compare-aggregate']} CA",
             differs,
             all(

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, stdev
 
 from as2core.evaluation import evaluate
-from as2core.experiments.base import Options, Report, Row
-from as2core.experiments.cascade import steps
+from as2core.experiments.base import Options, Report, Row, steps
 from as2core.nn.context import CONTEXTS
 from as2core.nn.word_vectors import WordVectors, backbone_vectors
 from as2core.rankers.catalog import get
@@ -131,8 +130,8 @@ def _rows(plain: dict[str, float], found: dict[Key, Measured], differs: str, nar
     gain = mean(best.ap) - plain["wo-rr"]
     contexts = {c: ap["cosinet", True, c] for c in CONTEXTS if c != "none"}
     pairs = {f: (ap[f, False, "none"], ap[f, True, "none"], ap[f, True, "birnn"]) for f in NAMES}
-    of_ca = found["compare-aggregate", True, "none"]
-    without = found["cosinet", True, "none"]
+    best_ca = found["compare-aggregate", True, "birnn"]
+    quicker = best.seconds < best_ca.seconds or (None if narrow != differs else False)  # a narrow CA has less to do
     return [
         Row(
             "shared words and the original order, together, are a strong baseline",
@@ -172,10 +171,10 @@ def _rows(plain: dict[str, float], found: dict[Key, Measured], differs: str, nar
         Row(
             "Cosinet is as good as CA, in less time",
             "listwise with a BiRNN 75.62 against 74.97, 8.9 s against 21 s",
-            f"{100 * pairs['cosinet'][2]:.2f} against {100 * pairs['compare-aggregate'][2]:.2f}; without a recurrent "
-            f"layer {without.seconds:.0f} s against {of_ca.seconds:.0f} s",
+            f"{100 * mean(best.ap):.2f} against {100 * mean(best_ca.ap):.2f}, {best.seconds:.0f} s against "
+            f"{best_ca.seconds:.0f} s",
             narrow,
-            pairs["cosinet"][2] > pairs["compare-aggregate"][2] - LITTLE,
+            mean(best.ap) > mean(best_ca.ap) - LITTLE and quicker,
         ),
     ]
 

@@ -68,6 +68,11 @@ def test_one_ratio_at_every_exit_is_a_replay(made):
     assert both.depths() == pytest.approx(untrained)
 
 
+def test_exits_rise_while_none_is_clearly_below_the_one_before():
+    assert cascade.rises([0.5, 0.6, 0.595, 0.7])
+    assert not cascade.rises([0.5, 0.7, 0.68, 0.71])  # between the ends it falls by two points
+
+
 @pytest.mark.slow
 def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, tiny):
     monkeypatch.setattr(cascade, "get", lambda spec: CascadeRanker(backbone))
