@@ -79,6 +79,49 @@ def test_a_convolution_by_different_words_is_one_over_the_vectors_end_to_end(ker
     assert expected.shape == (len(TEXTS), 6)
 
 
+def of_words(convolution: WordConvolution, words: list[str], related: np.ndarray) -> np.ndarray:
+    """Kernel 1, so a text is the maximum over its words of one line each, after ReLU."""
+    w, r, b = (p.detach().numpy() for p in (convolution.words.weight, *convolution.related.parameters()))
+    return np.max([np.maximum(w @ KNOWN[x] + r @ e + b, 0) for x, e in zip(words, related, strict=True)], axis=0)
+
+
+def test_rel_cnn_s_pair_and_score_by_hand():
+    torch.manual_seed(0)
+    net = RelCNN(2, hidden=3, kernel=1)
+    relation, m = net.relation.weight.detach().numpy(), net.similar.weight.detach().numpy()
+    q = of_words(net.question, ["tall", "tower"], relation[[0, 1]])  # the tower is shared
+    c = of_words(net.candidate, ["iron", "tower", "bridge"], relation[[0, 1, 0]])
+    pair = np.array([*q, q @ m @ c, *c])
+    pairs = word_pairs("tall tower", ["iron tower bridge"], table())
+    np.testing.assert_allclose(net(pairs)[0].detach(), pair, atol=1e-5)
+    scorer = ListScorer(net, "none")
+    u, a, v, b = (p.detach().numpy() for p in scorer.head.parameters())
+    np.testing.assert_allclose(scorer(pairs).detach(), v @ np.tanh(u @ pair + a) + b, atol=1e-5)
+
+
+def test_compare_aggregate_s_pair_by_hand():
+    torch.manual_seed(0)
+    net = CompareAggregate(2, hidden=3, kernels=(1, 2))
+    g, gb, u, ub = (p.detach().numpy() for p in (*net.gate.parameters(), *net.content.parameters()))
+
+    def project(words):
+        x = np.array([KNOWN[w] for w in words])
+        return np.tanh(x @ u.T + ub) / (1 + np.exp(-(x @ g.T + gb)))
+
+    def aggregate(convolution, words):
+        (w1, b1), (w2, b2) = ([p.detach().numpy() for p in layer.parameters()] for layer in convolution.layers)
+        after = np.vstack([words[1:], np.zeros(3)])  # a kernel of two reads a word and the next
+        narrow, wide = words @ w1[:, :, 0].T + b1, words @ w2[:, :, 0].T + after @ w2[:, :, 1].T + b2
+        return np.maximum(np.concatenate([narrow.max(0), wide.max(0)]), 0)
+
+    q, c = project(["tall", "tower"]), project(["iron", "tower", "bridge"])
+    near = np.exp(q @ c.T)
+    about_q, about_c = (near / near.sum(1, keepdims=True)) @ c, (near / near.sum(0)).T @ q
+    got = net(word_pairs("tall tower", ["iron tower bridge"], table()))[0].detach()
+    np.testing.assert_allclose(got, [*aggregate(net.question, q * about_q), *aggregate(net.candidate, c * about_c)],
+                               atol=1e-5)  # fmt: skip
+
+
 def test_attention_is_the_softmax_over_the_real_words():
     near, words = torch.tensor([[[0.0, math.log(3), 9.0]]]), torch.tensor([[[4.0], [8.0], [100.0]]])
     assert attend(near, words, torch.tensor([[True, True, False]])).item() == pytest.approx(0.25 * 4 + 0.75 * 8)
