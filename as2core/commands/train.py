@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -32,6 +32,10 @@ def train(
     batch_questions: Annotated[int | None, typer.Option(min=1, help="Questions a mini-batch.")] = None,
     loss: Annotated[str | None, typer.Option(help="pointwise, pairwise, listwise, mle, lul or rll.")] = None,
     seed: Annotated[int, typer.Option(help="Draws the order of the questions.")] = 0,
+    told: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="NAME=VALUE", help="Any other training setting, as noise=0.1; may come again."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Train a ranker on labelled questions."""
@@ -41,15 +45,18 @@ def train(
     from as2core.data.catalog import apply_setting
     from as2core.evaluation import evaluate
     from as2core.metrics import NAMES
+    from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import save_version
     from as2core.training.fine_tune import fine_tune, smaller
     from as2core.training.learners import suggested
+    from as2core.training.settings import TrainSettings
 
+    others = read_pairs("training", told or (), asdict(TrainSettings()))
     questions = apply_setting(questions_of(data), setting)[:limit]
     judged = apply_setting(questions_of(dev), "clean") if dev else []
     base = ranker_named(ranker)
     settings = smaller(
-        suggested(base),
+        replace(suggested(base), **others),
         epochs=epochs,
         learning_rate=learning_rate,
         batch_questions=batch_questions,
@@ -57,9 +64,9 @@ def train(
         seed=seed,
     )
     digest = hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
-    told = json.dumps([ranker, digest, dev, asdict(settings)])
+    run = json.dumps([ranker, digest, dev, asdict(settings)])
     # named by all that makes the run: called again after a stop it goes on, told something else it starts anew
-    work = out.with_name(f".{out.name}.{hashlib.sha256(told.encode()).hexdigest()[:12]}.work")
+    work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")
     with training() as on_event:
         trained = fine_tune(base, questions, judged, settings, workdir=work, on_event=on_event)
     found = None

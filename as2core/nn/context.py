@@ -35,8 +35,9 @@ class Context(nn.Module):
         if kind not in CONTEXTS:
             raise BadSetting(f"no context {kind!r}; known: {', '.join(CONTEXTS)}")
         layer, both = CONTEXTS[kind] or (None, False)
-        self.size = hidden if layer else size
-        self.layer = layer and layer(size, hidden // 2 if both else hidden, batch_first=True, bidirectional=both)
+        each = hidden // 2 if both else hidden  # a direction
+        self.size = (2 * each if both else each) if layer else size
+        self.layer = layer and layer(size, each, batch_first=True, bidirectional=both)
 
     def forward(self, pairs: torch.Tensor, sizes: list[int]) -> torch.Tensor:
         if self.layer is None:

@@ -41,7 +41,7 @@ def _cascade(
     models_dir: Path,
     *,
     backbone: str | None = None,
-    drop_ratio: float = 0.3,
+    drop_ratio: float | tuple[float, ...] = 0.3,
     keep: int = 5,
     engine: str = "auto",
     first: str = "none",
@@ -122,8 +122,9 @@ def _generative(models_dir: Path, *, backbone: str | None = None, direction: str
 def _entry(
     name: str, what: str, paper: str, build: Callable[..., Any], *, trains: bool = False, nested: str | None = None
 ) -> Entry:
-    settings = {p.name: p.default for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    return Entry(name, what, paper, trains, settings, build, nested)
+    told = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    several = frozenset(p.name for p in told if "tuple" in str(p.annotation))
+    return Entry(name, what, paper, trains, {p.name: p.default for p in told}, build, nested, several)
 
 
 def _simple(module: str, cls: str, **fixed: Any) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ from as2core.rankers.base import Ranker
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A catalog line. `settings` are the names a spec may set, with their defaults; `nested` is the one that holds
-    rankers, which `build` gets as a list of (spec, ranker, how many it keeps)."""
+    """A catalog line. `settings` are the names a spec may set, with their defaults; `several` are those that take more
+    than one number; `nested` is the one that holds rankers, which `build` gets as a list of (spec, ranker, how many it
+    keeps)."""
 
     name: str
     what: str
@@ -27,6 +28,7 @@ class Entry:
     settings: dict[str, Any]
     build: Callable[..., Ranker]
     nested: str | None = None
+    several: frozenset[str] = frozenset()
 
 
 def read_settings(entry: Entry, given: str) -> dict[str, Any]:
@@ -39,13 +41,22 @@ def read_settings(entry: Entry, given: str) -> dict[str, Any]:
     if entry.nested and (found := re.search(rf"(?:^|,){entry.nested}=(.*)$", given, re.DOTALL)):
         given, rest = given[: found.start()], found[1]
         settings[entry.nested] = rest
-    for pair in filter(None, given.split(",")):
+    return read_pairs(entry.name, filter(None, given.split(",")), entry.settings, entry.several) | settings
+
+
+def read_pairs(
+    name: str, pairs: Iterable[str], defaults: Mapping[str, Any], several: Collection[str] = ()
+) -> dict[str, Any]:
+    """`["k1=1.5", "listwise"]` as `{"k1": 1.5, "listwise": True}`, each value of its default's type. Raises BadSetting
+    in the name of `name`."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
         key, equals, value = pair.partition("=")
-        flag = not equals and isinstance(entry.settings.get(key), bool)
-        if key not in entry.settings or not (equals or flag):
-            known = ", ".join(entry.settings) or "none"
-            raise BadSetting(f"{entry.name} has no setting {pair!r}; known: {known} (as in {entry.name}:setting=value)")
-        settings[key] = True if flag else _value(entry.name, key, value, entry.settings[key])
+        flag = not equals and isinstance(defaults.get(key), bool)
+        if key not in defaults or not (equals or flag):
+            known = ", ".join(defaults) or "none"
+            raise BadSetting(f"{name} has no setting {pair!r}; known: {known} (each written setting=value)")
+        settings[key] = True if flag else _value(name, key, value, defaults[key], key in several)
     return settings
 
 
@@ -79,15 +90,17 @@ def read_parts(text: str) -> list[Part]:
     return parts
 
 
-def _value(name: str, key: str, text: str, default: Any) -> Any:
-    """A setting's value, of its default's type (a number where the default is None and it looks like one). A number
-    may be several, divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`."""
+def _value(name: str, key: str, text: str, default: Any, several: bool) -> Any:
+    """A setting's value, of its default's type (a number where the default is None and it looks like one). `several`
+    numbers are divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`; where the default is a tuple so is the value."""
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, tuple):
+            return tuple(int(t) for t in text.split("/"))
         if isinstance(default, int | float):
-            several = tuple(type(default)(t) for t in text.split("/"))
-            return several if len(several) > 1 else several[0]
+            values = tuple(type(default)(t) for t in text.split("/"))
+            return values if several and len(values) > 1 else type(default)(text)
         return int(text) if text.isdigit() else text
     except (ValueError, KeyError):
         raise BadSetting(f"{name}: {key}={text!r} is not a {type(default).__name__}") from None

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from as2core.errors import BadSetting
 from as2core.nn.context import ListScorer
 from as2core.nn.word_pairs import word_pairs
 from as2core.nn.word_vectors import WordVectors
@@ -26,7 +27,7 @@ _AT_ONCE = 128  # pairs encoded together
 
 class WordRanker:
     """Scores are logits. `listwise`: the loss it is trained with; `context`: one of `nn.context.CONTEXTS`; `seed` draws
-    the first weights; `sizes`: the encoder's own settings. Raises BadSetting for an unknown context."""
+    the first weights; `sizes`: the encoder's own settings. Raises BadSetting for a context or size that cannot be."""
 
     kind: str
     encoder: Callable[..., nn.Module]
@@ -43,6 +44,8 @@ class WordRanker:
     ) -> None:
         self.name, self.vectors, self.listwise, self.trained = self.kind, vectors, listwise, trained
         self._warned = False
+        if sizes.get("hidden", 2) < 2 or sizes.get("kernel", 1) < 1:
+            raise BadSetting(f"{self.kind}: no network of these sizes: hidden is 2 or more, kernel 1 or more")
         self.settings = {"listwise": listwise, "context": context, **sizes}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)

@@ -31,7 +31,7 @@ def files(tmp_path):
 def test_training_writes_a_version_that_eval_measures_as_its_card_says(files, tmp_path, capsys):
     vectors, data = files
     spec = f"cosinet:hidden=8,vectors={vectors}"
-    told = ["--epochs", "8", "--learning-rate", "0.01", "--seed", "3", "--json"]
+    told = ["--epochs", "8", "--learning-rate", "0.01", "--seed", "3", "--with", "warmup=0.2", "--json"]
     code = cli.main(["train", spec, str(data), "--dev", str(data), "--out", str(tmp_path / "mine"), *told])
     out, err = capsys.readouterr()
     assert code == 0, err
@@ -39,6 +39,7 @@ def test_training_writes_a_version_that_eval_measures_as_its_card_says(files, tm
     assert (card["ranker"], card["questions"], card["seed"]) == (spec, 12, 3)
     assert card["settings"]["train"]["epochs"] == 8
     assert card["settings"]["train"]["loss"] == "pointwise"
+    assert card["settings"]["train"]["warmup"] == 0.2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "questions.jsonl", "vectors.txt"]
     assert cli.main(["eval", str(tmp_path / "mine"), str(data), "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)
@@ -51,5 +52,7 @@ def test_what_cannot_be_trained_or_written_is_said_in_a_line(files, tmp_path, ca
     _, data = files
     assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no")]) == 1
     assert "nothing to train" in capsys.readouterr().err
+    assert cli.main(["train", "bm25", str(data), "--out", str(tmp_path / "no"), "--with", "nois=0.1"]) == 1
+    assert "known: epochs, learning_rate" in capsys.readouterr().err
     assert cli.main(["train", "bm25", str(data), "--out", str(data)]) == 1
     assert "exists already" in capsys.readouterr().err

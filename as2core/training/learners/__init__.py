@@ -29,7 +29,7 @@ def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None
         return StructureLearner(ranker, settings)
     raise BadSetting(
         f"the ranker {getattr(ranker, 'name', ranker)!r} has nothing to train here; use cascade, cross-encoder, "
-        "generative, cosinet, rel-cnn or compare-aggregate"
+        "generative, cosinet, rel-cnn or compare-aggregate (the weights of a fusion: `as2 tune`)"
     )
 
 

@@ -177,6 +177,8 @@ def test_a_recurrent_layer_in_numpy_over_lists_of_unequal_length():
 @pytest.mark.parametrize("context", ["birnn", "bilstm"])
 def test_both_directions_share_the_state(context):
     assert Context(context, 10, 6)(torch.randn(4, 10), [1, 3]).shape == (4, 6)
+    odd = ListScorer(Cosinet(4, hidden=7), context)  # three a direction
+    assert odd(word_pairs("when was it built", TEXTS, table(4))).shape == (len(TEXTS),)
 
 
 def test_an_unknown_context_is_refused():

@@ -6,7 +6,8 @@ from as2core.errors import BadSetting
 from as2core.rankers.catalog import CATALOG
 from as2core.rankers.specs import Entry, Part, read_parts, read_settings
 
-SOME = Entry("some", "", "", False, {"listwise": False, "context": "none", "rate": 0.5, "depth": None}, dict)
+SETTINGS = {"listwise": False, "context": "none", "rate": 0.5, "depth": None, "grades": (), "ratio": 0.3}
+SOME = Entry("some", "", "", False, SETTINGS, dict, several=frozenset({"ratio"}))
 MADE = Entry("made", "", "", False, {"keep": 1, "stages": "wo@3+rr"}, dict, nested="stages")
 
 
@@ -18,13 +19,15 @@ MADE = Entry("made", "", "", False, {"keep": 1, "stages": "wo@3+rr"}, dict, nest
         ("listwise,context=birnn", {"listwise": True, "context": "birnn"}),
         ("listwise=false,depth=4", {"listwise": False, "depth": 4}),
         ("rate=.25", {"rate": 0.25}),
+        ("ratio=.25,grades=3", {"ratio": 0.25, "grades": (3,)}),
+        ("ratio=0.3/0.1,grades=2/3", {"ratio": (0.3, 0.1), "grades": (2, 3)}),
     ],
 )
 def test_a_bare_name_turns_a_switch_on_and_values_take_their_defaults_type(given, settings):
     assert read_settings(SOME, given) == settings
 
 
-@pytest.mark.parametrize("given", ["context", "rate", "listwsie", "=1", "listwise=maybe"])
+@pytest.mark.parametrize("given", ["context", "rate", "listwsie", "=1", "listwise=maybe", "rate=0.3/0.1", "grades=x"])
 def test_a_bare_name_that_is_no_switch_is_refused(given):
     with pytest.raises(BadSetting, match="some"):
         read_settings(SOME, given)
