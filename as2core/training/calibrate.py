@@ -19,7 +19,9 @@ from as2core.types import Question
 def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     """Sets the ranker's `calibration` and `threshold`; returns what the card tells. Unlabelled candidates are left out.
 
-    The threshold maximises balanced accuracy over questions with and without an answer; without both kinds it stays.
+    The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
+    all labelled stands on both sides: as it is, and with its correct candidates taken away. Without both kinds it
+    stays.
     """
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
@@ -32,13 +34,22 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         for i, e in enumerate(trace.exits):
             logits[i].append(e.scores[known])
         labels.append(np.array([c.label == 1 for c in q.candidates])[known])
-        best.append(float(trace.exits[-1].scores.max()))
+        last = trace.exits[-1].scores
+        best.append(float(last.max()))
         answerable.append(q.positives > 0)
+        if known.all() and 0 < q.positives < len(q.candidates):
+            best.append(float(last[~labels[-1]].max()))
+            answerable.append(False)
     y = np.concatenate(labels).astype(float)
     ranker.calibration = tuple(platt(np.concatenate(x), y) for x in logits)
     ranker.calibrated = True
-    report = {"questions": len(best), "candidates": len(y), "correct": int(y.sum())}
     has = np.array(answerable)
+    report = {
+        "questions": len(labels),
+        "candidates": len(y),
+        "correct": int(y.sum()),
+        "without_answer": int((~has).sum()),
+    }
     if has.any() and not has.all():
         top = ranker.probability(np.array(best))
         ranker.threshold, report["balanced_accuracy"] = best_threshold(top, has)
