@@ -70,6 +70,30 @@ def test_every_setting_is_documented_with_its_variable():
     assert not missing
 
 
+def test_every_training_setting_is_documented():
+    from as2core.training.settings import TrainSettings
+
+    text = "\n".join(p.read_text() for p in TEXTS)
+    assert not [f for f in TrainSettings.__dataclass_fields__ if not re.search(rf"`{f}`|\b{f}=", text)]
+
+
+def test_every_setting_of_the_catalog_is_documented():
+    from as2core.rankers.catalog import CATALOG
+
+    text = "\n".join(p.read_text() for p in TEXTS)
+    assert not [(e.name, s) for e in CATALOG.values() for s in e.settings if f"`{s}`" not in text]
+
+
+def test_the_models_that_rank_by_generation_are_listed():
+    from as2core.nn.backbone import SUPPORTED
+    from as2core.nn.question_lm import CAUSAL, SEQ2SEQ
+
+    text = " ".join((ROOT / "docs/techniques/generative.md").read_text().split())
+    for kind, known in (("Encoders", SUPPORTED), ("Causal", CAUSAL), ("Seq2seq", SEQ2SEQ)):
+        listed = re.search(rf"{kind}: ([^.]+)\.", text)
+        assert listed and set(listed[1].split(", ")) == set(known)
+
+
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_link_leads_somewhere(path):
     links = [x for x in re.findall(r"\]\(([^)#\s]+)", path.read_text()) if "://" not in x]

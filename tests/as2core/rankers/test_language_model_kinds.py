@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from as2core.errors import UnsupportedBackbone
 from as2core.nn.backbone import SUPPORTED
 from as2core.nn.question_lm import CAUSAL, SEQ2SEQ
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.passage_cache import PassageCache
+from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker, load_seq2seq_classifier
 from as2core.types import Candidate
 
 QUESTION = "when was the tower built ?"
@@ -113,6 +114,20 @@ def test_a_seq2seq_model_s_score_is_the_sum_over_a_plain_pass_kept_or_not(kind, 
             log_p = model(torch.tensor([tok.encode(text)]), decoder_input_ids=said).logits[0].log_softmax(-1)
         expected.append(sum(log_p[i, t].item() for i, t in enumerate(q)) / len(q))
     check(tmp_path / "lm", expected, tmp_path)
+
+
+@pytest.mark.parametrize("kind", kinds(SEQ2SEQ))
+def test_a_seq2seq_model_judges_by_the_last_state_of_a_plain_pass(kind, tiny, tmp_path):
+    _, tok = made(kind, tiny, tmp_path / "lm")
+    torch.manual_seed(1)
+    ranker = Seq2SeqClassifierRanker(load_seq2seq_classifier(str(tmp_path / "lm")))
+    model, line, expected = AutoModel.from_pretrained(tmp_path / "lm").eval(), ranker.module.line, []
+    said = torch.tensor([[model.config.decoder_start_token_id, *tok.encode(QUESTION)]])
+    for text in TEXTS:
+        with torch.no_grad():
+            states = model(torch.tensor([tok.encode(text)]), decoder_input_ids=said).last_hidden_state
+            expected.append(line(states[0, -1]).item())
+    np.testing.assert_allclose(ranker.score(QUESTION, CANDIDATES), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", [k if k in ("bert", "roberta") else pytest.param(k, marks=pytest.mark.slow)
