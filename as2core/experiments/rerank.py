@@ -3,8 +3,8 @@ Compare-Aggregate pass their best k on to a cross-encoder; how accurate is that,
 
 Questions of WikiQA dev are filled up with negatives of other questions, as ASNQ++ was made. The first rankers learn
 from one half of WikiQA train (at the Structure paper's rate, and Compare-Aggregate in its form), the negatives come
-from the other, so that none of them was learnt from. Each ranker scores every candidate once, which gives the accuracy
-for all k and its own time; the selector is timed on the best k.
+from the other and from dev, so that none of them was learnt from. Each ranker scores every candidate once, which gives
+the accuracy for all k and its own time; the selector is timed on the best k.
 """
 
 from __future__ import annotations
