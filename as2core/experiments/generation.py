@@ -66,8 +66,8 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
             found.setdefault(name, []).append(ap)
     said = (
         f"a prefix model over MiniLM of 6 layers, its output layer learnt on {sizes.general} SQuAD questions; "
-        f"{sizes.target} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} negatives for "
-        f"RLL and the twin, {len(dev)} dev questions, seeds: {len(seeds)}"
+        f"{sizes.target} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} negatives "
+        f"for RLL and the twin, {len(dev)} dev questions, seeds: {len(seeds)}"
         " (the paper: GPT2-base, WikiQA test)"
     )
     return Report(findings(found, said), (_table(found),))
