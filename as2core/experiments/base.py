@@ -111,6 +111,11 @@ def steps(on_progress: OnProgress | None, total: int):
     return step
 
 
+def learning(tell: OnProgress) -> Callable[[dict], None]:
+    """A training's events as its progress."""
+    return lambda event: tell(Progress(event.get("step", 0), event.get("steps", 1)))
+
+
 def markdown(name: str, report: Report, command: str, seconds: float) -> str:
     """The section of docs/results.md for a report."""
     said = {True: "yes", False: "no", None: ""}

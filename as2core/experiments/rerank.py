@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from as2core.data.asnq_plus import extend
-from as2core.experiments.base import Options, Report, Row, steps
+from as2core.experiments.base import Options, Report, Row, learning, steps
 from as2core.metrics import measures, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
@@ -87,13 +87,8 @@ def _first(name: str, train, dev, epochs: int, options: Options, step) -> Ranker
     ranker = get(name)
     if name == "jaccard":
         return ranker
-    tell = step(f"training {name}")
-
-    def on_event(event: dict) -> None:
-        tell(Progress(event.get("step", 0), event.get("steps", 1)))
-
-    settings = replace(POINTWISE, epochs=epochs)
-    return fine_tune(ranker, train, dev, settings, workdir=options.workdir / name, on_event=on_event).ranker
+    settings, told = replace(POINTWISE, epochs=epochs), learning(step(f"training {name}"))
+    return fine_tune(ranker, train, dev, settings, workdir=options.workdir / name, on_event=told).ranker
 
 
 class _Known:

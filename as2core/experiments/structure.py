@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, stdev
 
 from as2core.evaluation import evaluate
-from as2core.experiments.base import Options, Report, Row, steps
+from as2core.experiments.base import Options, Report, Row, learning, steps
 from as2core.nn.context import CONTEXTS
 from as2core.nn.word_vectors import WordVectors, backbone_vectors
 from as2core.rankers.catalog import get
@@ -20,7 +20,7 @@ from as2core.rankers.compare_aggregate import CompareAggregateRanker
 from as2core.rankers.cosinet import CosinetRanker
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import suggested
-from as2core.types import OnProgress, Progress, Question
+from as2core.types import OnProgress, Question
 
 NAMES = {"cosinet": "Cosinet", "compare-aggregate": "CA"}
 KINDS = {"cosinet": CosinetRanker, "compare-aggregate": CompareAggregateRanker}
@@ -110,14 +110,10 @@ def _measured(
     family, listwise, context = key
     ap, rr, seconds, parameters = [], [], [], 0
     for seed in range(seeds):
-        tell = step(f"{_name(key)}, seed {seed}")
-
-        def on_event(event: dict, tell: OnProgress = tell) -> None:
-            tell(Progress(event.get("step", 0), event.get("steps", 1)))
-
+        told = learning(step(f"{_name(key)}, seed {seed}"))
         base = KINDS[family](vectors, listwise=listwise, context=context, seed=seed, hidden=hidden)
         settings, work = replace(suggested(base), seed=seed), options.workdir / f"{family}-{listwise}-{context}-{seed}"
-        trained = fine_tune(base, train, [], settings, workdir=work, on_event=on_event)
+        trained = fine_tune(base, train, [], settings, workdir=work, on_event=told)
         metrics = evaluate(trained.ranker, dev).metrics
         ap, rr = [*ap, metrics["AP"]], [*rr, metrics["RR"]]
         seconds, parameters = [*seconds, trained.seconds], base.parameters

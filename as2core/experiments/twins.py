@@ -17,16 +17,17 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cascade.tune import traces
 from as2core.cost import head_flops, layer_flops
+from as2core.experiments.base import learning
 from as2core.experiments.courses import WHOLE, untuned
 from as2core.metrics import measures
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.sequential import SequentialRanker, Stage
 from as2core.training.fine_tune import fine_tune
-from as2core.types import Candidate, OnProgress, Progress, Question
+from as2core.types import Candidate, OnProgress, Question
 
 Traced = list[tuple[Question, CascadeTrace]]
-SETTINGS = replace(WHOLE, learning_rate=5e-5, positives=2, negatives=6)
+SETTINGS = replace(WHOLE, learning_rate=5e-5, positives=2, negatives=6, exit_draw="all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +93,17 @@ def train_twins(
     """
     start = untuned(CascadeRanker, train, seed=seed)
 
-    def learnt(ranker: CascadeRanker, what: str, exit_draw: str) -> CascadeRanker:
+    def learnt(ranker: CascadeRanker, what: str) -> CascadeRanker:
         tell = step(f"training {what}")
-        settings = replace(SETTINGS, epochs=epochs, seed=seed, exit_draw=exit_draw)
+        settings = replace(SETTINGS, epochs=epochs, seed=seed)
         folder = workdir / f"{seed}-{what.replace(' ', '-')}"
 
-        def on_event(event: dict) -> None:
-            tell(Progress(event.get("step", 0), event.get("steps", 1)))
+        return fine_tune(ranker, train, [], settings, workdir=folder, on_event=learning(tell)).ranker
 
-        return fine_tune(ranker, train, [], settings, workdir=folder, on_event=on_event).ranker
-
-    cascade = traces(learnt(start, "the cascade", "all"), dev, step("running the cascade"))
+    cascade = traces(learnt(start, "the cascade"), dev, step("running the cascade"))
     monolithic = {}
     for depth in start.exits:
-        twin = learnt(CrossEncoderRanker.from_cascade(start, depth=depth), f"{depth} layers", "all")
+        twin = learnt(CrossEncoderRanker.from_cascade(start, depth=depth), f"{depth} layers")
         monolithic[depth] = traces(twin, dev, step(f"running {depth} layers"))
     return Twins(cascade, monolithic)
 
