@@ -161,7 +161,7 @@ def test_transfer_lists_its_recipes(as2_json):
 
 @pytest.mark.parametrize(
     ("stage", "stages"),
-    [(None, ("cascade", "generative")), ("cascade", ("cascade",)), ("generative", ("generative",))],
+    [(None, ("generative", "cascade")), ("cascade", ("cascade",)), ("generative", ("generative",))],
 )
 def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made(
     as2_json, monkeypatch, tmp_path, stage, stages
