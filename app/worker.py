@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from app import jobs
 from app.running import run_queued
@@ -81,9 +82,17 @@ def start(settings: Settings, *, idle: float | None = IDLE) -> subprocess.Popen:
 def run(wb: Workbench, *, idle: float | None = None) -> None:
     """Work until told to stop (SIGTERM, SIGINT), or for `idle` seconds without work. Raises AlreadyRunning."""
     with _only_one(wb.settings):
-        with contextlib.suppress(OSError, AttributeError):
-            os.nice(NICE)
+        _step_back()
         Shift(wb, idle).work()
+
+
+def _step_back() -> None:
+    """Leave the processor to the pages. Where Linux groups processes by session, niceness counts inside a session
+    alone, and the session's own has to be lowered too."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(NICE)
+        if os.getsid(0) == os.getpid():  # a session of ours alone: started by the app, not in somebody's terminal
+            Path("/proc/self/autogroup").write_text(str(NICE))
 
 
 class Shift:

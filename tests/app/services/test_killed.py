@@ -115,6 +115,17 @@ def test_a_worker_without_work_ends_by_itself(start):
     assert process.wait(60) == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this system does not group by session")
+def test_a_worker_of_the_app_leaves_the_processor_to_the_pages(start):
+    process = start("-m", "app.worker", "--idle", "30", start_new_session=True)
+    group = Path(f"/proc/{process.pid}/autogroup")
+    deadline = time.monotonic() + 60
+    while not group.read_text().strip().endswith(f"nice {worker.NICE}"):
+        assert time.monotonic() < deadline, group.read_text()
+        time.sleep(0.1)
+    assert os.getpriority(os.PRIO_PROCESS, process.pid) >= worker.NICE
+
+
 def test_the_app_starts_a_worker_when_there_is_work_and_only_then(wb, settings, models, clock):
     own = services.open(settings.model_copy(update={"worker": "auto"}), models, clock)
     assert jobs.listed(own) == []
