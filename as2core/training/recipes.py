@@ -94,7 +94,7 @@ _RLL = TrainSettings(
 
 RECIPES = {
     "default": Recipe(
-        "what models/ holds: two cores, about an hour and a half", 5500, 4500, 3200, 5000, 4, _CASCADE, _MLE, _RLL
+        "what models/ holds: more than an hour on two cores", 5500, 4500, 3200, 5000, 4, _CASCADE, _MLE, _RLL
     ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
