@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import uuid
 
 import pytest
+
+# in a script's background job everything the tests start would be deaf to Ctrl-C
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.update(
     OMP_NUM_THREADS="1",
