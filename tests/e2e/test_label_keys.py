@@ -109,6 +109,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
     expect(field).to_have_value("Sleeperax")
     field.fill("Sleeper")
     field.press("Enter")
+    expect(field).not_to_be_focused()
     settled(page)
     assert events(small.home, "Sleeper") == []
     press(page, "a")
