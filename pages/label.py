@@ -74,7 +74,7 @@ def act(name: str, showing: str) -> None:
         desk = step(name, desk)
     except labelling.Enough as enough:
         st.toast(str(enough), icon=":material/group:")
-        desk = steps(mode).forward(frame.wb, desk)
+        desk = steps(mode).pass_over(frame.wb, desk)
     finally:  # whatever came of it, this showing is over: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
 

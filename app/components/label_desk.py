@@ -125,6 +125,11 @@ def forward(wb: Workbench, desk: Desk) -> Desk:
     return _onward(wb, replace(desk, passed=passed))
 
 
+def pass_over(wb: Workbench, desk: Desk) -> Desk:
+    """The next item in place of one that may no longer be labelled."""
+    return forward(wb, desk)
+
+
 def open_pair(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
     """Show one pair of the list of acts again, to change its label."""
     return _show(wb, desk, pair)

@@ -58,10 +58,15 @@ def sit_down(wb: Workbench, seat: Seat) -> ListDesk:
 
 
 def give(wb: Workbench, desk: ListDesk, label: str, seen: Seen) -> ListDesk:
-    """Label the row in front and step to the next; at the end of the list the last row stays in front."""
-    if desk.item is None or not desk.item.rows[desk.row].free:
-        return down(desk)
+    """Label the row in front and step to the next one open to this annotator; at the end of the list it stays.
+
+    Raises labelling.Enough for a row that is with others or has labels enough, and as `labelling.give_label` does.
+    """
+    if desk.item is None:
+        return desk
     row = desk.item.rows[desk.row]
+    if not row.free:
+        raise labelling.Enough("this row is with others or has labels enough; nothing was recorded")
     labelling.give_label(
         wb,
         question_id=desk.item.question_id,
@@ -70,7 +75,14 @@ def give(wb: Workbench, desk: ListDesk, label: str, seen: Seen) -> ListDesk:
         label=label,
         shown=_shown(desk.item, row, seen),
     )
-    return down(_labelled(desk, {row.sentence_id: label}))
+    return pass_over(wb, _labelled(desk, {row.sentence_id: label}))
+
+
+def pass_over(wb: Workbench, desk: ListDesk) -> ListDesk:
+    """The next row open to this annotator in front; the same one if no more is."""
+    if desk.item is None:
+        return desk
+    return replace(desk, row=next((i for i, r in enumerate(desk.item.rows) if i > desk.row and r.free), desk.row))
 
 
 def reject_rest(wb: Workbench, desk: ListDesk, seen: Seen) -> tuple[ListDesk, int]:

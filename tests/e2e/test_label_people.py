@@ -60,8 +60,8 @@ def test_a_session_with_the_keyboard_alone(page, small):
     opened(page, f"{small.url}/label?queue=tops&mode=list", "Keyboarder")
     here = page.locator(f'{ROW}[aria-current="true"]')
     press(page, "a")
+    press(page, "x")  # on the next row that nobody has labelled
     press(page, "ArrowDown", f'{ROW}[aria-current="true"]')
-    press(page, "x")
     expect(here).to_have_count(1)
     page.keyboard.press("i")
     expect(page.locator(ACT).first).to_contain_text("more")
