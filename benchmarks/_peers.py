@@ -1,4 +1,5 @@
-"""Others' ways of running the same model: the weights of the shipped cascade, read as one whole cross-encoder."""
+"""Others' ways of doing the same: the shipped cascade's weights run as one whole cross-encoder; the same bi-encoder;
+the same passages searched by words."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 
 from as2core.nn.backbone import _locate
+from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
 
 Score = Callable[[str, list[str]], np.ndarray]
@@ -41,8 +43,8 @@ def plain_loop(cascade: CascadeRanker) -> Score:
     return score
 
 
-def has_sentence_transformers() -> bool:
-    return find_spec("sentence_transformers") is not None
+def has(package: str) -> bool:
+    return find_spec(package) is not None
 
 
 def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
@@ -60,6 +62,30 @@ def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
     cascade.backbone.tokenizer.save_pretrained(folder)
     peer = CrossEncoder(str(folder), device="cpu", max_length=cascade.max_length)
     return lambda question, texts: peer.predict([(question, t) for t in texts], batch_size=BATCH)
+
+
+def encode(embedder: BiEncoderRanker) -> Callable[[list[str]], np.ndarray]:
+    """sentence-transformers' bi-encoder over the same weights: unit vectors."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+
+    words = Transformer(_locate(embedder.backbone.name), max_seq_length=embedder.max_length)
+    peer = SentenceTransformer(modules=[words, Pooling(embedder.backbone.hidden, "mean")], device="cpu")
+    return lambda texts: peer.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+
+
+def bm25s(texts: list[str], k: int) -> Callable[[str], np.ndarray]:
+    """bm25s with its own tokenizer and defaults: the places of the `k` best."""
+    import bm25s as library
+
+    index = library.BM25()
+    index.index(library.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
+
+    def search(question: str) -> np.ndarray:
+        asked = library.tokenize(question, stopwords="en", show_progress=False)
+        return index.retrieve(asked, k=min(k, len(texts)), show_progress=False).documents
+
+    return search
 
 
 def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:

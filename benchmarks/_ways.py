@@ -78,7 +78,7 @@ class Ways:
             "ONNX Runtime int8, batches of 8 by length": onnx_runtime(True, batch=8),
             FLASH: onnx_runtime(True, batch=None, ordered=False),
         }
-        return {name: way for name, way in made.items() if name != CROSS or _peers.has_sentence_transformers()}
+        return {name: way for name, way in made.items() if name != CROSS or _peers.has("sentence_transformers")}
 
     @cached_property
     def _ours(self) -> dict[str, Callable[[], Way]]:

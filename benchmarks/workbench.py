@@ -1,0 +1,429 @@
+"""How long the workbench takes: bringing documents in, finding candidates, retraining, the page, a cold start.
+
+    python benchmarks/workbench.py                           all parts, each into its section of docs/performance.md
+    python benchmarks/workbench.py --only retrieval,page     these alone
+    python benchmarks/workbench.py --quick                   a little of each; writes nothing
+
+Everything runs through the services the pages and the commands call, over a home of its own in a temporary folder. The
+data sets are read from AS2_BENCH_DATA, or from ../shared/data beside the repository; without them the starter corpus
+stands in, and the tables say how much there was. Peers (sentence-transformers, bm25s) are timed where they are
+installed, the extra `bench`. The page needs a Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import _peers
+import _served
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from app import services, worker  # noqa: E402
+from app.running import run_queued  # noqa: E402
+from app.services import adapting, corpora, retrieval, scoring  # noqa: E402
+from app.services.views import CorpusView, JobView  # noqa: E402
+from app.services.workbench import Workbench  # noqa: E402
+from app.settings import Settings  # noqa: E402
+from as2core.cascade.engine_onnx import cores  # noqa: E402
+from as2core.data.catalog import load_questions  # noqa: E402
+from as2core.data.documents import read_documents  # noqa: E402
+from as2core.experiments.base import write_section  # noqa: E402
+from as2core.retrieval.passages import passages  # noqa: E402
+from as2core.text import split_sentences  # noqa: E402
+
+DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
+MEDQUAD = DATA / "medquad" / "qa.jsonl"
+SENTENCES = (
+    "squad/train-v1.1.json.gz",
+    "trecqa/train-all.jsonl",
+    "trecqa/dev.jsonl",
+    "wikiqa/WikiQA-train.tsv",
+    "wikiqa/WikiQA-dev.tsv",
+    "selqa/test.jsonl",
+    "selqa/dev.jsonl",
+    "qed/dev.jsonl",
+)
+WIDTH = 384  # of a passage's vector
+POLL = 0.1  # seconds between looks at a job
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of everything: documents brought in, passages whose vectors are made, passages searched and questions
+    asked of them, files and questions an index's corpus is drawn from, starter questions a part (None: all), epochs
+    (None: the default), questions asked on the page, starts."""
+
+    documents: int | None = None
+    embedded: int = 1024
+    searched: tuple[int, ...] = (16_000, 200_000)
+    asked: int = 200
+    files: tuple[str, ...] = SENTENCES
+    starter: tuple[int, int, int] | None = None
+    epochs: int | None = None
+    page: int = 12
+    starts: int = 3
+
+
+QUICK = Sizes(
+    documents=60,
+    embedded=16,
+    searched=(300,),
+    asked=5,
+    files=("wikiqa/WikiQA-dev.tsv",),
+    starter=(8, 4, 2),
+    epochs=1,
+    page=1,
+    starts=1,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--only", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    given = options.parse_args(arguments)
+    wanted = given.only.split(",")
+    if unknown := set(wanted) - set(PARTS):
+        options.error(f"no part {', '.join(sorted(unknown))}; known: {', '.join(PARTS)}")
+    sizes = QUICK if given.quick else Sizes()
+    for part in wanted:
+        command = f"python benchmarks/workbench.py --only {part}"
+        told = f"Printed and written by `{command}`, on {cores()} cores."
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [f"## {TITLES[part]}", "", told, "", *PARTS[part](Path(folder), sizes)]
+        print("\n".join([*lines, ""]), flush=True)
+        if not given.quick:
+            write_section(ROOT / "docs" / "performance.md", part, "\n".join(lines))
+
+
+# --- bringing documents in -------------------------------------------------------------------------------------------
+
+
+def ingestion(folder: Path, sizes: Sizes) -> list[str]:
+    """From files to searchable by words, then the vectors of some passages, by the job and by a peer."""
+    with home(folder / "home") as wb:
+        corpus = corpora.create_corpus(wb, "ingested")
+        done, seconds = timed(lambda: corpora.ingest(wb, corpus.id, _files(sizes.documents)))
+        index = wb.index(corpus.id)
+        n = index.count()
+        said = [
+            "| documents | sentences | passages | from nothing to searchable by words, s | documents/s | sentences/s |",
+            "|---|---|---|---|---|---|",
+            f"| {done.documents:,} | {done.sentences:,} | {n:,} | {seconds:.1f} | {done.documents / seconds:,.0f} "
+            f"| {done.sentences / seconds:,.0f} |",
+            "",
+        ]
+        texts = [p.text for p in index.pending(sizes.embedded)]
+    ways: dict[str, Callable[[list[str]], np.ndarray]] = {}
+    with home(folder / "vectors") as wb:
+        embedder = wb.models.embedder()
+        ways["the model alone, as the job calls it, 64 at a time"] = lambda some: np.concatenate(
+            [embedder.embed(some[i : i + 64]) for i in range(0, len(some), 64)]
+        )
+        if _peers.has("sentence_transformers"):
+            ways["sentence-transformers `encode`, the same weights"] = _peers.encode(embedder)
+        for way in ways.values():
+            way(texts[:8])
+        rates, vectors = {"the background job, with its writing": _embedded(wb, texts)}, []
+        for name, way in ways.items():
+            made, seconds = timed(lambda way=way: way(texts))
+            vectors.append(made)
+            rates[name] = len(made) / seconds
+    said += [
+        f"Vectors of {len(texts):,} of these passages ({statistics.mean(len(t.split()) for t in texts):.0f} words on "
+        "average), which follow in the background:",
+        "",
+        "| way | passages/s |",
+        "|---|---|",
+        *(f"| {name} | {rate:,.0f} |" for name, rate in rates.items()),
+    ]
+    if len(vectors) > 1:
+        near = (vectors[0] * vectors[1]).sum(1).min()
+        said += ["", f"The two make the same vectors: the smallest cosine between them is {near:.4f}."]
+    return said
+
+
+def _files(documents: int | None) -> list[tuple[str, Path | bytes]]:
+    """MedQuAD's answers, or the starter corpus's articles where MedQuAD is not at hand."""
+    if not MEDQUAD.exists():
+        articles = sorted((ROOT / "corpora" / "starter" / "articles").glob("*.md"))
+        return [(a.name, a) for a in articles[:documents]]
+    if documents is None:
+        return [(MEDQUAD.name, MEDQUAD)]
+    with MEDQUAD.open("rb") as lines:
+        return [(MEDQUAD.name, b"".join(line for line, _ in zip(lines, range(documents), strict=False)))]
+
+
+def _embedded(wb: Workbench, texts: Sequence[str]) -> float:
+    """Passages a second of the background job, over documents of a passage each."""
+    corpus = corpora.create_corpus(wb, "embedded")
+    corpora.ingest(wb, corpus.id, [("passages.jsonl", _lines(("", t) for t in texts))])
+    n = wb.index(corpus.id).count()
+    _, seconds = timed(lambda: run_queued(wb))
+    assert wb.index(corpus.id).vectors() == n
+    return n / seconds
+
+
+# --- finding candidates ----------------------------------------------------------------------------------------------
+
+
+def search(folder: Path, sizes: Sizes) -> list[str]:
+    """What a question waits for before the ranker, over corpora of some sizes drawn from all documents at hand."""
+    documents, questions = _all_documents(sizes.files)
+    draw = random.Random(0)
+    draw.shuffle(documents)
+    questions = draw.sample(questions, min(sizes.asked, len(questions)))
+    said = [
+        f"{len(questions)} questions of the same sources, 30 documents opened and 100 sentences taken, as the Ask page "
+        "does. Documents are drawn from what is at hand: MedQuAD's answers in the usual passages, and every different "
+        "sentence of the labelled sets as a document of its own. The passages' vectors are random ones of the usual "
+        f"width ({WIDTH}): every vector is compared, so the time is that of real ones; the questions are embedded for "
+        "real. The first question reads the vectors from the disk.",
+        "",
+        "| passages (documents) | what | first, ms | p50, ms | p95, ms |",
+        "|---|---|---|---|---|",
+    ]
+    for size in sizes.searched:
+        chosen, texts = _of_size(documents, size)
+        with home(folder / str(size)) as wb:
+            corpus = corpora.create_corpus(wb, "searched")
+            corpora.ingest(wb, corpus.id, [("documents.jsonl", _lines(chosen))])
+            _give_vectors(wb, corpus)
+            rows = _searches(wb, corpus, texts, questions)
+            label = f"{wb.index(corpus.id).count():,} ({len(chosen):,})"
+        said += [f"| {label} | {what} | {first} | {p50:,.1f} | {p95:,.1f} |" for what, first, p50, p95 in rows]
+    return said
+
+
+def _all_documents(files: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """(title, text) of every different document at hand, and the questions asked about them."""
+    found: dict[str, str] = {}
+    questions: dict[str, None] = {}
+    if MEDQUAD.exists() and len(files) > 1:
+        for d in read_documents(MEDQUAD, on_problem=lambda _: None):
+            found.setdefault(d.text, d.title)
+        with MEDQUAD.open(encoding="utf-8") as lines:
+            questions.update((json.loads(line)["question"], None) for line in lines)
+    for spec in [DATA / f for f in files if (DATA / f).exists()] or ["starter-train"]:
+        for q in load_questions(spec).questions:
+            questions.setdefault(q.text)
+            found.update((c.text, "") for c in q.candidates if c.text not in found)
+    return [(title, text) for text, title in found.items()], list(questions)
+
+
+def _of_size(documents: Sequence[tuple[str, str]], size: int) -> tuple[list[tuple[str, str]], list[str]]:
+    """As many documents as make `size` passages, or all; and these passages' texts."""
+    chosen, texts = [], []
+    for title, text in documents:
+        if len(texts) >= size:
+            break
+        chosen.append((title, text))
+        texts += [p.text for p in passages("", split_sentences(text), title=title)]
+    return chosen, texts
+
+
+def _give_vectors(wb: Workbench, corpus: CorpusView) -> None:
+    index, draw = wb.index(corpus.id), np.random.default_rng(0)
+    while batch := index.pending(5000):
+        vectors = draw.normal(size=(len(batch), WIDTH)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
+
+
+def _searches(
+    wb: Workbench, corpus: CorpusView, texts: list[str], questions: Sequence[str]
+) -> list[tuple[str, str, float, float]]:
+    """What was done, the first time in ms as text, p50 and p95 in ms. Ways take turns over the questions."""
+    index, embed = wb.index(corpus.id), wb.models.embedder().embed
+    embed(questions[:1])
+    k = max(50, 5 * scoring.DOCUMENTS)
+    vectors = dict(zip(questions, embed(list(questions)), strict=True))
+    ways: dict[str, Callable[[str], object]] = {
+        "`retrieve`, the whole": lambda q: retrieval.retrieve(
+            wb, corpus.id, q, documents=scoring.DOCUMENTS, candidates=scoring.CANDIDATES
+        ),
+        "of which: search by words (FTS5)": lambda q: index.lexical(q, k),
+        "of which: embedding the question": lambda q: embed([q]),
+        "of which: search by meaning": lambda q: index.dense(vectors[q], k),
+    }
+    if _peers.has("bm25s"):
+        ways["beside it: bm25s, by words, all in memory"] = _peers.bm25s(texts, k)
+    taken: dict[str, list[float]] = {name: [] for name in ways}
+    for q in questions:
+        for name, way in ways.items():
+            taken[name].append(1000 * timed(lambda way=way, q=q: way(q))[1])
+    whole = next(iter(ways))
+    return [
+        (name, f"{ms[0]:,.0f}" if name == whole else "", *np.percentile(ms[1:] or ms, [50, 95]))
+        for name, ms in taken.items()
+    ]
+
+
+# --- retraining ------------------------------------------------------------------------------------------------------
+
+
+def retrain(folder: Path, sizes: Sizes) -> list[str]:
+    """The job that the Adapt page starts, in a worker of its own, in a new home: wall time, and where it goes."""
+    settings = Settings(home=folder / "home", corpora_dir=_served.starter(folder, sizes.starter), worker="external")
+    wb = services.open(settings)
+    try:
+        corpus = corpora.ensure_starter(wb)
+        assert corpus is not None
+        ready = adapting.readiness(wb, corpus.id)
+        began = time.perf_counter()
+        job = adapting.start_retrain(wb, corpus.id, epochs=sizes.epochs)
+        process = worker.start(settings, idle=None)
+        try:
+            spent, job = _watched(wb, job, began)
+        finally:
+            process.terminate()
+            process.wait(30)
+        seconds = time.perf_counter() - began
+    finally:
+        wb.close()
+    if job.state != "done":
+        raise SystemExit(f"the retrain {job.state}: {job.error}")
+    return [
+        f"The starter corpus: {ready.train_questions} labelled questions to learn from with {ready.train_correct:,} "
+        f"correct and {ready.train_incorrect:,} incorrect sentences, {ready.dev_questions} to steer by, "
+        f"{ready.heldout_questions} held out, {ready.replayed} shipped ones mixed in; {sum(spent.values()):.0f} s from "
+        f"the press of the button to the version's card, in a new home. The optimiser ran for "
+        f"{job.result['training_seconds']:.0f} s of it. To the second, as the job tells it:",
+        "",
+        "| what | s | share |",
+        "|---|---|---|",
+        *(f"| {what} | {s:.0f} | {s / seconds:.0%} |" for what, s in spent.items()),
+    ]
+
+
+def _watched(wb: Workbench, job: JobView, began: float) -> tuple[dict[str, float], JobView]:
+    """Seconds by what the job said it was doing, until it is over."""
+    spent: dict[str, float] = {}
+    at = began
+    while True:
+        job = adapting.job(wb, job.id)
+        said = job.message.partition(",")[0] if job.started else ""
+        now = time.perf_counter()
+        name = said or "starting the worker"
+        spent[name] = spent.get(name, 0.0) + now - at
+        at = now
+        if not job.active:
+            return spent, job
+        time.sleep(POLL)
+
+
+# --- the page, and starting cold -------------------------------------------------------------------------------------
+
+
+def page(folder: Path, sizes: Sizes) -> list[str]:
+    """From Enter to the answer in a real browser: the first ever, and those that follow."""
+    if (why := _served.no_browser()) is not None:
+        return [f"Left out: {why}."]
+    questions = [q.text for q in load_questions("starter-test").questions if q.positives]
+    environment = _served.environment(folder / "home", _served.starter(folder, sizes.starter))
+    with _served.app(environment) as url, _served.browser() as browser:
+        first = _served.asked(browser, url, questions[0])
+        with home(folder / "home") as wb:
+            _settled(wb)
+        later = [_served.asked(browser, url, q) for q in questions[1 : 1 + sizes.page]]
+    answers, scores = zip(*later, strict=True)
+    return [
+        f"A new home, a server just started, a new browser session for each question; up to {scoring.CANDIDATES} "
+        "candidates, none dropped, as the page does so that its slider can replay the drops. The first question ever "
+        "comes while the models still load, the quick engine's graphs are built and the corpus's vectors are made; the "
+        f"{len(later)} others when the background work is done.",
+        "",
+        "| from Enter until | the first ever, s | median, s | slowest, s |",
+        "|---|---|---|---|",
+        f"| the answer is seen | {first[0]:.2f} | {statistics.median(answers):.2f} | {max(answers):.2f} |",
+        f"| the generative ranks are there, too | {first[1]:.2f} | {statistics.median(scores):.2f} "
+        f"| {max(scores):.2f} |",
+    ]
+
+
+def _settled(wb: Workbench, patience: float = 600.0) -> None:
+    """Wait until the background work is done."""
+    until = time.monotonic() + patience
+    while any(j.active for j in adapting.jobs(wb)) and time.monotonic() < until:
+        time.sleep(1.0)
+
+
+def cold(folder: Path, sizes: Sizes) -> list[str]:
+    """From nothing running: the app, a question in the shell, the models. In a new home, and again."""
+    shipped = _served.starter(folder, sizes.starter)
+    environment = _served.environment(folder / "home", shipped)
+    browser = _served.no_browser() is None
+    rows: dict[str, list[float]] = {}
+    for _ in range(1 + sizes.starts):
+        for name, seconds in _served.cold_starts(environment, with_browser=browser):
+            rows.setdefault(name, []).append(seconds)
+        with home(folder / "home", corpora_dir=shipped) as wb:
+            run_queued(wb)  # what is left of the vectors: it would go on beside the next start
+    return [
+        f"The first ever in a new home brings the starter corpus in and builds the engine's graphs; again: the median "
+        f"of {sizes.starts}.",
+        "",
+        "| from the start of the process until | the first ever, s | again, s |",
+        "|---|---|---|",
+        *(f"| {name} | {s[0]:.1f} | {statistics.median(s[1:]):.1f} |" for name, s in rows.items()),
+    ]
+
+
+# --- what the parts share --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def home(folder: Path, **settings: Path) -> Iterator[Workbench]:
+    """A workbench of its own; jobs wait until they are run here."""
+    wb = services.open(Settings(home=folder, worker="external", **settings))
+    try:
+        yield wb
+    finally:
+        wb.close()
+
+
+def timed(act: Callable[[], Any]) -> tuple[Any, float]:
+    began = time.perf_counter()
+    made = act()
+    return made, time.perf_counter() - began
+
+
+def _lines(documents: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> bytes:
+    """A JSONL file of documents with a title and a text."""
+    told = ({"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(documents))
+    return "\n".join(map(json.dumps, told)).encode()
+
+
+PARTS: dict[str, Callable[[Path, Sizes], list[str]]] = {
+    "ingestion": ingestion,
+    "retrieval": search,
+    "retrain": retrain,
+    "page": page,
+    "cold-start": cold,
+}
+TITLES = {
+    "ingestion": "Bringing documents in",
+    "retrieval": "Finding candidates",
+    "retrain": "Retraining",
+    "page": "From Enter to the answer",
+    "cold-start": "Starting cold",
+}
+
+
+if __name__ == "__main__":
+    main()
