@@ -19,7 +19,7 @@ from torch.nn.functional import cosine_similarity, linear
 
 from as2core.nn.question_lm import Batch, CausalLM, PrefixLM, Seq2SeqLM
 
-ROWS, COLUMNS = 512, 2048  # of the output layer worked at a time: small enough to stay in a core's cache
+COLUMNS = 1024  # of the output layer worked at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,7 @@ def _stack(lm, kept: Sequence[Kept]) -> tuple[torch.Tensor, torch.Tensor]:
     """Memories in the type the model works in, padded to the longest, the batch in front; and which tokens are real:
     (batch, longest)."""
     weight = next(lm.parameters())
-    kind = weight.device.type
-    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+    dtype = _working(weight)
     *outer, _, size = kept[0].memory.shape
     longest = max(k.length for k in kept)
     memory = torch.zeros((len(kept), *outer, longest, size), dtype=dtype, device=weight.device)
@@ -87,6 +86,12 @@ def _stack(lm, kept: Sequence[Kept]) -> tuple[torch.Tensor, torch.Tensor]:
         row[..., : k.length, :] = k.memory
     lengths = torch.tensor([k.length for k in kept], device=memory.device)
     return memory, torch.arange(longest, device=memory.device)[None, :] < lengths[:, None]
+
+
+def _working(tensor: torch.Tensor) -> torch.dtype:
+    """The type that products with this tensor are made in."""
+    kind = tensor.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else tensor.dtype
 
 
 class LayerMemory:
@@ -162,20 +167,22 @@ class _PrefixReading:
         raised = (targets == lm.end) * lm.end_term(near)
         said = (state * table[targets].float()).sum(1) + bias[targets] + raised
         end = state @ table[lm.end].float() + bias[lm.end]
-        total = torch.cat([log_sum_exp(part, table, bias) for part in state.split(ROWS)])
+        total = log_sum_exp(state, table, bias)
         # the sum counted the end without its nearness: e^total - e^end + e^(end + term)
         total = total + torch.log1p((end - total).exp() * torch.expm1(lm.end_term(near)))
         return said - total
 
 
 def log_sum_exp(state: torch.Tensor, table: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """log sum_v exp(state . table_v + bias_v): (k, width), (vocabulary, width), (vocabulary,) -> (k,)."""
-    top, total = None, state.new_zeros(len(state))
+    """log sum_v exp(state . table_v + bias_v): (k, width), (vocabulary, width), (vocabulary,) -> float32 (k,)."""
+    state = state.to(_working(table))  # once, where autocast would do it for every block
+    top = total = None
     for rows, b in zip(table.split(COLUMNS), bias.split(COLUMNS), strict=True):
-        logits = linear(state, rows).float() + b
-        highest = logits.amax(1)
+        logits = linear(state, rows, b)
+        highest = logits.amax(1).float()
         new = highest if top is None else torch.maximum(top, highest)
-        total = (total if top is None else total * (top - new).exp()) + logits.sub_(new[:, None]).exp_().sum(1)
+        here = (logits - new[:, None]).exp_().sum(1)  # the difference is float32 whatever the logits are
+        total = here if total is None else total * (top - new).exp() + here
         top = new
     return total.log() + top
 
