@@ -287,7 +287,7 @@ def retrain(folder: Path, sizes: Sizes) -> list[str]:
         ready = adapting.readiness(wb, corpus.id)
         began = time.perf_counter()
         job = adapting.start_retrain(wb, corpus.id, epochs=sizes.epochs)
-        process = worker.start(settings, idle=None)
+        process = worker.start(settings, idle=30)
         try:
             spent, job = _watched(wb, job, began)
         finally:
