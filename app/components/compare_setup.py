@@ -10,7 +10,7 @@ from app.components import links
 from app.components.adapt_words import seconds_in_words
 from app.components.compare_sweep import RATIOS, spec
 from app.components.errors import guarded
-from app.components.text import plain
+from app.components.text import percent, plain
 from app.services import Workbench, comparing
 from app.services.views import JobView
 
@@ -42,10 +42,11 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
             key="compare_rankers",
             accept_new_options=True,
             help="Techniques, and versions made here. Choose two or more. A technique with settings "
-            "can be typed as on the command line: `bm25:k1=1.5` or `sequential:stages=wo@20+cascade`.",
+            "can be typed as on the command line: `bm25:k1=1.5` or `sequential:stages=wo@20+cascade`; so can the "
+            "directory that `as2 train` wrote.",
         )
         sweep = st.toggle("Sweep the cascade's drop ratio", key="compare_sweep",
-                          help=f"Adds the cascade at {', '.join(f'{r:.0%}' for r in RATIOS)} of the candidates dropped "
+                          help=f"Adds the cascade at {', '.join(percent(r) for r in RATIOS)} of the candidates dropped "
                           "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip
     with right:
         st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)

@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from app.services.workbench import Workbench
 from as2core.data.catalog import SETTINGS, SHIPPED, apply_setting
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.evaluation import Evaluation, intervals, paired_test
-from as2core.rankers.base import order
+from as2core.rankers.base import order, untrained
 from as2core.types import Progress, Question
 from db.repositories import versions as rows
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 LABELS = "labels:"
 SAMPLE_SEED = 0
+TRAIN = "`as2 train` makes a version of it; compare that by its directory."
 MOST = 24  # rankers in one comparison
 
 
@@ -95,8 +97,9 @@ def _known(wb: Workbench, name: str) -> None:
     try:
         versions.get_version(wb, name)
     except versions.UnknownVersion:
-        if name.partition(":")[0] not in CATALOG:
-            raise UnknownRanker(f"no ranker {name!r}; known: {', '.join(_all(wb))}") from None
+        if name.partition(":")[0] not in CATALOG and not (Path(name) / "config.json").is_file():
+            known = ", ".join(_all(wb))
+            raise UnknownRanker(f"no ranker {name!r}; known: {known}, or the directory of a version") from None
         check(name)
 
 
@@ -116,15 +119,18 @@ def run_compare(job: Running) -> dict[str, Any]:
         job.progress(0.95 * place / len(told["rankers"]), f"loading {name}")
         try:
             keys[name] = ranker_key(wb, name)
+            ranker = load(wb, name)
             made[name] = evaluated(
                 wb,
                 name,
                 questions,
                 data=told["data"],
                 setting=told["setting"],
-                ranker=load(wb, name),
+                ranker=ranker,
                 on_progress=tell,
             )
+            if parts := untrained(ranker):
+                notes.append(f"{name}: {', '.join(parts)} has not been trained, its order is chance. {TRAIN}")
         except As2Error as e:
             job.check()
             notes.append(f"{name} was left out: {e}")

@@ -45,12 +45,16 @@ def evaluated(
 
 
 def load(wb: Workbench, name: str) -> Any:
-    """A ranker by a version's name or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
+    """A ranker by a version's name or directory, or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
+    from as2core.rankers.catalog import CATALOG
+
     try:
-        version = get_version(wb, name, CASCADE)
+        folder = Path(get_version(wb, name, CASCADE).path)
     except UnknownVersion:
-        return wb.models.named(name)
-    return wb.models.version(Path(version.path))
+        folder = Path(name)
+        if name.partition(":")[0] in CATALOG or not (folder / "config.json").is_file():
+            return wb.models.named(name)
+    return wb.models.version(folder)
 
 
 def ranker_key(wb: Workbench, name: str) -> str:
@@ -62,7 +66,9 @@ def ranker_key(wb: Workbench, name: str) -> str:
         folders = [Path(get_version(wb, name, CASCADE).path)]
     except UnknownVersion:
         kind = name.partition(":")[0]
-        folders = [wb.settings.models_dir / ("cascade" if kind == "cross-encoder" else kind)]
+        folders = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
+        if kind not in CATALOG:
+            folders = [Path(name)]
         if kind in CATALOG and CATALOG[kind].nested:
             folders = sorted(wb.settings.models_dir.glob("*"))
     digest = hashlib.sha256()

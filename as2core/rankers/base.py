@@ -10,7 +10,7 @@ import numpy as np
 from as2core.metrics import order
 from as2core.types import Candidate
 
-__all__ = ["Ranker", "order", "rank"]
+__all__ = ["Ranker", "order", "rank", "untrained"]
 
 
 @runtime_checkable
@@ -24,6 +24,13 @@ class Ranker(Protocol):
     name: str
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
+
+
+def untrained(ranker: Ranker) -> tuple[str, ...]:
+    """Names of the rankers that nobody has trained, this one or those it is made of: their order is chance."""
+    if not getattr(ranker, "trained", True):
+        return (ranker.name,)
+    return tuple(dict.fromkeys(n for part in getattr(ranker, "rankers", ()) for n in untrained(part)))
 
 
 def rank(ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top_n: int | None = None) -> list[dict]:

@@ -104,6 +104,10 @@ class SequentialRanker:
             raise BadSetting("a sequential ranker without stages ranks nothing: give it one or more")
         self.stages, self.name = tuple(stages), name
 
+    @property
+    def rankers(self) -> tuple[Ranker, ...]:
+        return tuple(s.ranker for s in self.stages)
+
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         return block_scores(len(candidates), self._run(question, candidates))
 

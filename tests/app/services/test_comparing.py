@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from fake_models import write_version
 
 from app.running import run_queued
-from app.services import adapting, asking, comparing, exchange, labelling
+from app.services import adapting, asking, comparing, evaluations, exchange, labelling
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.metrics import measures
@@ -80,9 +81,26 @@ def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):
     assert 0 < view.rows[0]["relative_cost"] < 1
 
 
-def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, monkeypatch):
-    from app.services import evaluations
+def test_a_directory_that_a_training_wrote_is_compared_and_scored_anew_when_it_changes(wb, data, models, tmp_path):
+    trained = write_version(tmp_path / "trained")
+    view = compared(wb, ["rr", str(trained)], data)
+    assert [r["ranker"] for r in view.rows] == ["rr", str(trained)]
+    assert models.loaded == ["trained"]
+    before = evaluations.ranker_key(wb, str(trained))
+    (trained / "card.json").write_text('{"name": "trained", "sha256": "another"}')
+    assert evaluations.ranker_key(wb, str(trained)) != before
 
+
+def test_a_ranker_nobody_trained_says_that_its_order_is_chance(wb, data):
+    inside = "sequential:stages=wo@3+[fusion:rankers=wo+rel-cnn:hidden=4]"
+    view = compared(wb, ["rr", "cosinet:listwise,context=birnn,hidden=4", inside], data)
+    assert [note.partition(" has not been trained")[0] for note in view.notes if "as2 train" in note] == [
+        "cosinet:listwise,context=birnn,hidden=4: cosinet",
+        f"{inside}: rel-cnn",
+    ]
+
+
+def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, monkeypatch):
     scored = []
     evaluate = evaluations.evaluate
     monkeypatch.setattr(evaluations, "evaluate", lambda r, *a, **k: scored.append(r.name) or evaluate(r, *a, **k))
