@@ -42,7 +42,7 @@ def choose(name: str, offered: dict[str, str], *, label: str, first: str) -> str
 def choose_pool() -> tuple[str, ...]:
     offered = queueing.pool_of(frame.wb, frame.corpus.id)
     kept = [n for n in url.get("pool").split(",") if n in offered]
-    chosen = st.multiselect("Tops of", offered, default=kept, key="label_pool",
+    chosen = st.multiselect("Tops of", offered, default=kept, key="label_pool", placeholder="The newest ranking",
                             help="The first ten of each; none chosen: the order of the newest ranking")  # fmt: skip
     url.put(pool=",".join(chosen))
     return tuple(chosen)
@@ -132,7 +132,7 @@ def button(name: str, *, disabled: bool = False) -> None:
     )
 
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with st.container(horizontal=True):
     mode = choose("mode", MODES, label="Mode", first=ONE)
     names = {n: n.replace("second", "second look").capitalize() for n in queueing.QUEUES}
     queue = choose("queue", names, label="Queue", first="uncertain")

@@ -7,7 +7,7 @@ import streamlit as st
 from app.components import adapt_choice, links, url
 from app.components.errors import guarded
 from app.components.figures import figures
-from app.components.text import count, plain
+from app.components.text import count, percent, plain
 from app.services import Workbench, adapting, versions
 from app.services.adapt_views import Readiness
 from app.services.views import CorpusView
@@ -64,7 +64,7 @@ def balance(ready: Readiness) -> str:
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
     legend = "".join(
-        f'<span><i class="{k}"></i><b>{n:,}</b> {k} ({n / total:.0%})</span>' for k, n in counts.items() if n
+        f'<span><i class="{k}"></i><b>{n:,}</b> {k} ({percent(n / total)})</span>' for k, n in counts.items() if n
     )
     spoken = ", ".join(f"{n} {k}" for k, n in counts.items())
     return (

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.charts.agreement import over_time
 from app.components.errors import guarded
-from app.components.text import count, escaped, plain
+from app.components.text import count, escaped, percent, plain
 from app.services import Workbench, adapting, agreement, doubts
 from app.services.label_views import AgreementView, AnchoringView, Estimate
 from app.services.views import CorpusView
@@ -61,8 +61,9 @@ def _anchoring(found: AnchoringView) -> None:
             icon=":material/visibility_off:",
         )
         return
-    _number("Shift", found.shift, f"{found.agree_shown:.0%} of {found.shown:,} labels given with scores say what the "
-            f"model says, {found.agree_blind:.0%} of {found.blind:,} without")  # fmt: skip
+    _number("Shift", found.shift,
+            f"{percent(found.agree_shown)} of {found.shown:,} labels given with scores say what the model says, "
+            f"{percent(found.agree_blind)} of {found.blind:,} without")  # fmt: skip
 
 
 def _second_looks(wb: Workbench, corpus: CorpusView) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components.text import count, escaped, plain
+from app.components.text import count, escaped, percent, plain
 from app.services.views import AskView, CandidateView
 
 WORDS = (
@@ -19,15 +19,6 @@ WORDS = (
 def in_words(probability: float) -> str:
     """A calibrated probability said aloud, for one that counts as an answer."""
     return next(words for floor, words in WORDS if probability >= floor)
-
-
-def percent(share: float) -> str:
-    """`94 %`; what rounds to nothing or to everything says so: `< 1 %`, `> 99 %`."""
-    if 0 < share < 0.01:
-        return "< 1 %"
-    if 0.99 < share < 1:
-        return "> 99 %"
-    return f"{share * 100:.0f} %"
 
 
 def in_context(candidate: CandidateView, *, quiet: bool = False) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from app.components.answer import in_context, percent
+from app.components.answer import in_context
 from app.components.candidates import places
 from app.components.heat import draw_heat
-from app.components.text import plain
+from app.components.text import percent, plain
 from app.services import asking
 from app.services.views import AskView
 from as2core.cascade.trace import CascadeTrace

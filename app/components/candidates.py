@@ -81,7 +81,7 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
     wanted = [rows.index(chosen)] if chosen in rows else []
     if key in st.session_state and st.session_state[key]["selection"]["rows"] != wanted:
         st.session_state[key] = {"selection": {"rows": wanted}}
-    shown = ["cascade", "generative", "differ", "sentence", "by exit", "probability", "left", "label", "document"]
+    shown = ["cascade", "generative", "sentence", "differ", "by exit", "probability", "left", "label", "document"]
     if table["generative"].isna().all():
         shown = [c for c in shown if c not in ("generative", "differ")]
     if not table["label"].any():

@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from app.components.text import percent
 from app.components.theme import BLUE
 from as2core.cost import pareto
 
@@ -54,7 +55,7 @@ def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str, height: int 
         }
     ).sort_values("ratio")
     frame["front"] = pareto(list(zip(frame["compute"], frame["value"], strict=True)))
-    frame["told"] = [f"{r:.0%}" for r in frame["ratio"]]
+    frame["told"] = [percent(r) for r in frame["ratio"]]
     x = alt.X(
         "compute:Q", title="compute, as a share of the whole model", scale=alt.Scale(zero=False, nice=True, padding=20),
         axis=alt.Axis(format=".0%", grid=False),
@@ -80,6 +81,6 @@ def in_words(swept: Sequence[Mapping[str, Any]], *, metric: str) -> str:
     if best is full or saved < 0.005:
         return f"No ratio tried saves compute without losing more than 0.01 {metric}."
     return (
-        f"Dropping {ratio_of(best['ranker']):.0%} at each exit saves {saved:.0%} of the compute "
+        f"Dropping {percent(ratio_of(best['ranker']))} at each exit saves {percent(saved)} of the compute "
         f"and changes {metric} by {best[metric] - full[metric]:+.3f}."
     )

@@ -9,10 +9,12 @@ import streamlit as st
 from app.components.text import escaped
 
 
-def figures(rows: Sequence[tuple[str, int, str]], *, name: str) -> None:
-    """`rows`: (name, number, what it counts); the last is shown when the pointer rests on it. `name` is a test id."""
+def figures(rows: Sequence[tuple[str, int, str]], *, name: str, even: bool = False) -> None:
+    """`rows`: (name, number, what it counts); the last is shown when the pointer rests on it. `name` is a test id;
+    `even`: in columns, for a narrow place."""
     cells = "".join(
         f'<span title="{escaped(about)}"><small>{escaped(label)}</small><b>{number:,}</b></span>'
         for label, number, about in rows
     )
-    st.html(f'<div class="as2-figures" data-testid="{escaped(name)}">{cells}</div>')
+    kind = "as2-figures as2-figures-even" if even else "as2-figures"
+    st.html(f'<div class="{kind}" data-testid="{escaped(name)}">{cells}</div>')

@@ -35,7 +35,8 @@ def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[int, str], N
             for label in LABELS:
                 name, icon = LOOK[label]
                 st.button(
-                    icon,
+                    f"{name}, row {place + 1}",
+                    icon=icon,
                     key=f"label_row_{slot}_{label}",
                     help=name,
                     type="primary" if row.label == label else "tertiary",
@@ -48,6 +49,8 @@ def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[int, str], N
     rest = f" {count(locked, 'more row')} is with others or has labels enough." if locked == 1 else ""
     if locked > 1:
         rest = f" {count(locked, 'row')} are with others or have labels enough."
+    if not desk.rest:
+        rest += " Nothing is left here for you: → brings the next question."
     st.caption(f"Rows {first} to {last} of {len(item.rows)}.{rest}")
 
 
@@ -55,11 +58,10 @@ def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
     said = tag(row.label) if row.label else ""
     parts = [f"row {place + 1}"]
     if scores and row.rank is not None:
-        parts.append(f"cascade rank {row.rank}")
+        other = f", generative {row.generative_rank}" if row.generative_rank is not None else ""
+        parts.append(f"rank by cascade {row.rank}{other}")
         if row.probability is not None:
             parts.append(f"probability {row.probability:.2f}")
-        if row.generative_rank is not None:
-            parts.append(f"generative rank {row.generative_rank}")
     kind = " here" if here else "" if row.free else " locked"
     current = ' aria-current="true"' if here else ""
     return (

@@ -9,7 +9,7 @@ import streamlit as st
 from app.components.figures import figures
 from app.components.label_desk import Pair
 from app.components.label_item import tag
-from app.components.text import count, escaped, plain, shorten
+from app.components.text import count, escaped, percent, plain, shorten
 from app.services.label_views import ActView, GuidelineView
 from app.services.views import ProgressView
 
@@ -22,7 +22,7 @@ def draw_progress(progress: ProgressView, name: str) -> None:
         ("All", progress.all, "Pairs labelled by anyone, those that came with the corpus included"),
         ("Left", progress.remaining, "What you could still label in this queue"),
     )
-    figures(rows, name="as2-progress")
+    figures(rows, name="as2-progress", even=True)
     if progress.target:
         missing = max(0, progress.target - progress.all)
         text = f"{progress.all:,} of {count(progress.target, 'pair')} wanted, {missing:,} to go"
@@ -30,7 +30,7 @@ def draw_progress(progress: ProgressView, name: str) -> None:
     else:
         total = progress.mine + progress.remaining
         share = progress.mine / total if total else 0.0
-        st.progress(min(1.0, share), text=f"{share:.0%} of {count(total, 'candidate')} judged by {plain(name)}")
+        st.progress(min(1.0, share), text=f"{percent(share)} of {count(total, 'candidate')} judged by {plain(name)}")
     if progress.pace:
         goal = max(0, progress.target - progress.all) if progress.target else progress.remaining
         st.caption(f"{progress.pace:.1f} labels a minute; at this pace {_duration(goal / progress.pace)} for the rest.")

@@ -42,6 +42,15 @@ def count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def percent(share: float) -> str:
+    """`94 %`; what rounds to nothing or to everything says so: `< 1 %`, `> 99 %`."""
+    if 0 < share < 0.01:
+        return "< 1 %"
+    if 0.99 < share < 1:
+        return "> 99 %"
+    return f"{share * 100:.0f} %"
+
+
 def capital(text: str) -> str:
     """With a capital first letter, the others left as they are."""
     return text[:1].upper() + text[1:]

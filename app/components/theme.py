@@ -1,7 +1,8 @@
 """The look beyond config.toml: one style sheet, and the colours that charts and markup share.
 
-A switch between dark and light does not rerun the script, so these are mid-tones that hold on both grounds
-(about 4.2:1), and the style sheet derives every tint from the text colour of the theme in force.
+A switch between dark and light does not rerun the script, so these are mid-tones that hold on both grounds (about
+4.2:1, enough for marks); the style sheet gives words in these colours a darker or lighter one, and derives every tint
+from the text colour of the theme in force.
 """
 
 from __future__ import annotations

@@ -91,7 +91,9 @@ def ask(
     seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
     notes = [n for n in (chosen.note, *got.notes, _preparing(chosen.ranker)) if n]
     if got.left_out:
-        notes.append(f"{got.left_out:,} more sentences of these documents were not ranked: the limit is {candidates}.")
+        notes.append(
+            f"{got.left_out:,} more sentences of the documents found were not ranked: the limit is {candidates}."
+        )
     return AskView(
         question_id=question_id,
         run_id=run_id,

@@ -128,7 +128,7 @@ def test_a_ratio_that_another_beats_in_both_is_pale():
 def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
     rows = swept((0.0, 0.800, 1.0), (0.3, 0.795, 0.63), (0.5, 0.770, 0.49))
     assert compare_sweep.in_words(rows, metric="AP") == (
-        "Dropping 30% at each exit saves 37% of the compute and changes AP by -0.005."
+        "Dropping 30 % at each exit saves 37 % of the compute and changes AP by -0.005."
     )
     rows = swept((0.0, 0.800, 1.0), (0.3, 0.700, 0.63))
     assert compare_sweep.in_words(rows, metric="AP") == "No ratio tried saves compute without losing more than 0.01 AP."
