@@ -1,13 +1,15 @@
-"""How much a label is worth: queues against chance, transfer against none, and what wrong labels cost.
+"""How much a label is worth: queues against chance, transfer against none, what wrong labels cost, what replay saves.
 
-    python benchmarks/label_efficiency.py           one seed, three budgets: about ten minutes on two idle cores
-    python benchmarks/label_efficiency.py --full    50 to 1,000 labels, three seeds, all questions: for a GPU
-    python benchmarks/label_efficiency.py --tiny    seconds, to see that it runs; writes nothing
+    python benchmarks/label_efficiency.py             two seeds over a pool of 300 questions: a quarter of an hour
+    python benchmarks/label_efficiency.py --full      three seeds, 50 to 1,000 labels, all questions: some hours
+    python benchmarks/label_efficiency.py --tiny      a minute, to see that it runs; writes nothing
+    python benchmarks/label_efficiency.py --replay    replay alone
 
-WikiQA's train part is the unlabelled pool, and its labels are the person. A queue decides which pairs of question and
-sentence that person is asked about; the shipped cascade learns from the answers, as a retrain does, and is measured on
-WikiQA dev (clean). Nothing steers the training, since a dev set would be labels that nobody counted. WikiQA is read
-from AS2_BENCH_DATA, or from ../shared/data beside the repository. Writes docs/label-efficiency.md and its picture.
+Two sets, `--set` for one of them: WikiQA's train part, and MedQuAD, are the unlabelled pool, and their labels are the
+person (`_simulated.py` says how). A queue decides which pairs that person is asked about; the shipped cascade learns
+from the answers with a retrain's settings and is measured on questions nobody was asked about. Nothing steers the
+training, since a dev set would be labels that nobody counted. The sets are read from AS2_BENCH_DATA, or from
+../shared/data beside the repository. Writes docs/label-efficiency.md and its pictures.
 """
 
 from __future__ import annotations
@@ -19,228 +21,251 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
 import torch
+from _simulated import Desk, Pool, medquad, wikiqa
 
-from app.services.doubts import cross_validated
-from as2core.cascade.schedule import DropSchedule
-from as2core.data.catalog import apply_setting, load_questions
+from app.services import doubts
+from app.services.learning import settings_for
+from as2core.data.catalog import load_questions
 from as2core.evaluation import evaluate
-from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
-from as2core.metrics import order
+from as2core.experiments.base import write_section
+from as2core.experiments.picture import BLUE, GREEN, GREY, INK, ORANGE, Series, scatter
 from as2core.nn.backbone import DEFAULT_BACKBONE
 from as2core.rankers.catalog import get
-from as2core.training.fine_tune import fine_tune, smaller
+from as2core.training.fine_tune import fine_tune
 from as2core.training.noise import flip_labels
-from as2core.training.settings import ADAPT
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data")) / "wikiqa"
-QUEUES = ("random", "uncertain", "disagree")
-COLOURS = {"random": GREY, "uncertain": BLUE, "disagree": GREEN, "random, no transfer": ORANGE}
-A_QUESTION = 3  # pairs of one question that an adaptive queue offers at most: no near-duplicates in a row
-CONTROL = 0.1  # the random share in an adaptive queue, as in the workbench
+DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
+PAGE = ROOT / "docs" / "label-efficiency.md"
+QUEUES = ("random", "uncertain", "disagree", "early", "dropped", "tops")
+BARE = "random, no transfer"
+COLOURS = {
+    "random": GREY,
+    "uncertain": BLUE,
+    "disagree": GREEN,
+    "early": "#8a63c4",
+    "dropped": "#b3577a",
+    "tops": INK,
+    BARE: ORANGE,
+}
+WRONG = 0.2
+REPLAYS = (0.0, 0.25, 0.5, 1.0)
 
-Pair = tuple[int, int]  # positions of a question in the pool and of a candidate in it
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`pool`: questions of the unlabelled pool, None for all. `questions`: budgets of whole questions."""
+    """`pool`: questions of the unlabelled pool, `dev`: to measure on, None for all. `questions`: budgets of whole
+    questions with an answer, `whole`: how many the full set is at most. `replay`: whole questions beside the replay."""
 
     budgets: tuple[int, ...]
     questions: tuple[int, ...]
+    whole: int | None
     seeds: int
     pool: int | None
-    dev: int | None = None
-    everything: bool = True
+    dev: int | None
+    replay: int = 100
 
 
-SMALL = Plan((50, 200, 500), (100,), 1, 300, everything=False)
-FULL = Plan((50, 100, 200, 500, 1000), (50, 100, 200), 3, None)
-TINY = Plan((20, 40), (6,), 1, 24, dev=12, everything=False)
+SMALL = Plan((50, 200, 500), (50, 200), 800, 2, 300, 150)
+FULL = Plan((50, 100, 200, 500, 1000), (50, 100, 200), None, 3, None, None)
+TINY = Plan((20, 40), (6,), 12, 1, 24, 12, 6)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the models say of every pair of the pool: `exits` (n, exits) logits, `generative` and `cosine` (n,)."""
+class Bench:
+    """One pool, the rankers, and what adapting to some of its labels brings."""
 
-    pairs: tuple[Pair, ...]
-    labels: np.ndarray
-    exits: np.ndarray
-    probability: np.ndarray
-    generative: np.ndarray
-    cosine: np.ndarray
+    def __init__(self, pool: Pool, everything: Pool, plan: Plan, say: Say) -> None:
+        """`pool` is asked about; `everything` are all questions, to label whole ones of."""
+        self.pool, self.plan, self.say = pool, plan, say
+        self.able = [q for q in everything.questions if q.positives][: plan.whole]
 
+    @cached_property
+    def base(self):
+        return get("cascade:drop_ratio=0")
 
-def ask_models(pool: Sequence[Question], cascade, generative, bi_encoder) -> Said:
-    complete = DropSchedule.constant(0.0, exits=len(cascade.exits))
-    pairs, labels, exits, said, cosine = [], [], [], [], []
-    for i, q in enumerate(pool):
-        trace = cascade.trace(q.text, q.candidates, complete)
-        exits.append(np.stack([e.scores for e in trace.exits], axis=1))
-        said.append(generative.score(q.text, q.candidates))
-        cosine.append(bi_encoder.score(q.text, q.candidates))
-        pairs += [(i, j) for j in range(len(q.candidates))]
-        labels += [c.label or 0 for c in q.candidates]
-    logits = np.concatenate(exits)
-    return Said(
-        tuple(pairs),
-        np.array(labels),
-        logits,
-        np.asarray(cascade.probability(logits[:, -1])),
-        np.concatenate(said),
-        np.concatenate(cosine),
-    )
+    @cached_property
+    def bare(self):
+        return get(f"cascade:backbone={DEFAULT_BACKBONE},drop_ratio=0")
 
+    @cached_property
+    def before(self) -> float:
+        return self.ap(self.base)
 
-def queue(name: str, said: Said, seed: int, threshold: float) -> list[Pair]:
-    """The pairs in the order in which they are asked; adaptive queues hold a random share and spread over questions."""
-    rng = random.Random(seed)
-    chance = rng.sample(range(len(said.pairs)), len(said.pairs))
-    if name == "random":
-        return [said.pairs[i] for i in chance]
-    if name == "uncertain":
-        ranked = np.argsort(np.abs(said.probability - threshold), kind="stable")
-    else:
-        ranked = np.argsort(-np.abs(_ranks(said, said.exits[:, -1]) - _ranks(said, said.generative)), kind="stable")
-    taken: dict[int, int] = {}
-    first, later = [], []
-    for i in ranked.tolist():
-        question = said.pairs[i][0]
-        taken[question] = taken.get(question, 0) + 1
-        (first if taken[question] <= A_QUESTION else later).append(i)
-    asked: dict[int, None] = {}
-    adaptive, control = iter([*first, *later]), iter(chance)
-    while len(asked) < len(said.pairs):
-        source = control if rng.random() < CONTROL else adaptive
-        nxt = next((i for i in source if i not in asked), None)
-        if nxt is None:
-            break
-        asked[nxt] = None
-    return [said.pairs[i] for i in asked]
+    def ap(self, ranker, questions: Sequence[Question] | None = None) -> float:
+        return evaluate(ranker, questions or self.pool.dev).metrics["AP"]
+
+    def adapted(self, base, train: Sequence[Question], seed: int):
+        """The base after a retrain on these labels; the base itself where they are of one kind only."""
+        if not any(q.positives for q in train) or not any(q.negatives for q in train):
+            return base
+        with tempfile.TemporaryDirectory() as folder:
+            return fine_tune(base, train, [], settings_for(base, {"seed": seed}), workdir=Path(folder)).ranker
+
+    @cached_property
+    def others(self):
+        return get("generative"), get("bi-encoder")
+
+    def said(self, q: Question) -> np.ndarray:
+        """What the list of doubted labels goes by."""
+        generative, cosine = (ranker.score(q.text, q.candidates) for ranker in self.others)
+        return doubts.said_of(self.base.trace(q.text, q.candidates), generative, cosine)
+
+    def whole(self, n: int, seed: int) -> list[Question]:
+        return random.Random(seed).sample(self.able, min(n, len(self.able)))
 
 
-def _ranks(said: Said, scores: np.ndarray) -> np.ndarray:
-    """Each pair's rank within its question, as a share of the list."""
-    out, questions = np.zeros(len(scores)), np.array([q for q, _ in said.pairs])
-    for q in np.unique(questions):
-        where = np.flatnonzero(questions == q)
-        out[where[order(scores[where])]] = np.arange(len(where)) / max(1, len(where) - 1)
-    return out
-
-
-def labelled(pool: Sequence[Question], pairs: Sequence[Pair]) -> list[Question]:
-    """The pool's questions with the asked candidates alone."""
-    asked: dict[int, set[int]] = {}
-    for i, j in pairs:
-        asked.setdefault(i, set()).add(j)
-    return [
-        replace(pool[i], candidates=tuple(c for j, c in enumerate(pool[i].candidates) if j in some))
-        for i, some in sorted(asked.items())
-    ]
-
-
-def adapted(base, train: Sequence[Question], seed: int):
-    """The base after a retrain on these labels; the base itself where they are of one kind only."""
-    if not any(q.positives for q in train) or not any(q.negatives for q in train):
-        return base
-    with tempfile.TemporaryDirectory() as folder:
-        return fine_tune(base, train, [], smaller(ADAPT, seed=seed), workdir=Path(folder)).ranker
-
-
-def run(plan: Plan, say: Callable[[str], None]) -> tuple[list[str], str]:
-    """The tables in Markdown, and the picture."""
-    dev = apply_setting(load_questions(str(DATA / "WikiQA-dev.tsv")).questions, "clean")[: plan.dev]
-    everything = [q for q in load_questions(str(DATA / "WikiQA-train.tsv")).questions if q.candidates]
-    pool = random.Random(0).sample(everything, plan.pool) if plan.pool else everything
-    base, bare = get("cascade:drop_ratio=0"), get(f"cascade:backbone={DEFAULT_BACKBONE},drop_ratio=0")
-
-    def ap(ranker) -> float:
-        return evaluate(ranker, dev).metrics["AP"]
-
-    began = time.monotonic()
-    said = ask_models(pool, base, get("generative"), get("bi-encoder"))
-    start = {"shipped": ap(base), "no transfer": ap(bare)}
-    say(f"pool: {len(pool)} questions, {len(said.pairs):,} pairs; before: {start}")
-    found: dict[str, dict[int, float]] = {}
-    for name in (*QUEUES, "random, no transfer"):
-        of = name.partition(",")[0]
-        for budget in plan.budgets:
-            values = []
-            for seed in range(plan.seeds):
-                train = labelled(pool, queue(of, said, seed, base.threshold)[:budget])
-                values.append(ap(adapted(bare if name != of else base, train, seed)))
-            found.setdefault(name, {})[budget] = mean(values)
-            say(f"{time.monotonic() - began:6.0f} s  {name}, {budget} labels: AP {found[name][budget]:.3f}")
-    lines = _by_labels(plan, found, start)
-    lines += _by_questions(plan, pool, base, start["shipped"], ap, say)
-    lines += _wrong_labels(plan, pool, said, base, ap, say)
+def by_labels(bench: Bench) -> tuple[list[str], str]:
+    """AP by labels and queue, as a table and a picture."""
+    plan, before = bench.plan, {BARE: bench.ap(bench.bare)}
+    found: dict[str, dict[int, list[float]]] = {name: {b: [] for b in plan.budgets} for name in (*QUEUES, BARE)}
+    known: dict = {}
+    for seed in range(plan.seeds):
+        with Desk(bench.pool, seed=seed, known=known) as desk:
+            for queue in QUEUES:
+                for budget, train in zip(plan.budgets, desk.sitting(queue, plan.budgets), strict=True):
+                    for name, base in ((queue, bench.base), *([(BARE, bench.bare)] if queue == "random" else [])):
+                        found[name][budget].append(bench.ap(bench.adapted(base, train, seed)))
+                        correct = sum(q.positives for q in train)
+                        bench.say(f"{name}, {budget} labels ({correct} correct): AP {found[name][budget][-1]:.3f}")
+    means = {name: {b: mean(values) for b, values in by.items()} for name, by in found.items()}
+    heads = " | ".join(f"{b:,}" for b in plan.budgets)
+    lines = [f"| queue | before | {heads} |", "|---|---|" + "---|" * len(plan.budgets)]
+    for name, by in means.items():
+        cells = " | ".join(f"{by[b]:.3f}" for b in plan.budgets)
+        lines.append(f"| {name} | {before.get(name, bench.before):.3f} | {cells} |")
     picture = scatter(
-        [Series(name, tuple((b, v) for b, v in by.items()), COLOURS[name], line=True) for name, by in found.items()],
-        title=f"AP on WikiQA dev by labels given (before: {start['shipped']:.3f})",
+        [Series(name, tuple(by.items()), COLOURS[name], line=True) for name, by in means.items()],
+        title=f"AP on {bench.pool.name} by labels given (before: {bench.before:.3f})",
         x_title="labels",
         y_title="AP",
     )
-    return lines, picture
+    return [*lines, "", _against_chance(means, bench.before, plan.budgets), ""], picture
 
 
-def _by_labels(plan: Plan, found: dict[str, dict[int, float]], start: dict[str, float]) -> list[str]:
-    heads = " | ".join(f"{b:,}" for b in plan.budgets)
-    lines = [f"| queue | before | {heads} |", "|---|---|" + "---|" * len(plan.budgets)]
-    for name, by in found.items():
-        before = start["no transfer" if "no transfer" in name else "shipped"]
-        lines.append(f"| {name} | {before:.3f} | " + " | ".join(f"{by[b]:.3f}" for b in plan.budgets) + " |")
-    return [*lines, ""]
+def _against_chance(means: dict[str, dict[int, float]], before: float, budgets: Sequence[int]) -> str:
+    """How many labels the queues need for what chance reaches."""
+    most = max(budgets, key=lambda b: means["random"][b])
+    goal = means["random"][most]
+    if goal <= before:
+        return "Chance gains nothing here, so there is nothing to compare the queues by."
+    needed = {q: labels_for(goal, before, means[q]) for q in QUEUES if q != "random"}
+    reached = {q: n for q, n in needed.items() if n is not None}
+    if not reached:
+        return f"No queue reaches what chance does with {most:,} labels (AP {goal:.3f})."
+    said = ", ".join(f"`{q}` {n:,.0f}" for q, n in sorted(reached.items(), key=lambda x: x[1]))
+    return f"For what chance reaches with {most:,} labels (AP {goal:.3f}) the queues need: {said}; the others more."
 
 
-def _by_questions(plan: Plan, pool, base, before: float, ap, say) -> list[str]:
+def labels_for(goal: float, before: float, by: dict[int, float]) -> float | None:
+    """The labels at which a curve first reaches the goal, in straight lines between budgets; None if it does not."""
+    points = [(0, before), *sorted(by.items())]
+    for (n, a), (m, b) in pairwise(points):
+        if b >= goal:
+            return n + (m - n) * (goal - a) / (b - a) if b > a else float(m)
+    return None
+
+
+def by_questions(bench: Bench) -> list[str]:
     """Whole questions labelled: what share of the full set's gain a few bring."""
-    able = [q for q in pool if q.positives]
-    sizes = [*(n for n in plan.questions if n <= len(able)), *([len(able)] if plan.everything else [])]
     rows = []
-    for n in sizes:
-        values = [ap(adapted(base, random.Random(seed).sample(able, n), seed)) for seed in range(plan.seeds)]
-        rows.append((n, mean(values)))
-        say(f"{n} whole questions: AP {rows[-1][1]:.3f}")
-    gain = rows[-1][1] - before if rows else 0.0
-    lines = ["| whole questions with an answer | AP | gain | of the largest gain |", "|---|---|---|---|"]
+    for n in sorted({*(n for n in bench.plan.questions if n < len(bench.able)), len(bench.able)}):
+        seeds = range(1 if n == len(bench.able) else bench.plan.seeds)
+        rows.append((n, mean(bench.ap(bench.adapted(bench.base, bench.whole(n, s), s)) for s in seeds)))
+        bench.say(f"{n} whole questions: AP {rows[-1][1]:.3f}")
+    gain = rows[-1][1] - bench.before
+    lines = ["| whole questions with an answer | AP | gain | of the full set's gain |", "|---|---|---|---|"]
     for n, value in rows:
-        share = f"{(value - before) / gain:.0%}" if gain > 0 else ""
-        lines.append(f"| {n:,} | {value:.3f} | {value - before:+.3f} | {share} |")
+        share = f"{(value - bench.before) / gain:.0%}" if gain > 0 else ""
+        lines.append(f"| {n:,} | {value:.3f} | {value - bench.before:+.3f} | {share} |")
     return [*lines, ""]
 
 
-def _wrong_labels(plan: Plan, pool, said: Said, base, ap, say) -> list[str]:
+def wrong_labels(bench: Bench) -> list[str]:
     """A fifth of the labels turned round: what it costs, and how many the list of doubted labels finds."""
-    able = [i for i, q in enumerate(pool) if q.positives]
-    able = able if plan.everything else able[: max(plan.questions)]
-    clean = [pool[i] for i in able]
-    where = [n for n, (i, _) in enumerate(said.pairs) if i in set(able)]
-    costs, shares = [], []
-    for seed in range(plan.seeds):
-        noisy, _ = flip_labels(clean, 0.2, seed=seed)
+    costs, shares, n = [], [], min(max(bench.plan.questions), len(bench.able))
+    for seed in range(bench.plan.seeds):
+        clean = bench.whole(n, seed)
+        noisy, _ = flip_labels(clean, WRONG, seed=seed)
         given = np.array([c.label or 0 for q in noisy for c in q.candidates])
-        flipped = given != said.labels[where]
-        features = np.column_stack([said.exits[where], said.cosine[where]])
-        questions = [said.pairs[n][0] for n in where]
-        p = cross_validated(features, given, questions, seed=seed)
-        doubt = 1 - p[np.arange(len(given)), given]
+        flipped = given != np.array([c.label or 0 for q in clean for c in q.candidates])
+        said = np.concatenate([bench.said(q) for q in clean])
+        questions = [i for i, q in enumerate(noisy) for _ in q.candidates]
+        doubt = doubts.of_other(doubts.cross_validated(said, given, questions, seed=seed), given)
         quarter = np.argsort(-doubt, kind="stable")[: len(given) // 4]
         shares.append(float(flipped[quarter].sum() / max(1, flipped.sum())))
-        costs.append((ap(adapted(base, clean, seed)), ap(adapted(base, noisy, seed))))
-        say(f"a fifth flipped: AP {costs[-1][0]:.3f} -> {costs[-1][1]:.3f}, found {shares[-1]:.0%}")
+        costs.append([bench.ap(bench.adapted(bench.base, some, seed)) for some in (clean, noisy)])
+        bench.say(f"a fifth flipped: AP {costs[-1][0]:.3f} -> {costs[-1][1]:.3f}, found {shares[-1]:.0%}")
     right, wrong = mean(a for a, _ in costs), mean(b for _, b in costs)
     return [
-        f"A fifth of the labels of {len(clean):,} questions turned round: AP {right:.3f} becomes {wrong:.3f} "
+        f"A fifth of the labels of {n:,} questions turned round: AP {right:.3f} becomes {wrong:.3f} "
         f"({(wrong - right) / right:+.1%}). The first quarter of the labels, the most doubted first, holds "
         f"{mean(shares):.0%} of those turned round.",
         "",
     ]
+
+
+def replay(bench: Bench) -> list[str]:
+    """Adapting with a share of the shipped training questions mixed in: what it gains here and forgets there."""
+    frozen = load_questions("starter-test").questions
+    shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
+    lines = [
+        f"| replay | shipped questions | AP on {bench.pool.name} | AP on the frozen benchmark |",
+        "|---|---|---|---|",
+        f"| before | | {bench.before:.3f} | {bench.ap(bench.base, frozen):.3f} |",
+    ]
+    for share in REPLAYS:
+        here, there, count = [], [], round(share * len(shipped))
+        for seed in range(bench.plan.seeds):
+            own = bench.whole(bench.plan.replay, seed)
+            mixed = [*own, *random.Random(seed).sample(shipped, count)]
+            ranker = bench.adapted(bench.base, mixed, seed)
+            here.append(bench.ap(ranker))
+            there.append(bench.ap(ranker, frozen))
+        lines.append(f"| {share:g} | {count} | {mean(here):.3f} | {mean(there):.3f} |")
+        bench.say(lines[-1])
+    return [*lines, ""]
+
+
+def pools(name: str, plan: Plan) -> tuple[Pool, Pool]:
+    """(what is asked about, everything), over the same dev questions."""
+    read = {"wikiqa": lambda n: wikiqa(DATA / "wikiqa", n, plan.dev),
+            "medquad": lambda n: medquad(DATA / "medquad" / "qa.jsonl", n, plan.dev)}[name]  # fmt: skip
+    everything = read(plan.whole and 4 * plan.whole)
+    return replace(everything, questions=everything.questions[: plan.pool]), everything
+
+
+def section(bench: Bench, name: str, command: str, *, only_replay: bool) -> tuple[str, str | None]:
+    """The set's part of the page, and its picture."""
+    began, picture = time.monotonic(), None
+    bench.say(
+        f"{bench.pool.name}: {len(bench.pool.questions)} questions to ask about, {len(bench.able)} whole ones with an "
+        f"answer, {len(bench.pool.dev)} to measure on; AP {bench.before:.3f}"
+    )
+    if only_replay:
+        lines = replay(bench)
+    else:
+        lines, picture = by_labels(bench)
+        lines = [f"![AP by labels given](label-efficiency-{name}.svg)", "", *lines]
+        lines += by_questions(bench) + wrong_labels(bench)
+    head = [
+        f"## {bench.pool.name}{': replay' if only_replay else ''}",
+        "",
+        f"Printed and written by `{command}`, in {(time.monotonic() - began) / 60:.1f} minutes: the mean of "
+        f"{bench.plan.seeds} seeds, a pool of {len(bench.pool.questions):,} questions, {len(bench.pool.dev):,} to "
+        "measure on.",
+        "",
+    ]
+    return "\n".join([*head, *lines]), picture
 
 
 def main() -> None:
@@ -248,6 +273,8 @@ def main() -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--full", action="store_true")
     how.add_argument("--tiny", action="store_true")
+    parser.add_argument("--set", choices=("wikiqa", "medquad"))
+    parser.add_argument("--replay", action="store_true")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--threads", type=int, help="of torch; all cores if not given")
     given = parser.parse_args()
@@ -255,29 +282,16 @@ def main() -> None:
         torch.set_num_threads(given.threads)
     plan = FULL if given.full else TINY if given.tiny else SMALL
     plan = replace(plan, seeds=given.seeds or plan.seeds)
-    began = time.monotonic()
-    lines, picture = run(plan, lambda text: print(text, flush=True))
-    print("\n".join(lines))
-    if given.tiny:
-        return
-    command = "python benchmarks/label_efficiency.py" + (" --full" if given.full else "")
-    size = f"{plan.pool:,} questions of" if plan.pool else "all of"
-    head = [
-        "# What a label is worth",
-        "",
-        f"Printed and written by `{command}`, in {(time.monotonic() - began) / 60:.1f} minutes.",
-        "",
-        f"The pool is {size} WikiQA's train part, and its labels are the person who is asked; AP is on WikiQA dev",
-        f"(clean), the mean of {plan.seeds} {'seed' if plan.seeds == 1 else 'seeds'}. A queue says which pairs are",
-        "asked; `uncertain` takes those nearest the threshold, `disagree` those that the cascade and the generative",
-        f"ranker place most differently, at most {A_QUESTION} a question first, a tenth drawn by chance. `no transfer`",
-        "is the same encoder without what the shipped cascade learnt.",
-        "",
-        "![AP by labels given](label-efficiency.svg)",
-        "",
-    ]
-    (ROOT / "docs" / "label-efficiency.svg").write_text(picture)
-    (ROOT / "docs" / "label-efficiency.md").write_text("\n".join([*head, *lines]).rstrip() + "\n")
+    flags = "".join(f" --{flag}" for flag in ("full", "replay") if getattr(given, flag))
+    for name in [given.set] if given.set else ["wikiqa", "medquad"]:
+        bench = Bench(*pools(name, plan), plan, lambda text: print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True))
+        command = f"python benchmarks/label_efficiency.py{flags}"
+        text, picture = section(bench, name, command, only_replay=given.replay)
+        print(text)
+        if not given.tiny:
+            write_section(PAGE, f"{name}-replay" if given.replay else name, text)
+            if picture is not None:
+                PAGE.with_name(f"label-efficiency-{name}.svg").write_text(picture)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Labels that look wrong: those that a model of all the other labels would not have given.
 
-The model is a logistic regression on what the cascade says at each exit and on the cosine of the bi-encoder, fitted
-five times, each time without the questions whose labels it then judges. Doubted are the labels it would not have given,
-the least expected first (the self-confidence of Northcutt et al., "Confident Learning", JAIR 2021), as cleanlab finds
-them; its stricter filters leave out half of the labels we turned round. They come back as a queue.
+The model is a logistic regression on what the cascade says at each exit, on the generative ranker's score and on the
+cosine of the bi-encoder, fitted five times, each time without the questions whose labels it then judges. Doubted are
+the labels it would not have given, the least expected first (the self-confidence of Northcutt et al., "Confident
+Learning", JAIR 2021), as cleanlab finds them; its stricter filters leave out half of the labels we turned round. They
+come back as a queue.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from app.services import scoring, versions
 from app.services.labels import BINARY, settled
 from app.services.views import JobView
 from app.services.workbench import Workbench
-from as2core.errors import As2Error
+from as2core.cascade.trace import CascadeTrace
+from as2core.errors import As2Error, DamagedModel
 from as2core.types import Candidate
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
@@ -46,7 +48,7 @@ def doubted(
 
     given = np.asarray(labels, dtype=int)
     probability = cross_validated(features, given, questions, seed=seed)
-    wrong = 1 - probability[np.arange(len(given)), given]
+    wrong = of_other(probability, given)
     ranked = find_label_issues(
         given, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
     )
@@ -69,6 +71,20 @@ def cross_validated(features: np.ndarray, labels: np.ndarray, questions: Sequenc
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight="balanced"))
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
     return cross_val_predict(model, features, labels, groups=questions, cv=folds, method="predict_proba")
+
+
+def of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The probability `(n,)` of the label that was not given, of those of both `(n, 2)`."""
+    return 1 - probability[np.arange(len(labels)), labels]
+
+
+def said_of(trace: CascadeTrace, generative: np.ndarray | None, cosine: np.ndarray) -> np.ndarray:
+    """What the models say of a question's candidates `(n, features)`: logits of a complete trace, by exit, and the
+    other two's scores `(n,)`."""
+    logits = np.zeros((len(cosine), len(trace.exits)))
+    for number, e in enumerate(trace.exits):
+        logits[e.alive, number] = e.scores
+    return np.column_stack([logits, *([] if generative is None else [generative]), cosine])
 
 
 def start_doubting(wb: Workbench, corpus_id: int) -> JobView:
@@ -108,7 +124,7 @@ def _features(job: Running, corpus_id: int) -> tuple[list[tuple[int, int]], list
                 key=lambda r: r.question_id,
             )
         }
-    ranker, embedder = versions.choose(wb), wb.models.embedder()
+    ranker, generative, embedder = versions.choose(wb), _generative(job), wb.models.embedder()
     pairs, labels, features = [], [], []
     for done, (question_id, group) in enumerate(groupby(candidates, key=lambda r: r.question_id)):
         job.step_back()
@@ -118,12 +134,19 @@ def _features(job: Running, corpus_id: int) -> tuple[list[tuple[int, int]], list
         if not rows:
             continue
         asked = rows[0].question
-        trace = scoring.rank(ranker, asked, [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]).trace
-        logits = np.zeros((len(rows), len(trace.exits)))
-        for number, e in enumerate(trace.exits):
-            logits[e.alive, number] = e.scores
+        shown = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
         vectors = embedder.embed([asked, *(r.text for r in rows)])
-        features += list(np.column_stack([logits, vectors[1:] @ vectors[0]]))
+        read = None if generative is None else np.asarray(generative.score(asked, shown))
+        features += list(said_of(scoring.rank(ranker, asked, shown).trace, read, vectors[1:] @ vectors[0]))
         pairs += [(question_id, r.sentence_id) for r in rows]
         labels += [said[r.sentence_id] for r in rows]
     return pairs, labels, features
+
+
+def _generative(job: Running) -> Any:
+    """The active generative ranker; None where it cannot be loaded."""
+    try:
+        return versions.choose(job.wb, kind=versions.GENERATIVE).ranker
+    except DamagedModel as e:
+        job.event({"kind": "note", "message": f"without generative scores: {e}"})
+        return None

@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.services.snapshots import Snapshot, steering
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.types import OnProgress, Question
+
+if TYPE_CHECKING:
+    from as2core.training.settings import TrainSettings
 
 CALIBRATION, FUSION = "calibration", "fusion"
 NEGATIVES_AT_LEAST = 20  # of a question whose labels are taken for complete when calibrating
@@ -50,12 +53,18 @@ def learn(
     return _fine_tune(base, snapshot, told, workdir, on_event, should_stop)
 
 
-def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
-    from as2core.training.fine_tune import fine_tune, smaller
+def settings_for(base, told: Mapping[str, Any]) -> TrainSettings:
+    """How the ranker is trained: as its kind suggests, but for what was told."""
+    from as2core.training.fine_tune import smaller
     from as2core.training.learners import suggested
 
-    changes = {k: told.get(k) for k in ("epochs", "learning_rate", "seed")}
-    settings = smaller(suggested(base), **changes)
+    return smaller(suggested(base), **{k: told.get(k) for k in ("epochs", "learning_rate", "seed")})
+
+
+def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
+    from as2core.training.fine_tune import fine_tune
+
+    settings = settings_for(base, told)
     trained = fine_tune(
         base,
         snapshot.learnt,

@@ -186,8 +186,9 @@ def _keep(
     note = str(job.settings.get("note", ""))
     with wb.read() as s:
         known = rows.version_named(s, name)
-    if known is None and path.exists():
-        shutil.rmtree(path)  # a run that was killed before it entered it
+    if known is None:  # a run may have been killed while it wrote it, or before it entered it
+        for left in (path, *path.parent.glob(f".{name}.*")):
+            shutil.rmtree(left, ignore_errors=True)
     metrics = {**result["after"], **{f"before {k}": v for k, v in result["before"].items()}}
     shared = ("intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights")
     card = {

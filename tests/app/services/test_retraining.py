@@ -286,8 +286,11 @@ def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, labelled):
     left = wb.settings.versions_dir / f"cities-{job.id}"
     left.mkdir(parents=True)
     (left / "card.json").write_text("{}")
+    half_written = left.with_name(f".{left.name}.k2j1")
+    half_written.mkdir()
     assert [v.name for v in versions.list_versions(wb)] == ["cascade"]
     assert retrained(wb, job.id).result["version"] == left.name
+    assert not half_written.exists()
 
 
 def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, labelled):

@@ -1,0 +1,192 @@
+"""A person simulated: two pools whose labels are known, and somebody who answers what the workbench's queues ask.
+
+The queues are the workbench's own. A pool goes into a corpus of a temporary home, the shipped models' scores are stored
+as a scoring job stores them, and then `queueing.next_item` asks and `labelling.give_label` takes the answer: with the
+random share of the adaptive queues, and without near-duplicates in a row. What is learnt from is what a retrain reads.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from app import services
+from app.services import choosing, corpora, importing, labelling, labels, people, queueing, scoring, versions
+from app.services.retrieval import Found
+from app.services.scoring import Ranked
+from app.services.views import Shown
+from app.services.workbench import Workbench
+from app.settings import Settings
+from as2core.data.catalog import apply_setting, load_questions
+from as2core.retrieval.base import top_documents
+from as2core.retrieval.passages import passages
+from as2core.retrieval.sqlite import SqliteIndex
+from as2core.text import split_sentences
+from as2core.types import Candidate, Question
+from db.repositories import questions as rows
+
+OPENING, LONG = 3, 2000  # sentences of an answer, and the characters they are looked for in
+SAME_TOPIC, CANDIDATES = 5, 10
+PADDING = ("these resources address",)  # what many of MedQuAD's answers open with, whatever was asked
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """`questions` carry the labels the person will give; `dev` is measured on, and no near-relative of them."""
+
+    name: str
+    questions: tuple[Question, ...]
+    dev: tuple[Question, ...]
+
+
+def wikiqa(folder: Path, size: int | None, dev: int | None, *, seed: int = 0) -> Pool:
+    """The train part, questions without an answer included; dev in the clean setting."""
+    asked = [q for q in load_questions(str(folder / "WikiQA-train.tsv")).questions if q.candidates]
+    judges = apply_setting(load_questions(str(folder / "WikiQA-dev.tsv")).questions, "clean")[:dev]
+    return Pool("WikiQA", tuple(random.Random(seed).sample(asked, size) if size else asked), tuple(judges))
+
+
+def medquad(file: Path, size: int | None, dev: int | None, *, seed: int = 0) -> Pool:
+    """MedQuAD answers a question with a text, not a sentence, so the candidates are openings: the first sentences of
+    answers. Correct is the opening of a question's own answer, incorrect are those of answers to other questions about
+    the same topic, and of what a search by words finds elsewhere. Topics are in the pool or in dev, not in both.
+    """
+    topics: dict[str, list[dict]] = defaultdict(list)
+    for line in file.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        opening = _opening(record["answer"])
+        if opening:
+            topics[record["focus"].casefold()].append({**record, "opening": opening})
+    able = sorted(t for t, records in topics.items() if len({r["opening"] for r in records}) >= 3)
+    random.Random(seed).shuffle(able)
+    judged = max(1, len(able) // 4)
+    return Pool(
+        "MedQuAD",
+        tuple(_asked([r for t in able[judged:] for r in topics[t]], size, seed)),
+        tuple(_asked([r for t in able[:judged] for r in topics[t]], dev, seed)),
+    )
+
+
+def _opening(answer: str) -> str:
+    """Headings that repeat a question say nothing; [] where nothing is left."""
+    told = [s.text for s in split_sentences(answer[:LONG]) if not s.text.endswith("?")]
+    text = " ".join(told[:OPENING])
+    return "" if text.casefold().startswith(PADDING) else text
+
+
+def _asked(records: Sequence[dict], size: int | None, seed: int) -> Iterator[Question]:
+    """One question of each wording, with all the openings that answer it among its candidates."""
+    rng = random.Random(seed)
+    correct: dict[str, set[str]] = defaultdict(set)
+    about: dict[str, str] = {}
+    openings: dict[str, list[str]] = defaultdict(list)
+    for r in records:
+        topic = r["focus"].casefold()
+        correct[r["question"]].add(r["opening"])
+        about[r["question"]] = topic
+        openings[topic].append(r["opening"])
+    texts = sorted({r["opening"] for r in records})
+    with TemporaryDirectory() as scratch:
+        index = SqliteIndex(Path(scratch) / "openings.db")
+        index.upsert_docs([(str(i), passages(str(i), [t])) for i, t in enumerate(texts)])
+        everything = sorted(correct)
+        for number, text in enumerate(rng.sample(everything, min(size or len(everything), len(everything)))):
+            right = correct[text]
+            near = [t for t in dict.fromkeys(openings[about[text]]) if t not in right]
+            wrong = rng.sample(near, min(SAME_TOPIC, len(near)))
+            found = (texts[int(d)] for d in top_documents(index.lexical(text, 100), 50))
+            wrong += [t for t in found if t not in right and t not in near][: CANDIDATES - len(right) - len(wrong)]
+            shown = [*((t, 1) for t in sorted(right)), *((t, 0) for t in wrong)]
+            rng.shuffle(shown)
+            yield Question(
+                f"m{number}", text, tuple(Candidate(f"m{number}-{i}", t, y) for i, (t, y) in enumerate(shown))
+            )
+        index.close()
+
+
+class Desk:
+    """A workbench with a pool in it, unlabelled and scored by the shipped models. Use it with `with`."""
+
+    def __init__(self, pool: Pool, *, seed: int = 0, known: dict[str, tuple[Ranked, np.ndarray]] | None = None) -> None:
+        """The seed says in which order the questions come, and chance in the queues goes by that. `known` are scores by
+        question, made once: another desk over the same pool takes them over."""
+        self.known = {} if known is None else known
+        self._questions = random.Random(seed).sample(pool.questions, len(pool.questions))
+        self._folder = TemporaryDirectory()
+        self._right = {(q.qid, c.id): c.label == 1 for q in pool.questions for c in q.candidates}
+
+    def __enter__(self) -> Desk:
+        self._scored = Path(self._folder.name) / "scored"
+        wb = self._open(self._scored)
+        self.corpus = corpora.create_corpus(wb, "pool").id
+        blank = [replace(q, candidates=tuple(replace(c, label=None) for c in q.candidates)) for q in self._questions]
+        importing.store_questions(wb, self.corpus, blank, annotator_id=people.annotator(wb, "nobody").id)
+        self._score(wb)
+        wb.close()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def _open(self, home: Path) -> Workbench:
+        return services.open(Settings(home=home, corpora_dir=home, worker="external", engine="torch"))
+
+    def _score(self, wb: Workbench) -> None:
+        cascade, generative = versions.choose(wb), versions.choose(wb, kind=versions.GENERATIVE)
+        with wb.read() as s:
+            found = rows.with_candidates(s, self.corpus)
+        listed: dict[int, list] = defaultdict(list)
+        for r in found:
+            listed[r.question_id].append(r)
+        for question_id, of_one in listed.items():
+            places = [Found(r.sentence_id, r.text, r.title or "", 0, i, "", "", i + 1) for i, r in enumerate(of_one)]
+            candidates = scoring.as_candidates(places)
+            qid, asked = of_one[0].qid, of_one[0].question
+            if qid not in self.known:
+                said = np.asarray(generative.ranker.score(asked, candidates))
+                self.known[qid] = scoring.rank(cascade, asked, candidates), said
+            ranked, said = self.known[qid]
+            run, ids = scoring.store_run(wb, question_id, cascade, places, ranked, settings={}, seconds={})
+            scoring.store_generative(wb, run, generative.id, [ids[p.sentence_id] for p in places], said)
+
+    def sitting(self, queue: str, budgets: Sequence[int]) -> Iterator[list[Question]]:
+        """What there is to learn from after each budget of labels, asked by one queue; by chance where it is empty."""
+        home = Path(self._folder.name) / queue
+        shutil.copytree(self._scored, home)
+        wb = self._open(home)
+        names = {}
+        with wb.read() as s:
+            for r in rows.with_candidates(s, self.corpus):
+                names[r.question_id, r.sentence_id] = r.qid, r.candidate
+        me, given = people.annotator(wb, "person").id, 0
+        try:
+            for budget in budgets:
+                while given < budget:
+                    item = queueing.next_item(wb, self.corpus, me, queue) or queueing.next_item(
+                        wb, self.corpus, me, "random"
+                    )
+                    if item is None:
+                        break
+                    pair = item.question_id, item.sentence_id
+                    labelling.give_label(
+                        wb,
+                        question_id=pair[0],
+                        sentence_id=pair[1],
+                        annotator_id=me,
+                        label="correct" if self._right[names[pair]] else "incorrect",
+                        shown=Shown(item.version, item.rank, queue=item.queue, control=item.control, arm=item.arm),
+                    )
+                    given += 1
+                found = (labels.judged(x.question) for x in choosing.load(wb, self.corpus, choosing.Choice()))
+                yield [q for q in found if q.candidates]
+        finally:
+            wb.close()
+            shutil.rmtree(home)
