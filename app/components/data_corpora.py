@@ -160,7 +160,8 @@ def _report() -> None:
     with st.container(border=True, key="data_report"):
         st.markdown(f"**{plain(report_in_words(name, report))}**")
         if report.failed:
-            st.caption(f"{count(len(report.failed), 'file')} could not be read; the others went in.")
+            files = count(len({f for f, _ in report.failed}), "file")
+            st.caption(f"{files} could not be read, or not every line; the rest went in.")
             st.dataframe(
                 {"file": [f for f, _ in report.failed], "why": [why for _, why in report.failed]},
                 hide_index=True, key="data_failed",

@@ -146,6 +146,8 @@ def _content(name: str, data: bytes | Path) -> bytes:
 def _format(name: str, content: bytes, fmt: str) -> str:
     from as2core.data.catalog import sniff
 
+    if not content.strip():
+        raise UnreadableFile(f"{name}: the file is empty")
     if fmt == "auto":
         try:
             fmt = "beir" if content[:2] == b"PK" else import_report.kind_of_pairs(content) or sniff(content) or ""

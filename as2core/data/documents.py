@@ -112,7 +112,7 @@ def _jsonl(stem: str, content: bytes, report: Callable[[int, str], None]) -> Ite
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            report(number, f"not JSON ({error.msg} at column {error.colno})")
+            report(number, f"not JSON ({error.msg.removesuffix(' starting at')} at column {error.colno})")
             continue
         if not isinstance(record, dict):
             report(number, "not a JSON object")
@@ -169,7 +169,7 @@ def _decoded(content: bytes) -> str:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", "replace")
     try:
-        return read_text(content)
+        return read_text(content).replace("\x00", "")
     except UnreadableFile:
         if b"\x00" in content:
             raise UnreadableFile("it holds bytes that are not text") from None

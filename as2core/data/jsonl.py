@@ -27,7 +27,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         try:
             question = from_record(json.loads(line))
         except json.JSONDecodeError as error:
-            report.add(number, f"not JSON ({error.msg} at column {error.colno})")
+            report.add(number, f"not JSON ({error.msg.removesuffix(' starting at')} at column {error.colno})")
         except ValueError as error:
             report.add(number, str(error))
         else:

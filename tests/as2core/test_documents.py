@@ -203,6 +203,7 @@ UNREADABLE = {
     "none": (b"text", "not a kind of document known here"),
     "e.txt": (b" \n ", "there is no text in it"),
     "b.txt": (b"\xff\x00\x01", "bytes that are not text"),
+    "zeros.md": (bytes(100), "no text in it"),
     "e.jsonl": (b"\n\n", "there is no document in it"),
     "e.md": (b"---\ntitle: T\n---\n", "there is no text in it"),
     "c.csv": (b"a,b\n1,2\n", "no column named text or answer or content or body; its columns are: a, b"),

@@ -211,7 +211,7 @@ def test_pairs_are_the_judged_ones(wb):
     [
         ("letter.txt", b"Dear Sir, this is a letter.", "in no format known"),
         ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels instead"),
-        ("empty.jsonl", b"", "in no format known"),
+        ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
         ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),
     ],
