@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +15,9 @@ from torch import nn
 from as2core.nn.backbone import _locate
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
 
 Score = Callable[[str, list[str]], np.ndarray]
 BATCH = 32  # what both libraries take if nobody says
@@ -48,8 +52,16 @@ def has(package: str) -> bool:
 
 
 def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
-    """Its CrossEncoder over the same encoder. Its classifier is a stand-in (one layer over [CLS]), so its time is told
-    and its order is not."""
+    """Its CrossEncoder as one uses it."""
+    peer = cross_encoder(cascade, folder)
+    return lambda question, texts: peer.predict([(question, t) for t in texts], batch_size=BATCH)
+
+
+def cross_encoder(
+    cascade: CascadeRanker, folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32
+) -> CrossEncoder:
+    """sentence-transformers' over the same encoder. Its classifier is a stand-in (one layer over [CLS]), so its time is
+    told and its order is not."""
     from sentence_transformers import CrossEncoder
     from transformers import AutoModelForSequenceClassification
     from transformers.utils import logging as hf_logging
@@ -60,8 +72,7 @@ def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
     model.base_model.encoder.layer.load_state_dict(cascade.backbone.blocks.state_dict())
     model.save_pretrained(folder)
     cascade.backbone.tokenizer.save_pretrained(folder)
-    peer = CrossEncoder(str(folder), device="cpu", max_length=cascade.max_length)
-    return lambda question, texts: peer.predict([(question, t) for t in texts], batch_size=BATCH)
+    return CrossEncoder(str(folder), device=device, max_length=cascade.max_length, model_kwargs={"dtype": dtype})
 
 
 def encode(embedder: BiEncoderRanker) -> Callable[[list[str]], np.ndarray]:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 AS2 = [sys.executable, "-c", "from as2core.cli import main; main()"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
-PATIENCE = 180.0  # seconds a start or an answer may take
+PATIENCE = 600.0  # seconds a start or an answer may take on a busy machine
 QUESTION = "When did the Eiffel Tower open?"
 LOADING = """
 import time

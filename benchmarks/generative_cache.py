@@ -1,9 +1,10 @@
 """The generative ranker over 100 real sentences: reading them with the question, against having read them before.
 
     python benchmarks/generative_cache.py              prints the table and writes its part of docs/performance.md
-    python benchmarks/generative_cache.py --rounds 2   a quick look; writes nothing
+    python benchmarks/generative_cache.py --quick      a little of it; writes nothing
 
-Rounds are interleaved (every way once, then again), with another question each round, and medians are reported.
+Rounds are interleaved (every way once, then again), with another question each round, and medians are reported. A
+cached round reads every sentence's states from the file.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.passage_cache import PassageCache
 
 ROOT = Path(__file__).resolve().parents[1]
-CANDIDATES = 100
+CANDIDATES, ROUNDS = 100, 9
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=9)
-    options.add_argument("--candidates", type=int, default=CANDIDATES)
-    given = options.parse_args()
+    options.add_argument("--quick", action="store_true")
+    quick = options.parse_args().quick
+    rounds, candidates = (1, 10) if quick else (ROUNDS, CANDIDATES)
     questions = [q for q in load_questions("starter-test").questions if q.positives]
-    sentences = list({c.text: c for q in questions for c in q.candidates}.values())[: given.candidates]
+    sentences = list({c.text: c for q in questions for c in q.candidates}.values())[:candidates]
     module = get("generative").module
     tokens = [len(i) for i in module.tokenizer([c.text for c in sentences])["input_ids"]]
-    asked = [len(i) for i in module.tokenizer([q.text for q in questions[: given.rounds]])["input_ids"]]
+    asked = [len(i) for i in module.tokenizer([q.text for q in questions[:rounds]])["input_ids"]]
     with tempfile.TemporaryDirectory() as folder:
         cache = PassageCache(Path(folder) / "kept.db")
         fast_cache = PassageCache(Path(folder) / "fast.db")
@@ -55,7 +56,7 @@ def main() -> None:
         megabytes = cache.bytes / 1e6
         times: dict[str, list[float]] = {name: [] for name in ways}
         scores: dict[str, list[np.ndarray]] = {name: [] for name in ways}
-        for i in range(given.rounds):
+        for i in range(rounds):
             for name, ranker in ways.items():
                 started = time.perf_counter()
                 scores[name].append(ranker.score(questions[i % len(questions)].text, sentences))
@@ -69,7 +70,7 @@ def main() -> None:
         "## Generative scores from kept passages",
         "",
         f"{n} sentences of the starter corpus ({long:.0f} tokens on average) against one question ({short:.0f} tokens),"
-        f" another each round, {torch.get_num_threads()} threads, medians of {given.rounds} interleaved rounds. "
+        f" another each round, {torch.get_num_threads()} threads, medians of {rounds} interleaved rounds. "
         "Printed and written by `python benchmarks/generative_cache.py`.",
         "",
         "| way | ms | times as fast | first question, ms | largest difference of a score | same best sentence |",
@@ -90,7 +91,7 @@ def main() -> None:
         "the rest.",
     ]
     print("\n".join(lines))
-    if given.rounds >= 9:
+    if not quick:
         write_section(ROOT / "docs" / "performance.md", "generative-cache", "\n".join(lines))
 
 

@@ -72,6 +72,7 @@ def main() -> None:
     options.add_argument("--quick", action="store_true")
     options.add_argument("--peak", nargs=3, metavar=("WAY", "CANDIDATES", "FOLDER"), help="one way's peak memory, MB")
     given = options.parse_args()
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # here it is the CPU that counts; benchmarks/gpu.py has the other
     torch.set_num_threads(cores())
     sizes = QUICK if given.quick else Sizes()
     if given.peak:

@@ -1,0 +1,122 @@
+"""Every benchmark runs, tiny: it prints its tables with what it counted, and leaves the documents alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = (ROOT / "docs" / "performance.md", ROOT / "docs" / "results.md", ROOT / "docs" / "performance.svg")
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+
+def printed(script: str, *options: str) -> str:
+    """What a benchmark prints, having changed none of the documents."""
+    before = [p.read_bytes() if p.exists() else None for p in DOCS]
+    command = [sys.executable, f"benchmarks/{script}.py", *options]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert [p.read_bytes() if p.exists() else None for p in DOCS] == before
+    return done.stdout
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The cells of every table's rows by their first one."""
+    cells = [[c.strip() for c in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {first: rest for first, *rest in cells if not re.fullmatch("-+", first)}
+
+
+def number(cell: str) -> float:
+    return float(cell.replace(",", ""))
+
+
+def test_a_small_starter_corpus_keeps_questions_with_their_own_articles(tmp_path):
+    from _served import starter
+
+    folder = starter(tmp_path, (3, 2, 1)) / "starter"
+    counted = {}
+    for part in ("train", "dev", "test"):
+        questions = [json.loads(line) for line in (folder / f"{part}.jsonl").read_text().splitlines()]
+        counted[part] = len(questions)
+        for q in questions:
+            assert {c["label"] for c in q["candidates"]} == {0, 1}
+            articles = {c["id"].rpartition("-")[0] for c in q["candidates"]}
+            assert all((folder / "articles" / f"{a}.md").is_file() for a in articles)
+    assert counted == {"train": 3, "dev": 2, "test": 1}
+    assert starter(tmp_path, None) == ROOT / "corpora"
+
+
+def test_a_corpus_is_drawn_up_to_the_size_wanted():
+    from workbench import _of_size
+
+    six = "One is. Two is. Three is. Four is. Five is. Six is."  # windows of five that share one: 1-5 and 5-6
+    documents = [("", six), ("", "Seven is."), ("", "Eight is.")]
+    chosen, texts = _of_size(documents, 3)
+    assert chosen == documents[:2]
+    assert texts == ["One is. Two is. Three is. Four is. Five is.", "Five is. Six is.", "Seven is."]
+    assert _of_size(documents, 99)[0] == documents
+
+
+def test_a_part_that_is_none_is_refused_by_name(capsys):
+    from workbench import main
+
+    with pytest.raises(SystemExit):
+        main(["--only", "ingestion,nothing"])
+    assert "no part nothing; known: ingestion, retrieval" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_ingestion_and_retrieval_count_what_they_were_given():
+    text = printed("workbench", "--quick", "--only", "ingestion,retrieval")
+    made = rows(text)
+    assert number(made["the background job, with its writing"][0]) > 0
+    sentences, passages = (number(c) for c in made["60"][:2])  # by the number of documents
+    assert sentences > passages > 30
+    first, p50, p95 = re.search(r"`retrieve`, the whole \| (\S+) \| (\S+) \| (\S+) \|", text).groups()
+    assert 0 < number(p50) <= number(p95)
+    assert number(first) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_parts_of_a_retrain_add_up_to_its_time():
+    text = printed("workbench", "--quick", "--only", "retrain")
+    whole = int(re.search(r"(\d+) s from the press", text).group(1))
+    parts = {name: int(cells[0]) for name, cells in rows(text).items() if name != "what"}
+    assert "training" in parts
+    assert sum(parts.values()) == pytest.approx(whole, abs=len(parts))
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium on the path")
+def test_the_page_and_a_cold_start_are_timed():
+    made = rows(printed("workbench", "--quick", "--only", "page,cold-start"))
+    answered, ranked = made["the answer is seen"], made["the generative ranks are there, too"]
+    assert 0 < number(answered[1]) <= number(ranked[1])
+    served, stands = made["`as2 app`: the server answers"], made["`as2 app`: the Ask page stands in a browser"]
+    assert 0 < number(served[0]) < number(stands[0])
+    assert number(made["`as2 ask`: the answer is printed"][1]) > number(made["loading `bi-encoder`"][1])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("script", "row"),
+    [
+        ("speed", "whole model, onnx engine"),
+        ("gpu", "`cascade:drop_ratio=0.3`"),
+        ("generative_cache", "cached, float32"),
+    ],
+)
+def test_the_engine_s_benchmarks_run(script, row):
+    assert number(rows(printed(script, "--quick"))[row][0]) > 0
