@@ -2,11 +2,17 @@
 
 Several questions may share a run: their candidates are packed together, and each question has its own cut.
 Exits at which nobody leaves are no barrier: the engine is handed the whole span up to the next cut at once.
+
+An engine in 8 bits errs a little, and where the best candidates are nearer to each other than it errs, it may put the
+wrong one first. So at the last exit those near the best are scored again in float32 (`settle`). Their final logits are
+float32's, all others the engine's: a logit may differ by the engine's error according to whether its candidate was
+among the best of its list. The seconds hold that second look, the FLOPs don't.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -26,9 +32,14 @@ class Run(Protocol):
 
 
 class Engine(Protocol):
-    """Runs a cascade's stretches of layers; `exits` are their last layers."""
+    """Runs a cascade's stretches of layers; `exits` are their last layers.
+
+    `error`: logits this near to each other may stand the wrong way round; 0 for an engine in full precision. One that
+    errs has runs with `exact(members) -> logits`, the last exit's in float32.
+    """
 
     name: str
+    error: float
     exits: tuple[int, ...]
     shape: EncoderShape
 
@@ -52,6 +63,10 @@ def run_cascade(
         members = np.concatenate([a + b for a, b in zip(alive, begins, strict=False)] or [np.zeros(0, int)]).astype(int)
         scores, seconds = run.advance(members, first, last)
         ends = np.cumsum([len(a) for a in alive])[:-1]
+        if last == exits and engine.error and asked:
+            began = time.perf_counter()
+            scores[-1] = settle(scores[-1], ends, engine.error, lambda at, m=members: run.exact(m[at]))
+            seconds[-1] += time.perf_counter() - began
         for i in range(first, last):
             flops = [_flops(engine, i, run.lengths[a + b]) for a, b in zip(alive, begins, strict=False)]
             share = seconds[i - first] / max(1, sum(flops))
@@ -74,6 +89,22 @@ def run_cascade(
         CascadeTrace(run.lengths[b : b + n], tuple(r), schedule, engine.shape)
         for b, n, r in zip(begins, sizes, records, strict=False)
     ]
+
+
+def settle(
+    logits: np.ndarray, ends: Sequence[int], error: float, exact: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Logits (n,) of several questions, split at `ends`, with those that may be their question's best made exact:
+    whoever is within `error` of the best is scored again, until the best stands alone or all near it are exact."""
+    logits, known = logits.copy(), np.zeros(len(logits), bool)
+    questions = [part for part in np.split(np.arange(len(logits)), ends) if len(part)]
+    while True:
+        near = [part[logits[part] >= logits[part].max() - error] for part in questions]
+        open_ = [part[~known[part]] for part in near if len(part) > 1]
+        at = np.concatenate(open_) if open_ else np.zeros(0, int)
+        if not len(at):
+            return logits
+        logits[at], known[at] = exact(at), True
 
 
 def _flops(engine: Engine, exit_index: int, lengths: np.ndarray) -> int:

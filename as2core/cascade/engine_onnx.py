@@ -19,11 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
+from as2core.cascade.engine import Engine
 from as2core.cost import EncoderShape
 from as2core.nn.backbone import Backbone
 
 TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
 CHUNK = 128  # texts tokenised at once, at most
+ERROR = 0.2  # logits; by how much two candidates can stand the wrong way round (docs/decisions/0008)
 
 
 def cores() -> int:
@@ -37,12 +39,17 @@ def _pool() -> ThreadPoolExecutor:
 
 
 class OnnxEngine:
-    """`graphs` are the files of `as2core.cascade.graphs`, a stretch each; `backbone` gives tokenizer and sizes."""
+    """`graphs` are the files of `as2core.cascade.graphs`, a stretch each; `backbone` gives tokenizer and sizes.
 
-    name = "onnx"
+    `exact` runs the same weights in float32, with the last exit alone: it settles who is first.
+    """
 
-    def __init__(self, backbone: Backbone, exits: Sequence[int], graphs: Sequence[Path], *, max_length: int) -> None:
-        self.exits, self.max_length = tuple(exits), max_length
+    name, error = "onnx", ERROR
+
+    def __init__(
+        self, backbone: Backbone, exits: Sequence[int], graphs: Sequence[Path], *, max_length: int, exact: Engine
+    ) -> None:
+        self.exits, self.max_length, self.exact = tuple(exits), max_length, exact
         self.shape: EncoderShape = backbone.shape
         self.encode, self.pad_id = backbone.encode, backbone.tokenizer.pad_token_id or 0
         self.sessions = [_session(path) for path in graphs]
@@ -93,6 +100,10 @@ class _OnnxRun:
             busy += seconds
         elapsed = time.perf_counter() - began
         return scores[:, members], (elapsed * busy / max(busy.sum(), 1e-9)).tolist()
+
+    def exact(self, members: np.ndarray) -> np.ndarray:
+        run = self.engine.exact.start([self.questions[m] for m in members], [self.texts[m] for m in members])
+        return run.advance(np.arange(len(members)), 0, 1)[0][0]
 
     def _read(self, part: np.ndarray) -> None:
         """Tokenise these pairs."""

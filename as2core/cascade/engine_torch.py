@@ -23,6 +23,7 @@ class TorchEngine:
     """`exits` are layers, `heads` their classifiers; the weights are the module's own, so training is seen at once."""
 
     name = "torch"
+    error = 0.0
 
     def __init__(self, backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], *, max_length: int) -> None:
         self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length

@@ -168,7 +168,8 @@ class CascadeRanker:
         from as2core.cascade.graphs import graphs_for
 
         graphs = graphs_for(self.backbone, self.module.heads, self.exits, folder, on_progress=on_progress)
-        return OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length)
+        exact = TorchEngine(self.backbone, self.module.heads[-1:], self.exits[-1:], max_length=self.max_length)
+        return OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length, exact=exact)
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_fast": None}
