@@ -1,8 +1,10 @@
 """Labels that look wrong: those that a model of all the other labels would not have given.
 
-The model is a logistic regression on what the cascade says at each exit, on the generative ranker's score and on the
-cosine of the bi-encoder, fitted five times, each time without the questions whose labels it then judges. Doubted are
-the labels it would not have given, the least expected first (the self-confidence of Northcutt et al., "Confident
+The model is a logistic regression on what the cascade says at each exit, how far it puts a candidate ahead of its
+question's others, the generative ranker's score and the cosine of the bi-encoder; fitted five times, each time without
+the questions whose labels it then judges. Correct labels are the rarer and weigh more, but by the square root only:
+made equal, they hide a sentence wrongly called correct; left alone, one wrongly called incorrect. Doubted are the
+labels it would not have given, the least expected first (the self-confidence of Northcutt et al., "Confident
 Learning", JAIR 2021), as cleanlab finds them; its stricter filters leave out half of the labels we turned round. They
 come back as a queue.
 """
@@ -68,7 +70,8 @@ def cross_validated(features: np.ndarray, labels: np.ndarray, questions: Sequenc
             f"to tell which labels look wrong takes {ENOUGH} correct and {ENOUGH} incorrect ones on {FOLDS} questions; "
             f"there are {int(labels.sum())}, {int(len(labels) - labels.sum())} and {len(set(questions))}"
         )
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight="balanced"))
+    weights = {kind: float(np.mean(labels == kind)) ** -0.5 for kind in (0, 1)}
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
     return cross_val_predict(model, features, labels, groups=questions, cv=folds, method="predict_proba")
 
@@ -79,12 +82,15 @@ def of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def said_of(trace: CascadeTrace, generative: np.ndarray | None, cosine: np.ndarray) -> np.ndarray:
-    """What the models say of a question's candidates `(n, features)`: logits of a complete trace, by exit, and the
-    other two's scores `(n,)`."""
+    """What the models say of a question's candidates `(n, features)`: logits of a complete trace, by exit, the last
+    one's distance from the best of the others, and the other two models' scores `(n,)`."""
     logits = np.zeros((len(cosine), len(trace.exits)))
     for number, e in enumerate(trace.exits):
         logits[e.alive, number] = e.scores
-    return np.column_stack([logits, *([] if generative is None else [generative]), cosine])
+    last = logits[:, -1]
+    second, best = np.sort(last)[-2:] if len(last) > 1 else (last[0], last[0])
+    ahead = last - np.where(last == best, second, best)
+    return np.column_stack([logits, ahead, *([] if generative is None else [generative]), cosine])
 
 
 def start_doubting(wb: Workbench, corpus_id: int) -> JobView:
