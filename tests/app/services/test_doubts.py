@@ -31,9 +31,9 @@ def test_where_few_are_correct_the_first_quarter_holds_most_labels_turned_round_
     draw = np.random.default_rng(0)
     questions = np.repeat(np.arange(150), 10)
     right = (np.arange(1500) % 10 == 0).astype(int)  # one of ten
-    features = draw.normal(0, 1.0, (1500, 2)) + 2.5 * right[:, None]
+    features = draw.normal(0, 1.0, (1500, 2)) + 1.5 * right[:, None]
     turned = np.zeros(1500, dtype=bool)
-    for kind, n in ((1, 30), (0, 120)):
+    for kind, n in ((1, 30), (0, 270)):
         turned[draw.choice(np.flatnonzero(right == kind), n, replace=False)] = True
     given = np.where(turned, 1 - right, right)
     doubt = of_other(cross_validated(features, given, questions.tolist()), given)
