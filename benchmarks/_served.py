@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 
 ROOT = Path(__file__).resolve().parents[1]
 AS2 = [sys.executable, "-c", "from as2core.cli import main; main()"]
@@ -77,18 +78,19 @@ def app(environment: Mapping[str, str]) -> Iterator[str]:
         port = s.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     command = [*AS2, "app", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=subprocess.PIPE, text=True)
-    try:
-        until = time.monotonic() + PATIENCE
-        while not _answers(url):
-            if process.poll() is not None or time.monotonic() > until:
-                process.terminate()
-                raise SystemExit(f"the app did not start:\n{process.communicate()[1][-2000:]}")
-            time.sleep(0.02)
-        yield url
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
+    with TemporaryFile("w+") as said:  # a pipe that nobody reads would hold the server up
+        process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=said)
+        try:
+            until = time.monotonic() + PATIENCE
+            while not _answers(url):
+                if process.poll() is not None or time.monotonic() > until:
+                    said.seek(0)
+                    raise SystemExit(f"the app did not start:\n{said.read()[-2000:]}")
+                time.sleep(0.02)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(60)
 
 
 def _answers(url: str) -> bool:
@@ -157,19 +159,19 @@ def asked(browser, url: str, question: str) -> tuple[float, float]:
 # --- from nothing running --------------------------------------------------------------------------------------------
 
 
-def cold_starts(environment: Mapping[str, str], *, with_browser: bool) -> Iterator[tuple[str, float]]:
-    """What was waited for and its seconds, each from a process that was not there before."""
+def cold_starts(folder: Path, corpora: Path, *, with_browser: bool) -> Iterator[tuple[str, float]]:
+    """What was waited for and its seconds, each from a process that was not there before; homes are below `folder`."""
     with browser() if with_browser else nullcontext() as started:
         began = time.perf_counter()
-        with app(environment) as url:
+        with app(environment(folder / "app", corpora)) as url:
             yield "`as2 app`: the server answers", time.perf_counter() - began
             if started:
                 with ready(started, url):
                     yield "`as2 app`: the Ask page stands in a browser", time.perf_counter() - began
     began = time.perf_counter()
-    _run([*AS2, "ask", QUESTION], environment)
+    _run([*AS2, "ask", QUESTION], {**environment(folder / "ask", corpora), "AS2_WORKER": "external"})
     yield "`as2 ask`: the answer is printed", time.perf_counter() - began
-    for line in _run([sys.executable, "-c", LOADING], environment).splitlines():
+    for line in _run([sys.executable, "-c", LOADING], environment(folder / "load", corpora)).splitlines():
         name, seconds = line.split("\t")
         yield name, float(seconds)
 

@@ -66,7 +66,7 @@ POLL = 0.1  # seconds between looks at a job
 class Sizes:
     """How much of everything: documents brought in, passages whose vectors are made, passages searched and questions
     asked of them, files and questions an index's corpus is drawn from, starter questions a part (None: all), epochs
-    (None: the default), questions asked on the page, starts."""
+    (None: the default), questions asked on the page, starts, seconds that background work is waited for."""
 
     documents: int | None = None
     embedded: int = 1024
@@ -77,6 +77,7 @@ class Sizes:
     epochs: int | None = None
     page: int = 12
     starts: int = 3
+    patience: float = 600.0
 
 
 QUICK = Sizes(
@@ -89,6 +90,7 @@ QUICK = Sizes(
     epochs=1,
     page=1,
     starts=1,
+    patience=5.0,
 )
 
 
@@ -189,11 +191,12 @@ def search(folder: Path, sizes: Sizes) -> list[str]:
     draw.shuffle(documents)
     questions = draw.sample(questions, min(sizes.asked, len(questions)))
     said = [
-        f"{len(questions)} questions of the same sources, 30 documents opened and 100 sentences taken, as the Ask page "
-        "does. Documents are drawn from what is at hand: MedQuAD's answers in the usual passages, and every different "
-        "sentence of the labelled sets as a document of its own. The passages' vectors are random ones of the usual "
-        f"width ({WIDTH}): every vector is compared, so the time is that of real ones; the questions are embedded for "
-        "real. The first question reads the vectors from the disk.",
+        f"{len(questions)} questions of the same sources, {scoring.DOCUMENTS} documents opened and up to "
+        f"{Settings().candidates:,} sentences taken, as the Ask page does. Documents are drawn from what is at hand: "
+        "MedQuAD's answers in the usual passages, and every different sentence of the labelled sets as a document of "
+        f"its own. The passages' vectors are random ones of the usual width ({WIDTH}): every vector is compared, so "
+        "the time is that of real ones; the questions are embedded for real. The first question reads the vectors "
+        "from the disk.",
         "",
         "| passages (documents) | what | first, ms | p50, ms | p95, ms |",
         "|---|---|---|---|---|",
@@ -255,7 +258,7 @@ def _searches(
     vectors = dict(zip(questions, embed(list(questions)), strict=True))
     ways: dict[str, Callable[[str], object]] = {
         "`retrieve`, the whole": lambda q: retrieval.retrieve(
-            wb, corpus.id, q, documents=scoring.DOCUMENTS, candidates=scoring.CANDIDATES
+            wb, corpus.id, q, documents=scoring.DOCUMENTS, candidates=wb.settings.candidates
         ),
         "of which: search by words (FTS5)": lambda q: index.lexical(q, k),
         "of which: embedding the question": lambda q: embed([q]),
@@ -339,14 +342,15 @@ def page(folder: Path, sizes: Sizes) -> list[str]:
     with _served.app(environment) as url, _served.browser() as browser:
         first = _served.asked(browser, url, questions[0])
         with home(folder / "home") as wb:
-            _settled(wb)
+            _settled(wb, sizes.patience)
         later = [_served.asked(browser, url, q) for q in questions[1 : 1 + sizes.page]]
     answers, scores = zip(*later, strict=True)
     return [
-        f"A new home, a server just started, a new browser session for each question; up to {scoring.CANDIDATES} "
-        "candidates, none dropped, as the page does so that its slider can replay the drops. The first question ever "
-        "comes while the models still load, the quick engine's graphs are built and the corpus's vectors are made; the "
-        f"{len(later)} others when the background work is done.",
+        f"A new home, a server just started, a new browser session for each question. Up to {wb.settings.candidates:,} "
+        f"sentences are looked at; the cascade reads {wb.settings.first_keep} of them through all its layers, so that "
+        "the page's slider can replay the drops. The first question ever comes while the models still load, the quick "
+        "engine's graphs are built and the corpus's vectors are made; those that follow, "
+        f"{len(later)} of them, when the background work is done.",
         "",
         "| from Enter until | the first ever, s | median, s | slowest, s |",
         "|---|---|---|---|",
@@ -356,7 +360,7 @@ def page(folder: Path, sizes: Sizes) -> list[str]:
     ]
 
 
-def _settled(wb: Workbench, patience: float = 600.0) -> None:
+def _settled(wb: Workbench, patience: float) -> None:
     """Wait until the background work is done."""
     until = time.monotonic() + patience
     while any(j.active for j in adapting.jobs(wb)) and time.monotonic() < until:
@@ -364,18 +368,18 @@ def _settled(wb: Workbench, patience: float = 600.0) -> None:
 
 
 def cold(folder: Path, sizes: Sizes) -> list[str]:
-    """From nothing running: the app, a question in the shell, the models. In a new home, and again."""
+    """From nothing running: the app, a question in the shell, the models. In new homes, and again."""
     shipped = _served.starter(folder, sizes.starter)
-    environment = _served.environment(folder / "home", shipped)
     browser = _served.no_browser() is None
     rows: dict[str, list[float]] = {}
     for _ in range(1 + sizes.starts):
-        for name, seconds in _served.cold_starts(environment, with_browser=browser):
+        for name, seconds in _served.cold_starts(folder, shipped, with_browser=browser):
             rows.setdefault(name, []).append(seconds)
-        with home(folder / "home", corpora_dir=shipped) as wb:
-            run_queued(wb)  # what is left of the vectors: it would go on beside the next start
+        for name in ("app", "ask"):
+            with home(folder / name, corpora_dir=shipped) as wb:
+                run_queued(wb)  # what is left of the vectors: it would go on beside the next start
     return [
-        f"The first ever in a new home brings the starter corpus in and builds the engine's graphs; again: the median "
+        "The first ever in a new home brings the starter corpus in, and builds the engine's graphs; again: the median "
         f"of {sizes.starts}.",
         "",
         "| from the start of the process until | the first ever, s | again, s |",
