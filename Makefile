@@ -1,6 +1,7 @@
 # make demo    serve the app on http://127.0.0.1:8501        make lint      style, imports, Dockerfile
 # make test    the quick tests, browser included             make test-all  every test this machine can run
 # make bench   the numbers the docs quote                    make clean     remove what is built here (never your data)
+# make screenshots   the pictures in docs/screenshots
 #
 # Each sets up what it needs in .venv first. AS2_TORCH replaces the requirement for torch, for instance
 #   make demo AS2_TORCH="torch --index-url https://download.pytorch.org/whl/cpu"
@@ -15,11 +16,11 @@ EXTRAS := app,auth,hub,postgres,redis,export,dev
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 QUICK := not slow and not gpu and not postgres and not shared
 
-.PHONY: setup demo test test-all lint bench clean browser
+.PHONY: setup demo test test-all lint bench screenshots clean browser
 .DEFAULT_GOAL := help
 .PHONY: help
 help:
-	@sed -n 's/^# \{0,1\}//; 1,6p' Makefile
+	@sed -n 's/^# \{0,1\}//; 1,7p' Makefile
 
 setup: $(STAMP) browser
 
@@ -58,6 +59,9 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	@for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+screenshots: setup
+	@$(BIN)/python tests/e2e/screenshots.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis

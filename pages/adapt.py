@@ -1,5 +1,6 @@
 """Adapt: learn from what people said, see before and after, decide."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -24,12 +25,11 @@ wb = frame.wb
 
 def chosen_job() -> JobView | None:
     """The job of the address, else one that is under way on this corpus."""
-    wanted = url.get("job")
-    if wanted.isdigit():
-        try:
-            return adapting.job(wb, int(wanted))
-        except As2Error:
-            st.caption("The job of this address is not known here.")
+    if url.get("job"):
+        with suppress(As2Error):
+            if (number := url.job()) is not None and (found := adapting.job(wb, number)).kind == "retrain":
+                return found
+        st.caption("The retrain of this address is not known here.")
     return next((j for j in adapting.jobs(wb, kind="retrain") if j.active and j.corpus_id == frame.corpus.id), None)
 
 

@@ -1,5 +1,7 @@
 """Compare: any rankers over any labelled set, with how sure the difference is."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from app.components import compare_job, compare_results, compare_setup, url
@@ -10,15 +12,13 @@ from as2core.errors import As2Error
 frame = page("Compare", "Which ranker is better, how sure that is, and what it costs.")
 wb = frame.wb
 jobs = adapting.jobs(wb, kind="compare")
-wanted = url.get("job")
-job = next((j for j in jobs if str(j.id) == wanted), None)
-if job is None and wanted.isdigit():
-    try:
-        job = adapting.job(wb, int(wanted))
-    except As2Error:
+job = None
+if url.get("job"):
+    with suppress(As2Error):
+        if (number := url.job()) is not None and (found := adapting.job(wb, number)).kind == "compare":
+            job = found
+    if job is None:
         st.caption("The comparison of this address is not known here.")
-if job is not None and job.kind != "compare":
-    job = None
 if job is None:
     job = next((j for j in jobs if j.active), None)
 

@@ -45,7 +45,7 @@ def _agreement(found: AgreementView) -> None:
         st.altair_chart(over_time(points), width="stretch")
     _table("Day the second label came", "Alpha", list(found.over_time))
     st.subheader("By kind of question", anchor=False)
-    _table("Kind", "Alpha", list(found.per_kind))
+    _table("Kind", "Alpha", [(kind.replace("-", " "), e) for kind, e in found.per_kind])
 
 
 def _anchoring(found: AnchoringView) -> None:
@@ -97,7 +97,7 @@ def _start(wb: Workbench, corpus_id: int) -> None:
 
 def _number(name: str, e: Estimate, about: str) -> None:
     value = "undefined" if e.value is None else f"{e.value:.2f}"
-    between = f" <small>{_interval(e)}</small>" if e.low is not None else ""
+    between = f" <small>95 % interval: {_interval(e)}</small>" if e.low is not None else ""
     st.html(
         f'<div class="as2-figures" data-testid="as2-estimate"><span><small>{escaped(name)}</small>'
         f"<b>{value}</b>{between}</span></div><p>{escaped(about)}.</p>"
@@ -105,7 +105,7 @@ def _number(name: str, e: Estimate, about: str) -> None:
 
 
 def _interval(e: Estimate) -> str:
-    return f"{e.low:.2f} to {e.high:.2f}" if e.low is not None else ""
+    return f"{e.low:.2f} to {e.high:.2f}" if e.low is not None else "–"
 
 
 def _table(first: str, measure: str, rows: list[tuple[str, Estimate]]) -> None:
@@ -115,7 +115,7 @@ def _table(first: str, measure: str, rows: list[tuple[str, Estimate]]) -> None:
                 first: [name for name, _ in rows],
                 measure: [e.value for _, e in rows],
                 "95 % interval": [_interval(e) for _, e in rows],
-                "pairs": [e.n for _, e in rows],
+                "Pairs": [e.n for _, e in rows],
             }
         ),
         hide_index=True,

@@ -132,6 +132,8 @@ def _version(wb: Workbench, choose: bool) -> str:
     if active not in names:
         names.insert(0, active)
     wanted = url.get("model") or active
+    if wanted not in names:
+        st.caption(f"There is no model called “{plain(wanted)}” here any more; this is the active one.")
     if st.session_state.get("as2_model", wanted) not in names:
         st.session_state.pop("as2_model", None)
     name = st.selectbox(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 
@@ -16,6 +18,12 @@ def number(name: str, default: float, *, low: float, high: float) -> float:
     except (KeyError, ValueError):
         return default
     return value if low <= value <= high else default
+
+
+def job() -> int | None:
+    """The number of the job in the address; None without one, or for what no job is called."""
+    told = get("job")
+    return int(told) if re.fullmatch("[0-9]{1,9}", told) else None
 
 
 def put(**values: str | float | None) -> None:

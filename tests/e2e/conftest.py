@@ -77,9 +77,14 @@ def small_worker(small: Small) -> Iterator[subprocess.Popen]:
         yield process
 
 
+def installed() -> str | None:
+    """The browser on the path; None: Playwright's own, if it has one."""
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    path = installed()
     with sync_playwright() as playwright:
         if path is None and not Path(playwright.chromium.executable_path).exists():
             pytest.fail(

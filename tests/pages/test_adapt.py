@@ -181,12 +181,6 @@ def test_versions_are_a_tree_with_what_was_made_from_each_below_it():
     ]
 
 
-def test_an_unknown_job_in_the_address_is_no_error(work):
-    at = fake_work.page("adapt", {"job": "77"})
-    assert "not known here" in told(at)
-    assert not at.error
-
-
 def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
     at = done(work)
     html = fake_work.markup(at)

@@ -18,7 +18,7 @@ def work(monkeypatch):
 def test_agreement_comes_with_its_interval_and_what_went_in(work):
     at = fake_work.page("agreement")
     html = fake_work.markup(at)
-    assert "<b>0.61</b> <small>0.42 to 0.78</small>" in html
+    assert "<b>0.61</b> <small>95 % interval: 0.42 to 0.78</small>" in html
     assert "40 pairs judged by two or more people" in html
     assert "90 % of 60 labels given with scores say what the model says, 70 % of 58 without" in html
     assert "3 labels now" in fake_work.texts(at)

@@ -1,0 +1,201 @@
+"""The pictures in docs/screenshots: `make screenshots`, or `python screenshots.py [FOLDER] [--tallest PIXELS]`.
+
+A server over a fresh home, and a walk that leaves something on every page to look at: a question asked, labels by two
+people who differ, a retrain, a comparison, an import with a line that can't be read. Some five minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from urllib.parse import quote
+
+from conftest import QUIET, installed
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from serving import ROOT, serving, working
+
+QUESTION = "When did the Eiffel Tower open?"
+WIDE, PHONE, HEIGHT = 1280, 390, 1000
+COLOURS = 128
+LONG = 900_000  # milliseconds: a retrain on a machine with other things to do
+LISTS = 5  # questions that both people judge
+ITEM, ROW, STATE = '[data-testid="as2-item"]', '[data-testid="as2-row"]', "data-test-script-state"
+
+Take = Callable[..., None]
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    ask.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "screenshots")
+    ask.add_argument("--tallest", type=int, default=1500, help="where a longer page is cut")
+    told = ask.parse_args()
+    told.folder.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=120_000)
+
+    def take(page: Page, name: str, *widths: int) -> None:
+        photograph(page, told.folder / name, widths or (WIDE,), told.tallest)
+
+    with tempfile.TemporaryDirectory() as home, served(Path(home)) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=installed(), args=QUIET.split())
+        walk(browser, url, take)
+        browser.close()
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    environment = {**os.environ, "AS2_HOME": str(home), "AS2_WORKER": "external"}
+    with serving(home, environment) as url, working(home, environment):
+        yield url
+
+
+def walk(browser: Browser, url: str, take: Take) -> None:
+    ada, ben = visitor(browser), visitor(browser)
+    judge_by_two(ada, url)
+    searchable(ada, url)
+    sign(ada, url, "Ada")
+    sign(ben, url, "Ben")
+    for page, odd in ((ada, ()), (ben, (1, 3))):
+        judge_lists(page, url, odd)
+    ada.goto(f"{url}/agreement")
+    expect(ada.get_by_text("Krippendorff's alpha")).to_be_visible()
+    take(ada, "agreement")
+    ada.goto(f"{url}/?q={quote(QUESTION)}")
+    expect(ada.get_by_text("Which words of the question it explains")).to_be_visible()
+    take(ada, "ask", WIDE, PHONE)
+    judge_one_by_one(ada, url)
+    take(ada, "label", WIDE, PHONE)
+    ada.goto(f"{url}/label?mode=list")
+    expect(ada.locator(ROW).first).to_be_visible()
+    take(ada, "label-list")
+    bring_labels_in(ada, url)
+    take(ada, "data")
+    compare(ada, url)
+    take(ada, "compare")
+    retrain(ada, url)
+    take(ada, "adapt")
+
+
+def visitor(browser: Browser) -> Page:
+    page = browser.new_context(viewport={"width": WIDE, "height": HEIGHT}, locale="en-GB").new_page()
+    page.set_default_timeout(120_000)
+    return page
+
+
+def sign(page: Page, url: str, name: str) -> None:
+    page.goto(url)
+    settled(page)
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill(name)
+    field.press("Enter")
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    page.wait_for_timeout(400)  # what a key starts reaches the page after the key
+    expect(page.get_by_test_id("stApp")).to_have_attribute(STATE, "notRunning")
+
+
+def press(page: Page, key: str) -> None:
+    """A key that changes what is shown."""
+    settled(page)
+    before = page.locator(ITEM).inner_text()
+    page.keyboard.press(key)
+    expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
+
+
+def judge_by_two(page: Page, url: str) -> None:
+    """Two people a pair besides the one whose labels came with the corpus; whoever comes first may say so."""
+    page.goto(f"{url}/agreement?view=rules")
+    field = page.get_by_role("spinbutton", name="People a pair")
+    expect(field).to_be_visible(timeout=LONG)  # the first start reads the corpus
+    field.fill("3")
+    page.get_by_role("button", name="Keep these").click()
+    expect(page.get_by_text("Kept: they hold from the next item on.")).to_be_visible()
+
+
+def searchable(page: Page, url: str) -> None:
+    page.goto(f"{url}/data")
+    expect(page.get_by_text("search by meaning follows")).to_have_count(0, timeout=LONG)
+
+
+def judge_lists(page: Page, url: str, odd: tuple[int, ...]) -> None:
+    """The first is the answer and the rest are not; in the `odd` lists it is the second."""
+    page.goto(f"{url}/label?queue=tops&mode=list")
+    expect(page.locator(ROW).first).to_be_visible(timeout=LONG)
+    for turn in range(LISTS):
+        for key in (*("xai" if turn in odd else "ai"), "ArrowRight"):
+            press(page, key)
+
+
+def judge_one_by_one(page: Page, url: str) -> None:
+    page.goto(f"{url}/label")
+    expect(page.get_by_test_id("as2-item")).to_contain_text("Why this one")
+    for key in "xax":
+        press(page, key)
+
+
+def retrain(page: Page, url: str) -> None:
+    page.goto(f"{url}/adapt")
+    settled(page)
+    page.get_by_role("button", name="Retrain from labels").click()
+    expect(page).to_have_url(re.compile(r"job=\d+"))
+    expect(page.locator(".st-key-adapt_card")).to_be_visible(timeout=LONG)
+
+
+def compare(page: Page, url: str) -> None:
+    page.goto(f"{url}/compare")
+    settled(page)
+    page.get_by_role("combobox", name="Labelled set").click()
+    page.get_by_role("option", name="starter-test").click()
+    settled(page)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_text("Is the difference real?")).to_be_visible(timeout=LONG)
+
+
+def bring_labels_in(page: Page, url: str) -> None:
+    question = {
+        "id": "filter-1",
+        "text": "How often is the filter changed?",
+        "candidates": [
+            {"id": "a", "text": "The filter is changed every six months.", "label": 1},
+            {"id": "b", "text": "The pump stands in the cellar.", "label": 0},
+        ],
+    }
+    lines = [json.dumps(question), '{"id": "filter-2", "text": "cut in the mid']
+    page.goto(f"{url}/data?view=labels")
+    settled(page)
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "handbook.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
+    )
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("1 line could not be read")).to_be_visible()
+
+
+def photograph(page: Page, name: Path, widths: tuple[int, ...], tallest: int) -> None:
+    """`<name>-light.png` and `<name>-dark.png`, of other widths `<name>-<width>-light.png`."""
+    for width in widths:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": HEIGHT})
+            settled(page)
+            tall = page.get_by_test_id("stMain").evaluate("e => e.scrollHeight")
+            page.set_viewport_size({"width": width, "height": min(tall, tallest)})
+            settled(page)
+            page.wait_for_timeout(1500)  # charts are drawn anew for the new size
+            size = "" if width == WIDE else f"-{width}"
+            few = Image.open(BytesIO(page.screenshot())).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            few.save(f"{name}{size}-{scheme}.png", optimize=True)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+
+
+if __name__ == "__main__":
+    main()

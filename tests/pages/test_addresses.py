@@ -1,0 +1,27 @@
+"""Addresses that were typed, mangled on their way, or outlived what they name."""
+
+import fake_work
+import pytest
+
+
+@pytest.fixture
+def work(monkeypatch):
+    fake = fake_work.Work()
+    fake_work.install(monkeypatch, fake)
+    return fake
+
+
+@pytest.mark.parametrize("job", ["77", "5", "²", "9" * 30, "-1", "new"])
+@pytest.mark.parametrize("page", ["adapt", "compare"])
+def test_a_job_that_is_none_of_the_page_is_told(work, page, job):
+    work.jobs[5] = fake_work.a_job(5, kind="embed", state="done")
+    at = fake_work.page(page, {"job": job})
+    assert any("not known here" in c.value for c in at.caption)
+    assert not at.error
+
+
+def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(work):
+    at = fake_work.page("ask", {"model": "starter-*9*"})
+    assert "There is no model called “starter-" in fake_work.texts(at)
+    assert at.selectbox(key="as2_model").value == work.active
+    assert "model" not in at.query_params
