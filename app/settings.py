@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from as2core.errors import BadSetting
@@ -19,6 +19,7 @@ class Settings(BaseSettings):
 
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of whoever signs in for the first time, after the first person.
+    `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
     """
 
     model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
@@ -31,6 +32,8 @@ class Settings(BaseSettings):
     worker: Literal["auto", "external"] = "auto"
     engine: Literal["auto", "torch", "onnx"] = "auto"
     newcomers: Literal["annotator", "viewer"] = "annotator"
+    candidates: int = Field(1300, ge=1)
+    first_keep: int = Field(100, ge=1)
 
     @field_validator("home", "models_dir", "corpora_dir")
     @classmethod

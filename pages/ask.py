@@ -78,7 +78,7 @@ def results(found: asked.Result) -> None:
     draw_answer(view, best)
     buttons(best, "answer")
     draw_facts(view)
-    draw_cascade(view, run, labels)
+    draw_cascade(frame.wb, view, run, labels)
     candidates(found, candidate_table(view, run, found.generative_scores, labels))
 
     near = best if chosen is None else chosen

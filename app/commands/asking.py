@@ -19,7 +19,12 @@ def ask(
     corpus: CorpusName = None,
     version: Annotated[str, typer.Option(help="The version that answers.")] = "active",
     documents: Annotated[int, typer.Option(min=1, help="How many documents to retrieve.")] = 30,
-    candidates: Annotated[int, typer.Option(min=1, help="How many of their sentences to rank, at most.")] = 100,
+    candidates: Annotated[
+        int | None, typer.Option(min=1, help="How many of their sentences to look at, at most; 1,300 if not set.")
+    ] = None,
+    first_keep: Annotated[
+        int | None, typer.Option(min=1, help="How many of those the cascade reads; 100 if not set.")
+    ] = None,
     drop_ratio: Annotated[
         float, typer.Option(help="The share dropped at each exit, for the account of the cost.")
     ] = 0.3,
@@ -39,6 +44,7 @@ def ask(
                 version=version,
                 documents=documents,
                 candidates=candidates,
+                first_keep=first_keep,
                 on_progress=on_progress,
             )
     for remark in asked.notes:

@@ -70,6 +70,8 @@ def draw_facts(asked: AskView) -> None:
     documents = len({c.document_id for c in asked.candidates})
     total = asked.seconds.get("total", sum(asked.seconds.values()))
     found = f"{count(len(asked.candidates), 'sentence')} of {count(documents, 'document')}"
+    if asked.trace.first is not None:
+        found = f"{asked.trace.first.kept:,} of {found}"
     st.caption(f"Ranked {found} in {total:.1f} s, of which retrieval took {asked.seconds.get('retrieve', 0.0):.2f} s.")
     for note in asked.notes:
         st.caption(plain(note))

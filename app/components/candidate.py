@@ -35,8 +35,9 @@ def draw_candidate(asked: AskView, run: CascadeTrace, position: int, generative:
     stayed = len(steps) == len(run.stages)
     chips = "".join(f"<li><small>{title}</small>{rank}<small> of {of}</small></li>" for title, rank, of in steps)
     end = f"probability {percent(float(asked.probability[position]))}" if stayed else f"dropped after {steps[-1][0]}"
-    if generative is not None:
-        end += f", generative rank {int(places(order(generative))[position])} of {len(generative)}"
+    if generative is not None and not np.isnan(generative[position]):
+        read = int(np.isfinite(generative).sum())
+        end += f", generative rank {int(places(order(generative))[position])} of {read}"
     st.html(
         f'{in_context(candidate, quiet=True)}<ol class="as2-way" aria-label="Rank at each exit">{chips}'
         f"<li class=as2-way-end>{end}</li></ol>"

@@ -36,12 +36,13 @@ def candidate_table(
 ) -> pd.DataFrame:
     """One row a candidate, best first by `run`; `position` is its place in `asked.candidates`.
 
-    Columns: position, cascade, generative (both ranks), differ, sentence, document, by exit (logits up to where it was
-    dropped), left, probability (of those who stayed to the end), label. `labels` by sentence id.
+    Columns: position, cascade, generative (both ranks; none for a sentence it did not read), differ, sentence, document,
+    by exit (logits up to where it was dropped), left, probability (of those who stayed to the end), label. `labels` by
+    sentence id.
     """
     best_first = run.ranking()
     discriminative = places(best_first)
-    other = None if generative is None else places(order(generative))
+    other = None if generative is None else places(order(generative))  # NaN comes last
     lines: list[list[float]] = [[] for _ in asked.candidates]
     for e in run.exits:
         for i, score in zip(e.alive.tolist(), e.scores.tolist(), strict=True):
@@ -54,8 +55,8 @@ def candidate_table(
             {
                 "position": i,
                 "cascade": int(discriminative[i]),
-                "generative": None if other is None else int(other[i]),
-                "differ": "" if other is None else disagreement(int(discriminative[i]), int(other[i])),
+                "generative": (theirs := None if other is None or np.isnan(generative[i]) else int(other[i])),
+                "differ": "" if theirs is None else disagreement(int(discriminative[i]), theirs),
                 "sentence": c.text,
                 "document": c.title,
                 "by exit": lines[i],

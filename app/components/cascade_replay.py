@@ -8,13 +8,15 @@ import streamlit as st
 
 from app.charts.cascade import cascade_chart, describe, picture
 from app.charts.cascade_marks import legend_html
-from app.components import asked, drops
-from app.components.cost import draw_costs, draw_saved
+from app.components import asked, drops, errors
+from app.components.cost import draw_costs, draw_measured, draw_saved, spared
+from app.services import asking
 from app.services.views import CORRECT, AskView
+from app.services.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 
 
-def draw_cascade(view: AskView, run: CascadeTrace, labels: Mapping[int, str]) -> None:
+def draw_cascade(wb: Workbench, view: AskView, run: CascadeTrace, labels: Mapping[int, str]) -> None:
     """`run` is the view's trace under the schedule chosen; `labels` by sentence id. A click chooses a candidate."""
     st.subheader("Where candidates left the cascade", anchor=False)
     drawn = picture(
@@ -29,9 +31,23 @@ def draw_cascade(view: AskView, run: CascadeTrace, labels: Mapping[int, str]) ->
     left, right = st.columns([4, 5], gap="large")
     with left:
         drops.controls(tuple(e.layer for e in run.exits))
-        draw_saved(run)
+        draw_saved(run, view.trace)
+        _measure(wb, view, run)
     with right:
         draw_costs(run, view.trace)
+
+
+def _measure(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
+    """A button that runs this schedule for real; what came of it stays beside the slider while the schedule does."""
+    if not any(run.schedule.ratios):
+        return
+    known = st.session_state.setdefault("_as2_measured", {})
+    at = (view.run_id, run.schedule.ratios)
+    if st.button("Measure the time saved", key="as2_measure", icon=":material/timer:", type="tertiary"):
+        with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
+            known[at] = asking.measure(wb, view, run.schedule)
+    if at in known:
+        draw_measured(known[at], spared(run, view.trace))
 
 
 def _picked() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.services.views import MeasuredView
 from as2core.cascade.trace import CascadeTrace
+from as2core.cost import head_flops, layer_flops
 
 
 def saved(trace: CascadeTrace) -> float:
@@ -12,26 +14,47 @@ def saved(trace: CascadeTrace) -> float:
     return 1.0 - trace.relative_cost
 
 
-def cost_rows(run: CascadeTrace, full: CascadeTrace) -> list[dict[str, float | int]]:
-    """A row an exit: layer, entered, kept, milliseconds, and the share of this stretch's compute that was saved."""
-    return [
-        {
-            "layer": e.layer,
-            "entered": len(e.alive),
-            "kept": e.kept,
-            "ms": e.seconds * 1000,
-            "saved": 1 - e.flops / whole.flops if whole.flops else 0.0,
-        }
-        for e, whole in zip(run.exits, full.exits, strict=True)
-    ]
+def spared(run: CascadeTrace, full: CascadeTrace) -> float:
+    """The share of the encoder's compute over those who entered it that dropping did without: what it promises."""
+    whole = sum(e.flops for e in full.exits)
+    return 1.0 - sum(e.flops for e in run.exits) / whole if whole else 0.0
 
 
-def draw_saved(run: CascadeTrace) -> None:
-    """The two numbers that go with the slider."""
+def cost_rows(run: CascadeTrace) -> list[dict[str, str | float | int | None]]:
+    """A row a stage: its title, entered, kept, milliseconds, and the share saved of what this stretch costs with every
+    candidate in it; None for a stage that is no stretch of the encoder."""
+    rows: list[dict[str, str | float | int | None]] = []
+    below = 0
+    for e in run.stages:
+        whole = (e.layer - below) * layer_flops(run.lengths, run.shape) + head_flops(run.candidates, run.shape)
+        share = None if e is run.first else 1 - e.flops / whole if whole else 0.0
+        rows.append({"title": e.title, "entered": len(e.alive), "kept": e.kept, "ms": e.seconds * 1000, "saved": share})
+        below = e.layer
+    return rows
+
+
+def draw_saved(run: CascadeTrace, full: CascadeTrace) -> None:
+    """The numbers that go with the slider."""
     kept = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the end"
     share = saved(run)
-    spared = f"<b>{share * 100:.0f} %</b> of the compute saved" if share > 0 else "nothing saved"
-    st.html(f'<p class="as2-saved">{spared} <span>·</span> {kept}</p>')
+    told = f"<b>{share * 100:.0f} %</b> of the compute saved" if share > 0 else "nothing saved"
+    st.html(f'<p class="as2-saved">{told} <span>·</span> {kept}</p>')
+    if run.first is not None:
+        st.caption(
+            f"The {run.first.title} left {run.first.kept:,} of {run.candidates:,} sentences; dropping saves "
+            f"{spared(run, full) * 100:.0f} % of what those cost."
+        )
+
+
+def draw_measured(measured: MeasuredView, promised: float) -> None:
+    """What dropping saved in time, beside what it saved in compute."""
+    share = 1 - measured.dropped / measured.whole if measured.whole else 0.0
+    kept = f", {share / promised * 100:.0f} % of the promise" if promised > 0 else ""
+    st.html(
+        f'<p class="as2-note">Run for real: {measured.whole * 1000:,.0f} ms without dropping, '
+        f"{measured.dropped * 1000:,.0f} ms with it. <b>{share * 100:.0f} %</b> of the time saved for "
+        f"{promised * 100:.0f} % of the compute{kept}.</p>"
+    )
 
 
 def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
@@ -39,10 +62,10 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     measured = not any(run.schedule.ratios)
     if measured:
         run = full
-    rows = cost_rows(run, full)
+    rows = cost_rows(run)
     body = "".join(
-        f"<tr><th scope=row>layer {r['layer']}</th><td>{r['entered']:,}</td><td>{r['kept']:,}</td>"
-        f"<td>{r['ms']:,.0f} ms</td><td>{_bar(float(r['saved']))}</td></tr>"
+        f"<tr><th scope=row>{r['title']}</th><td>{r['entered']:,}</td><td>{r['kept']:,}</td>"
+        f"<td>{r['ms']:,.0f} ms</td><td>{'' if r['saved'] is None else _bar(r['saved'])}</td></tr>"
         for r in rows
     )
     total = (
@@ -54,13 +77,14 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     st.html(f'<table class="as2-table as2-costs"><thead>{head}</thead><tbody>{body}{total}</tbody></table>')
     if measured:
         st.caption(
-            "Times were measured in this run, which dropped nothing. The last line compares with one whole model."
+            "Times were measured in this run, which dropped nothing on the way. Savings are told against one whole "
+            "model that reads every candidate."
         )
     else:
         st.caption(
-            f"This page scores every candidate at every exit, so that the slider can replay the run; that took "
+            f"This page scores everyone in the encoder at every exit, so that the slider can replay the run; that took "
             f"{full.seconds * 1000:,.0f} ms. The times above are estimates: the measured time of each stretch, scaled "
-            "by its share of compute. The last line compares with one whole model."
+            "by its share of compute. Savings are told against one whole model that reads every candidate."
         )
 
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from app.services import retrieval, scoring, versions
 from app.services.corpora import UnknownCorpus, get_corpus
+from app.services.first_look import first_look
 from app.services.labels import settled
-from app.services.views import AskView, CandidateView
+from app.services.views import AskView, CandidateView, MeasuredView
 from app.services.workbench import Workbench
+from as2core.cascade.schedule import DropSchedule
 from as2core.errors import As2Error
 from as2core.types import Candidate, OnProgress, Progress
 from db.repositories import corpora as corpus_rows
@@ -60,10 +62,12 @@ def ask(
     *,
     version: str = "active",
     documents: int = scoring.DOCUMENTS,
-    candidates: int = scoring.CANDIDATES,
+    candidates: int | None = None,
+    first_keep: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> AskView:
-    """Rank the corpus's best candidates for a question, dropping none, and keep what was scored.
+    """Look at up to `candidates` sentences of the best documents, rank the `first_keep` of them that the first look
+    leaves (both by default as in the settings), dropping none on the way, and keep what was scored.
 
     Raises EmptyQuestion, EmptyCorpus, UnknownCorpus, UnknownVersion, BadSetting, DamagedModel.
     """
@@ -75,16 +79,19 @@ def ask(
         if on_progress:
             on_progress(Progress(done, 3, what))
 
+    candidates = wb.settings.candidates if candidates is None else candidates
+    first_keep = wb.settings.first_keep if first_keep is None else first_keep
     tell(0, "looking for documents")
     got = retrieval.retrieve(wb, corpus_id, text, documents=documents, candidates=candidates, on_progress=on_progress)
-    tell(1, f"ranking {len(got.candidates)} sentences")
+    tell(1, f"ranking {min(first_keep, len(got.candidates))} of {len(got.candidates):,} sentences")
     chosen = versions.choose(wb, version)
-    ranked = scoring.rank(chosen, text, scoring.as_candidates(got.candidates))
+    look = first_look(got.candidates, first_keep)
+    ranked = scoring.rank(chosen, text, scoring.as_candidates(got.candidates), look)
     tell(2, "keeping the scores")
     storing = time.perf_counter()
     question_id = _question(wb, corpus_id, text)
     seconds = {"retrieve": got.seconds, "rank": ranked.seconds}
-    settings = {"documents": documents, "candidates": candidates, "by": "ask"}
+    settings = {"documents": documents, "candidates": candidates, "first_keep": first_keep, "by": "ask"}
     run_id, ids = scoring.store_run(wb, question_id, chosen, got.candidates, ranked, settings=settings, seconds=seconds)
     with wb.read() as s:
         labels = settled(label_rows.labels_of_question(s, question_id))
@@ -102,7 +109,7 @@ def ask(
         version=chosen.name,
         candidates=tuple(
             CandidateView(
-                ids[f.sentence_id],
+                ids.get(f.sentence_id),
                 f.sentence_id,
                 f.text,
                 f.title,
@@ -125,15 +132,36 @@ def ask(
 
 
 def generative(wb: Workbench, asked: AskView) -> np.ndarray:
-    """Mean log P of the question given each candidate, `(n,)`, in the order of `asked`; kept for the queues.
+    """Mean log P of the question given each candidate, `(n,)`, in the order of `asked`; kept for the queues. NaN for
+    those that the first look dropped: they are not read here either.
 
     Raises DamagedModel.
     """
     chosen = versions.choose(wb, kind=versions.GENERATIVE)
-    candidates = [Candidate(str(c.sentence_id), c.text, title=c.title) for c in asked.candidates]
-    scores = np.asarray(chosen.ranker.score(asked.question, candidates))
-    scoring.store_generative(wb, asked.run_id, chosen.id, [c.id for c in asked.candidates], scores)
+    entered = asked.trace.entered
+    read = [asked.candidates[i] for i in entered]
+    candidates = [Candidate(str(c.sentence_id), c.text, title=c.title) for c in read]
+    scores = np.full(len(asked.candidates), np.nan)
+    scores[entered] = chosen.ranker.score(asked.question, candidates)
+    scoring.store_generative(wb, asked.run_id, chosen.id, [c.id for c in read if c.id], scores[entered])
     return scores
+
+
+def measure(wb: Workbench, asked: AskView, schedule: DropSchedule, rounds: int = 3) -> MeasuredView:
+    """Run the question's cascade for real, with the schedule and dropping none, in turns: medians, after a round that
+    doesn't count. Raises DamagedModel."""
+    ranker = versions.choose(wb, asked.version).ranker
+    read = [Candidate(str(asked.candidates[i].sentence_id), asked.candidates[i].text) for i in asked.trace.entered]
+    ways = (DropSchedule.constant(0.0, exits=schedule.exits), schedule)
+    taken: list[list[float]] = []
+    for _ in range(1 + rounds):
+        taken.append([])
+        for way in ways:
+            began = time.perf_counter()
+            ranker.trace(asked.question, read, way)
+            taken[-1].append(time.perf_counter() - began)
+    whole, dropped = np.median(taken[1:], axis=0)
+    return MeasuredView(float(whole), float(dropped))
 
 
 def explain(wb: Workbench, question: str, text: str) -> list[tuple[str, float]]:

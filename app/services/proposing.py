@@ -16,12 +16,11 @@ from app import jobs
 from app.running import Running
 from app.services import labelling, people, retrieval, scoring, versions
 from app.services.corpora import UnknownCorpus, get_corpus
+from app.services.first_look import first_look
 from app.services.proposal_views import ProposalsView, ProposalView
 from app.services.views import CORRECT, JobView
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from as2core.rankers.base import order
-from as2core.types import Candidate
 from db.repositories import corpora as corpus_rows
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
@@ -162,10 +161,11 @@ def writer(wb: Workbench) -> Writer:
 def _place(wb: Workbench, chosen: versions.Chosen, corpus_id: int, question: str, sentence_id: int) -> int | None:
     """The sentence's rank, from 1, when the corpus is asked; None where it is not even found."""
     found = retrieval.retrieve(
-        wb, corpus_id, question, documents=scoring.DOCUMENTS, candidates=scoring.CANDIDATES
+        wb, corpus_id, question, documents=scoring.DOCUMENTS, candidates=wb.settings.candidates
     ).candidates
-    scores = chosen.ranker.score(question, [Candidate(str(f.sentence_id), f.text, title=f.title) for f in found])
-    ranked = (found[int(i)].sentence_id for i in order(scores))
+    look = first_look(found, wb.settings.first_keep)
+    trace = scoring.rank(chosen, question, scoring.as_candidates(found), look).trace
+    ranked = (found[int(i)].sentence_id for i in trace.ranking())
     return next((rank for rank, s in enumerate(ranked, 1) if s == sentence_id), None)
 
 

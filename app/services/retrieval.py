@@ -1,10 +1,10 @@
 """From a question to candidates: search by words and by meaning, fuse the ranks, open the best documents, and take
 their sentences.
 
-When there are more sentences than may be ranked, better-ranked documents go first, and in each the passages that were
-hit, best first, before the rest. On the starter corpus (265 questions, 100 candidates) this keeps more of the answering
-sentences than taking all hit passages first, by document or by rank. So that one long document cannot take all
-the room, what it has beyond `AT_ONCE` sentences waits until the others had their turn.
+When there are more sentences than may be looked at, better-ranked documents go first, and in each the passages that
+were hit, best first, before the rest. On the starter corpus (265 questions, 100 candidates) this keeps more of the
+answering sentences than taking all hit passages first, by document or by rank. So that one long document cannot take
+all the room, what it has beyond `AT_ONCE` sentences waits until the others had their turn.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from app.services.indexing import index_pending
 from app.services.workbench import Workbench, storable
@@ -36,7 +38,8 @@ class EmptyCorpus(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sentence up for ranking, its neighbours, and its place in the order of retrieval, from 1."""
+    """A sentence up for ranking, its neighbours, and its place in the order of retrieval, from 1. `near`: its passage's
+    place by meaning among those of the same documents, from 1; None where passages have no vectors yet."""
 
     sentence_id: int
     text: str
@@ -46,6 +49,7 @@ class Found:
     before: str
     after: str
     retrieval_rank: int
+    near: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +95,14 @@ def retrieve(
             raise EmptyCorpus("this corpus has no documents yet: add some on the Data page, or with `as2 ingest`")
     index_pending(wb, corpus_id, on_progress)
     started = time.perf_counter()
-    hits, notes = _search(wb, corpus_id, question, k=max(50, 5 * documents))
+    vector, notes = _vector(wb, corpus_id, question)
+    hits = _search(wb, corpus_id, question, vector, k=max(50, 5 * documents))
     best = list(dict.fromkeys(int(h.doc_id) for h in hits))[:documents]
     with wb.read() as s:
         sentences = rows.sentences_of(s, best)
         titles = {d: t.title for d in best if (t := s.get(Document, d)) is not None}
     chosen = choose(sentences, hits, best, candidates)
+    near = _near(wb, corpus_id, vector, best)
     place = {d: i for i, d in enumerate(best)}
     beside = {(x.document_id, x.position): x.text for x in sentences}
     found = [
@@ -109,6 +115,7 @@ def retrieve(
             beside.get((x.document_id, x.position - 1), ""),
             beside.get((x.document_id, x.position + 1), ""),
             chosen[x.id],
+            near.get((x.document_id, x.position)),
         )
         for x in sorted(sentences, key=lambda x: (place[x.document_id], x.position))
         if x.id in chosen
@@ -119,11 +126,7 @@ def retrieve(
 def choose(sentences: Sequence[_Placed], hits: Sequence[Hit], documents: Sequence[int], limit: int) -> dict[int, int]:
     """Which sentences are ranked when `limit` are allowed: sentence id -> place in the order of retrieval, from 1."""
     turn = {d: i for i, d in enumerate(documents)}
-    hit_at: dict[tuple[int, int], int] = {}
-    for hit in hits:
-        first = int(hit.passage_id.rsplit(":", 2)[1])
-        for position in range(first, first + PASSAGE):
-            hit_at.setdefault((int(hit.doc_id), position), hit.rank)
+    hit_at = _covered(hits)
 
     def within(x: _Placed) -> tuple[int, int, int]:
         rank = hit_at.get((x.document_id, x.position))
@@ -138,14 +141,41 @@ def choose(sentences: Sequence[_Placed], hits: Sequence[Hit], documents: Sequenc
     return {sentence_id: place for place, (_, sentence_id) in enumerate(ordered[:limit], 1)}
 
 
-def _search(wb: Workbench, corpus_id: int, question: str, k: int) -> tuple[list[Hit], tuple[str, ...]]:
+def _covered(hits: Sequence[Hit]) -> dict[tuple[int, int], int]:
+    """The sentences in these passages, as (document, position), with the rank of the best passage each stands in."""
+    at: dict[tuple[int, int], int] = {}
+    for hit in hits:
+        first = int(hit.passage_id.rsplit(":", 2)[1])
+        for position in range(first, first + PASSAGE):
+            at.setdefault((int(hit.doc_id), position), hit.rank)
+    return at
+
+
+def _vector(wb: Workbench, corpus_id: int, question: str) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The question's vector, None if there is nothing to compare it with; and what the reader should know of that."""
+    if not wb.index(corpus_id).vectors():
+        return None, ()
+    try:
+        return wb.models.embedder().embed([question])[0], ()
+    except DamagedModel as e:
+        return None, (f"Search by meaning is off ({e}); these candidates were found by words alone.",)
+
+
+def _search(wb: Workbench, corpus_id: int, question: str, vector: np.ndarray | None, k: int) -> list[Hit]:
     from as2core.retrieval.base import rrf
 
     index = wb.index(corpus_id)
-    lists, notes = [index.lexical(question, k)], []
-    if index.vectors():
-        try:
-            lists.append(index.dense(wb.models.embedder().embed([question])[0], k))
-        except DamagedModel as e:
-            notes.append(f"Search by meaning is off ({e}); these candidates were found by words alone.")
-    return rrf(lists, k), tuple(notes)
+    lists = [index.lexical(question, k)]
+    if vector is not None:
+        lists.append(index.dense(vector, k))
+    return rrf(lists, k)
+
+
+def _near(
+    wb: Workbench, corpus_id: int, vector: np.ndarray | None, documents: Sequence[int]
+) -> dict[tuple[int, int], int]:
+    """Every sentence's place by meaning among these documents', as its passage has it."""
+    if vector is None or not documents:
+        return {}
+    index = wb.index(corpus_id)
+    return _covered(index.dense(vector, index.count(), [str(d) for d in documents]))

@@ -19,10 +19,12 @@ import numpy as np
 from app import jobs
 from app.running import Running
 from app.services import retrieval, versions
+from app.services.first_look import first_look
 from app.services.retrieval import Found
 from app.services.versions import Chosen
 from app.services.views import JobView
 from app.services.workbench import Workbench
+from as2core.cascade.first import First, with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import DamagedModel
@@ -32,7 +34,7 @@ from db.models import Run
 from db.repositories import questions as rows
 from db.repositories.questions import Cut, NewCandidate
 
-DOCUMENTS, CANDIDATES = 30, 100
+DOCUMENTS = 30
 SCORE_LIMIT = 40  # questions a scoring job takes on at most
 KEPT = 64  # traces remembered of a loaded version
 
@@ -42,7 +44,7 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A complete trace over candidates and the last exit's probabilities, `(n,)`."""
+    """A trace over candidates, complete for those who entered the encoder, and probabilities by its scores, `(n,)`."""
 
     trace: CascadeTrace
     probability: np.ndarray
@@ -53,20 +55,26 @@ def as_candidates(found: Sequence[Found]) -> list[Candidate]:
     return [Candidate(str(f.sentence_id), f.text, title=f.title) for f in found]
 
 
-def rank(chosen: Chosen, question: str, candidates: Sequence[Candidate]) -> Ranked:
-    """Every candidate through every exit; the same question over the same sentences is not computed twice."""
+def rank(chosen: Chosen, question: str, candidates: Sequence[Candidate], first: First | None = None) -> Ranked:
+    """Every candidate that `first` lets in through every exit; the same question over the same sentences is not
+    computed twice."""
     started = time.perf_counter()
     ranker = chosen.ranker
-    key = (getattr(getattr(ranker, "engine", None), "name", ""), question, tuple(c.text for c in candidates))
+    engine = getattr(getattr(ranker, "engine", None), "name", "")
+    cut = first.cut(question, candidates) if first else None
+    entered = candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
+    key = (engine, question, tuple(c.text for c in entered))
     with _lock:
         kept = _kept.setdefault(ranker, OrderedDict())
         trace = kept.get(key)
     if trace is None:
-        trace = ranker.trace(question, candidates, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        trace = ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
         with _lock:
             kept[key] = trace
             while len(kept) > KEPT:
                 kept.popitem(last=False)
+    if cut is not None:
+        trace = with_first(trace, cut, candidates)
     return Ranked(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
 
 
@@ -106,10 +114,14 @@ def store_run(
     settings: Mapping[str, Any],
     seconds: Mapping[str, float],
 ) -> tuple[int, dict[int, int]]:
-    """Keep a run with its candidates and scores; returns its number and sentence id -> candidate id."""
+    """Keep a run with the candidates that the encoder read, and their scores; returns its number and sentence id ->
+    candidate id. Those that a first stage dropped are not kept: nobody would be asked about them."""
     ranker, trace = chosen.ranker, ranked.trace
     near = cuts(trace, ranker.schedule) if found else {}
-    new = [NewCandidate(f.sentence_id, i, f.retrieval_rank, cut=near.get(i)) for i, f in enumerate(found)]
+    new = [
+        NewCandidate(found[i].sentence_id, place, found[i].retrieval_rank, cut=near.get(i))
+        for place, i in enumerate(trace.entered.tolist())
+    ]
     with wb.write() as s:
         run = rows.add_run(
             s,
@@ -180,19 +192,23 @@ def run_score(job: Running) -> dict[str, Any]:
     for done, question in enumerate(waiting):
         job.step_back()
         job.progress(done / len(waiting), f"{done} of {len(waiting)} questions scored")
-        found = retrieval.retrieve(wb, corpus_id, question.text, documents=DOCUMENTS, candidates=CANDIDATES).candidates
+        of = wb.settings
+        found = retrieval.retrieve(
+            wb, corpus_id, question.text, documents=DOCUMENTS, candidates=of.candidates
+        ).candidates
         candidates = as_candidates(found)
-        ranked = rank(chosen, question.text, candidates)
+        ranked = rank(chosen, question.text, candidates, first_look(found, of.first_keep))
         run_id, ids = store_run(
             wb,
             question.id,
             chosen,
             found,
             ranked,
-            settings={"documents": DOCUMENTS, "candidates": CANDIDATES, "by": "job"},
+            settings={"documents": DOCUMENTS, "candidates": of.candidates, "first_keep": of.first_keep, "by": "job"},
             seconds={"rank": ranked.seconds},
         )
         if generative is not None and found:
-            scores = np.asarray(generative.ranker.score(question.text, candidates))
-            store_generative(wb, run_id, generative.id, [ids[f.sentence_id] for f in found], scores)
+            read = ranked.trace.entered.tolist()
+            scores = np.asarray(generative.ranker.score(question.text, [candidates[i] for i in read]))
+            store_generative(wb, run_id, generative.id, [ids[found[i].sentence_id] for i in read], scores)
     return {"questions": len(waiting)}

@@ -79,9 +79,10 @@ class SentenceView:
 @dataclass(frozen=True, slots=True)
 class CandidateView:
     """A sentence up for ranking, in its surroundings. `retrieval_rank` is its document's and passage's place among
-    the hits turned into one order over the sentences, from 1; `label` is what everyone's labels come to."""
+    the hits turned into one order over the sentences, from 1; `label` is what everyone's labels come to. `id` is None
+    for one that the first look dropped: it is not kept."""
 
-    id: int
+    id: int | None
     sentence_id: int
     text: str
     title: str
@@ -123,6 +124,14 @@ class AskView:
     def best(self) -> int | None:
         """The position of the top candidate by the complete trace, None without candidates."""
         return int(self.trace.ranking()[0]) if self.candidates else None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredView:
+    """Seconds of the same candidates through the encoder: dropping none, and dropping."""
+
+    whole: float
+    dropped: float
 
 
 @dataclass(frozen=True, slots=True)

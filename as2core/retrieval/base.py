@@ -29,8 +29,8 @@ class Index(Protocol):
     def lexical(self, question: str, k: int) -> list[Hit]:
         """The `k` best passages by shared words, stop words aside. Any text is allowed; without a word: no hits."""
 
-    def dense(self, vector: np.ndarray, k: int) -> list[Hit]:
-        """The `k` passages with the largest inner product. `vector` is float32 `(d,)`."""
+    def dense(self, vector: np.ndarray, k: int, docs: Sequence[str] | None = None) -> list[Hit]:
+        """The `k` passages with the largest inner product, only of `docs` if given. `vector` is float32 `(d,)`."""
 
     def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
         """Vectors by passage id, float32 `(d,)` each; ids no longer there are skipped."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 import numpy as np
 
@@ -46,18 +46,20 @@ class VectorMatrix:
                 self._rows[at], self._numbers[at], self._names[at] = self._rows[last], self._numbers[last], name
                 self._place[int(self._numbers[at])] = at
 
-    def nearest(self, vector: np.ndarray, k: int) -> list[tuple[str, str]]:
-        """The `k` names with the largest inner product with `vector` `(d,)`, best first, equal ones by number."""
-        size = len(self)
-        if not size or k < 1:
+    def nearest(self, vector: np.ndarray, k: int, among: Iterable[int] | None = None) -> list[tuple[str, str]]:
+        """The `k` names with the largest inner product with `vector` `(d,)`, best first, equal ones by number; only of
+        the numbers `among`, if they are given."""
+        places = np.arange(len(self))
+        if among is not None:
+            places = np.array(sorted(self._place[n] for n in among if n in self._place), dtype=int)
+        if not len(places) or k < 1:
             return []
         self._check(vector)
-        scores = self._rows[:size] @ vector  # (rows,)
-        places = np.arange(size)
-        if k < size:
-            kth = np.partition(scores, size - k)[size - k]
-            places = np.flatnonzero(scores >= kth)
-        best = np.lexsort((self._numbers[places], -scores[places]))[:k]
+        scores = (self._rows[: len(self)] if among is None else self._rows[places]) @ vector  # (places,)
+        if k < len(places):
+            kth = np.partition(scores, len(places) - k)[len(places) - k]
+            places, scores = places[scores >= kth], scores[scores >= kth]
+        best = np.lexsort((self._numbers[places], -scores))[:k]
         return [self._names[i] for i in places[best]]
 
     def _check(self, vector: np.ndarray) -> None:

@@ -146,11 +146,17 @@ class SqliteIndex:
             ).fetchall()
         return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(rows, 1)]
 
-    def dense(self, vector: np.ndarray, k: int) -> list[Hit]:
+    def dense(self, vector: np.ndarray, k: int, docs: Sequence[str] | None = None) -> list[Hit]:
         with self._matrix_lock:
             self._follow()
-            found = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k)
+            among = None if docs is None else self._numbers_of(docs)
+            found = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k, among)
         return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(found, 1)]
+
+    def _numbers_of(self, docs: Sequence[str]) -> list[int]:
+        with self._connection() as db:
+            wanted = ", ".join("?" * len(docs))
+            return [n for (n,) in db.execute(f"SELECT n FROM passage WHERE doc_id IN ({wanted})", list(docs))]
 
     def _follow(self) -> None:
         """Bring the matrix up to the file: rows stamped since, and, when any were removed, those no longer there."""

@@ -135,6 +135,15 @@ def test_pending_passages_get_vectors_and_are_found_by_the_nearest(index):
     assert found == [Hit(waiting[1].id, "rhine", 1), Hit(waiting[2].id, "haydn", 2)]
 
 
+def test_the_nearest_can_be_asked_for_among_some_documents(index):
+    index.set_vectors({p.id: np.eye(3, dtype=np.float32)[i] for i, p in enumerate(index.pending(10))})
+    near = np.array([0.1, 0.5, 0.9], dtype=np.float32)
+    everyone = documents(index.dense(near, 3))
+    assert documents(index.dense(near, 3, everyone[1:])) == everyone[1:]
+    assert documents(index.dense(near, 1, [everyone[2], everyone[1], "unknown"])) == [everyone[1]]
+    assert index.dense(near, 3, []) == []
+
+
 def test_a_passage_that_did_not_change_keeps_its_vector_and_one_that_did_waits_again(index):
     index.set_vectors({p.id: np.ones(2) for p in index.pending(9)})
     index.upsert_docs([("rhine", passages("rhine", DOCS["rhine"])), ("haydn", passages("haydn", ["New text."]))])

@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 import numpy as np
 
 from app.services import views
+from as2core.cascade.first import with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape, head_flops, layer_flops
 from as2core.errors import As2Error
-from as2core.types import Progress
+from as2core.types import Candidate, Progress
 
 LAYERS = (2, 3, 4, 5, 6)
 SHAPE = EncoderShape(384, 1536, 6)
@@ -58,9 +59,11 @@ class Fake:
     calibrated: bool = True
     fail: Exception | None = None
     generative_fails: bool = False
+    entered: int | None = None  # those that a first look lets in; None: there is none
     corpora: tuple[str, ...] = ("Starter", "Towers")
     role: str = "admin"
     asked: list[tuple[int, str, str]] = field(default_factory=list)
+    measured: list[tuple[float, ...]] = field(default_factory=list)
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
     events: list[tuple] = field(default_factory=list)
 
@@ -90,6 +93,12 @@ class Fake:
             for i, rank in enumerate(rng.permutation(n))
         )
         trace = trace_of(last) if n else trace_of(np.zeros(0))
+        if self.entered is not None:
+            order, everyone = np.argsort(-last), np.arange(n)
+            dropped = np.sort(order[self.entered :])
+            first = ExitRecord(0, everyone, last.astype(np.float32), dropped, 0.01, 0, 0, "first look")
+            inside = trace_of(np.delete(last, dropped))
+            trace = with_first(inside, first, [Candidate(str(r.sentence_id), r.text) for r in rows])
         seconds = {"retrieve": 0.02, "rank": 0.5, "store": 0.01, "total": 0.53}
         return views.AskView(
             question_id=7, run_id=9, corpus_id=corpus_id, question=question, version=version, candidates=rows,
@@ -134,11 +143,17 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
     def generative(wb, asked):
         if fake.generative_fails:
             raise As2Error("the generative model is damaged; fetch it again")
-        return np.random.default_rng(1).normal(-4, 1, size=len(asked.candidates))
+        scores = np.random.default_rng(1).normal(-4, 1, size=len(asked.candidates))
+        scores[np.setdiff1d(np.arange(len(scores)), asked.trace.entered)] = np.nan
+        return scores
 
     def explain(wb, question, text):
         known = set(text.lower().split())
         return [(w, -0.4 if w.lower() in known else -5.5) for w in question.rstrip("?").split()]
+
+    def measure(wb, asked, schedule):
+        fake.measured.append(schedule.ratios)
+        return views.MeasuredView(whole=0.2, dropped=0.15)
 
     def ask(wb, corpus_id, question, *, version="active", documents=30, candidates=100, on_progress=None):
         return fake.ask(corpus_id, question, version)
@@ -156,6 +171,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
             "ask": ask,
             "generative": generative,
             "explain": explain,
+            "measure": measure,
             "example_questions": examples,
         },
     }

@@ -125,6 +125,31 @@ def test_the_costs_say_whether_their_times_were_measured_or_estimated(work):
     assert "<th scope=row>layer 2</th><td>40</td><td>40</td><td>100 ms</td>" in html
 
 
+def test_the_first_look_is_a_row_and_a_column_like_any_exit(work):
+    at = answered(work, entered=20)
+    html = fake_work.markup(at)
+    assert "<th scope=row>first look</th><td>40</td><td>20</td>" in html
+    assert "<th scope=row>layer 2</th><td>20</td><td>14</td>" in html
+    assert "<b>5</b> of 40 reach the end" in html  # 20, 14, 10, 7, 5
+    assert any("left 20 of 40 sentences" in c.value for c in at.caption)
+    assert any("Ranked 20 of 40 sentences" in c.value for c in at.caption)
+    shown = table(at)
+    assert (shown["left"] == "first look").sum() == 20
+    unread = shown["left"] == "first look"
+    assert shown["generative"].isna().tolist() == unread.tolist()
+
+
+def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside_the_promise(work):
+    at = answered(work)
+    at.button(key="as2_measure").click().run()
+    assert work.measured == [(0.3, 0.3, 0.3, 0.3)]
+    assert "<b>25 %</b> of the time saved" in fake_work.markup(at)  # 200 ms became 150
+    at.slider(key="as2_drop").set_value(50).run()
+    assert "of the time saved" not in fake_work.markup(at)
+    at.slider(key="as2_drop").set_value(0).run()
+    assert "as2_measure" not in [b.key for b in at.button]
+
+
 def test_both_rankers_stand_side_by_side_in_the_table(work):
     at = answered(work)
     frame = table(at)

@@ -6,12 +6,14 @@ import pytest
 from app.components.answer import in_words, percent
 from app.components.candidate import way
 from app.components.candidates import disagreement, places
-from app.components.cost import cost_rows, saved
+from app.components.cost import cost_rows, saved, spared
 from app.components.drops import parse
 from app.components.heat import heat_html, strength
+from as2core.cascade.first import with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape, head_flops, layer_flops
+from as2core.types import Candidate
 
 SHAPE = EncoderShape(384, 1536, 6)
 
@@ -66,14 +68,28 @@ def test_the_way_of_a_candidate_ends_where_it_was_dropped():
 def test_the_cost_table_tells_what_each_stretch_saved():
     full = a_trace([[4, 3, 2, 1]] * 3)
     run = full.replay(DropSchedule((0.5, 0.5)))
-    rows = cost_rows(run, full)
-    assert [(r["layer"], r["entered"], r["kept"]) for r in rows] == [(2, 4, 2), (4, 2, 1), (6, 1, 1)]
+    rows = cost_rows(run)
+    told = [(r["title"], r["entered"], r["kept"]) for r in rows]
+    assert told == [("layer 2", 4, 2), ("layer 4", 2, 1), ("layer 6", 1, 1)]
     # equal lengths: half the candidates cost half, a quarter a quarter
     assert [r["saved"] for r in rows] == pytest.approx([0.0, 0.5, 0.75])
     assert [r["ms"] for r in rows] == pytest.approx([200, 100, 50])
     # against one model with a single classifier: (2 + 1 + 0.5) of 6 layers' worth and 7 heads instead of 4
     layers, heads = layer_flops(np.full(4, 30), SHAPE), head_flops(4, SHAPE)
     assert saved(run) == pytest.approx(1 - (3.5 * layers + 1.75 * heads) / (6 * layers + heads))
+    assert spared(run, full) == pytest.approx(1 - 3.5 / 6)
+
+
+def test_behind_a_first_look_savings_are_told_against_everyone_and_the_promise_against_who_entered():
+    inside = a_trace([[4, 3, 2, 1]] * 3)
+    look = ExitRecord(0, np.arange(8), np.arange(8, 0, -1), np.arange(4, 8), 0.01, 0, 0, "first look")
+    full = with_first(inside, look, [Candidate(str(i), "alike") for i in range(8)])
+    run = full.replay(DropSchedule((0.5, 0.5)))
+    rows = cost_rows(run)
+    assert [(r["title"], r["entered"], r["kept"]) for r in rows[:2]] == [("first look", 8, 4), ("layer 2", 4, 2)]
+    assert rows[0]["saved"] is None
+    assert [r["saved"] for r in rows[1:]] == pytest.approx([0.5, 0.75, 0.875])
+    assert spared(run, full) == pytest.approx(1 - 3.5 / 6)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from fake_models import FakeCascade
 
 from app.running import run_queued
 from app.services import asking, corpora, labelling, retrieval, scoring, versions
+from app.services.first_look import FirstLook
 from app.services.retrieval import EmptyCorpus, EmptyQuestion, choose
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
@@ -54,6 +55,51 @@ def test_the_same_question_over_the_same_sentences_is_computed_once(monkeypatch)
     scoring.rank(chosen, QUESTION, candidates[:2])
     scoring.rank(versions.Chosen(2, "other", FakeCascade("other")), QUESTION, candidates)
     assert calls == [QUESTION, QUESTION]
+
+
+def test_beyond_the_limit_a_first_look_chooses_who_is_read_and_only_they_are_kept(wb, towers):
+    asked = asking.ask(wb, towers.id, "Which tower or bridge was designed by Fowler?", first_keep=5)
+    n, read = len(asked.candidates), asked.trace.entered.tolist()
+    assert n > 5 == len(read) == asked.trace.first.kept
+    assert asked.trace.stages[0].title == "first look"
+    assert asked.trace.complete
+    assert [i for i, c in enumerate(asked.candidates) if c.id is not None] == read
+    assert asked.trace.ranking()[:5].tolist() == asked.trace.replay(DropSchedule((0.0,) * 4)).ranking()[:5].tolist()
+    assert set(asked.trace.ranking()[:5].tolist()) == set(read)
+    whole = asking.ask(wb, towers.id, "Which tower or bridge was designed by Fowler?", first_keep=n)
+    assert whole.trace.first is None
+    assert whole.trace.exits[-1].scores[read] == pytest.approx(asked.trace.exits[-1].scores)
+    scores = asking.generative(wb, asked)
+    assert np.flatnonzero(np.isfinite(scores)).tolist() == read
+
+
+def test_the_first_look_fuses_words_search_and_meaning():
+    def found(text, retrieved, near):
+        return retrieval.Found(retrieved, text, "", 1, retrieved, "", "", retrieved, near)
+
+    some = [found("a tower of iron", 3, 1), found("a bridge", 1, 3), found("iron towers", 2, 2)]
+    look = FirstLook(some)
+    scores = look.score("the iron tower", [Candidate(str(i), f.text) for i, f in enumerate(some)])
+    # by words the first comes first ("iron" and "tower"), then the third, then the second
+    by_hand = [1 / 61 + 1 / 63 + 1 / 61, 1 / 63 + 1 / 61 + 1 / 63, 1 / 62 + 1 / 62 + 1 / 62]
+    assert scores == pytest.approx(by_hand)
+
+
+def test_measuring_runs_the_same_candidates_with_the_schedule_and_without(wb, towers, monkeypatch):
+    asked = asking.ask(wb, towers.id, QUESTION, first_keep=6)
+    schedules, sizes = [], []
+    trace = FakeCascade.trace
+
+    def watched(self, question, candidates, schedule):
+        schedules.append(schedule.ratios)
+        sizes.append(len(candidates))
+        return trace(self, question, candidates, schedule)
+
+    monkeypatch.setattr(FakeCascade, "trace", watched)
+    measured = asking.measure(wb, asked, DropSchedule((0.5,) * 4), rounds=2)
+    assert measured.whole > 0 < measured.dropped
+    assert schedules == [(0.0,) * 4, (0.5,) * 4] * 3
+    assert set(sizes) == {6}
 
 
 def test_every_exit_of_every_candidate_is_kept(wb, towers):
