@@ -36,9 +36,9 @@ def candidate_table(
 ) -> pd.DataFrame:
     """One row a candidate, best first by `run`; `position` is its place in `asked.candidates`.
 
-    Columns: position, cascade, generative (both ranks; none for a sentence it did not read), differ, sentence, document,
-    by exit (logits up to where it was dropped), left, probability (of those who stayed to the end), label. `labels` by
-    sentence id.
+    Columns: position, cascade, generative (both ranks; none for a sentence it did not read), differ, sentence,
+    document, by exit (logits up to where it was dropped), left, probability (of those who stayed to the end), label.
+    `labels` by sentence id.
     """
     best_first = run.ranking()
     discriminative = places(best_first)
