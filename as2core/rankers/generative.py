@@ -81,7 +81,7 @@ class GenerativeRanker:
                 self.cache.put(model, {t: kept[t] for t in new})
             ids = torch.tensor(question_ids(module, question), device=device)
             scores = np.zeros(len(texts), dtype=np.float32)
-            for rows in micro_batches([kept[t].length for t in texts], max_tokens=4096):
+            for rows in micro_batches([kept[t].length for t in texts], max_tokens=8192):
                 reading = resume(module, [kept[texts[r]] for r in rows])
                 said = [reading.start()]
                 if len(ids) > 1:
