@@ -12,6 +12,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 import torch
 from torch import nn
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SUPPORTED = ("bert", "roberta", "electra", "xlm-roberta", "camembert")
+_importing = Lock()  # transformers fills itself in as it is imported: a second thread can find it half there
 QUESTION_TOKENS = 64  # a longer question is cut here, so that the candidate keeps its room
 
 
@@ -164,7 +166,8 @@ def load_backbone(name: str = DEFAULT_BACKBONE) -> Backbone:
 
     Raises UnsupportedBackbone for another architecture, DamagedModel if the weights are absent or not the known ones.
     """
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
+    with _importing:
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     where = _locate(name)
     quiet()
