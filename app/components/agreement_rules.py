@@ -27,7 +27,7 @@ def draw_rules(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
 
 
 def _settings(wb: Workbench, corpus: CorpusView, me: AnnotatorView, now: Rules, *, admin: bool) -> None:
-    with st.form("agreement_rules", border=False):
+    with st.form(f"agreement_rules_{corpus.id}", border=False):
         st.subheader("How it is labelled", anchor=False)
         overlap = st.number_input("People a pair", 1, rules.MAX_OVERLAP, now.overlap, disabled=not admin,
                                   help="With two or more, agreement can be measured")  # fmt: skip

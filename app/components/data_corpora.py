@@ -140,9 +140,11 @@ def _ingest(wb: Workbench, corpus: CorpusView) -> None:
         "Files", accept_multiple_files=True, type=sorted(s.lstrip(".") for s in SUFFIXES), key=f"data_files_{turn}",
         label_visibility="collapsed",
     )  # fmt: skip
+    # keyed by the corpus: if it was deleted elsewhere meanwhile, the click must not mean the one shown in its place
     if st.button(
         f"Bring in {count(len(files), 'file')}" if files else "Choose files first",
-        type="primary", disabled=not files, icon=":material/upload_file:", key="data_ingest",
+        type="primary", disabled=not files, icon=":material/upload_file:",
+        key=f"data_ingest_{corpus.id}",
     ):  # fmt: skip
         with boundary(), reporter(f"Reading {count(len(files), 'file')} …") as tell:
             report = corpora.ingest(wb, corpus.id, [(f.name, f.getvalue()) for f in files], on_progress=tell)

@@ -57,7 +57,8 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
     target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
                            help="The annotator these labels are stored under")  # fmt: skip
-    if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key="data_import"):
+    key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile is none
+    if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key=key):
         with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = exchange.import_labels(
                 wb,

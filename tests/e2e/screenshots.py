@@ -122,7 +122,9 @@ def judge_by_two(page: Page, url: str) -> None:
 
 
 def searchable(page: Page, url: str) -> None:
+    """Search by meaning works: the pictures show what people will see."""
     page.goto(f"{url}/data")
+    expect(page.locator('[class*="st-key-data_corpus_"]')).to_be_visible()
     expect(page.get_by_text("search by meaning follows")).to_have_count(0, timeout=LONG)
 
 

@@ -1,4 +1,4 @@
-"""Addresses that were typed, mangled on their way, or outlived what they name."""
+"""Addresses that were typed, mangled on their way, or outlived what they name; clicks that outlived their corpus."""
 
 import fake_work
 import pytest
@@ -25,3 +25,22 @@ def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(wor
     assert "There is no model called “starter-" in fake_work.texts(at)
     assert at.selectbox(key="as2_model").value == work.active
     assert "model" not in at.query_params
+
+
+def test_files_meant_for_a_corpus_deleted_elsewhere_go_into_no_other(work):
+    at = fake_work.page("data", {"corpus": "Towers"})
+    at = at.file_uploader(key="data_files_0").set_value([("a.txt", b"One.", "text/plain")]).run()
+    work.corpora = ("Starter",)
+    at = at.button(key="data_ingest_2").click().run()
+    assert work.ingested == []
+    assert "There is no corpus called “Towers” here" in fake_work.texts(at)
+
+
+def test_rules_meant_for_a_corpus_deleted_elsewhere_change_no_other(work):
+    at = fake_work.page("agreement", {"corpus": "Towers", "view": "rules"})
+    before = work.rules
+    at.number_input[0].set_value(7)
+    work.corpora = ("Starter",)
+    [keep] = [b for b in at.button if b.label == "Keep these"]
+    keep.click().run()
+    assert work.rules == before

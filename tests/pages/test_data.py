@@ -56,7 +56,7 @@ def test_files_go_in_and_the_report_names_those_that_did_not(work):
     at = fake_work.page("data")
     files = [("a.txt", b"One. Two.", "text/plain"), ("bad.txt", b"\xff", "text/plain")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
-    at = at.button(key="data_ingest").click().run()
+    at = at.button(key="data_ingest_1").click().run()
     assert work.ingested == [(1, ["a.txt", "bad.txt"])]
     assert "1 added, 0 changed, 0 as before, 1 not readable" in told(at)
     report = next(d.value for d in at.dataframe if "why" in d.value.columns)
@@ -94,7 +94,7 @@ def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
 def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
     at = fake_work.page("data", {"view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"query,docid,rating", "text/csv")).run()
-    at = at.button(key="data_import").click().run()
+    at = at.button(key="data_import_1").click().run()
     assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import")]
     assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 unreadable line; 2 questions." in told(at)
     lines = next(d.value for d in at.dataframe if "line" in d.value.columns)
@@ -105,7 +105,7 @@ def test_a_set_that_was_imported_is_taken_into_use_by_a_click(work):
     work.corpora = (*work.corpora, "mine")
     at = fake_work.page("data", {"view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
-    at = at.button(key="data_import").click().run()
+    at = at.button(key="data_import_1").click().run()
     at = at.button(key="data_import_use").click().run()
     assert at.selectbox(key="as2_corpus").value == "mine"
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_imported_leaves_the_rest_of_the_page(work, monkeypatch):
     at = fake_work.page("data", {"view": "labels"})
     monkeypatch.setattr(sys.modules["app.services.exchange"], "import_labels", refuse)
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
-    at = at.button(key="data_import").click().run()
+    at = at.button(key="data_import_1").click().run()
     assert "csv holds no texts; choose the corpus" in told(at)
     assert at.get("download_button")
 
@@ -127,7 +127,7 @@ def test_an_import_can_go_into_the_corpus_in_use(work):
     at = fake_work.page("data", {"view": "labels"})
     at.radio(key="data_import_target").set_value("Starter")
     at = at.file_uploader(key="data_label_file_0").set_value(("m.tsv", b"x", "text/plain")).run()
-    at.button(key="data_import").click().run()
+    at.button(key="data_import_1").click().run()
     assert work.imported[0][0] == 1
 
 
