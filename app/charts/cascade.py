@@ -1,6 +1,6 @@
 """The cascade picture: one line a candidate, its rank at every exit, ending where it was dropped.
 
-x: retrieved, then the exits, each with how many went in and stayed. y: rank, downwards on a log axis, so a constant
+x: as found, then the exits, each with how many went in and stayed. y: rank, downwards on a log axis, so a constant
 share dropped is a straight edge. Pale band: alive. Bar: the cut. Grey lines end in a tick where the candidate was
 dropped. Green diamond: correct and returned; blue: returned; orange dashes with a cross: a correct answer lost there.
 
@@ -169,7 +169,7 @@ def _feet(cuts: Sequence[Cut]) -> pa.Table:
     """What stands under each column: its name, and who went in and stayed, in one line and in two."""
     flow = ["", *(f"{c.entered:,} → {c.kept:,}" for c in cuts)]
     columns = {
-        "name": ["retrieved", *(c.title for c in cuts)],
+        "name": ["found", *(c.title for c in cuts)],
         "flow": flow,
         "narrow": [f.replace(" ", "\n", 1) for f in flow],
     }

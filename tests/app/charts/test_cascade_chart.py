@@ -47,7 +47,7 @@ def test_a_candidate_has_its_rank_at_every_exit_it_reached_and_none_after():
 def test_the_feet_count_who_went_in_and_who_stayed():
     p = drawn()
     assert p.cuts == ((1, "layer 2", 6, 3), (2, "layer 6", 3, 2))
-    assert column(p, "feet", "name") == ["retrieved", "layer 2", "layer 6"]
+    assert column(p, "feet", "name") == ["found", "layer 2", "layer 6"]
     assert column(p, "feet", "flow") == ["", "6 → 3", "3 → 2"]
 
 
@@ -124,6 +124,6 @@ def test_a_sequential_reranker_is_drawn_with_its_stages_names():
         "iron tower", [Candidate(str(i), t) for i, t in enumerate(texts)]
     )
     p = picture(trace, texts=texts, retrieval_ranks=[1, 2, 3, 4], correct=[0], returned=1)
-    assert column(p, "feet", "name") == ["retrieved", "jaccard", "rr"]
+    assert column(p, "feet", "name") == ["found", "jaccard", "rr"]
     assert p.fates == ("dropped after jaccard", "returned, rank 1", "dropped after jaccard", "rank 2 at the end")
     assert p.lost == 1
