@@ -64,7 +64,7 @@ def _vectors(wb: Workbench, corpus_id: int) -> None:
     st.progress(
         corpus.vectors_done / corpus.vectors_total,
         text=f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. "
-        "Search by words works already; search by meaning follows.",
+        "Until then search goes by words; search by meaning follows.",
     )
 
 

@@ -59,7 +59,7 @@ def draw_acts(acts: tuple[ActView, ...], *, on_undo: Callable[[], None], on_open
         return
     for i, act in enumerate(acts):
         more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"as2-act-{i}"):
             st.html(
                 f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 70))}{more}'
                 f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'

@@ -117,7 +117,7 @@ def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
         parts.append(count(corpus.labels, "label"))
     st.caption(" · ".join(parts))
     if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
-        st.caption(f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. Search by words works already.")
+        st.caption(f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. Until then search goes by words.")
     return corpus
 
 

@@ -25,6 +25,7 @@ from db.repositories import corpora as rows
 
 MAX_QUESTION = 20_000  # characters
 AT_ONCE = 40  # sentences
+ENOUGH = 0.9  # of the passages have a vector: among fewer, the nearest is whoever got one first
 PASSAGE = 5  # sentences, as `as2core.retrieval.passages` makes them
 
 
@@ -152,8 +153,9 @@ def _covered(hits: Sequence[Hit]) -> dict[tuple[int, int], int]:
 
 
 def _vector(wb: Workbench, corpus_id: int, question: str) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The question's vector, None if there is nothing to compare it with; and what the reader should know of that."""
-    if not wb.index(corpus_id).vectors():
+    """The question's vector, None if there is not enough to compare it with; and what the reader should know of that."""
+    index = wb.index(corpus_id)
+    if index.vectors() < ENOUGH * max(1, index.count()):
         return None, ()
     try:
         return wb.models.embedder().embed([question])[0], ()

@@ -24,7 +24,7 @@ from serving import ROOT, serving, working
 
 QUESTION = "When did the Eiffel Tower open?"
 WIDE, PHONE, HEIGHT = 1280, 390, 1000
-COLOURS = 128
+COLOURS = 128  # those that lie furthest apart: a small mark keeps its own
 LONG = 900_000  # milliseconds: a retrain on a machine with other things to do
 LISTS = 5  # questions that both people judge
 ITEM, ROW, STATE = '[data-testid="as2-item"]', '[data-testid="as2-row"]', "data-test-script-state"
@@ -164,14 +164,14 @@ def compare(page: Page, url: str) -> None:
 
 def bring_labels_in(page: Page, url: str) -> None:
     question = {
-        "id": "filter-1",
+        "qid": "filter-1",
         "text": "How often is the filter changed?",
         "candidates": [
             {"id": "a", "text": "The filter is changed every six months.", "label": 1},
             {"id": "b", "text": "The pump stands in the cellar.", "label": 0},
         ],
     }
-    lines = [json.dumps(question), '{"id": "filter-2", "text": "cut in the mid']
+    lines = [json.dumps(question), '{"qid": "filter-2", "text": "cut in the mid']
     page.goto(f"{url}/data?view=labels")
     settled(page)
     page.locator('input[type="file"]').set_input_files(
@@ -193,7 +193,8 @@ def photograph(page: Page, name: Path, widths: tuple[int, ...], tallest: int) ->
             settled(page)
             page.wait_for_timeout(1500)  # charts are drawn anew for the new size
             size = "" if width == WIDE else f"-{width}"
-            few = Image.open(BytesIO(page.screenshot())).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            whole = Image.open(BytesIO(page.screenshot())).convert("RGB")
+            few = whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
             few.save(f"{name}{size}-{scheme}.png", optimize=True)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": WIDE, "height": HEIGHT})

@@ -270,3 +270,14 @@ def test_retrieval_counts_what_it_left_out(wb, towers):
     got = retrieval.retrieve(wb, towers.id, "tower", documents=30, candidates=2)
     assert (len(got.candidates), got.left_out) == (2, 4)
     assert FakeCascade().schedule.exits == 5
+
+
+def test_few_vectors_among_many_passages_do_not_decide_what_is_found(wb, towers, models):
+    before = [c.text for c in asking.ask(wb, towers.id, QUESTION).candidates]
+    index = wb.index(towers.id)
+    [first] = index.pending(1)
+    index.set_vectors({first.id: models.vectors.embed([first.text])[0]})
+    assert 0 < index.vectors() < index.count()
+    embedded = models.vectors.texts
+    assert [c.text for c in asking.ask(wb, towers.id, QUESTION).candidates] == before
+    assert models.vectors.texts == embedded
