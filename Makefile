@@ -58,6 +58,8 @@ lint: $(STAMP)
 	@$(BIN)/hadolint Dockerfile
 
 bench: $(STAMP)
+	@$(BIN)/python -c 'from importlib.util import find_spec as f; exit(not (f("bm25s") and f("sentence_transformers")))' \
+	  || $(BIN)/python -m pip install -qq -c $(VENV)/constraints.txt -e '.[bench]'
 	@for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 screenshots: setup

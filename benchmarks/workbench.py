@@ -317,13 +317,13 @@ def retrain(folder: Path, sizes: Sizes) -> list[str]:
 def _watched(wb: Workbench, job: JobView, began: float) -> tuple[dict[str, float], JobView]:
     """Seconds by what the job said it was doing, until it is over."""
     spent: dict[str, float] = {}
-    at = began
+    at, doing = began, "starting the worker"
     while True:
         job = adapting.job(wb, job.id)
-        said = job.message.partition(",")[0] if job.started else ""
+        if job.started and job.active:
+            doing = job.message.partition(",")[0]  # "training, step 3 of 40"
         now = time.perf_counter()
-        name = said or "starting the worker"
-        spent[name] = spent.get(name, 0.0) + now - at
+        spent[doing] = spent.get(doing, 0.0) + now - at
         at = now
         if not job.active:
             return spent, job
