@@ -153,7 +153,7 @@ def _covered(hits: Sequence[Hit]) -> dict[tuple[int, int], int]:
 
 
 def _vector(wb: Workbench, corpus_id: int, question: str) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The question's vector, None if there is not enough to compare it with; and what the reader should know of that."""
+    """The question's vector, None without enough to compare it with; and what the reader should know of that."""
     index = wb.index(corpus_id)
     if index.vectors() < ENOUGH * max(1, index.count()):
         return None, ()
