@@ -36,10 +36,11 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
     assert answer.bounding_box()["y"] < picture.bounding_box()["y"]
     written = picture.locator("svg text").all_text_contents()
     flows = [found.groups() for t in written if (found := re.fullmatch(r"(\d+) → (\d+)", t))]
-    assert len(flows) == 5
+    assert len(flows) == 6
+    assert int(flows[0][0]) > 100 == int(flows[0][1])  # the first look
     # at 30 per cent floor(0.3 k) of k leave, and who stays goes into the next exit
-    kept = int(flows[0][0])
-    for entered, left in flows[:-1]:
+    kept = 100
+    for entered, left in flows[1:-1]:
         assert int(entered) == kept
         kept -= int(0.3 * kept + 1e-9)
         assert int(left) == kept
@@ -55,6 +56,16 @@ def test_the_slider_replays_at_once_and_without_the_model(page, server):
         expect(page.locator(SAVED)).not_to_have_text(before)
     assert page.get_by_text(RANKED).inner_text() == ranked  # the time of the one run that was made
     assert re.search(r"drop=45\b", page.url)
+
+
+def test_the_time_that_dropping_saves_is_measured_beside_the_promise(page, server):
+    asked(page, server)
+    page.get_by_role("button", name="Measure the time saved").click()
+    told = page.get_by_text(re.compile(r"^Run for real: [\d,]+ ms without dropping, [\d,]+ ms with it"))
+    expect(told).to_be_visible()
+    expect(told).to_contain_text("of the compute")
+    page.get_by_role("slider").first.press("ArrowRight")
+    expect(told).to_have_count(0)
 
 
 def test_a_link_shows_the_same_page_in_another_session(page, server):
