@@ -7,11 +7,12 @@ scale with the encoder's depth; each exit carries a calibration, so that its log
 
 from __future__ import annotations
 
+import atexit
 import logging
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from as2core.cascade.engine_torch import TorchEngine
 from as2core.cascade.first import First, with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, Cancelled
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 from as2core.types import Candidate, OnProgress, Progress
@@ -143,8 +144,12 @@ class CascadeRanker:
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
             return
 
+        over = Event()
+
         def tell(progress: Progress) -> None:
             self.preparing = progress
+            if over.is_set():
+                raise Cancelled("the program ends before its engine is ready")
             if on_progress:
                 on_progress(progress)
 
@@ -154,12 +159,21 @@ class CascadeRanker:
             except Exception as e:
                 if engine == "onnx" and not background:
                     raise
+                if over.is_set():
+                    return
                 log.warning("torch answers, for the onnx engine cannot: %s", e)
             finally:
                 self.preparing = None
 
         if background:
-            Thread(target=prepare, name="onnx graphs", daemon=True).start()
+            thread = Thread(target=prepare, name="onnx graphs", daemon=True)
+            thread.start()
+
+            def end() -> None:  # a thread still in C++ when the interpreter goes would abort the program
+                over.set()
+                thread.join()
+
+            atexit.register(end)
         else:
             prepare()
 

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -185,6 +187,19 @@ def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_pa
     next(t for t in threading.enumerate() if t.name == "onnx graphs").join(30)
     assert ranker.engine.name == "onnx"
     assert ranker.preparing is None
+
+
+def test_a_program_that_ends_while_the_graphs_are_built_ends_well(tmp_path):
+    code = """
+import sys, threading
+from pathlib import Path
+from as2core.rankers.catalog import get
+began = threading.Event()
+get("cascade").use("auto", folder=Path(sys.argv[1]), background=True, on_progress=lambda p: began.set())
+began.wait(60)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_batches_hold_every_candidate_once_and_like_lengths_together(monkeypatch):
