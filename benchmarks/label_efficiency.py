@@ -40,6 +40,7 @@ from as2core.nn.backbone import DEFAULT_BACKBONE
 from as2core.rankers.catalog import get
 from as2core.training.fine_tune import fine_tune
 from as2core.training.noise import flip_labels
+from as2core.training.settings import ADAPT
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +58,7 @@ COLOURS = {
     BARE: ORANGE,
 }
 WRONG = 0.2
+PAPER = {"exit_draw": ADAPT.exit_draw, "learning_rate": ADAPT.learning_rate}
 REPLAYS = (0.0, 0.25, 0.5, 1.0)
 
 Say = Callable[[str], None]
@@ -104,12 +106,13 @@ class Bench:
     def ap(self, ranker, questions: Sequence[Question] | None = None) -> float:
         return evaluate(ranker, questions or self.pool.dev).metrics["AP"]
 
-    def adapted(self, base, train: Sequence[Question], seed: int):
+    def adapted(self, base, train: Sequence[Question], seed: int, **changes):
         """The base after a retrain on these labels; the base itself where they are of one kind only."""
         if not any(q.positives for q in train) or not any(q.negatives for q in train):
             return base
         with tempfile.TemporaryDirectory() as folder:
-            return fine_tune(base, train, [], settings_for(base, {"seed": seed}), workdir=Path(folder)).ranker
+            settings = replace(settings_for(base, {"seed": seed}), **changes)
+            return fine_tune(base, train, [], settings, workdir=Path(folder)).ranker
 
     @cached_property
     def others(self):
@@ -190,6 +193,18 @@ def by_questions(bench: Bench) -> list[str]:
     return [*lines, ""]
 
 
+def by_training(bench: Bench) -> list[str]:
+    """The same labels learnt as a retrain does, and as the cascade's paper does: one exit drawn for every step."""
+    n = min(max(bench.plan.questions), len(bench.able))
+    lines = [f"| {n:,} whole questions | AP | gain |", "|---|---|---|"]
+    for name, settings in (("every exit at every step", {}), ("one exit drawn for a step", PAPER)):
+        seeds = range(bench.plan.seeds)
+        value = mean(bench.ap(bench.adapted(bench.base, bench.whole(n, s), s, **settings)) for s in seeds)
+        lines.append(f"| {name} | {value:.3f} | {value - bench.before:+.3f} |")
+        bench.say(lines[-1])
+    return [*lines, ""]
+
+
 def wrong_labels(bench: Bench) -> list[str]:
     """A fifth of the labels turned round: what it costs, and how many the list of doubted labels finds."""
     costs, shares, n = [], [], min(max(bench.plan.questions), len(bench.able))
@@ -256,7 +271,7 @@ def section(bench: Bench, name: str, command: str, *, only_replay: bool) -> tupl
     else:
         lines, picture = by_labels(bench)
         lines = [f"![AP by labels given](label-efficiency-{name}.svg)", "", *lines]
-        lines += by_questions(bench) + wrong_labels(bench)
+        lines += by_questions(bench) + by_training(bench) + wrong_labels(bench)
     head = [
         f"## {bench.pool.name}{': replay' if only_replay else ''}",
         "",

@@ -124,7 +124,9 @@ def _claim(workdir: Path, settings: TrainSettings, train: Sequence[Question]) ->
         if json.dumps(before, sort_keys=True) != json.dumps(run, sort_keys=True):
             raise BadSetting(f"{workdir} holds another run: choose an empty folder, or delete it to start afresh")
     if int(os.environ.get("RANK", "0")) == 0:
-        marker.write_text(json.dumps(run))
+        part = marker.with_suffix(".part")
+        part.write_text(json.dumps(run))
+        part.replace(marker)  # a kill leaves no half of it, which no later run could read
 
 
 def _last_checkpoint(workdir: Path) -> str | None:
