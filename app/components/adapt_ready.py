@@ -91,7 +91,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
                             help="How often every label is seen. Dev questions stop it early.")  # fmt: skip
         with right:
             st.number_input(
-                "Learning rate", 1e-6, 1e-3, 2e-5, step=5e-6, format="%.1e", key="adapt_rate", disabled=not by_hand,
+                "Learning rate", 1e-6, 1e-3, 6e-5, step=5e-6, format="%.1e", key="adapt_rate", disabled=not by_hand,
                 help="How large a step is. Too large forgets what the base knew.",
             )  # fmt: skip
             st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
