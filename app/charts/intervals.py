@@ -64,7 +64,8 @@ def before_after(rows: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
     frame["told"] = [f"{d:+.3f}" for d in frame["difference"]]
     y = alt.Y("name:N", sort=frame["name"].tolist(), title=None, axis=alt.Axis(domain=False, ticks=False))
     scale = alt.Scale(zero=False, nice=True, padding=16)
-    x = alt.X("after:Q", title=None, scale=scale, axis=alt.Axis(format=".2f"))
+    within = "datum.value > 1.001 ? '' : datum.label"  # the room on the right is for the numbers
+    x = alt.X("after:Q", title=None, scale=scale, axis=alt.Axis(format=".2f", tickCount=6, labelExpr=within))
     colour = alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE))
     tip = ["name:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("before", "after", "low", "high"))]
     base = alt.Chart(frame)
@@ -76,7 +77,7 @@ def before_after(rows: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
     return alt.layer(spread, way, was, now, told).properties(height=max(70, 38 * len(frame) + 24), width="container")
 
 
-def differences(frame: pd.DataFrame, *, height: int = 200) -> alt.Chart:
+def differences(frame: pd.DataFrame, *, metric: str = "AP", height: int = 200) -> alt.Chart:
     """A bar a question, sorted: how far the second ranker is above (green) or below (orange) the first.
 
     `frame`: columns `question` (text) and `difference`.
@@ -88,7 +89,7 @@ def differences(frame: pd.DataFrame, *, height: int = 200) -> alt.Chart:
         .mark_bar()
         .encode(
             alt.X("place:O", title="questions, most gained first", axis=alt.Axis(labels=False, ticks=False)),
-            alt.Y("difference:Q", title="difference in AP", axis=alt.Axis(format="+.1f")),
+            alt.Y("difference:Q", title=f"difference in {metric}", axis=alt.Axis(format="+.1f")),
             color=alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE)),
             tooltip=[alt.Tooltip("question:N"), alt.Tooltip("difference:Q", format="+.3f")],
         )

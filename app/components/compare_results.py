@@ -143,7 +143,7 @@ def _questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
     if first == second or frame.empty:
         st.caption("Choose two different rankers.")
         return
-    st.altair_chart(differences(frame), width="stretch", key="compare_differences",
+    st.altair_chart(differences(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     told = st.dataframe(

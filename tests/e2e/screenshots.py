@@ -24,7 +24,7 @@ from serving import ROOT, serving, working
 
 QUESTION = "When did the Eiffel Tower open?"
 WIDE, PHONE, HEIGHT = 1280, 390, 1000
-COLOURS = 128  # those that lie furthest apart: a small mark keeps its own
+COLOURS = 256
 LONG = 900_000  # milliseconds: a retrain on a machine with other things to do
 LISTS = 5  # questions that both people judge
 ITEM, ROW, STATE = '[data-testid="as2-item"]', '[data-testid="as2-row"]', "data-test-script-state"
@@ -194,7 +194,7 @@ def photograph(page: Page, name: Path, widths: tuple[int, ...], tallest: int) ->
             page.wait_for_timeout(1500)  # charts are drawn anew for the new size
             size = "" if width == WIDE else f"-{width}"
             whole = Image.open(BytesIO(page.screenshot())).convert("RGB")
-            few = whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            few = whole.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
             few.save(f"{name}{size}-{scheme}.png", optimize=True)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": WIDE, "height": HEIGHT})
