@@ -46,13 +46,19 @@ EXITS = (2, 4, 6)
 @dataclass(frozen=True)
 class Measured:
     """`milliseconds` of every label of everyone; `events` stored; `over`: pairs that more people labelled than wanted;
-    `twice`: (person, pair) stored more than once; `errors`: what went wrong, as told."""
+    `twice`: (person, pair) stored more than once; `errors`: what went wrong, as told;
+    `retraining`: a retrain was at work all the time."""
 
     milliseconds: np.ndarray
     events: int
     over: int
     twice: int
     errors: tuple[str, ...]
+    retraining: bool
+
+    @property
+    def p95(self) -> float:
+        return float(np.percentile(self.milliseconds, 95))
 
 
 def measure(settings: Settings, *, persons: int = 8, each: int = 200) -> Measured:
