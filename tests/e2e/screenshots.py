@@ -165,13 +165,13 @@ def compare(page: Page, url: str) -> None:
 def bring_labels_in(page: Page, url: str) -> None:
     question = {
         "qid": "filter-1",
-        "text": "How often is the filter changed?",
+        "question": "How often is the filter changed?",
         "candidates": [
             {"id": "a", "text": "The filter is changed every six months.", "label": 1},
             {"id": "b", "text": "The pump stands in the cellar.", "label": 0},
         ],
     }
-    lines = [json.dumps(question), '{"qid": "filter-2", "text": "cut in the mid']
+    lines = [json.dumps(question), '{"qid": "filter-2", "question": "cut in the mid']
     page.goto(f"{url}/data?view=labels")
     settled(page)
     page.locator('input[type="file"]').set_input_files(
