@@ -22,8 +22,8 @@ def draw_labels(ready: Readiness) -> None:
         (
             ("Labels", ready.labels, "Pairs of a question and a sentence that carry a label"),
             ("Questions to train on", ready.train_questions, "The ranker will learn from these"),
-            ("to steer by", ready.dev_questions, "Dev questions: they say when to stop"),
-            ("held out", ready.heldout_questions, "Never trained on: before and after is measured on these"),
+            ("Questions to steer by", ready.dev_questions, "Dev questions: they say when to stop"),
+            ("Questions held out", ready.heldout_questions, "Never trained on: before and after is measured on these"),
         ),
         name="as2-ready",
     )
