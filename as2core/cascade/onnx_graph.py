@@ -26,14 +26,15 @@ from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 
-GRAPH_VERSION = 3  # counts up with every change of what is built here: cached graphs of another version are not used
+GRAPH_VERSION = 4  # counts up with every change of what is built here: cached graphs of another version are not used
 ACTIVATIONS = {
     "gelu": ("Gelu", {}),
     "gelu_new": ("Gelu", {"approximate": "tanh"}),
     "gelu_pytorch_tanh": ("Gelu", {"approximate": "tanh"}),
     "relu": ("Relu", {}),
 }
-LOWEST = {"Gelu": 0.17, "Relu": 0.0}  # how far below zero an activation can fall
+LOWEST = 0.17  # GELU never falls further below zero
+EVEN, LOPSIDED = (128, 127), (32, 223)  # of 8 bits: where zero lies, and the steps above it
 TINY = 1e-6
 MS = "com.microsoft"
 
@@ -193,7 +194,7 @@ def _layer(g: _Graph, block: nn.Module, x: str, backbone: Backbone) -> str:
     even = _evening(g.peaks[up], weight)
     y = _product(g, weight * even, g.op("Mul", x, g.constant(1 / even)))
     y = g.op(kind, g.op("Add", y, g.constant(_array(up.bias))), **attributes)
-    y = _lifted_product(g, _array(down.weight), y, _array(down.bias), LOWEST[kind])
+    y = g.op("Add", _product(g, _array(down.weight), y, one_sided=True), g.constant(_array(down.bias)))
     return _norm(g, g.op("Add", y, x), block.output.LayerNorm)
 
 
@@ -203,35 +204,24 @@ def _evening(peaks: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.clip(wanted / np.median(wanted), 1 / 64, 64).astype(np.float32)
 
 
-def _product(g: _Graph, weight: np.ndarray, x: str) -> str:
-    """x (batch, length, in) times weight (out, in) transposed, in 8 bits: each token and each column has its scale."""
-    quantised, scale = _rounded(weight, g.top)
-    rows = g.op("Max", g.op("ReduceMax", g.op("Abs", x), g.axis(-1), keepdims=1), g.scalar(TINY))
-    return _int8(g, x, g.op("Mul", rows, g.scalar(1 / 127)), quantised, scale, middle=128)
+def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) -> str:
+    """x (batch, length, in) times weight (out, in) transposed, both as int8: each token and each column has its scale.
 
-
-def _lifted_product(g: _Graph, weight: np.ndarray, x: str, bias: np.ndarray, lowest: float) -> str:
-    """The same with a bias for an activation's values, which are never below -`lowest`: lifted by it they are never
-    negative, so that all of the 8 bits lie where values do. What the lift adds is taken off the bias."""
-    quantised, scale = _rounded(weight, g.top)
-    lifted = g.op("Add", x, g.scalar(lowest))
-    rows = g.op("Max", g.op("ReduceMax", lifted, g.axis(-1), keepdims=1), g.scalar(TINY))
-    y = _int8(g, lifted, g.op("Mul", rows, g.scalar(1 / 255)), quantised, scale, middle=0)
-    return g.op("Add", y, g.constant(bias - lowest * scale * quantised.sum(1, dtype=np.float32)))
-
-
-def _rounded(weight: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """The weight (out, in) as int8, and the scale of each of its rows (out,)."""
-    scale = (np.maximum(np.abs(weight).max(1), TINY) / top).astype(np.float32)
-    return np.rint(weight / scale[:, None]).astype(np.int8), scale
-
-
-def _int8(g: _Graph, x: str, rows: str, quantised: np.ndarray, scale: np.ndarray, *, middle: int) -> str:
-    """The product of x over its tokens' scales `rows` (batch, length, 1), as 8 bits with zero at `middle`."""
-    one, zero = g.scalar(1.0), g.scalar(middle, np.uint8)
-    tokens = g.op("QuantizeLinear", g.op("Div", x, rows), one, zero)
+    `one_sided`: the values are an activation's. They are hardly below zero, so most of the 8 bits go to those above it,
+    and the largest sets the scale; the floor under it gives `LOWEST` its room.
+    """
+    zero, steps = LOPSIDED if one_sided else EVEN
+    scale = np.maximum(np.abs(weight).max(1), TINY) / g.top
+    quantised = g.constant(np.rint(weight / scale[:, None]).astype(np.int8).T)
+    size = x if one_sided else g.op("Abs", x)
+    floor = g.scalar(LOWEST * steps / zero if one_sided else TINY)
+    size = g.op("Max", g.op("ReduceMax", size, g.axis(-1), keepdims=1), floor)
+    rows = g.op("Mul", size, g.scalar(1 / steps))  # (batch, length, 1)
+    one, middle = g.scalar(1.0), g.scalar(zero, np.uint8)
+    tokens = g.op("QuantizeLinear", g.op("Div", x, rows), one, middle)
     zeros = g.constant(np.zeros(len(scale), np.int8))
-    y = g.op("MatMulIntegerToFloat", tokens, g.constant(quantised.T), one, g.constant(scale), zero, zeros, domain=MS)
+    columns = g.constant(scale.astype(np.float32))
+    y = g.op("MatMulIntegerToFloat", tokens, quantised, one, columns, middle, zeros, domain=MS)
     return g.op("Mul", y, rows)
 
 
