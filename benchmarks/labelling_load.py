@@ -4,6 +4,8 @@ long a label takes, and whether every one is stored exactly once with no pair ov
     python benchmarks/labelling_load.py                        8 people, 200 labels each, SQLite in a temporary folder
     python benchmarks/labelling_load.py --url postgresql://…   the same on PostgreSQL
 
+These two write what they found to docs/performance.md; `--persons` and `--each` try something else and only print.
+
 A label is what a key press costs the server: the label itself, on the disk, and the next item of the queue.
 """
 
@@ -34,6 +36,7 @@ from app.services import adapting, corpora, labelling, people, queueing, rules  
 from app.services.views import Shown  # noqa: E402
 from app.services.workbench import Workbench  # noqa: E402
 from app.settings import Settings  # noqa: E402
+from as2core.experiments.base import write_section  # noqa: E402
 from db.repositories import corpora as corpus_rows  # noqa: E402
 from db.repositories import questions as question_rows  # noqa: E402
 from db.repositories import versions as version_rows  # noqa: E402
@@ -209,6 +212,14 @@ def main() -> None:
         f"{found.milliseconds.max():.0f} | {'all the time' if found.retraining else 'ended before'} |",
     ]
     print("\n".join(lines))
+    if (given.persons, given.each) == (8, 200):
+        name = "labelling-postgresql" if given.url else "labelling"
+        head = ["## Eight people label at once" + (", on PostgreSQL" if given.url else ""), ""]
+        told = [
+            "Printed and written by `python benchmarks/labelling_load.py" + (" --url ...`." if given.url else "`."),
+            "",
+        ]
+        write_section(ROOT / "docs" / "performance.md", name, "\n".join([*head, *told, *lines]))
 
 
 if __name__ == "__main__":
