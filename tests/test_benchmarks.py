@@ -120,3 +120,12 @@ def test_the_page_and_a_cold_start_are_timed():
 )
 def test_the_engine_s_benchmarks_run(script, row):
     assert number(rows(printed(script, "--quick"))[row][0]) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_first_look_keeps_no_more_than_was_found():
+    made = rows(printed("first_look", "--limit", "2"))
+    shares = [float(c.rstrip("%")) for c in made["the first look"]]
+    assert shares[0] > 0
+    assert shares == sorted(shares)
