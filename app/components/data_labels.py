@@ -82,7 +82,7 @@ def _report(wb: Workbench, corpus: CorpusView | None) -> None:
     with st.container(border=True, key="data_import_report"):
         st.markdown(f"**{plain(import_in_words(name, report))}**")
         if report.malformed:
-            st.caption(f"{count(len(report.malformed), 'line')} could not be read and were left out.")
+            st.caption(f"{count(len(report.malformed), 'line')} could not be read; the rest went in.")
             st.dataframe(
                 {"line": [n for n, _ in report.malformed], "why": [why for _, why in report.malformed]},
                 hide_index=True, key="data_malformed",
