@@ -60,13 +60,13 @@ class Walk:
         lines = ["| step | machine | person |", "|---|---|---|"]
         lines += [f"| {what} | {_time(machine)} | {_time(person)} |" for what, machine, person in self.steps]
         machine, person = (sum(s[i] for s in self.steps) for i in (1, 2))
-        labelling = sum(s[2] for s in self.steps if s[0].startswith("Label"))
+        labelling = sum(s[2] for s in self.steps if s[0].startswith(("Accept", "Type", "Label")))
         whole = machine + person
         return [
             *lines,
             f"| **all** | {_time(machine)} | {_time(person)} |",
             "",
-            f"Together {_time(whole)}, of which labelling is {labelling / whole:.0%}.",
+            f"Together {_time(whole)}, of which questions and labels are {labelling / whole:.0%}.",
         ]
 
 
