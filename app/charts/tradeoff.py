@@ -38,7 +38,8 @@ def tradeoff(
             "on the front": ["yes" if f else "no" for f in front],
         }
     )
-    x = alt.X("cost:Q", title=cost_title, scale=alt.Scale(zero=True, nice=True, padding=24))
+    axis = alt.Axis(labelExpr="datum.value < 0 ? '' : datum.label")  # the room on the left is for the points
+    x = alt.X("cost:Q", title=cost_title, axis=axis, scale=alt.Scale(zero=True, nice=True, padding=24))
     y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(format=".2f"))
     colour = alt.condition("datum['on the front'] == 'yes'", alt.value(BLUE), alt.value(GREY))
     base = alt.Chart(frame)
@@ -61,5 +62,11 @@ def tradeoff(
             "on the front:N",
         ],
     )
-    names = base.mark_text(align="left", dx=9, dy=-9, fontSize=12, color=GREY).encode(x, y, text="ranker:N")
-    return alt.layer(line, bars, points, names).properties(height=height, width="container")
+    dear = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
+    names = [
+        alt.Chart(frame[told])
+        .mark_text(align=align, dx=dx, dy=-9, fontSize=12, color=GREY)
+        .encode(x, y, text="ranker:N")
+        for told, align, dx in ((~dear, "left", 9), (dear, "right", -9))
+    ]
+    return alt.layer(line, bars, points, *names).properties(height=height, width="container")
