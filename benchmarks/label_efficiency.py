@@ -215,7 +215,7 @@ def by_training(bench: Bench) -> list[str]:
 
 def wrong_labels(bench: Bench) -> list[str]:
     """A fifth of the labels turned round: what it costs, and how many the list of doubted labels finds."""
-    costs, shares, n = [], [], min(max(bench.plan.questions), len(bench.able))
+    costs, found, n = [], [], min(max(bench.plan.questions), len(bench.able))
     for seed in range(bench.plan.seeds):
         clean = bench.whole(n, seed)
         noisy, _ = flip_labels(clean, WRONG, seed=seed)
@@ -224,15 +224,18 @@ def wrong_labels(bench: Bench) -> list[str]:
         said = np.concatenate([bench.said(q) for q in clean])
         questions = [i for i, q in enumerate(noisy) for _ in q.candidates]
         doubt = doubts.of_other(doubts.cross_validated(said, given, questions, seed=seed), given)
-        quarter = np.argsort(-doubt, kind="stable")[: len(given) // 4]
-        shares.append(float(flipped[quarter].sum() / max(1, flipped.sum())))
+        quarter = np.isin(np.arange(len(given)), np.argsort(-doubt, kind="stable")[: len(given) // 4])
+        kinds = (flipped, flipped & (given == 1), flipped & (given == 0))
+        found.append([float(quarter[kind].mean()) if kind.any() else 0.0 for kind in kinds])
         costs.append((bench.taught(n, seed), bench.ap(bench.adapted(bench.base, noisy, seed))))
-        bench.say(f"a fifth flipped: AP {costs[-1][0]:.3f} -> {costs[-1][1]:.3f}, found {shares[-1]:.0%}")
+        bench.say(f"a fifth flipped: AP {costs[-1][0]:.3f} -> {costs[-1][1]:.3f}, found {found[-1][0]:.0%}")
     right, wrong = mean(a for a, _ in costs), mean(b for _, b in costs)
+    all_of_them, made_correct, made_incorrect = np.mean(found, axis=0)
     return [
         f"A fifth of the labels of {n:,} questions turned round: AP {right:.3f} becomes {wrong:.3f} "
         f"({(wrong - right) / right:+.1%}). The first quarter of the labels, the most doubted first, holds "
-        f"{mean(shares):.0%} of those turned round.",
+        f"{all_of_them:.0%} of those turned round: {made_correct:.0%} of those wrongly called correct and "
+        f"{made_incorrect:.0%} of those wrongly called incorrect, which are the fewer.",
         "",
     ]
 
