@@ -16,12 +16,11 @@ from as2core.types import Candidate
 
 Way = Callable[[str, list[Candidate]], object]
 RATIOS = (0.3, 0.4, 0.5)
-FIRST = ("bm25", "bi-encoder")
-FIRST_KEEP = 200
+FIRST = {"bm25": 400, "bi-encoder": 100}  # and how many they have to keep to lose at most half a point of AP
 LOOP, CROSS = "plain Hugging Face loop", "sentence-transformers CrossEncoder"
 FLASH = "ONNX Runtime int8, one batch (FlashRank's way)"
 BASE, NOTHING = "whole model, onnx engine", "`cascade:drop_ratio=0`"
-BM25 = f"`cascade:drop_ratio=0.3,first=bm25,first_keep={FIRST_KEEP}`"
+BM25 = f"`cascade:drop_ratio=0.3,first=bm25,first_keep={FIRST['bm25']}`"
 
 
 class Ways:
@@ -51,7 +50,7 @@ class Ways:
     def schedule(self, ratio: float) -> DropSchedule:
         return DropSchedule.constant(ratio, exits=len(self.onnx.exits), keep=self.onnx.keep)
 
-    def first(self, name: str, keep: int = FIRST_KEEP) -> First:
+    def first(self, name: str, keep: int) -> First:
         if (name, keep) not in self._first:
             self._first[name, keep] = first_stage(self.onnx, name, keep)
         return self._first[name, keep]
@@ -88,10 +87,10 @@ class Ways:
         }
         for ratio in (0.0, *RATIOS):
             made[f"`cascade:drop_ratio={ratio:g}`"] = lambda r=ratio: self._cascade(r, None)
-        for name in FIRST:
-            for ratio in (0.3, 0.5):
-                spec = f"`cascade:drop_ratio={ratio:g},first={name},first_keep={FIRST_KEEP}`"
-                made[spec] = lambda r=ratio, n=name: self._cascade(r, self.first(n))
+        for name, keep in FIRST.items():
+            for ratio in (0.3, 0.4):
+                spec = f"`cascade:drop_ratio={ratio:g},first={name},first_keep={keep}`"
+                made[spec] = lambda r=ratio, n=name, k=keep: self._cascade(r, self.first(n, k))
         return made
 
     def _cascade(self, ratio: float, first: First | None) -> Way:

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _ways import BASE, BM25, CROSS, FIRST, FIRST_KEEP, FLASH, LOOP, NOTHING, RATIOS, Way, Ways
+from _ways import BASE, BM25, CROSS, FIRST, FLASH, LOOP, NOTHING, RATIOS, Way, Ways
 
 from as2core.cascade.engine_onnx import TOKENS, _session, cores
 from as2core.cascade.first import with_first
@@ -126,7 +126,7 @@ class Bench:
     def times(self, n: int, rounds: int) -> list[str]:
         """One question's `n` candidates, every way."""
         sentences = self.sentences(n)
-        ways = {name: self.ways[name] for name in self.ways.names if n > FIRST_KEEP or "first=" not in name}
+        ways = {name: self.ways[name] for name in self.ways.names if n > max(FIRST.values()) or "first=" not in name}
         for name, way in ways.items():  # warm; vectors of these sentences are kept from now on
             way(self.asked[-1], sentences if "first=" in name else sentences[:20])
         taken = interleaved(ways, [(self.asked[r], sentences) for r in range(rounds)])
