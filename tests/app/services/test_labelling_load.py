@@ -1,5 +1,5 @@
 """Eight people at once, each a process, while a retrain runs: every label stored exactly once, none over its overlap,
-on either engine; and quick, on a machine with nothing else to do. AS2_TEST_LABELS says how many each instead of 200."""
+on either engine. AS2_TEST_LABELS says how many each instead of 200; `benchmarks/labelling_load.py` tells how quick."""
 
 import os
 import shutil
@@ -24,7 +24,6 @@ def everything_is_stored_once(settings: Settings) -> None:
     assert found.events == len(found.milliseconds) == PEOPLE * EACH
     assert (found.over, found.twice) == (0, 0)
     assert found.retraining
-    assert found.p95 < 300
 
 
 @pytest.mark.slow
