@@ -63,7 +63,7 @@ class OnnxEngine:
 @cache
 def _shared_memory() -> None:
     """One arena for the work space of all sessions. With one each, every stretch would begin in memory that has left
-    the caches: a fifth more time for the cascade than for the whole model in one session."""
+    the caches, and exits would cost what they need not."""
     import onnxruntime as ort
 
     kind = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
