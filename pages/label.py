@@ -9,7 +9,7 @@ from app.components.errors import guarded
 from app.components.keys import keys
 from app.components.label_flag import flag_overlay
 from app.components.label_item import draw, style
-from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap
+from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
 from app.components.label_side import draw_acts, draw_guidelines, draw_progress
 from app.components.page import page
 from app.components.signin import desk as desk_name
@@ -95,7 +95,7 @@ def step(name: str, desk):
     elif name in ("back", "forward"):
         return getattr(steps(mode), name)(frame.wb, desk)
     elif name in ("help", "flag"):
-        state["_label_overlay"] = name
+        open_overlay(name)
     return desk
 
 
@@ -178,8 +178,7 @@ with side:
     draw_guidelines(guidelines)
 if said := state.pop("_label_said", ""):
     st.toast(said, icon=":material/check:")
-overlay = state.pop("_label_overlay", "")
-if overlay == "help":
+if overlay() == "help":
     help_overlay(mode)
-elif overlay == "flag" and desk.pair is not None:
+elif overlay() == "flag" and desk.pair is not None:
     flag_overlay(frame.wb, desk.pair, frame.annotator.id)

@@ -9,6 +9,7 @@ import streamlit as st
 from app.components.text import escaped
 
 ONE, LIST = "one", "list"
+_OVERLAY = "_label_overlay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,20 @@ def of_mode(mode: str) -> tuple[Action, ...]:
     return tuple(a for a in ACTIONS if a.mode in ("", mode))
 
 
-@st.dialog("Keys")
+def open_overlay(name: str) -> None:
+    """Show "help" or "flag" until it is dismissed: a rerun meanwhile, of which there are many, must not close it."""
+    st.session_state[_OVERLAY] = name
+
+
+def overlay() -> str:
+    return st.session_state.get(_OVERLAY, "")
+
+
+def close_overlay() -> None:
+    st.session_state.pop(_OVERLAY, None)
+
+
+@st.dialog("Keys", on_dismiss=close_overlay)
 def help_overlay(mode: str) -> None:
     """The overlay; while it is open the keys sleep, Escape closes it."""
     rows = "".join(

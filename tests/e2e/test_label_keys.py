@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.keyboard import settled
+
 pytestmark = pytest.mark.browser
 
 ITEM = '[data-testid="as2-item"]'
@@ -31,14 +33,6 @@ def opened(page: Page, queue: str, name: str) -> None:
     field.press("Enter")
     expect(page.get_by_text(f"judged by {name}")).to_be_visible()
     settled(page)
-
-
-def settled(page: Page) -> None:
-    """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
-    for _ in range(3):  # between two runs of one act the page rests for a moment
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        page.wait_for_timeout(300)
-    page.wait_for_function("() => !window.__as2keys || window.__as2keys.sentFor !== window.__as2keys.data.doc")
 
 
 def shown(page: Page) -> str:

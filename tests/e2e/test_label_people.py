@@ -5,6 +5,8 @@ import sqlite3
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.keyboard import settled
+
 pytestmark = pytest.mark.browser
 
 ITEM, ROW, ACT = ('[data-testid="as2-item"]', '[data-testid="as2-row"]', '[data-testid="as2-act"]')
@@ -14,14 +16,6 @@ CONFLICT = '[data-testid="as2-conflict"]'
 @pytest.fixture
 def page(small_page, small_worker) -> Page:
     return small_page
-
-
-def settled(page: Page) -> None:
-    """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
-    for _ in range(3):  # between two runs of one act the page rests for a moment
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        page.wait_for_timeout(300)
-    page.wait_for_function("() => !window.__as2keys || window.__as2keys.sentFor !== window.__as2keys.data.doc")
 
 
 def sign(page: Page, name: str) -> None:

@@ -1,0 +1,11 @@
+"""Waiting until the Label page hears the next key."""
+
+from playwright.sync_api import Page, expect
+
+
+def settled(page: Page) -> None:
+    """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
+    for _ in range(3):  # between two runs of one act the page rests for a moment
+        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        page.wait_for_timeout(300)
+    page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sentFor !== window.__as2keys.data.doc")
