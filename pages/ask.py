@@ -23,17 +23,12 @@ frame = page(
 )
 
 
-def box_key() -> str:
-    """A new text field once an example was taken: a field that exists keeps what is typed in it."""
-    return f"as2_question_{st.session_state.get('_as2_box', 0)}"
-
-
 def question_box(question: str) -> None:
     with st.form("as2_ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Question",
             question,
-            key=box_key(),
+            key=asked.box_key(),
             placeholder="Ask the documents something",
             label_visibility="collapsed",
         )
@@ -41,13 +36,13 @@ def question_box(question: str) -> None:
 
 
 def submitted() -> None:
-    asked.put_question(st.session_state[box_key()])
+    asked.put_question(st.session_state[asked.box_key()])
 
 
 def example_taken() -> None:
     if text := st.session_state.get("as2_example"):
         asked.put_question(text)
-        st.session_state["_as2_box"] = st.session_state.get("_as2_box", 0) + 1
+        asked.new_box()
 
 
 def examples() -> None:

@@ -42,8 +42,25 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def question() -> str:
-    """The question at hand: the session's, at first the address's."""
-    return st.session_state.setdefault("_as2_question", url.get("q"))
+    """The question at hand: the session's; the address's at first, and when the browser went back or forward to it."""
+    state, address = st.session_state, url.get("q")
+    if "_as2_question" not in state:
+        state["_as2_question"] = address
+    elif address and address != state.get("_as2_address"):
+        put_question(address)
+        new_box()
+    state["_as2_address"] = address
+    return state["_as2_question"]
+
+
+def box_key() -> str:
+    """The key of the text field: another one when the question came from elsewhere, since a field that exists keeps
+    what is typed in it."""
+    return f"as2_question_{st.session_state.get('_as2_box', 0)}"
+
+
+def new_box() -> None:
+    st.session_state["_as2_box"] = st.session_state.get("_as2_box", 0) + 1
 
 
 def put_question(text: str) -> None:
@@ -64,6 +81,7 @@ def _forget() -> None:
 def result(frame: Frame, text: str) -> Result:
     """Ask, unless this question was just asked of this corpus and this model."""
     url.put(q=text if len(text) <= LONGEST_LINK else None)
+    st.session_state["_as2_address"] = url.get("q")
     slot = st.empty()  # there in every run, or all that follows would move by one place and be built anew
     key = (frame.corpus.id, text, frame.version)
     held = st.session_state.get("_as2_result")

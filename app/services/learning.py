@@ -78,6 +78,7 @@ def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
         workdir=workdir,
         on_event=on_event,
         should_stop=should_stop,
+        afresh=True,  # the folder is the job's own: another run there is this one before an update changed a default
     )
     calibration = None
     if hasattr(trained.ranker, "calibration") and (complete := fit_for_calibration(snapshot.parts.dev)):

@@ -51,8 +51,10 @@ def fine_tune(
     teacher: Teacher | None = None,
     on_event: OnEvent | None = None,
     should_stop: Callable[[], bool] | None = None,
+    afresh: bool = False,
 ) -> Trained:
-    """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`.
+    """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`; what another
+    run left there is an error, or deleted with `afresh`.
 
     `should_stop` is asked between steps and between dev questions; while it blocks, the run pauses.
     Raises NotEnoughLabels (nothing to learn from), Cancelled (`should_stop` turned true; checkpoints stay),
@@ -66,8 +68,7 @@ def fine_tune(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, tokens=getattr(learner, "tokens", None)
     )
     _freeze(ranker, settings)
-    workdir.mkdir(parents=True, exist_ok=True)
-    _claim(workdir, settings, train)
+    _claim(workdir, settings, train, afresh)
     history: list[dict] = []
     steps = len(batches)
     dev = [q for q in dev if q.positives]
@@ -114,7 +115,7 @@ def _freeze(ranker, settings: TrainSettings) -> None:
         block.requires_grad_(False)
 
 
-def _claim(workdir: Path, settings: TrainSettings, train: Sequence[Question]) -> None:
+def _claim(workdir: Path, settings: TrainSettings, train: Sequence[Question], afresh: bool) -> None:
     """Resuming another run's checkpoints would mix two runs without a word, so the folder remembers whose it is."""
     run = {"settings": asdict(settings), "questions": [[q.qid, q.positives, q.negatives] for q in train]}
     marker = workdir / "run.json"
@@ -122,7 +123,10 @@ def _claim(workdir: Path, settings: TrainSettings, train: Sequence[Question]) ->
         before = json.loads(marker.read_text())
         before["settings"] = asdict(TrainSettings()) | before["settings"]  # a setting that came later had its default
         if json.dumps(before, sort_keys=True) != json.dumps(run, sort_keys=True):
-            raise BadSetting(f"{workdir} holds another run: choose an empty folder, or delete it to start afresh")
+            if not afresh:
+                raise BadSetting(f"{workdir} holds another run: choose an empty folder, or delete it to start afresh")
+            shutil.rmtree(workdir)
+    workdir.mkdir(parents=True, exist_ok=True)
     if int(os.environ.get("RANK", "0")) == 0:
         part = marker.with_suffix(".part")
         part.write_text(json.dumps(run))

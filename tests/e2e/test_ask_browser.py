@@ -74,6 +74,20 @@ def test_a_link_shows_the_same_page_in_another_session(page, server):
     expect(page.get_by_label("Question")).to_have_value(QUESTION)
 
 
+def test_the_browsers_way_back_brings_the_question_before_back(page, server):
+    asked(page, server)
+    box, other = page.get_by_label("Question"), "Who designed the Eiffel Tower?"
+    box.fill(other)
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("designed"))
+    expect(page.get_by_text("Which words of the question it explains")).to_be_visible()
+    page.go_back()
+    expect(box).to_have_value(QUESTION)
+    expect(page).to_have_url(re.compile("open"))
+    page.go_forward()
+    expect(box).to_have_value(other)
+
+
 def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
     asked(page, server)
     page.get_by_role("button", name="Correct", exact=True).first.click()

@@ -3,9 +3,8 @@
 import sqlite3
 
 import pytest
+from keyboard import settled
 from playwright.sync_api import Page, expect
-
-from tests.e2e.keyboard import settled
 
 pytestmark = pytest.mark.browser
 

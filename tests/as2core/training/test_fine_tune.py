@@ -159,6 +159,9 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
     fine_tune(base, questions(0, 8), [], FAST, workdir=tmp_path)
     with pytest.raises(BadSetting, match="another run"):
         fine_tune(base, questions(0, 9), [], FAST, workdir=tmp_path)
+    begun = fine_tune(base, questions(0, 9), [], FAST, workdir=tmp_path, afresh=True)
+    steps = [e["step"] for e in begun.history if e["kind"] == "step"]
+    assert steps[0] == 1  # and nothing of the other's is gone on from
 
 
 @pytest.mark.parametrize(
