@@ -153,6 +153,9 @@ def transfer(
         "runs/transfer"
     ),
     stage: Annotated[Literal["both", "cascade", "generative"], typer.Option(help="Which of the two.")] = "both",
+    teacher: Annotated[
+        str | None, typer.Option(help="A folder with the recipe's sentence encoder, or the hub's name of another.")
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="Show the recipes and train nothing.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -168,7 +171,9 @@ def transfer(
         return
     stages = ("generative", "cascade") if stage == "both" else (stage,)
     with working("reading the data") as on_progress, training() as on_event:
-        made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event, on_progress=on_progress)
+        made = run_recipe(
+            recipe, data_dir, out, stages=stages, teacher=teacher, on_event=on_event, on_progress=on_progress
+        )
     if as_json:
         say_json({"recipe": recipe, "versions": [{"path": p, "card": read_card(p)} for p in made]})
     else:

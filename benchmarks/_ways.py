@@ -16,11 +16,11 @@ from as2core.types import Candidate
 
 Way = Callable[[str, list[Candidate]], object]
 RATIOS = (0.3, 0.4, 0.5)
-FIRST = {"bm25": 400, "bi-encoder": 100}  # and how many they have to keep to lose at most half a point of AP
+FIRST = (("bi-encoder", 40), ("bm25", 400), ("bi-encoder", 100))  # keeping what loses at most half a point of AP
 LOOP, CROSS = "plain Hugging Face loop", "sentence-transformers CrossEncoder"
 FLASH = "ONNX Runtime int8, one batch (FlashRank's way)"
 BASE, NOTHING = "whole model, onnx engine", "`cascade:drop_ratio=0`"
-BM25 = f"`cascade:drop_ratio=0.3,first=bm25,first_keep={FIRST['bm25']}`"
+BM25 = "`cascade:drop_ratio=0.3,first=bm25,first_keep=400`"
 
 
 class Ways:
@@ -59,6 +59,11 @@ class Ways:
     def names(self) -> list[str]:
         return [*self._peers, *self._ours]
 
+    def names_for(self, candidates: int) -> list[str]:
+        """Those worth timing over so many: a first stage has to leave candidates out, and not nearly all."""
+        unfit = [keep for _, keep in FIRST if not candidates / 20 < keep < candidates]
+        return [name for name in self.names if not any(name.endswith(f"first_keep={keep}`") for keep in unfit)]
+
     def __getitem__(self, name: str) -> Way:
         if name not in self._made:
             self._made[name] = (self._peers | self._ours)[name]()
@@ -87,7 +92,7 @@ class Ways:
         }
         for ratio in (0.0, *RATIOS):
             made[f"`cascade:drop_ratio={ratio:g}`"] = lambda r=ratio: self._cascade(r, None)
-        for name, keep in FIRST.items():
+        for name, keep in FIRST:
             for ratio in (0.3, 0.4):
                 spec = f"`cascade:drop_ratio={ratio:g},first={name},first_keep={keep}`"
                 made[spec] = lambda r=ratio, n=name, k=keep: self._cascade(r, self.first(n, k))

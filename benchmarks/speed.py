@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _ways import BASE, BM25, CROSS, FIRST, FLASH, LOOP, NOTHING, RATIOS, Way, Ways
+from _ways import BASE, BM25, CROSS, FLASH, LOOP, NOTHING, RATIOS, Way, Ways
 
 from as2core.cascade.engine_onnx import TOKENS, _session, cores
 from as2core.cascade.first import with_first
@@ -57,7 +57,7 @@ class Sizes:
 
     rounds: tuple[int, int] = (9, 3)
     questions: int | None = None
-    pooled: int = 40
+    pooled: int = 79
     growth: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000, 10_000)
     few: int = 100
     many: int = 1300
@@ -115,7 +115,8 @@ class Bench:
         yield self.times(sizes.few, sizes.rounds[0])
         yield self.times(sizes.many, sizes.rounds[1])
         yield self.agreement()
-        yield self.accuracy()
+        yield self.accuracy(sizes.few, (20, 30, 40, 50))
+        yield self.accuracy(sizes.many, (100, 200, 400))
         yield self.together()
         yield self.rates()
         yield self.memory((sizes.few, sizes.many))
@@ -126,7 +127,7 @@ class Bench:
     def times(self, n: int, rounds: int) -> list[str]:
         """One question's `n` candidates, every way."""
         sentences = self.sentences(n)
-        ways = {name: self.ways[name] for name in self.ways.names if n > max(FIRST.values()) or "first=" not in name}
+        ways = {name: self.ways[name] for name in self.ways.names_for(n)}
         for name, way in ways.items():  # warm; vectors of these sentences are kept from now on
             way(self.asked[-1], sentences if "first=" in name else sentences[:20])
         taken = interleaved(ways, [(self.asked[r], sentences) for r in range(rounds)])
@@ -180,14 +181,14 @@ class Bench:
             lines.append(f"| {' | '.join([*cells, *(f'{d:+.1f}' for d in dropped)])} |")
         return [*lines, ""]
 
-    def accuracy(self) -> list[str]:
-        """AP where very many candidates are up: a starter question's own, and the other questions' as distractors."""
+    def accuracy(self, n: int, keeps: Sequence[int]) -> list[str]:
+        """AP over `n` candidates: a starter question's own, and other questions' as distractors."""
         questions = apply_setting(load_questions("starter-test").questions, "clean")[: self.sizes.pooled]
-        pooled = [replace(q, candidates=self._pooled(q)) for q in questions]
+        pooled = [replace(q, candidates=self._pooled(q, n)) for q in questions]
         traces = [_complete(self.ways.onnx, [q])[0] for q in pooled]
         ap = _ap(pooled, traces)
         lines = [
-            f"### What it costs in AP, {self.sizes.many:,} candidates ({len(pooled)} starter-test questions)",
+            f"### What it costs in AP, {n:,} candidates ({len(pooled)} starter-test questions)",
             "",
             f"A question's own candidates and those of other questions as distractors; the whole int8 model has AP "
             f"{ap:.1f}. Points of AP against it:",
@@ -195,8 +196,8 @@ class Bench:
             "| first stage | " + " | ".join(f"ratio {r:g}" for r in (0.0, *RATIOS)) + " |",
             "|---|" + "---|" * (1 + len(RATIOS)),
         ]
-        for name in ("none", *FIRST):
-            for keep in (100, 200, 400) if name != "none" else (0,):
+        for name in ("none", "bm25", "bi-encoder"):
+            for keep in keeps if name != "none" else (0,):
                 left = traces
                 if name != "none":
                     cut = [self.ways.first(name, keep).cut(q.text, q.candidates) for q in pooled]
@@ -207,9 +208,9 @@ class Bench:
                 lines.append(f"| {label} | {' | '.join(f'{d:+.1f}' for d in lost)} |")
         return [*lines, ""]
 
-    def _pooled(self, q: Question) -> tuple[Candidate, ...]:
+    def _pooled(self, q: Question, n: int) -> tuple[Candidate, ...]:
         own = {c.text for c in q.candidates}
-        others = [c for c in self.pool if c.text not in own][: max(0, self.sizes.many - len(q.candidates))]
+        others = [c for c in self.pool if c.text not in own][: max(0, n - len(q.candidates))]
         return (*q.candidates, *others)
 
     def together(self) -> list[str]:

@@ -91,8 +91,8 @@ def ask(
     storing = time.perf_counter()
     question_id = _question(wb, corpus_id, text)
     seconds = {"retrieve": got.seconds, "rank": ranked.seconds}
-    settings = {"documents": documents, "candidates": candidates, "first_keep": first_keep, "by": "ask"}
-    run_id, ids = scoring.store_run(wb, question_id, chosen, got.candidates, ranked, settings=settings, seconds=seconds)
+    told = {"documents": documents, "candidates": candidates, "first_keep": first_keep, "by": "ask"}
+    run_id, ids = scoring.store_run(wb, question_id, chosen, got.candidates, ranked, settings=told, seconds=seconds)
     with wb.read() as s:
         labels = settled(label_rows.labels_of_question(s, question_id))
     seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
@@ -107,27 +107,28 @@ def ask(
         corpus_id=corpus_id,
         question=text,
         version=chosen.name,
-        candidates=tuple(
-            CandidateView(
-                ids.get(f.sentence_id),
-                f.sentence_id,
-                f.text,
-                f.title,
-                f.document_id,
-                f.position,
-                f.before,
-                f.after,
-                f.retrieval_rank,
-                labels.get(f.sentence_id),
-            )
-            for f in got.candidates
-        ),
+        candidates=tuple(_view(f, ids.get(f.sentence_id), labels.get(f.sentence_id)) for f in got.candidates),
         trace=ranked.trace,
         probability=ranked.probability,
         threshold=float(chosen.ranker.threshold),
         calibrated=bool(chosen.ranker.calibrated),
         seconds=seconds,
         notes=tuple(notes),
+    )
+
+
+def _view(found: retrieval.Found, candidate_id: int | None, label: str | None) -> CandidateView:
+    return CandidateView(
+        candidate_id,
+        found.sentence_id,
+        found.text,
+        found.title,
+        found.document_id,
+        found.position,
+        found.before,
+        found.after,
+        found.retrieval_rank,
+        label,
     )
 
 

@@ -1,6 +1,8 @@
 """A version of a ranker as a directory: `model.safetensors`, `config.json`, `card.json`. Never pickle.
 
-Only the tensors that differ from the backbone are stored; loading lays them over it. The card carries the SHA-256 of
+Only the tensors that differ from the backbone are stored; loading lays them over it. Compact, as the shipped models
+are, a matrix is stored as int8 steps from the backbone's with a scale for each row: what training moved is small, so
+255 steps are fine enough, and all else is in half precision. The card carries the SHA-256 of
 the weights. A directory appears by one rename, so a half-written version is never seen.
 """
 
@@ -11,6 +13,8 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+
+import torch
 
 from as2core.errors import BadSetting, DamagedModel, UnreadableFile
 from as2core.nn.backbone import load_backbone
@@ -27,11 +31,12 @@ from as2core.rankers.word_ranker import WordRanker
 
 FORMAT = 1
 WORD_RANKERS = {cls.kind: cls for cls in (CosinetRanker, RelCNNRanker, CompareAggregateRanker)}
+STEPS, SCALE = ".steps", ".scale"
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
-def save_version(ranker, path: Path, card: dict, *, half: bool = False) -> None:
-    """Write a ranker as a version. `half` stores float16, as the shipped models do.
+def save_version(ranker, path: Path, card: dict, *, compact: bool = False) -> None:
+    """Write a ranker as a version; `compact` takes a quarter of the room and is no longer exact.
 
     Raises BadSetting if the path exists or the ranker has no weights of its own.
     """
@@ -41,10 +46,11 @@ def save_version(ranker, path: Path, card: dict, *, half: bool = False) -> None:
     if path.exists():
         raise BadSetting(f"{path} exists already: choose another name for the version")
     config = _config(ranker)
-    tensors = {
-        name: (t.half() if half and t.is_floating_point() else t).contiguous()
-        for name, t in _own_tensors(ranker, config["backbone"]).items()
-    }
+    original = load_backbone(config["backbone"]).state_dict() if hasattr(ranker.module, "backbone") else {}
+    tensors = _own_tensors(ranker, original)
+    if compact:
+        tensors = _compact(tensors, original)
+    tensors = {name: t.contiguous() for name, t in tensors.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
@@ -72,8 +78,9 @@ def load_version(path: Path):
     if sha256(weights) != card.get("sha256"):
         raise DamagedModel(f"{weights} is damaged (its SHA-256 is not the card's): {_remedy(path)}")
     ranker = _build(config, path)
-    tensors = {k: v.float() if v.is_floating_point() else v for k, v in load_file(weights).items()}
-    unknown = set(tensors) - set(ranker.module.state_dict())
+    state = ranker.module.state_dict()
+    tensors = _full(load_file(weights), state)
+    unknown = set(tensors) - set(state)
     if unknown:
         raise DamagedModel(f"{weights} holds tensors this version of the program does not know: {sorted(unknown)[0]}")
     ranker.module.load_state_dict(tensors, strict=False)
@@ -174,17 +181,42 @@ def _build(config: dict, path: Path):
     raise DamagedModel(f"{path} is a {config['ranker']!r}, which this program does not know: update it")
 
 
-def _own_tensors(ranker, backbone_name: str) -> dict:
+def _own_tensors(ranker, original: dict) -> dict:
     """What differs from the untouched backbone; everything, for models that have no backbone of ours."""
     state = {k: v.detach().cpu() for k, v in ranker.module.state_dict().items()}
-    if not hasattr(ranker.module, "backbone"):
+    if not original:
         return untied(state)
-    original = load_backbone(backbone_name).state_dict()
     return {
         k: v
         for k, v in state.items()
         if not (k.startswith("backbone.") and v.equal(original[k.removeprefix("backbone.")]))
     }
+
+
+def _compact(tensors: dict, original: dict) -> dict:
+    """`<name>.steps` (int8) and `<name>.scale` (one a row) for the backbone's matrices, float16 for the rest."""
+    out = {}
+    for name, t in tensors.items():
+        before = original.get(name.removeprefix("backbone.")) if name.startswith("backbone.") else None
+        if before is None or t.ndim != 2:
+            out[name] = t.half() if t.is_floating_point() else t
+            continue
+        moved = t.float() - before.float()
+        scale = moved.abs().amax(1).clamp(min=1e-12) / 127
+        out[name + STEPS] = (moved / scale[:, None]).round().to(torch.int8)
+        out[name + SCALE] = scale
+    return out
+
+
+def _full(tensors: dict, state: dict) -> dict:
+    """All in float32, what `_compact` stored as steps laid over `state`, the backbone's."""
+    out = {}
+    for name, t in tensors.items():
+        if name.endswith(STEPS) and (whole := name.removesuffix(STEPS)) in state:
+            out[whole] = state[whole] + t.float() * tensors[whole + SCALE][:, None]
+        elif not name.endswith(SCALE) or name.removesuffix(SCALE) + STEPS not in tensors:
+            out[name] = t.float() if t.is_floating_point() else t
+    return out
 
 
 def untied(state: dict) -> dict:

@@ -9,23 +9,28 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.types import Question
 
+FOLDS = 5
+
 
 def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     """Sets the ranker's `calibration` and `threshold`; returns what the card tells. Unlabelled candidates are left out.
 
+    What is kept is fitted on all questions; what is told of it (calibration error and reliability curve by exit, the
+    threshold's balanced accuracy) comes from FOLDS folds over questions, each judged by a fit that did not see it.
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
     all labelled stands on both sides: as it is, and with its correct candidates taken away. Without both kinds it
     stays.
     """
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
-    labels, best, answerable = [], [], []
+    labels, best, answerable, asked = [], [], [], []
     for q in questions:
         known = np.array([c.label is not None for c in q.candidates])
         if not known.any():
@@ -37,13 +42,17 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         last = trace.exits[-1].scores
         best.append(float(last.max()))
         answerable.append(q.positives > 0)
+        asked.append(len(labels) - 1)
         if known.all() and 0 < q.positives < len(q.candidates):
             best.append(float(last[~labels[-1]].max()))
             answerable.append(False)
+            asked.append(len(labels) - 1)
     y = np.concatenate(labels).astype(float)
-    ranker.calibration = tuple(platt(np.concatenate(x), y) for x in logits)
+    x = [np.concatenate(of_exit) for of_exit in logits]
+    fold = np.repeat(np.arange(len(labels)), [len(known) for known in labels]) % FOLDS
+    ranker.calibration = tuple(platt(of_exit, y) for of_exit in x)
     ranker.calibrated = True
-    has = np.array(answerable)
+    top, has, top_fold = ranker.probability(np.array(best)), np.array(answerable), np.array(asked) % FOLDS
     report = {
         "questions": len(labels),
         "candidates": len(y),
@@ -51,19 +60,43 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         "without_answer": int((~has).sum()),
     }
     if has.any() and not has.all():
-        top = ranker.probability(np.array(best))
-        ranker.threshold, report["balanced_accuracy"] = best_threshold(top, has)
-    p = ranker.probability(np.concatenate(logits[-1]))
+        ranker.threshold, _ = best_threshold(top, has)
+        report["balanced_accuracy"] = _held_out_accuracy(top, has, top_fold)
+    told = [_held_out(of_exit, y, fold) for of_exit in x]
+    curves = {str(layer): reliability(p, y) for layer, p in zip(ranker.exits, told, strict=True)}
+    errors = {str(layer): expected_calibration_error(p, y) for layer, p in zip(ranker.exits, told, strict=True)}
+    last_exit = str(ranker.exits[-1])
     return {
         **report,
         "threshold": ranker.threshold,
-        "ece": expected_calibration_error(p, y),
-        "ece_per_exit": {
-            str(layer): expected_calibration_error(ranker.probability(np.concatenate(x), i), y)
-            for i, (layer, x) in enumerate(zip(ranker.exits, logits, strict=True))
-        },
-        "reliability": reliability(p, y),
+        "folds": FOLDS,
+        "ece": errors[last_exit],
+        "ece_per_exit": errors,
+        "reliability": curves[last_exit],
+        "reliability_per_exit": curves,
     }
+
+
+def _held_out(logits: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """P(correct) `(n,)`, each by Platt's fit on the other folds; on all, where those hold one kind of label only."""
+    p = np.empty(len(y))
+    for f in np.unique(fold):
+        others = fold != f
+        known = others if 0 < y[others].sum() < others.sum() else np.ones(len(y), dtype=bool)
+        scale, shift = platt(logits[known], y[known])
+        p[~others] = expit(scale * logits[~others].astype(float) + shift)
+    return p
+
+
+def _held_out_accuracy(top: np.ndarray, has: np.ndarray, fold: np.ndarray) -> float:
+    """Balanced accuracy of thresholds on the best probability `(n,)`, each set on the other folds."""
+    said = np.empty(len(top), dtype=bool)
+    for f in np.unique(fold):
+        others = fold != f
+        known = others if 0 < has[others].sum() < others.sum() else np.ones(len(top), dtype=bool)
+        cut, _ = best_threshold(top[known], has[known])
+        said[~others] = top[~others] >= cut
+    return round(float((said[has].mean() + (~said[~has]).mean()) / 2), 4)
 
 
 def level(ranker: CascadeRanker, questions: Sequence[Question]) -> None:

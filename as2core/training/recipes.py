@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import logging
 import random
 import time
@@ -23,7 +24,7 @@ import torch
 
 from as2core.data import jsonl, squad
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.nn.backbone import load_backbone
+from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR
@@ -32,10 +33,12 @@ from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import load_version, save_version, sha256
 from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level, level_end
+from as2core.training.careless import written_carelessly
 from as2core.training.fine_tune import fine_tune
+from as2core.training.learners import Teacher
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
-from as2core.types import Candidate, OnProgress, Question
+from as2core.types import Candidate, OnProgress, Progress, Question
 
 log = logging.getLogger(__name__)
 
@@ -52,16 +55,20 @@ class Recipe:
     """How much data, and the settings of each stage. SQuAD's `paragraphs` are where hard negatives are mined;
     the generative ranker learns from all their questions, `ranked_questions` of them against wrong passages too. The
     cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
-    backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
-    `starter_repeats` times."""
+    backbone knows, and more of SQuAD teaches it to trust shared words; its last exit then teaches the exits below on
+    `exit_questions`. The few starter questions come `starter_repeats` times. `teacher` is the sentence encoder whose
+    cosines the cascade learns from, beside the generative ranker's scores; None is the backbone itself."""
 
     what: str
     paragraphs: int
     squad_questions: int
     cascade_questions: int
+    exit_questions: int
     ranked_questions: int
     starter_repeats: int
+    teacher: str | None
     cascade: TrainSettings
+    exits: TrainSettings
     mle: TrainSettings
     rll: TrainSettings
     seed: int = 0
@@ -77,6 +84,7 @@ _CASCADE = TrainSettings(
     temperature=0.5,
     evals_per_epoch=3,
 )
+_EXITS = replace(_CASCADE, learning_rate=5e-5, distill=4.0, temperature=1.0, evals_per_epoch=4, patience=5)
 _MLE = TrainSettings(
     epochs=1, learning_rate=2e-4, batch_questions=32, loss="mle", distill=5.0, frozen_layers=2, evals_per_epoch=3
 )
@@ -94,18 +102,32 @@ _RLL = TrainSettings(
 
 RECIPES = {
     "default": Recipe(
-        "what models/ holds: more than an hour on two cores", 5500, 4500, 3200, 5000, 4, _CASCADE, _MLE, _RLL
+        "what models/ holds: more than an hour on two cores",
+        paragraphs=5500,
+        squad_questions=3000,
+        cascade_questions=6600,
+        exit_questions=3000,
+        ranked_questions=5000,
+        starter_repeats=4,
+        teacher="sentence-transformers/all-mpnet-base-v2",
+        cascade=_CASCADE,
+        exits=_EXITS,
+        mle=_MLE,
+        rll=_RLL,
     ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
-        60,
-        60,
-        100,
-        40,
-        1,
-        dataclasses.replace(_CASCADE, evals_per_epoch=1),
-        dataclasses.replace(_MLE, evals_per_epoch=1),
-        dataclasses.replace(_RLL, evals_per_epoch=1),
+        paragraphs=60,
+        squad_questions=60,
+        cascade_questions=100,
+        exit_questions=60,
+        ranked_questions=40,
+        starter_repeats=1,
+        teacher=None,
+        cascade=replace(_CASCADE, evals_per_epoch=1),
+        exits=replace(_EXITS, evals_per_epoch=1),
+        mle=replace(_MLE, evals_per_epoch=1),
+        rll=replace(_RLL, evals_per_epoch=1),
     ),
 }
 
@@ -116,20 +138,24 @@ def run_recipe(
     out: Path,
     *,
     stages: Sequence[str] = ("generative", "cascade"),
+    teacher: str | None = None,
     on_event: Callable[[dict], None] | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
     """Train and save `out/generative` and `out/cascade`, which learns from the former (the shipped one, without that
-    stage). Work files and checkpoints go to `out/.work`; a second call resumes there.
+    stage). Work files and checkpoints go to `out/.work`; a second call resumes there. `teacher`: a folder with the
+    recipe's sentence encoder, or the name of another one.
 
-    Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
+    Raises BadSetting (no such recipe), UnreadableFile (data or teacher missing)."""
     if name not in RECIPES:
         raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
     recipe = RECIPES[name]
+    source = teacher or recipe.teacher
     squad_sent, asked, dev, sources = _questions(recipe, Path(data_dir))
-    work = out / ".work"
-    vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), work)
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+    said = SentenceEncoder(source) if source and "cascade" in stages else None  # before hours of training, not after
+    vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), out / ".work")
+    work = out / ".work" / _digest([dataclasses.asdict(recipe), source])[:12]  # another recipe goes on elsewhere
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_bf16()):
         vectors.learn(_texts(squad_sent + asked + dev), on_progress)
     widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
     train, dev = widened[: -len(dev)], widened[-len(dev) :]
@@ -138,53 +164,120 @@ def run_recipe(
     vectors.learn(_texts(starter), on_progress)
     own = keep_hardest(starter, vectors)
     own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
-    sources.append({"name": "starter corpus, train part", "sha256": _digest(starter)})
-    card = {"recipe": name, "parent": "sentence-transformers/all-MiniLM-L6-v2", "data": sources, "seed": recipe.seed}
-    made = []
+    sources.append({"name": "starter corpus, train part", "sha256": _digest([jsonl.dumps(starter)])})
+    card = {
+        "recipe": name,
+        "parent": DEFAULT_BACKBONE,
+        "data": sources,
+        "seed": recipe.seed,
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU cores",
+    }
     for stage in stages:
+        if (out / stage).is_dir():
+            continue  # an earlier call came so far
         torch.manual_seed(recipe.seed)  # the heads' first values
-        if stage == "cascade":
-            few = chosen + train[len(squad_sent) :]
-            made.append(_cascade(recipe, few, own, dev, out, card, on_event, vectors))
+        if stage == "generative":
+            _generative(recipe, train, own, dev, out, work, card, on_event, vectors)
+            continue
+        few = chosen + train[len(squad_sent) :]
+        if said is None:
+            taught = vectors
         else:
-            made.append(_generative(recipe, train, own, dev, out, card, on_event, vectors))
-    return made
+            taught = Vectors(said, work)
+            taught.learn(_texts(few + own), on_progress)
+            card = {**card, "teacher": Path(source).name}
+        _cascade(recipe, few, own, dev, out, work, card, on_event, taught)
+    return [out / stage for stage in stages]
 
 
-def _cascade(recipe, train, own, dev, out, card, on_event, vectors: Vectors) -> Path:
+def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
+    """All exits from their teachers, then the exits below the last from the last."""
     started = time.monotonic()
-    train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
-    base = CascadeRanker(load_backbone())
-    level(base, train[:150])
-    own_stage = out / "generative"
-    generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
-
-    def teach(question: str, texts: list[str]) -> np.ndarray:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
-            likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
-        both = standardised(likelihood) + standardised(vectors.teach(question, texts))
-        return (both / 2).astype(np.float32)
-
-    trained = fine_tune(
-        base, train, dev, recipe.cascade, workdir=out / ".work" / "cascade", teacher=teach, on_event=on_event
+    all_exits, by_last = (
+        written_carelessly(random.Random(seed).sample(train, min(n, len(train))) + own, seed=seed)
+        for seed, n in ((recipe.seed, recipe.cascade_questions), (recipe.seed + 1, recipe.exit_questions))
     )
-    return _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
+    if not (work / "all-exits").is_dir():
+        base = CascadeRanker(load_backbone())
+        level(base, train[:150])
+        own_stage = out / "generative"
+        generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
+
+        def teach(question: str, texts: list[str]) -> np.ndarray:
+            both = standardised(_half(generative.score, question, texts)) + standardised(vectors.teach(question, texts))
+            return (both / 2).astype(np.float32)
+
+        told = _in_other_words(teach, all_exits[1])
+        first = fine_tune(
+            base, all_exits[0], dev, recipe.cascade, workdir=work / "cascade", teacher=told, on_event=on_event
+        )
+        save_version(first.ranker, work / "all-exits", {"recipe": recipe.what}, compact=True)
+    base, whole = (load_version(work / "all-exits") for _ in range(2))
+    whole.drop_ratio = 0.0
+    told = _in_other_words(lambda question, texts: _half(whole.score, question, texts), by_last[1])
+    trained = fine_tune(base, by_last[0], dev, recipe.exits, workdir=work / "exits", teacher=told, on_event=on_event)
+    settings = {"transfer": recipe.cascade, "exits": recipe.exits}
+    _ship(trained, out / "cascade", card, settings, len(all_exits[0]) + len(by_last[0]), started)
 
 
-def _generative(recipe, train, own, dev, out, card, on_event, vectors: Vectors) -> Path:
+class SentenceEncoder:
+    """Any encoder sentence-transformers knows, as a teacher."""
+
+    def __init__(self, source: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as e:
+            raise BadSetting("this recipe's teacher needs sentence-transformers: pip install -e '.[bench]'") from e
+        try:
+            self._model = SentenceTransformer(source, device="cuda" if torch.cuda.is_available() else "cpu")
+        except (OSError, ValueError) as e:
+            raise UnreadableFile(
+                f"the teacher {source!r} can't be loaded ({e}): fetch it where there is a network, and give its folder "
+                "with --teacher"
+            ) from e
+        self._model.max_seq_length = 128
+
+    def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:
+        """Unit vectors, float32 `(n, hidden)`."""
+        parts = []
+        for start in range(0, len(texts), 1024):
+            with torch.autocast(self._model.device.type, dtype=torch.bfloat16, enabled=_bf16()):
+                some = self._model.encode(list(texts[start : start + 1024]), batch_size=32, normalize_embeddings=True)
+            parts.append(np.asarray(some, dtype=np.float32))
+            if on_progress:
+                on_progress(Progress(min(start + 1024, len(texts)), len(texts), "asking the teacher"))
+        return np.concatenate(parts)
+
+
+def _bf16() -> bool:
+    return torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported()
+
+
+def _half(score, question: str, texts: list[str]) -> np.ndarray:
+    """A ranker's scores, computed in bfloat16 where the processor has instructions for it."""
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_bf16()):
+        return np.asarray(score(question, [Candidate(str(i), t) for i, t in enumerate(texts)]), dtype=np.float32)
+
+
+def _in_other_words(teach: Teacher, meant: dict[str, str]) -> Teacher:
+    """The teacher, asked what was meant."""
+    return lambda question, texts: teach(meant.get(question, question), texts)
+
+
+def _generative(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
     started = time.monotonic()
     asked, train = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))), train + own
     dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
-    work, teach = out / ".work", vectors.both
+    teach = vectors.both
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
     level_end(mle.ranker, train[:150])
     rll = fine_tune(mle.ranker, asked + own, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
-    return _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
+    _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
 
 
-def _ship(trained, path: Path, card: dict, settings: dict, questions: int, started: float) -> Path:
-    """Save in half precision, with what the run was told and what it reached."""
+def _ship(trained, path: Path, card: dict, settings: dict, questions: int, started: float) -> None:
+    """Save, compact, with what the run was told and what it reached."""
     full = {
         **card,
         "questions": questions,
@@ -196,8 +289,7 @@ def _ship(trained, path: Path, card: dict, settings: dict, questions: int, start
     if isinstance(trained.ranker, CascadeRanker):
         full["calibration"] = calibrate(trained.ranker, _starter("starter-dev"))
         full["robustness"] = robustness(trained.ranker, _starter("starter-test"))
-    save_version(trained.ranker, path, full, half=True)
-    return path
+    save_version(trained.ranker, path, full, compact=True)
 
 
 def _starter(part: str) -> list[Question]:
@@ -206,8 +298,8 @@ def _starter(part: str) -> list[Question]:
     return load_questions(part).questions
 
 
-def _digest(questions: Sequence[Question]) -> str:
-    return hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
+def _digest(what: list) -> str:
+    return hashlib.sha256("".join(w if isinstance(w, str) else json.dumps(w) for w in what).encode()).hexdigest()
 
 
 def _texts(questions: Sequence[Question]) -> list[str]:
@@ -237,7 +329,13 @@ def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Que
     asked = [q for p in (selqa_dev, selqa_test, qed) for q in jsonl.read(p)[0] if q.positives]
     rng.shuffle(asked)
     asked = asked[:150] if small else asked
-    dev += asked[: 20 if small else 110]
-    asked = asked[20 if small else 110 :]
+    about: dict[str, list[Question]] = {}  # questions about one article ask for the same sentences
+    for q in asked:
+        about.setdefault(q.candidates[0].title, []).append(q)
+    judges = []
+    while len(judges) < (20 if small else 110):
+        judges += about.pop(next(iter(about)))
+    dev += judges
+    asked = [q for of_one in about.values() for q in of_one]
     sources = [{"name": what, "sha256": sha256(p)} for what, p in paths.items()]
     return squad_sent, asked, dev, sources

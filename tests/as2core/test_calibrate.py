@@ -54,6 +54,26 @@ def test_calibrating_sets_every_exit_and_leaves_unlabelled_candidates_out(tiny):
     assert ranker.calibrated
 
 
+def test_what_is_told_of_a_calibration_was_not_fitted_on_what_it_is_told_of(tiny):
+    """Labels that have nothing to do with the logits: in-sample some shape is found in them, held out there is none."""
+    rng = np.random.default_rng(1)
+    ranker = get(f"cascade:backbone={tiny()}")
+    words = ["tower", "iron", "river", "bridge", "winter", "bread", "rain", "stone"]
+    asked = [
+        Question(
+            f"q{i}",
+            f"where is the {words[i % 8]} ?",
+            tuple(Candidate(str(j), " ".join(rng.choice(words, 4)), int(rng.random() < 0.3)) for j in range(4)),
+        )
+        for i in range(20)
+    ]
+    report = calibrate(ranker, asked)
+    assert report["folds"] == 5
+    assert set(report["reliability_per_exit"]) == {str(e) for e in ranker.exits}
+    assert sum(b["candidates"] for b in report["reliability"]) == 80
+    assert 0.2 <= report["balanced_accuracy"] <= 0.75  # chance is a half
+
+
 def test_levelling_an_untrained_cascade_keeps_its_order_and_makes_its_logits_fit_the_labels(tiny):
     ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
     texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]

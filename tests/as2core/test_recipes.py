@@ -4,7 +4,7 @@ import pytest
 
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.rankers.versions import load_version, read_card
-from as2core.training.recipes import RECIPES, run_recipe
+from as2core.training.recipes import RECIPES, SentenceEncoder, run_recipe
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -17,6 +17,12 @@ def test_an_unknown_recipe_names_the_known(tmp_path):
 def test_missing_data_are_named(tmp_path):
     with pytest.raises(UnreadableFile, match=r"train-v1\.1\.json\.gz"):
         run_recipe("tiny", tmp_path, tmp_path)
+
+
+def test_a_teacher_that_is_not_there_is_named_with_what_to_do():
+    pytest.importorskip("sentence_transformers")
+    with pytest.raises(UnreadableFile, match=r"nowhere.*--teacher"):
+        SentenceEncoder("./nowhere")
 
 
 @pytest.mark.slow

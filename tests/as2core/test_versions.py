@@ -6,7 +6,7 @@ import torch
 
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version, read_card, save_version
+from as2core.rankers.versions import load_version, read_card, save_version, sha256
 from as2core.types import Candidate
 
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["the tower was completed in 1889 .", "iron", "a river"])]
@@ -96,12 +96,30 @@ def test_a_version_is_never_overwritten_and_a_failed_save_leaves_nothing(tiny, t
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
 
-def test_half_precision_halves_the_file_and_loads_as_float32(tiny, tmp_path):
-    ranker = trained("cascade", tiny)
+@pytest.mark.parametrize("name", ["cascade", "generative"])
+def test_a_compact_version_takes_a_third_and_scores_alike(name, tiny, tmp_path):
+    ranker = trained(name, tiny)
+    with torch.no_grad():
+        for p in ranker.module.backbone.blocks.parameters():
+            p += 0.01 * torch.randn_like(p)
     save_version(ranker, tmp_path / "whole", {})
-    save_version(ranker, tmp_path / "half", {}, half=True)
-    whole, half = ((tmp_path / n / "model.safetensors").stat().st_size for n in ("whole", "half"))
-    assert half < 0.65 * whole
-    loaded = load_version(tmp_path / "half")
-    assert next(loaded.module.heads.parameters()).dtype == torch.float32
+    save_version(ranker, tmp_path / "compact", {}, compact=True)
+    whole, compact = ((tmp_path / n / "model.safetensors").stat().st_size for n in ("whole", "compact"))
+    assert compact < 0.4 * whole
+    loaded = load_version(tmp_path / "compact")
+    assert all(p.dtype == torch.float32 for p in loaded.module.parameters())
     np.testing.assert_allclose(loaded.score(QUESTION, CANDIDATES), ranker.score(QUESTION, CANDIDATES), atol=5e-3)
+
+
+def test_a_compact_version_names_a_matrix_it_does_not_know(tiny, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    ranker = trained("cascade", tiny)
+    with torch.no_grad():
+        ranker.module.backbone.blocks[3].output.dense.weight += 0.1
+    save_version(ranker, tmp_path / "mine", {}, compact=True)
+    weights, card = tmp_path / "mine" / "model.safetensors", tmp_path / "mine" / "card.json"
+    save_file({k.replace("blocks.3", "blocks.77"): v for k, v in load_file(weights).items()}, weights)
+    card.write_text(json.dumps({**json.loads(card.read_text()), "sha256": sha256(weights)}))
+    with pytest.raises(DamagedModel, match=r"blocks\.77"):
+        load_version(tmp_path / "mine")
