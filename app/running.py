@@ -182,7 +182,8 @@ def run_queued(wb: Workbench, *, stopping: Callable[[], bool] = lambda: False) -
             return ran
         with wb.write() as s:
             attempt = rows.claim(s, row.id, worker_name(), wb.clock())
-        if attempt is not None:
+            row = rows.job(s, row.id)  # as it is now: its base may have been renamed before the claim
+        if attempt is not None and row is not None:
             Running(wb, row, attempt, stopping).run()
             ran += 1
     return ran

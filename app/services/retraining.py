@@ -212,13 +212,14 @@ def _keep(
     job.check()
     save_version(learnt.ranker, path, card)
     with wb.write() as s:
+        parent = rows.version(s, base.id) if base.id is not None else None  # it may have been renamed meanwhile
         rows.add_version(
             s,
             name,
             kind=versions.kind_of(path),
             path=str(path),
             state="candidate",
-            parent=base.name,
+            parent=parent.name if parent else base.name,
             note=note,
             metrics=metrics,
             now=wb.clock(),

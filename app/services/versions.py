@@ -50,13 +50,14 @@ class Chosen:
 @dataclass(frozen=True, slots=True)
 class Base:
     """What a retrain starts from: a version, or a ranker of the catalog that has none of its kind yet. `spec` finds it
-    again, `name` is for people."""
+    again, `name` is for people; `id` is the version's, None for the catalog's, and stays when it is renamed."""
 
     name: str
     spec: str
     kind: str
     card: Mapping[str, Any]
     load: Callable[[], Any]
+    id: int | None = None
 
 
 def register_shipped(wb: Workbench) -> None:
@@ -132,7 +133,7 @@ def base_for(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
     if version.kind != kind:
         raise BadSetting(f"{version.name} is a {version.kind} version: choose a {kind} to start from")
     content = _json(Path(version.path) / "card.json")
-    return Base(version.name, version.name, kind, content, lambda: wb.models.version(Path(version.path)))
+    return Base(version.name, version.name, kind, content, lambda: wb.models.version(Path(version.path)), version.id)
 
 
 def fresh(wb: Workbench, kind: str) -> str:

@@ -55,9 +55,12 @@ def versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
 
 
 def rename_version(session: Session, version_id: int, new: str) -> None:
-    """The versions made from it name their parent anew."""
+    """The versions made from it name their parent anew, and the retrains that may still run name their base."""
     row = session.get_one(ModelVersion, version_id)
     session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
+    for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")):
+        if job.settings.get("base") == row.name:
+            job.settings = {**job.settings, "base": new}
     row.name = new
 
 

@@ -310,6 +310,35 @@ def test_a_retrain_can_start_from_a_retrained_version(wb, labelled):
     assert made.parent == first["version"]
 
 
+def at(message, do):
+    """A retrain that does something else when it comes to a message."""
+    from app.services.retraining import run_retrain
+
+    def run(job):
+        told = job.progress
+
+        def progress(share, said):
+            told(share, said)
+            if said == message:
+                do()
+
+        job.progress = progress
+        return run_retrain(job)
+
+    return run
+
+
+def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, labelled, monkeypatch):
+    from app import running
+
+    base = retrained(wb, adapting.start_retrain(wb, labelled, kind="calibration").id).result["version"]
+    job = adapting.start_retrain(wb, labelled, kind="calibration", base=base)
+    rename = at("keeping the version", lambda: version_care.rename(wb, base, "spring"))
+    monkeypatch.setattr(running, "runner_of", lambda kind: rename)
+    result = retrained(wb, job.id).result
+    assert versions.get_version(wb, result["version"]).parent == "spring"
+
+
 @pytest.mark.parametrize(
     "bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}, {"kind": "bm25"}, {"replay": 2.0}]
 )

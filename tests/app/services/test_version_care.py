@@ -36,6 +36,19 @@ def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_na
         versions.get_version(wb, "towers-1")
 
 
+@pytest.mark.parametrize("state", ["queued", "running", "failed", "cancelled", "lost"])
+def test_a_retrain_that_may_still_run_finds_its_base_under_the_new_name(wb, state):
+    made(wb, "towers-1")
+    made(wb, "towers-2")
+    with wb.write() as s:
+        ids = [job_rows.add_job(s, "retrain", {"base": b}, wb.clock()).id for b in ("towers-1", "towers-2")]
+        for i in ids:
+            job_rows.lock_job(s, i).state = state
+    version_care.rename(wb, "towers-1", "spring")
+    with wb.read() as s:
+        assert [job_rows.job(s, i).settings["base"] for i in ids] == ["spring", "towers-2"]
+
+
 @pytest.mark.parametrize("bad", ["", "towers-2", "active", "bm25", "a/b", "x" * 61])
 def test_a_name_that_is_taken_or_none_is_refused(wb, bad):
     made(wb, "towers-1")
