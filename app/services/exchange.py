@@ -55,7 +55,7 @@ def import_labels(
     fmt = _format(name, content, fmt)
     if corpus_id is None and fmt in TEXTLESS:
         raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
-    questions, problems = _read(name, content, fmt)
+    questions, problems, lines = _read(name, content, fmt)
     if not questions:
         raise UnreadableFile(f"{name}: no labelled question in it" + (f" ({problems[0][1]})" if problems else ""))
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else create_corpus(wb, _free_name(wb, name))
@@ -64,8 +64,7 @@ def import_labels(
         who = label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in (STARTER, IMPORT))
     outcome = store_questions(wb, corpus.id, questions, annotator_id=who.id, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
-    lines = import_report.line_numbers(content, fmt)
-    refused = [(import_report.line_of(lines, qid, c), reason) for qid, c, reason in outcome.refused]
+    refused = [import_report.told_at(lines, qid, c, reason) for qid, c, reason in outcome.refused]
     malformed = tuple(sorted([*problems, *refused]))
     return ImportView(
         new=outcome.new,
@@ -166,7 +165,8 @@ def _format(name: str, content: bytes, fmt: str) -> str:
     return fmt
 
 
-def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]]]:
+def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]], import_report.Lines]:
+    """The questions, the malformed lines, and where each label stands."""
     from as2core.data import beir, csv_ratings, pairs, qrels
     from as2core.data.catalog import STREAMS
     from as2core.data.source import collect
@@ -181,13 +181,14 @@ def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tup
         if fmt == "beir":
             with tempfile.TemporaryDirectory() as folder:
                 _unzip(content, Path(folder))
-                split = min((f.stem for f in Path(folder, "qrels").glob("*.tsv")), default="test")
-                questions, problems = beir.read(folder, split=split)
+                questions, problems = beir.read(folder, split=None)
+                lines = import_report.beir_lines(folder)
         else:
             questions, problems = collect(others.get(fmt) or STREAMS[fmt], content)
+            lines = import_report.line_numbers(content, fmt)
     except UnreadableFile as e:
         raise _named(name, e) from e
-    return questions, [(p.line, p.reason) for p in problems]
+    return questions, [(p.line, p.reason) for p in problems], lines
 
 
 def _named(name: str, error: UnreadableFile) -> UnreadableFile:
@@ -200,6 +201,8 @@ def _unzip(content: bytes, folder: Path) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for member in archive.namelist():
                 path = PurePosixPath(member)
+                if path.name.startswith("."):  # what macOS adds is no split
+                    continue
                 inside = path.name if path.parent.name != "qrels" else f"qrels/{path.name}"
                 if path.name in ("corpus.jsonl", "queries.jsonl") or inside.startswith("qrels/"):
                     target = folder / inside

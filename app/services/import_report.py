@@ -11,7 +11,8 @@ from typing import Any
 from app.services.label_views import ImportLine
 
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
-Lines = Mapping[tuple[str, str], int]
+Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
+Lines = Mapping[tuple[str, str], Place]
 
 
 def by_line(
@@ -19,19 +20,30 @@ def by_line(
 ) -> tuple[ImportLine, ...]:
     """`taken`: (question id, candidate id, outcome) of every label that could be read. A line with several labels has
     the worst outcome of them, and says which sentences it is about."""
-    found: dict[int, list[tuple[str, str]]] = {}
+    found: dict[Place, list[tuple[str, str]]] = {}
     for qid, candidate, outcome in taken:
-        found.setdefault(line_of(lines, qid, candidate), []).append((outcome, f"{qid} {candidate}"))
+        found.setdefault(_place_of(lines, qid, candidate), []).append((outcome, f"{qid} {candidate}"))
     rows = [ImportLine(line, "malformed", reason) for line, reason in malformed]
-    for line, labels in found.items():
+    for place, labels in found.items():
         worst = max((outcome for outcome, _ in labels), key=OUTCOMES.index)
-        rows.append(ImportLine(line, worst, ", ".join(what for outcome, what in labels if outcome == worst)))
+        line, what = _told(place, ", ".join(what for outcome, what in labels if outcome == worst))
+        rows.append(ImportLine(line, worst, what))
     return tuple(sorted(rows, key=lambda r: r.line))
 
 
-def line_of(lines: Lines, qid: str, candidate: str) -> int:
+def told_at(lines: Lines, qid: str, candidate: str, reason: str) -> tuple[int, str]:
+    """A reason with the line of the label it is about."""
+    return _told(_place_of(lines, qid, candidate), reason)
+
+
+def _place_of(lines: Lines, qid: str, candidate: str) -> Place:
     """Where a label stands: its own line, else its question's, else 0."""
-    return lines.get((qid, candidate), lines.get((qid, ""), 0))
+    return lines.get((qid, candidate), lines.get((qid, ""), (0, "")))
+
+
+def _told(place: Place, what: str) -> tuple[int, str]:
+    line, file = place
+    return line, f"of {file}: {what}" if file else what
 
 
 def kind_of_pairs(content: bytes) -> str | None:
@@ -43,18 +55,32 @@ def kind_of_pairs(content: bytes) -> str | None:
     return next((kind for kind, names in (("pairs", PAIR), ("triplets", TRIPLET)) if found >= set(names)), None)
 
 
-def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], int]:
+def beir_lines(folder: str) -> dict[tuple[str, str], Place]:
+    """As `line_numbers`, of the qrels in an unpacked BEIR folder."""
+    from as2core.data import beir
+
+    found: dict[tuple[str, str], Place] = {}
+    files = beir.qrels_of(folder)
+    for file in files:
+        for number, qid, docid in beir.places(file):
+            place = (number, file.name if len(files) > 1 else "")
+            found.setdefault((qid, ""), place)
+            found.setdefault((qid, docid), place)
+    return found
+
+
+def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
     """(question id, candidate id) -> the line it stands in, and (question id, "") -> the question's first; empty for
     formats that have no lines."""
     from as2core.data import pairs
     from as2core.data.csv_ratings import qid_of
     from as2core.data.source import Report, numbered_lines
 
-    found: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], Place] = {}
 
     def at(number: int, qid: str, candidate: str = "") -> None:
-        found.setdefault((qid, ""), number)
-        found.setdefault((qid, candidate), number)
+        found.setdefault((qid, ""), (number, ""))
+        found.setdefault((qid, candidate), (number, ""))
 
     if fmt == "csv":
         rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))

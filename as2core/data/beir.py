@@ -7,7 +7,8 @@ elsewhere holds many more.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from as2core.data.source import Report, stream_lines, write_text
@@ -15,39 +16,57 @@ from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 COLUMNS = ("query-id", "corpus-id", "score")
+_WHOLE = re.compile(r"[+-]?\d+")
 
 
-def read(folder: str | Path, *, split: str = "test", strict: bool = False) -> tuple[list[Question], Report]:
-    """The split's judged questions. A score above 0 is correct. Raises UnreadableFile when a file is missing."""
+def read(folder: str | Path, *, split: str | None = "test", strict: bool = False) -> tuple[list[Question], Report]:
+    """The split's judged questions; None takes all splits together. A score above 0 is correct. Raises UnreadableFile
+    when a file is missing."""
     folder = Path(folder)
-    qrels = folder / "qrels" / f"{split}.tsv"
-    for path in (folder / "corpus.jsonl", folder / "queries.jsonl", qrels):
+    judged = qrels_of(folder, split)
+    for path in (folder / "corpus.jsonl", folder / "queries.jsonl", *judged):
         if not path.is_file():
             raise UnreadableFile(f"{folder.name}: {path.relative_to(folder)} is missing, so it is not a BEIR folder")
-    problems = Report(qrels, strict=strict)
+    problems = Report(judged[0], strict=strict)
     queries = _records(folder / "queries.jsonl", problems)
     corpus = _records(folder / "corpus.jsonl", problems)
     found: dict[str, dict[str, Candidate]] = {}
+    for qrels in judged:
+        of_which = f"of {qrels.name}: " if len(judged) > 1 else ""
+        for number, fields in _rows(qrels, problems):
+            if len(fields) != 3 or not _WHOLE.fullmatch(fields[2].strip()):
+                problems.add(number, f"{of_which}not a query id, a corpus id and a whole number, divided by tabs")
+                continue
+            qid, docid, score = fields
+            if qid not in queries or docid not in corpus:
+                missing = f"{qid!r} is not in queries.jsonl" if qid not in queries else f"no {docid!r} in corpus"
+                problems.add(number, of_which + missing)
+                continue
+            record = corpus[docid]
+            found.setdefault(qid, {})[docid] = Candidate(
+                docid, record["text"], int(int(score) > 0), str(record.get("title") or "")
+            )
+    questions = (Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in found.items())
+    return [problems.took(q) for q in questions], problems
+
+
+def qrels_of(folder: str | Path, split: str | None = None) -> list[Path]:
+    """The file of a split, or of every split by name; the one of the test split where there is none at all."""
+    folder = Path(folder) / "qrels"
+    return ([] if split else sorted(folder.glob("*.tsv"))) or [folder / f"{split or 'test'}.tsv"]
+
+
+def places(qrels: Path) -> Iterator[tuple[int, str, str]]:
+    """(line, query id, corpus id) of a split's judgements."""
+    rows = _rows(qrels, Report(qrels))
+    return ((number, fields[0], fields[1]) for number, fields in rows if len(fields) == 3)
+
+
+def _rows(qrels: Path, problems: Report) -> Iterator[tuple[int, list[str]]]:
     lines = stream_lines(qrels, problems)
     if tuple(next(lines, (0, ""))[1].split("\t")) != COLUMNS:
         raise UnreadableFile(f"{qrels.name}: the first line must be {' <tab> '.join(COLUMNS)}")
-    for number, line in lines:
-        fields = line.split("\t")
-        if len(fields) != 3 or not fields[2].strip().lstrip("+-").isdecimal():
-            problems.add(number, "not a query id, a corpus id and a whole number, divided by tabs")
-            continue
-        qid, docid, score = fields
-        if qid not in queries or docid not in corpus:
-            problems.add(
-                number, f"{qid!r} is not in queries.jsonl" if qid not in queries else f"no {docid!r} in corpus"
-            )
-            continue
-        record = corpus[docid]
-        found.setdefault(qid, {})[docid] = Candidate(
-            docid, record["text"], int(int(score) > 0), str(record.get("title") or "")
-        )
-    questions = (Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in found.items())
-    return [problems.took(q) for q in questions], problems
+    return ((number, line.split("\t")) for number, line in lines)
 
 
 def _records(path: Path, problems: Report) -> dict[str, dict]:
@@ -55,10 +74,12 @@ def _records(path: Path, problems: Report) -> dict[str, dict]:
     for number, line in stream_lines(path, problems):
         try:
             record = json.loads(line)
-            found[str(record["_id"])] = record
             if not isinstance(record["text"], str):
                 raise TypeError("text is not a string")
-        except (ValueError, KeyError, TypeError) as error:
+            found[str(record["_id"])] = record
+        except KeyError as error:
+            problems.add(number, f"of {path.name}: not a BEIR record (no {error})")
+        except (ValueError, TypeError) as error:
             problems.add(number, f"of {path.name}: not a BEIR record ({error})")
     return found
 

@@ -1,4 +1,6 @@
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -266,6 +268,42 @@ def test_characters_no_database_takes_are_left_out_of_an_import(wb):
     done = import_new(wb, "odd.jsonl", line)
     [question] = exchange.labelled_questions(wb, done.corpus_id)
     assert (question.text, question.candidates[0].text) == ("What?", "xy")
+
+
+def beir_zip(qrels: dict[str, list[str]], corpus=({"_id": "a", "text": "It is tall."}, {"_id": "b", "text": "No."})):
+    out = io.BytesIO()
+    queries = [{"_id": f"q{i}", "text": f"How tall, says {i}?"} for i in range(3)]
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("set/corpus.jsonl", "\n".join(map(json.dumps, corpus)))
+        archive.writestr("set/queries.jsonl", "\n".join(map(json.dumps, queries)))
+        for split, rows in qrels.items():
+            archive.writestr(f"set/qrels/{split}.tsv", "\n".join(["query-id\tcorpus-id\tscore", *rows]))
+    return out.getvalue()
+
+
+def test_a_beir_record_without_a_text_is_reported_and_the_rest_goes_in(wb):
+    content = beir_zip({"test": ["q0\ta\t1", "q0\tb\t0"]}, [{"_id": "a", "text": "It is tall."}, {"_id": "b"}])
+    done = import_new(wb, "set.zip", content)
+    assert (done.format, done.new) == ("beir", 1)
+    assert done.malformed == ((2, "of corpus.jsonl: not a BEIR record (no 'text')"), (3, "no 'b' in corpus"))
+
+
+def test_every_split_of_a_beir_archive_is_imported_and_told_by_its_line(wb):
+    splits = {"dev": ["q0\ta\t1"], "test": ["q1\ta\t0", "q1\tb\t1"], "train": ["q2\tb\t2"], "._test": ["\0"]}
+    done = import_new(wb, "set.zip", beir_zip(splits))
+    assert (done.new, done.questions, done.malformed) == (4, 3, ())
+    assert [(x.line, x.outcome, x.what) for x in done.lines] == [
+        (2, "new", "of dev.tsv: q0 a"),
+        (2, "new", "of test.tsv: q1 a"),
+        (2, "new", "of train.tsv: q2 b"),
+        (3, "new", "of test.tsv: q1 b"),
+    ]
+
+
+def test_a_beir_archive_of_one_split_is_reported_line_by_line(wb):
+    first = import_new(wb, "set.zip", beir_zip({"test": ["q0\ta\t1"]}))
+    again = exchange.import_labels(wb, first.corpus_id, "set.zip", beir_zip({"test": ["q0\ta\t0", "q0\tb\t0"]}))
+    assert [(x.line, x.outcome, x.what) for x in again.lines] == [(2, "conflicting", "q0 a"), (3, "new", "q0 b")]
 
 
 @pytest.mark.shared

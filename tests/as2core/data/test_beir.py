@@ -45,3 +45,28 @@ def test_a_beir_folder_tells_what_is_missing_or_wrong(tmp_path):
         "line 4: no 'nowhere' in corpus",
         "line 5: not a query id, a corpus id and a whole number, divided by tabs",
     ]
+
+
+@pytest.mark.parametrize("bad", [{"title": "no text"}, {"text": 7}, {"text": None}])
+def test_a_record_without_a_text_is_told_and_the_others_are_read(tmp_path, bad):
+    beir.write([QUESTION], tmp_path)
+    lines = (tmp_path / "corpus.jsonl").read_text().splitlines()
+    (tmp_path / "corpus.jsonl").write_text("\n".join([json.dumps({"_id": "D1-0", **bad}), *lines[1:]]))
+    (read,), problems = beir.read(tmp_path)
+    assert [c.id for c in read.candidates] == ["D1-1"]
+    assert problems[0].startswith("line 1: of corpus.jsonl: not a BEIR record (") and "text" in problems[0]
+    assert problems[1:] == ["line 2: no 'D1-0' in corpus"]
+
+
+def test_all_splits_are_read_together_where_none_is_named(tmp_path):
+    beir.write([QUESTION], tmp_path, split="test")
+    (tmp_path / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq2\tD1-0\t1\nq1\tD9\t1\n")
+    with (tmp_path / "queries.jsonl").open("a") as file:
+        file.write('{"_id": "q2", "text": "is it long ?"}\n')
+    read, problems = beir.read(tmp_path, split=None)
+    assert {q.qid: [(c.id, c.label) for c in q.candidates] for q in read} == {
+        "q2": [("D1-0", 1)],
+        "q1": [("D1-0", 0), ("D1-1", 1)],
+    }
+    assert problems == ["line 3: of dev.tsv: no 'D9' in corpus"]
+    assert [q.qid for q in beir.read(tmp_path)[0]] == ["q1"]
