@@ -23,7 +23,6 @@ from app.services.learning import Learnt
 from app.services.measuring import Measured
 from app.services.snapshots import Snapshot
 from app.services.versions import Base
-from app.services.workbench import Workbench
 from as2core.errors import As2Error
 from as2core.evaluation import Evaluation, intervals, paired_test
 from as2core.rankers.base import order
@@ -39,8 +38,7 @@ def run_retrain(job: Running) -> dict[str, Any]:
     wb, began = job.wb, time.monotonic()
     if job.corpus_id is None:
         raise As2Error("the corpus this retrain was for is deleted")
-    name = f"{_slug(get_corpus(wb, job.corpus_id).name)}-{job.id}"
-    if (done := _finished(wb, job, name)) is not None:
+    if (done := _finished(job)) is not None:
         return done
     kind = job.settings.get("kind", versions.CASCADE)
     job.progress(0.0, "freezing the labels")
@@ -72,7 +70,6 @@ def run_retrain(job: Running) -> dict[str, Any]:
     frozen = _benchmark(job, base, ranker, made)
     result = plain(
         {
-            "version": name,
             "base": base.name,
             "kind": kind,
             **_compared(before.evaluation, after.evaluation),
@@ -92,11 +89,11 @@ def run_retrain(job: Running) -> dict[str, Any]:
     )
     job.progress(0.98, "keeping the version")
     trained_on = sorted({*learnt_before, *(q.text for q in snapshot.learnt)})
-    _keep(job, name, base, learnt, result, trained_on)
+    name = _keep(job, base, learnt, result, trained_on)
     measuring.keep(wb, name, held_out, after, data="held-out")
     if frozen:
         measuring.keep(wb, name, snapshots.starter(wb, "test"), frozen["after"], data=FROZEN)
-    return result
+    return {"version": name, **result}
 
 
 def _tell(job: Running, event: dict[str, Any]) -> None:
@@ -177,18 +174,15 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
     }
 
 
-def _keep(
-    job: Running, name: str, base: Base, learnt: Learnt, result: dict[str, Any], trained_on: Sequence[str]
-) -> None:
+def _keep(job: Running, base: Base, learnt: Learnt, result: dict[str, Any], trained_on: Sequence[str]) -> str:
+    """The version's name: the corpus's and the job's number, unless one that was renamed or imported has it."""
     from as2core.rankers.versions import save_version
 
-    wb, path = job.wb, job.wb.settings.versions_dir / name
-    note = str(job.settings.get("note", ""))
-    with wb.read() as s:
-        known = rows.version_named(s, name)
-    if known is None:  # a run may have been killed while it wrote it, or before it entered it
-        for left in (path, *path.parent.glob(f".{name}.*")):
-            shutil.rmtree(left, ignore_errors=True)
+    wb, note = job.wb, str(job.settings.get("note", ""))
+    wanted = f"{_slug(get_corpus(wb, job.corpus_id).name)}-{job.id}"
+    path = versions.free_folder(wb, wanted, wb.settings.versions_dir)
+    for left in (path, *path.parent.glob(f".{path.name}.*")):  # of a run that was killed before it entered it
+        shutil.rmtree(left, ignore_errors=True)
     metrics = {**result["after"], **{f"before {k}": v for k, v in result["before"].items()}}
     shared = ("intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights")
     card = {
@@ -208,10 +202,12 @@ def _keep(
         "created": wb.clock().isoformat(timespec="seconds"),
         "trained_on": list(trained_on),
     }
-    (job.folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    kept = {"path": str(path), "result": result}
+    (job.folder / "result.json").write_text(json.dumps(kept), encoding="utf-8")
     job.check()
     save_version(learnt.ranker, path, card)
     with wb.write() as s:
+        name = versions.free_name(s, wanted)
         parent = rows.version(s, base.id) if base.id is not None else None  # it may have been renamed meanwhile
         rows.add_version(
             s,
@@ -225,14 +221,17 @@ def _keep(
             now=wb.clock(),
         )
     shutil.rmtree(job.folder / "work", ignore_errors=True)
+    return name
 
 
-def _finished(wb: Workbench, job: Running, name: str) -> dict[str, Any] | None:
-    """The result of an earlier attempt that was killed after it had kept its version."""
-    with wb.read() as s:
-        if rows.version_named(s, name) is None:
-            return None
-    return json.loads((job.folder / "result.json").read_text(encoding="utf-8"))
+def _finished(job: Running) -> dict[str, Any] | None:
+    """The result of an earlier attempt that was killed after it had kept its version, which is known by its directory:
+    it may have been renamed since, and another may have the name it was to get."""
+    file = job.folder / "result.json"
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    with job.wb.read() as s:
+        row = rows.version_at(s, kept.get("path", ""))
+    return {"version": row.name, **kept["result"]} if row is not None else None
 
 
 def _slug(name: str) -> str:

@@ -16,6 +16,7 @@ from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from db.repositories import versions as rows
 
+IMPORTED = "@imported"  # a folder of their own, which no version's name can be: none is where a retrain keeps its own
 NAME = re.compile(r"[\w][\w .-]{0,59}")
 
 
@@ -108,7 +109,7 @@ def bring_in(wb: Workbench, folder: Path, *, name: str | None = None) -> Version
         if rows.version_named(s, wanted) is not None:
             raise BadSetting(f"there is a version {wanted!r} already: choose another name")
     ranker, card = import_ranker(Path(folder))
-    path = wb.settings.versions_dir / wanted
+    path = versions.free_folder(wb, wanted, wb.settings.versions_dir / IMPORTED)
     if path.exists():
         shutil.rmtree(path)  # left by an import that did not get to its end
     save_version(ranker, path, {**card, "imported_from": str(folder)})

@@ -7,8 +7,9 @@ be so, and the shipped one answers instead.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,25 @@ def base_for(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
         raise BadSetting(f"{version.name} is a {version.kind} version: choose a {kind} to start from")
     content = _json(Path(version.path) / "card.json")
     return Base(version.name, version.name, kind, content, lambda: wb.models.version(Path(version.path)), version.id)
+
+
+def free_name(s: Session, wanted: str) -> str:
+    """`wanted`, or with a number where another version has that name."""
+    return next(name for name in _numbered(wanted) if rows.version_named(s, name) is None)
+
+
+def free_folder(wb: Workbench, wanted: str, below: Path) -> Path:
+    """A directory for a version of that name that is no other's: one that was renamed has kept its own. What lies there
+    was left by a version that was not made to its end."""
+    with wb.read() as s:
+        taken = {v.path for v in rows.versions(s)}
+    paths = (below / name for name in _numbered(wanted))
+    return next(path for path in paths if str(path) not in taken)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name} {n}" for n in count(2))
 
 
 def fresh(wb: Workbench, kind: str) -> str:

@@ -44,6 +44,11 @@ def version_named(session: Session, name: str) -> ModelVersion | None:
     return session.scalar(select(ModelVersion).where(ModelVersion.name == name))
 
 
+def version_at(session: Session, path: str) -> ModelVersion | None:
+    """By its directory."""
+    return session.scalar(select(ModelVersion).where(ModelVersion.path == path))
+
+
 def version(session: Session, version_id: int) -> ModelVersion | None:
     return session.get(ModelVersion, version_id)
 

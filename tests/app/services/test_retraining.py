@@ -293,6 +293,29 @@ def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, labelled):
     assert not half_written.exists()
 
 
+def test_a_name_and_a_directory_that_others_have_are_left_to_them(wb, labelled, tmp_path):
+    version_care.export(wb, "cascade", "as2", tmp_path / "whole")
+    job = adapting.start_retrain(wb, labelled, kind="calibration")
+    name = f"cities-{job.id}"
+    version_care.bring_in(wb, tmp_path / "whole", name=name)
+    assert retrained(wb, job.id).result["version"] == f"{name} 2"
+    assert [v.name for v in versions.list_versions(wb)] == [f"{name} 2", name, "cascade"]
+    version_care.rename(wb, name, "spring")
+    again = version_care.bring_in(wb, tmp_path / "whole", name=name)
+    paths = {v.path for v in versions.list_versions(wb)}
+    assert len(paths) == 4 and again.path in paths
+    assert not any(v.problem for v in versions.list_versions(wb))
+
+
+def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_s(wb, labelled, clock):
+    job = retrained(wb, adapting.start_retrain(wb, labelled, kind="calibration").id)
+    version_care.rename(wb, job.result["version"], "spring")
+    with wb.write() as s:
+        row = rows.lock_job(s, job.id)
+        row.state, row.result = "queued", {}
+    assert retrained(wb, job.id).result == {**job.result, "version": "spring"}
+
+
 def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, labelled):
     first = adapting.start_retrain(wb, labelled)
     with pytest.raises(Exception, match=f"job {first.id} is retraining"):
