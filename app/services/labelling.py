@@ -49,7 +49,7 @@ def give_label(
     _known(label)
     with wb.write(durable=True) as s:
         _check(s, question_id, sentence_id, annotator_id)
-        return _give(s, wb, (question_id, sentence_id), annotator_id, label, shown)
+        return give_within(s, wb, (question_id, sentence_id), annotator_id, label, shown)
 
 
 def give_labels(
@@ -64,7 +64,7 @@ def give_labels(
             _check(s, question_id, sentence_id, annotator_id)
             try:
                 pair = (question_id, sentence_id)
-                given.append(_give(s, wb, pair, annotator_id, label, shown[sentence_id], act=act))
+                given.append(give_within(s, wb, pair, annotator_id, label, shown[sentence_id], act=act))
             except Enough:
                 continue
     return tuple(given)
@@ -75,9 +75,10 @@ def _known(label: str) -> None:
         raise BadSetting(f"no label {label!r}; known: {', '.join(LABELS)}")
 
 
-def _give(
+def give_within(
     s: Session, wb: Workbench, pair: Pair, annotator_id: int, label: str, shown: Shown | None, *, act: str = ""
 ) -> LabelView:
+    """`give_label` in the transaction of a caller who has checked the person and the pair. Raises Enough."""
     queue = shown.queue if shown else ""
     newest = rows.newest_event(s, *pair, annotator_id)
     leases.release(s, pair[0], [pair[1]], annotator_id)

@@ -18,12 +18,14 @@ from app.services import labelling, people, retrieval, scoring, versions
 from app.services.corpora import UnknownCorpus, get_corpus
 from app.services.first_look import first_look
 from app.services.proposal_views import ProposalsView, ProposalView
-from app.services.views import CORRECT, JobView
+from app.services.views import CORRECT, JobView, Shown
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from db.repositories import corpora as corpus_rows
+from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
+from db.repositories import reviews
 
 WANTED, MOST = 20, 200
 TRIES = 6  # sentences tried for each question wanted
@@ -80,7 +82,8 @@ def waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
 
 
 def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | None = None) -> int:
-    """Make it a question, in other words if `text` says so, with its sentence labelled correct; the question's number.
+    """Make it a question, in other words if `text` says so, with its sentence labelled correct, all of it or nothing;
+    the question's number. Its other candidates come with a scoring job.
 
     Raises Decided, BadSetting for an empty text, NotAllowed for a viewer.
     """
@@ -99,8 +102,14 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
                 s, row.corpus_id, said, external_id=name, origin="proposed", now=wb.clock()
             )
         row.state, row.question_id = rows.ACCEPTED, known.id
-        question_id, sentence_id = known.id, row.sentence_id
-    labelling.give_label(wb, question_id=question_id, sentence_id=sentence_id, annotator_id=annotator_id, label=CORRECT)
+        question_id, corpus_id = known.id, row.corpus_id
+        guideline = reviews.newest_guideline(s, corpus_id)
+        shown = Shown(scores_visible=False, guideline=guideline[0].version if guideline else 0)
+        labelling.give_within(s, wb, (question_id, row.sentence_id), annotator_id, CORRECT, shown)
+    with wb.read() as s:
+        scored_anyway = any(j.state == "queued" for j in job_rows.active_jobs(s, "score", corpus_id))
+    if not scored_anyway:  # one that runs has its questions already
+        scoring.start_scoring(wb, corpus_id)
     return question_id
 
 

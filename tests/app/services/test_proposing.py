@@ -1,10 +1,12 @@
 import pytest
+from sqlalchemy import select
 
 from app import jobs
 from app.running import Running, run_queued
-from app.services import corpora, labelling, labels, people, proposing
+from app.services import corpora, labelling, labels, people, proposing, queueing, rules
 from app.services.proposing import Decided
 from as2core.errors import BadSetting
+from db.models import LabelEvent
 from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 
@@ -55,6 +57,44 @@ def test_an_accepted_proposal_becomes_a_question_with_its_sentence_labelled_corr
     assert (after.waiting, after.accepted, after.rejected) == (1, 1, 0)
     assert first.id not in [p.id for p in after.shown]
     assert labelling.undo_last(wb, ann.id, towers.id) is not None
+
+
+def test_a_proposal_whose_label_cannot_be_stored_still_waits(wb, towers, ann, monkeypatch):
+    propose(wb, towers, wanted=1)
+    one = proposing.waiting(wb, towers.id).shown[0]
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("db.repositories.labels.add_event", killed)
+        with pytest.raises(KeyboardInterrupt):
+            proposing.accept(wb, one.id, annotator_id=ann.id)
+    assert [p.id for p in proposing.waiting(wb, towers.id).shown] == [one.id]
+    assert labels.load(wb, towers.id) == []
+    proposing.accept(wb, one.id, annotator_id=ann.id)
+    assert proposing.waiting(wb, towers.id).accepted == 1
+
+
+def test_the_label_of_an_accepted_proposal_keeps_the_guidelines_in_force(wb, towers, ann):
+    propose(wb, towers, wanted=1)
+    rules.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id)
+    proposing.accept(wb, proposing.waiting(wb, towers.id).shown[0].id, annotator_id=ann.id)
+    with wb.read() as s:
+        [(guideline, visible)] = s.execute(select(LabelEvent.guideline, LabelEvent.scores_visible)).all()
+    assert (guideline, visible) == (1, False)
+
+
+def test_accepting_brings_candidates_to_label_and_several_wait_for_one_job(wb, towers, ann):
+    propose(wb, towers, wanted=2)
+    for p in proposing.waiting(wb, towers.id).shown:
+        proposing.accept(wb, p.id, annotator_id=ann.id)
+    assert [j.state for j in jobs.listed(wb, "score")] == ["queued"]
+    assert queueing.next_item(wb, towers.id, ann.id, "tops") is None
+    while any(j.state == "queued" for j in jobs.listed(wb, "score")):
+        run_queued(wb)
+    assert jobs.listed(wb, "score")[0].result == {"questions": 2}
+    assert queueing.next_item(wb, towers.id, ann.id, "tops") is not None
 
 
 def test_the_words_may_be_corrected_first(wb, towers, ann):
