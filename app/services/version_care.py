@@ -10,10 +10,14 @@ import re
 import shutil
 from pathlib import Path
 
+from sqlalchemy.orm import Session
+
 from app.services import versions
+from app.services.versions import UnknownVersion
 from app.services.views import VersionView
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
+from db.models import ModelVersion
 from db.repositories import versions as rows
 
 IMPORTED = "@imported"  # a folder of their own, which no version's name can be: none is where a retrain keeps its own
@@ -52,29 +56,34 @@ def set_note(wb: Workbench, name: str, note: str) -> VersionView:
 
 
 def delete(wb: Workbench, name: str) -> None:
-    """The row, its scores and its directory. Raises UnknownVersion, or InUse for one that answers, is shipped, has
-    versions made from it, is part of a fusion, or is being retrained from."""
+    """The row, its promotions with their words, its scores and its directory. Raises UnknownVersion, or InUse for one
+    that answers, is shipped, was promoted although it was worse (why is promised to be kept), has versions made from
+    it, is part of a fusion, or is being retrained from."""
     view = versions.get_version(wb, name)
-    if reason := _why_kept(wb, view):
-        raise InUse(f"{view.name} cannot be deleted: {reason}")
-    with wb.write() as s:
-        rows.delete_version(s, view.id)
+    with wb.write() as s:  # looked at and deleted in one: nobody promotes it in between
+        row = rows.lock_version(s, view.id)
+        if row is None:
+            raise UnknownVersion(f"{view.name} is deleted already")
+        if reason := _why_kept(s, wb, row):
+            raise InUse(f"{row.name} cannot be deleted: {reason}")
+        rows.delete_version(s, row.id)
     shutil.rmtree(view.path, ignore_errors=True)
 
 
-def _why_kept(wb: Workbench, view: VersionView) -> str:
-    everything = versions.list_versions(wb, kind=None)
-    if view.state == "active":
+def _why_kept(s: Session, wb: Workbench, row: ModelVersion) -> str:
+    everything = rows.versions(s)
+    if row.id == getattr(rows.active(s, row.kind), "id", None):
         return "it is in use; promote another version or roll back first"
-    if Path(view.path).parent == wb.settings.models_dir:
+    if Path(row.path).parent == wb.settings.models_dir:
         return "it is shipped with the program"
-    if children := [v.name for v in everything if v.parent == view.name]:
+    if versions.worse(row.metrics) and (words := rows.words_for(s, row.id)):
+        return f"it was promoted although it was worse, and the words for it are kept with it ({words[-1]!r})"
+    if children := [v.name for v in everything if v.parent == row.name]:
         return f"{', '.join(children)} was made from it"
-    fused = [v.name for v in everything if v.kind == "fusion" and view.path in _rankers_of(Path(v.path))]
+    fused = [v.name for v in everything if v.kind == "fusion" and row.path in _rankers_of(Path(v.path))]
     if fused:
         return f"the fusion {', '.join(fused)} is made of it"
-    with wb.read() as s:
-        at_work = [j.id for j in rows.jobs_from(s, view.name)]
+    at_work = [j.id for j in rows.jobs_from(s, row.name)]
     return f"job {at_work[0]} is retraining from it" if at_work else ""
 
 

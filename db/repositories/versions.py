@@ -53,6 +53,11 @@ def version(session: Session, version_id: int) -> ModelVersion | None:
     return session.get(ModelVersion, version_id)
 
 
+def lock_version(session: Session, version_id: int) -> ModelVersion | None:
+    """Nobody else promotes or deletes it until the session ends."""
+    return session.scalar(select(ModelVersion).where(ModelVersion.id == version_id).with_for_update())
+
+
 def versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
     """Newest first."""
     statement = select(ModelVersion).order_by(ModelVersion.id.desc())
@@ -111,6 +116,12 @@ def active(session: Session, kind: str) -> ModelVersion | None:
 def add_activation(session: Session, kind: str, version_id: int, reason: str, now: datetime) -> None:
     session.add(Activation(kind=kind, version_id=version_id, reason=reason, created=now, reverted=None))
     session.flush()
+
+
+def words_for(session: Session, version_id: int) -> list[str]:
+    """Why it was promoted, each time somebody said so, oldest first."""
+    said = select(Activation.reason).where(Activation.version_id == version_id).order_by(Activation.id)
+    return [reason for reason in session.scalars(said) if reason.strip()]
 
 
 def evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:

@@ -115,6 +115,35 @@ def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
         assert rows.newest_activation(s, "cascade").reason == "it knows our words"
 
 
+def test_the_words_for_a_worse_version_are_not_deleted_with_it(wb):
+    made(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
+    made(wb, "towers-2", **{"AP": 0.8, "before AP": 0.7})
+    for name in ("towers-1", "towers-2"):
+        versions.promote(wb, name, f"{name} knows our words")
+    versions.promote(wb, "cascade")
+    with pytest.raises(InUse, match="'towers-1 knows our words'"):
+        version_care.delete(wb, "towers-1")
+    version_care.delete(wb, "towers-2")
+    assert set(named(wb)) == {"cascade", "generative", "towers-1"}
+
+
+def test_a_version_promoted_while_it_is_being_deleted_stays(wb, monkeypatch):
+    path = made(wb, "towers-1")
+    found = versions.get_version
+
+    def then_promoted(wb, name, kind="cascade"):
+        view = found(wb, name, kind)
+        monkeypatch.setattr(versions, "get_version", found)
+        versions.promote(wb, name)
+        return view
+
+    monkeypatch.setattr(versions, "get_version", then_promoted)
+    with pytest.raises(InUse, match="it is in use"):
+        version_care.delete(wb, "towers-1")
+    assert versions.active(wb).name == "towers-1"
+    assert path.is_dir()
+
+
 def test_each_kind_has_its_own_active_version(wb):
     made(wb, "said", parent="generative", kind="generative")
     made(wb, "towers-1")
