@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from app.commands import adapting, asking, documents, jobs, labels, opened, proposing, serving, versions
+from app.commands import adapting, asking, documents, jobs, labels, opened, people, proposing, serving, versions
 from as2core.types import Question
 
 
@@ -21,6 +21,7 @@ def register(cli: typer.Typer) -> None:
     cli.add_typer(labels.labels, name="labels")
     cli.add_typer(versions.versions, name="versions")
     cli.add_typer(jobs.jobs, name="jobs")
+    cli.add_typer(people.people, name="people")
 
 
 def labelled(corpus: str) -> list[Question]:

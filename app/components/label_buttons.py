@@ -7,7 +7,7 @@ import streamlit as st
 from app.components import errors
 from app.components.page import Frame
 from app.components.text import plain
-from app.services import labelling
+from app.services import labelling, rules
 from app.services.views import CORRECT, INCORRECT, LABELS, UNSURE, AskView, Shown
 
 LOOK = {
@@ -46,7 +46,13 @@ def _give(frame: Frame, asked: AskView, sentence: int, rank: int, label: str) ->
         sentence_id=sentence,
         annotator_id=frame.annotator.id,
         label=label,
-        shown=Shown(version=asked.version, rank=rank, scores_visible=True, queue="ask"),
+        shown=Shown(
+            version=asked.version,
+            rank=rank,
+            scores_visible=True,
+            queue="ask",
+            guideline=rules.guidelines(frame.wb, asked.corpus_id).version,
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from app.services import import_report, labels, versions
 from app.services.corpora import create_corpus, get_corpus, list_corpora
 from app.services.importing import Outcome, store_questions
 from app.services.indexing import index_pending, request_vectors
+from app.services.people import NO_PERSON
 from app.services.views import ImportView
 from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -35,7 +36,7 @@ IMPORTS = (
     "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
 )  # fmt: skip
 TEXTLESS, BY_TEXT = ("csv", "qrels"), ("csv", "pairs", "triplets")
-STARTER, IMPORT = "starter", "import"
+STARTER, IMPORT = NO_PERSON
 
 
 def import_labels(
@@ -61,7 +62,7 @@ def import_labels(
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else create_corpus(wb, _free_name(wb, name))
     with wb.write() as s:
         signed = " ".join(annotator.split()) or IMPORT
-        who = label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in (STARTER, IMPORT))
+        who = label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in NO_PERSON)
     outcome = store_questions(wb, corpus.id, questions, annotator_id=who.id, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
     refused = [import_report.told_at(lines, qid, c, reason) for qid, c, reason in outcome.refused]

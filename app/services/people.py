@@ -1,7 +1,7 @@
 """Who works here: signing in by name or through an identity provider, and what each role may do.
 
-A viewer looks, an annotator labels, an admin also settles conflicts, writes the rules and gives roles. The first person
-who signs in is an admin; there is always one.
+A viewer looks, an annotator labels, an admin also settles conflicts, writes the rules and gives roles. Whoever signs in
+while nobody is an admin becomes one, so there always is; names that only came with imported labels never signed in.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from db.repositories import people as people_rows
 
 ADMIN, ANNOTATOR, VIEWER = ROLES
 MAX_NAME = 60
+NO_PERSON = ("starter", "import")  # who signs labels that came from outside
 
 
 class NotAllowed(As2Error):
@@ -29,15 +30,21 @@ class Gone(As2Error):
 
 def annotator(wb: Workbench, name: str) -> AnnotatorView:
     """The person who signs with that name here, made if there is none. Raises BadSetting for an empty or overlong name,
-    NotAllowed for that of somebody whom an identity provider vouches for."""
+    NotAllowed for one that signs imported labels, or that of somebody whom an identity provider vouches for."""
     name = _tidy(name)
     with wb.read() as s:
         known = rows.annotator_named(s, name)
-    if known is None:
-        with wb.write() as s:
-            known = rows.ensure_annotator(s, name, wb.clock(), role=_first_role(s, wb))
-    if known.subject is not None:
+        settled = known is not None and people_rows.count(s, ADMIN) > 0
+    if name in NO_PERSON or (known is not None and known.imported):
+        raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
+    if known is not None and known.subject is not None:
         raise NotAllowed(f"{name} logs in; choose another name")
+    if not settled:
+        with wb.write() as s:
+            role = _first_role(s, wb)
+            known = rows.ensure_annotator(s, name, wb.clock(), role=role)
+            if role == ADMIN:
+                known.role = ADMIN
     return view(known)
 
 
@@ -54,10 +61,19 @@ def signed_in(wb: Workbench, subject: str, name: str) -> AnnotatorView:
         number = 1
         while known is None:
             free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
-            if rows.annotator_named(s, free) is None:
+            if free not in NO_PERSON and rows.annotator_named(s, free) is None:
                 known = rows.ensure_annotator(s, free, wb.clock(), role=_first_role(s, wb), subject=subject)
             number += 1
         return view(known)
+
+
+def named(wb: Workbench, name: str) -> AnnotatorView:
+    """A person who is known here. Raises Gone."""
+    known = everybody(wb)
+    for person in known:
+        if person.name == " ".join(name.split()):
+            return person
+    raise Gone(f"nobody here is called {name!r}; known: {', '.join(p.name for p in known) or 'nobody yet'}")
 
 
 def everybody(wb: Workbench) -> tuple[AnnotatorView, ...]:
@@ -66,12 +82,14 @@ def everybody(wb: Workbench) -> tuple[AnnotatorView, ...]:
         return tuple(view(p) for p in people_rows.people(s))
 
 
-def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int) -> None:
-    """Raises NotAllowed unless `by` is an admin, or where the last admin would be gone; BadSetting, Gone."""
+def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> None:
+    """`by` None is the command line: whoever has the home may do anything with it. Raises NotAllowed unless `by` is an
+    admin, or where the last admin would be gone; BadSetting, Gone."""
     if role not in ROLES:
         raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
     with wb.write() as s:
-        require(s, by, ADMIN)
+        if by is not None:
+            require(s, by, ADMIN)
         person = rows.lock_annotator(s, annotator_id)
         if person is None or person.imported:
             raise Gone("this person is not known here; load the page anew")
@@ -96,7 +114,7 @@ def view(person: Annotator) -> AnnotatorView:
 
 
 def _first_role(s: Session, wb: Workbench) -> str:
-    return wb.settings.newcomers if people_rows.count(s) else ADMIN
+    return wb.settings.newcomers if people_rows.count(s, ADMIN) else ADMIN
 
 
 def _tidy(name: str) -> str:

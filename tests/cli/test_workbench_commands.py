@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -301,3 +302,21 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
     told = as2_json("propose", "--corpus", "towers", "--number", "3", "--seed", "1")
     assert (told["corpus"], told["proposed"], told["tried"], told["waiting"]) == ("towers", 1, 1, 1)
     assert told["proposals"][0]["text"] == "Kestrel Tower was finished in the year 1889 by masons?"
+
+
+def test_people_are_listed_and_given_roles(as2, as2_json, home):
+    from app import services
+    from app.services import people
+
+    as2("people")
+    with contextlib.closing(services.open()) as wb:
+        people.annotator(wb, "me")
+        people.signed_in(wb, "https://id.example|1", "cara")
+    assert as2_json("people", "role", "cara", "admin")["role"] == "admin"
+    assert [(p["name"], p["role"], p["local"]) for p in as2_json("people")["people"]] == [
+        ("me", "admin", True),
+        ("cara", "admin", False),
+    ]
+    assert as2("people")[1].splitlines()[-1].split() == ["cara", "admin", "logs", "in"]
+    code, _, err = as2("people", "role", "dan", "admin")
+    assert code == 1 and "known: me, cara" in err

@@ -179,6 +179,13 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(work):
     assert table(at)["label"][0] == "correct"
 
 
+def test_a_label_given_on_ask_keeps_the_version_of_the_guidelines_in_force(work):
+    work.guidelines.append("- Dates count.")
+    at = answered(work)
+    at.button(key="as2_label_answer_correct").click().run()
+    assert work.events[0][4].guideline == 1
+
+
 def test_labels_are_signed_with_the_name_in_the_side_bar(work):
     at = answered(work)
     at.text_input(key="as2_name").set_value("Ada").run()

@@ -1,11 +1,13 @@
 import pytest
 
 from app import services
-from app.services import asking, labelling, people, queueing, rules
+from app.services import asking, exchange, labelling, people, queueing, rules
 from app.services.labelling import Enough
-from app.services.people import NotAllowed
+from app.services.people import Gone, NotAllowed
 from app.services.views import Shown
 from as2core.errors import BadSetting
+
+SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
 
 
 @pytest.fixture
@@ -55,6 +57,38 @@ def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
     assert people.signed_in(wb, "https://id.example|2", "ann").name == "ann 3"
     with pytest.raises(NotAllowed, match="logs in"):
         people.annotator(wb, "ann 2")
+
+
+@pytest.mark.parametrize("name", ["import", "starter", " import "])
+def test_nobody_signs_in_by_a_name_that_imported_labels_are_signed_with(wb, name):
+    def refused():
+        with pytest.raises(NotAllowed, match="choose another name"):
+            people.annotator(wb, name)
+
+    refused()
+    exchange.import_labels(wb, None, "a.jsonl", SET)
+    refused()
+    assert people.signed_in(wb, "https://id.example|1", name).name == f"{name.strip()} 2"
+
+
+@pytest.mark.parametrize("name", ["ann", "book"])
+def test_whoever_signs_in_first_is_an_admin_even_after_labels_signed_by_others_came_in(wb, name):
+    exchange.import_labels(wb, None, "a.jsonl", SET, annotator="book")
+    assert people.annotator(wb, name).role == "admin"
+    assert people.annotator(wb, name).role == "admin"
+    assert people.annotator(wb, "bob").role == "annotator"
+    assert [p.role for p in people.everybody(wb)].count("admin") == 1
+
+
+def test_the_command_line_gives_roles_without_being_anybody(wb, ann):
+    cara = people.signed_in(wb, "https://id.example|1", "cara")
+    assert cara.role == "annotator"
+    people.set_role(wb, people.named(wb, "cara").id, "admin", by=None)
+    people.set_role(wb, ann.id, "annotator", by=None)
+    with pytest.raises(NotAllowed, match="only admin"):
+        people.set_role(wb, cara.id, "viewer", by=None)
+    with pytest.raises(Gone, match="nobody here is called 'dan'; known: ann, cara"):
+        people.named(wb, "dan")
 
 
 def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, towers, asked, ann, bob):
