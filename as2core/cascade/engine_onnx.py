@@ -88,7 +88,9 @@ class _OnnxRun:
         self.engine, self.questions, self.texts = engine, questions, texts
         n = len(texts)
         self.lengths, self.begins = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self.inputs: list = [None] * n  # per pair: token ids, later its hidden states (length, width)
+        # per pair what it enters the next stretch with: token ids, later hidden states (length, width). The states are
+        # views of their whole micro-batch, so nothing is left here that no stretch will read
+        self.inputs: list = [None] * n
 
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
         began = time.perf_counter()
@@ -108,6 +110,8 @@ class _OnnxRun:
                 read.result()
                 submit(part)
         else:
+            for m in np.setdiff1d(np.arange(len(self.texts)), members):
+                self.inputs[m] = None
             submit(members)
         for done in pending:
             rows, logits, seconds = done.result()
@@ -136,6 +140,8 @@ class _OnnxRun:
         feeds = {"lengths": lengths.astype(np.int32), "pool": pooling(lengths, self.begins[rows])}
         name = "hidden" if first else "ids"
         feeds[name] = self._padded(rows, int(lengths.max()))
+        for m in rows:
+            self.inputs[m] = None
         logits, seconds = np.empty((last - first, len(rows)), np.float32), np.zeros(last - first)
         states = None
         for i in range(first, last):

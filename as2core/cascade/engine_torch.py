@@ -39,12 +39,15 @@ class _TorchRun:
         self.engine = engine
         self.packed = engine.backbone.encode(list(questions), list(texts), max_length=engine.max_length)
         self.lengths = np.array(self.packed.lengths, dtype=np.int64)
-        self.states: dict[int, torch.Tensor] = {}  # candidate -> (length, hidden)
+        # candidate -> (length, hidden), a view of its whole micro-batch: it goes when no segment will read it any more
+        self.states: dict[int, torch.Tensor] = {}
 
     @torch.inference_mode()
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
         e = self.engine
         scores, seconds = np.empty((last - first, len(members)), dtype=np.float32), []
+        for gone in self.states.keys() - set(members.tolist()):
+            del self.states[gone]
         device = next(e.backbone.parameters()).device.type
         budget = GPU_TOKENS if device == "cuda" else CPU_TOKENS
         rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)
@@ -64,7 +67,7 @@ class _TorchRun:
             ids, mask, second = e.backbone.pad(self.packed, members)
             hidden = e.backbone.embed(ids)
         else:
-            hidden = nn.utils.rnn.pad_sequence([self.states[m] for m in members], batch_first=True)
+            hidden = nn.utils.rnn.pad_sequence([self.states.pop(m) for m in members], batch_first=True)
             mask, second = e.backbone.masks(
                 [int(self.lengths[m]) for m in members], [self.packed.second[m] for m in members]
             )

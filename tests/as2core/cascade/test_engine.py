@@ -130,6 +130,28 @@ def test_several_questions_in_a_run_score_as_each_alone(pair, engine):
     assert ranker.score_many([]) == []
 
 
+@pytest.mark.parametrize("engine", [0, 1])
+def test_states_are_kept_only_of_those_that_a_stretch_will_read(pair, engine):
+    run = pair[engine].engine.start([QUESTION] * 18, [c.text for c in CANDIDATES])
+
+    def held() -> dict[int, int]:
+        """Who has something kept: position -> the bytes of the memory that it keeps from being freed."""
+        if engine == 0:
+            return {m: s.untyped_storage().nbytes() for m, s in run.states.items()}
+        whole = {m: s if s.base is None else s.base for m, s in enumerate(run.inputs) if s is not None}
+        return {m: s.nbytes for m, s in whole.items()}
+
+    everyone, few = np.arange(18), np.array([1, 7, 13])  # the empty text, three times: a small batch of its own
+    run.advance(everyone, 0, 1)
+    assert sorted(held()) == everyone.tolist()
+    run.advance(few, 1, 2)
+    assert sorted(held()) == few.tolist()
+    width = pair[engine].backbone.hidden
+    assert max(held().values()) <= len(few) * run.lengths[1] * width * 4  # of their own batch, no other
+    run.advance(few, 2, 5)
+    assert held() == {}
+
+
 def test_a_copy_is_on_torch_for_its_weights_are_about_to_move(pair):
     assert copy.deepcopy(pair[1]).engine.name == "torch"
 
