@@ -161,7 +161,10 @@ def wake(wb: Workbench) -> None:
 
 
 def attend(wb: Workbench) -> None:
-    """Give up lost runs, and start a worker if jobs wait for one. Cheap: at most every two seconds."""
+    """Give up lost runs, and start a worker if jobs wait for one or a retrain is due. Cheap: at most every two
+    seconds."""
+    from app.services import automatic
+
     if time.monotonic() - wb.marks.get("attended", -9.0) < 2.0:
         return
     wb.marks["attended"] = time.monotonic()
@@ -170,6 +173,7 @@ def attend(wb: Workbench) -> None:
     if waiting:
         reap(wb)
         start_worker_if_needed(wb)
+    automatic.call(wb)
 
 
 def start_worker_if_needed(wb: Workbench) -> bool:

@@ -38,7 +38,7 @@ def draw_rule(wb: Workbench, corpus_id: int) -> None:
                   on_change=_set, args=(wb, corpus_id))  # fmt: skip
         st.caption(
             f"{count(automatic.new_labels(wb, corpus_id), 'new label')} since the last retrain. What is made by itself "
-            "waits to be promoted; a worker has to run for it."
+            "waits to be promoted; for the nights a worker has to run."
         )
 
 

@@ -1,5 +1,8 @@
 """Retraining without being asked: after so many new labels, or at night. A version made so waits like any other: it
-never answers before somebody promotes it. The worker looks, so one has to run for the nights.
+never answers before somebody promotes it.
+
+The worker looks and starts it: one process decides, so that none is started twice. The app calls the worker when
+something is due; for the nights one has to run.
 """
 
 from __future__ import annotations
@@ -10,25 +13,29 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from app import jobs as background
 from app.services import adapting, versions
 from app.services.views import JobView, VersionView
 from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
-from db.models import Corpus
+from db.models import Corpus, Job
 from db.repositories import choices as rows
+from db.repositories import jobs as job_rows
 
 log = logging.getLogger(__name__)
 
 NIGHT = range(1, 5)  # hours of the machine's own clock
 EVERY = 60.0  # seconds between looks
+AGAIN = 10  # after a try that came to nothing, a tenth of the labels wanted makes another worth it
 NOTE = "made by itself"
 
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """`after`: a retrain starts when people gave so many labels since the last one, None for never. `at_night`: one
-    starts between 1 and 5 o'clock if there is any new label."""
+    """`after`: a retrain starts when people gave so many labels since the last one that was done, None for never.
+    `at_night`: one starts between 1 and 5 o'clock if there is any new label."""
 
     after: int | None = None
     at_night: bool = False
@@ -51,26 +58,16 @@ def set_automatic(wb: Workbench, corpus_id: int, *, after: int | None = None, at
 
 
 def new_labels(wb: Workbench, corpus_id: int) -> int:
-    """How many labels people gave since the last retrain of the corpus was asked for."""
-    last = _last(wb, corpus_id)
+    """How many labels people gave since the last retrain of the corpus that was done was asked for."""
     with wb.read() as s:
-        return rows.labelled_since(s, corpus_id, last.created if last else None)
+        return _since(s, corpus_id, job_rows.newest_job(s, "retrain", corpus_id, "done"))
 
 
 def look(wb: Workbench) -> list[JobView]:
     """Start what is due; cheap, and at most once a minute. What cannot start is said in the log, and tried again when
-    there are more labels."""
-    if time.monotonic() - wb.marks.get("looked", -EVERY) < EVERY:
-        return []
-    wb.marks["looked"] = time.monotonic()
-    with wb.read() as s:
-        wanted = [(c.id, Automatic(**c.automatic)) for c in rows.automatic_corpora(s)]
+    there are more labels. For the worker."""
     started = []
-    for corpus_id, rule in wanted:
-        count = new_labels(wb, corpus_id)
-        if not is_due(rule, count, wb.clock(), _last(wb, corpus_id)) or count == wb.marks.get(_mark(corpus_id)):
-            continue
-        wb.marks[_mark(corpus_id)] = count
+    for corpus_id in _newly_due(wb, "looked"):
         try:
             started.append(adapting.start_retrain(wb, corpus_id, note=NOTE))
         except As2Error as e:
@@ -78,11 +75,50 @@ def look(wb: Workbench) -> list[JobView]:
     return started
 
 
-def is_due(rule: Automatic, new: int, now: datetime, last: Any | None) -> bool:
-    """`last`: the last retrain of the corpus, a JobView or None."""
-    if new == 0 or (last is not None and last.active):
+def call(wb: Workbench) -> None:
+    """See that a worker runs, and looks, if something is due; cheap, and at most once a minute. For the app: labelling
+    alone wakes no worker."""
+    try:
+        if _newly_due(wb, "called"):
+            background.start_worker_if_needed(wb)
+    except As2Error as e:
+        log.info("whether a retrain is due is not known: %s", e)
+
+
+def _newly_due(wb: Workbench, mark: str) -> list[int]:
+    """Corpora with a retrain due that was not so, with as many labels, at an earlier look of this `mark`."""
+    if time.monotonic() - wb.marks.get(mark, -EVERY) < EVERY:
+        return []
+    wb.marks[mark] = time.monotonic()
+    found = []
+    with wb.read() as s:
+        for corpus in rows.automatic_corpora(s):
+            last = job_rows.newest_job(s, "retrain", corpus.id)
+            new = _since(s, corpus.id, job_rows.newest_job(s, "retrain", corpus.id, "done"))
+            due = is_due(
+                Automatic(**corpus.automatic),
+                new,
+                wb.clock(),
+                background.view(last, []) if last else None,
+                _since(s, corpus.id, last),
+            )
+            if due and new != wb.marks.get(f"{mark} {corpus.id}"):
+                wb.marks[f"{mark} {corpus.id}"] = new
+                found.append(corpus.id)
+    return found
+
+
+def _since(s: Session, corpus_id: int, job: Job | None) -> int:
+    return rows.labelled_since(s, corpus_id, job.created if job else None)
+
+
+def is_due(rule: Automatic, new: int, now: datetime, last: Any | None, fresh: int | None = None) -> bool:
+    """`last`: the last retrain of the corpus, a JobView or None; `fresh`: the labels since then, `new` if it was done.
+    One that came to nothing is not tried again with the labels it had."""
+    fresh = new if fresh is None else fresh
+    if new == 0 or fresh == 0 or (last is not None and last.active):
         return False
-    if rule.after is not None and new >= rule.after:
+    if rule.after is not None and new >= rule.after and fresh * AGAIN >= rule.after:
         return True
     rested = last is None or now - last.created > timedelta(hours=12)
     return rule.at_night and rested and now.astimezone().hour in NIGHT
@@ -101,11 +137,3 @@ def waiting(wb: Workbench) -> VersionView | None:
         and v.metrics.get("AP", 0.0) > v.metrics.get("before AP", 1.0)
     ]
     return max(better, key=lambda v: v.created, default=None)
-
-
-def _last(wb: Workbench, corpus_id: int) -> JobView | None:
-    return next((j for j in background.listed(wb, "retrain", 100) if j.corpus_id == corpus_id), None)
-
-
-def _mark(corpus_id: int) -> str:
-    return f"automatic {corpus_id}"

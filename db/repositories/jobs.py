@@ -67,6 +67,12 @@ def active_jobs(session: Session, kind: str | None = None, corpus_id: int | None
     return list(session.scalars(statement))
 
 
+def newest_job(session: Session, kind: str, corpus_id: int, state: str | None = None) -> Job | None:
+    """Of a corpus; `state` None for any."""
+    statement = select(Job).where(Job.kind == kind, Job.corpus_id == corpus_id).order_by(Job.id.desc()).limit(1)
+    return session.scalar(statement if state is None else statement.where(Job.state == state))
+
+
 def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, list[dict[str, Any]]]:
     """The last `limit` events of each job, oldest first."""
     newest_first = func.row_number().over(partition_by=JobEvent.job_id, order_by=JobEvent.id.desc())

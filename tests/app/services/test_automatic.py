@@ -4,9 +4,12 @@ from types import SimpleNamespace
 import pytest
 from fake_models import write_version
 
+from app import jobs
+from app.running import run_queued
 from app.services import adapting, asking, automatic, labelling
 from app.services.automatic import Automatic, is_due
 from as2core.errors import BadSetting, NotEnoughLabels
+from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
 NOON = datetime(2024, 5, 1, 12).astimezone()
@@ -33,6 +36,46 @@ def last(**ago):
 )
 def test_a_retrain_is_due_after_enough_labels_or_once_a_night(rule, new, now, before, due):
     assert is_due(rule, new, now.astimezone(UTC), before) is due
+
+
+@pytest.mark.parametrize(("fresh", "due"), [(0, False), (9, False), (10, True)])
+def test_after_a_try_that_came_to_nothing_a_tenth_of_the_labels_wanted_makes_another(fresh, due):
+    assert is_due(Automatic(after=100), 120, NOON.astimezone(UTC), last(hours=1), fresh) is due
+
+
+def test_a_retrain_at_night_that_failed_is_not_repeated_with_the_same_labels():
+    assert not is_due(Automatic(at_night=True), 5, NIGHT.astimezone(UTC), last(hours=24), 0)
+
+
+@pytest.mark.parametrize(("state", "new"), [("done", 0), ("failed", 2), ("cancelled", 2), ("lost", 2)])
+def test_labels_count_from_the_last_retrain_that_was_done(wb, towers, ann, clock, state, new):
+    label(wb, towers, ann, 2)
+    clock.pass_(minutes=1)
+    with wb.write() as s:
+        job_rows.add_job(s, "retrain", {}, wb.clock(), corpus_id=towers.id).state = state
+    assert automatic.new_labels(wb, towers.id) == new
+
+
+def test_labelling_on_the_app_s_pages_calls_a_worker_when_a_retrain_is_due_and_once(wb, towers, ann, monkeypatch):
+    run_queued(wb)  # what else waits would call it too
+    called = []
+    monkeypatch.setattr(jobs, "start_worker_if_needed", lambda wb: called.append(1))
+    automatic.set_automatic(wb, towers.id, after=3)
+    for labels, calls in ((2, 0), (3, 1), (3, 1), (4, 2)):
+        label(wb, towers, ann, labels)
+        for mark in ("called", "attended"):
+            wb.marks.pop(mark, None)
+        jobs.attend(wb)
+        assert len(called) == calls
+
+
+def label(wb, corpus, who, n):
+    """The first `n` sentences found for a question."""
+    asked = asking.ask(wb, corpus.id, "When was the tower finished?")
+    for c in asked.candidates[:n]:
+        labelling.give_label(
+            wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=who.id, label="incorrect"
+        )
 
 
 def test_it_is_off_until_somebody_wants_it_and_off_again(wb, towers):
