@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.services import Workbench, labelling, queueing
+from app.services.label_views import Dealt
 from app.services.views import QueueItem, Shown
 
 Pair = tuple[int, int]  # question id, sentence id
@@ -37,12 +38,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """`trail` holds the pairs shown, oldest first, and `at` the place in it; at its end the queue goes on. `passed` are
-    the pairs skipped in this sitting."""
+    """`trail` holds the pairs shown and how they were dealt, oldest first, and `at` the place in it; at its end the
+    queue goes on. `passed` are the pairs skipped in this sitting, the latest last."""
 
     seat: Seat
     item: QueueItem | None = None
-    trail: tuple[Pair, ...] = ()
+    trail: tuple[tuple[Pair, Dealt], ...] = ()
     at: int = -1
     passed: tuple[Pair, ...] = ()
     turn: int = 0
@@ -112,7 +113,7 @@ def back(wb: Workbench, desk: Desk) -> Desk:
     if not desk.can_go_back:
         return desk
     at = len(desk.trail) - 1 if desk.item is None else desk.at - 1
-    return _show(wb, replace(desk, at=at), desk.trail[at])
+    return _show(wb, replace(desk, at=at), desk.trail[at][0])
 
 
 def forward(wb: Workbench, desk: Desk) -> Desk:
@@ -138,16 +139,22 @@ def open_pair(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
 def _onward(wb: Workbench, desk: Desk) -> Desk:
     if 0 <= desk.at < len(desk.trail) - 1:
         at = desk.at + 1
-        return _show(wb, replace(desk, at=at), desk.trail[at])
+        return _show(wb, replace(desk, at=at), desk.trail[at][0])
     return _draw(wb, desk)
 
 
 def _show(wb: Workbench, desk: Desk, pair: Pair) -> Desk:
-    item = queueing.item_at(wb, pair[0], pair[1], desk.seat.annotator_id, holder=desk.seat.holder)
-    if pair in desk.trail:
-        at = desk.at if 0 <= desk.at < len(desk.trail) and desk.trail[desk.at] == pair else desk.trail.index(pair)
-        return replace(desk, item=item, at=at)
-    return replace(desk, item=item, trail=(*desk.trail, pair), at=len(desk.trail))
+    """A pair again: dealt as the trail says, where it is in it."""
+    places = [i for i, (shown, _) in enumerate(desk.trail) if shown == pair]
+    at = desk.at if desk.at in places else places[-1] if places else len(desk.trail)
+    dealt = desk.trail[at][1] if places else None
+    item = queueing.item_at(wb, *pair, desk.seat.annotator_id, holder=desk.seat.holder, dealt=dealt)
+    trail = desk.trail if places else (*desk.trail, _stop(item))
+    return replace(desk, item=item, trail=trail, at=at)
+
+
+def _stop(item: QueueItem) -> tuple[Pair, Dealt]:
+    return (item.question_id, item.sentence_id), Dealt(item.queue, item.control, item.arm)
 
 
 def _draw(wb: Workbench, desk: Desk) -> Desk:
@@ -163,6 +170,6 @@ def _draw(wb: Workbench, desk: Desk) -> Desk:
     )
     if item is None:
         return replace(desk, item=None, at=len(desk.trail))
-    pair = (item.question_id, item.sentence_id)
-    trail = desk.trail if desk.trail and desk.trail[-1] == pair else (*desk.trail, pair)
-    return replace(desk, item=item, trail=trail, at=len(trail) - 1)
+    stop = _stop(item)
+    before = desk.trail[:-1] if desk.trail and desk.trail[-1][0] == stop[0] else desk.trail
+    return replace(desk, item=item, trail=(*before, stop), at=len(before))

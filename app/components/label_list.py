@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.components.label_desk import Pair, Seat, Seen
 from app.services import Workbench, labelling, queueing
-from app.services.label_views import ListRow, QuestionItem
+from app.services.label_views import Dealt, ListRow, QuestionItem
 from app.services.views import INCORRECT, Shown
 
 WINDOW = 8  # rows on the page at once
@@ -14,12 +14,13 @@ WINDOW = 8  # rows on the page at once
 
 @dataclass(frozen=True, slots=True)
 class ListDesk:
-    """`row` is the place in front; `trail` the questions shown, `place` the one of them on the screen."""
+    """`row` is the place in front; `trail` the questions shown and how they were dealt, `place` the one of them on the
+    screen. `passed`: the questions left, the latest last."""
 
     seat: Seat
     item: QuestionItem | None = None
     row: int = 0
-    trail: tuple[int, ...] = ()
+    trail: tuple[tuple[int, Dealt], ...] = ()
     place: int = -1
     passed: tuple[int, ...] = ()
     turn: int = 0
@@ -109,7 +110,8 @@ def undo(wb: Workbench, desk: ListDesk) -> tuple[ListDesk, int]:
 
 def open_pair(wb: Workbench, desk: ListDesk, pair: Pair) -> ListDesk:
     """The pair's question, its row in front."""
-    desk = _show(wb, desk, pair[0])
+    dealt = queueing.dealt_as(wb, *pair, desk.seat.annotator_id)
+    desk = _show(wb, desk, pair[0], dealt)
     return replace(desk, row=next((i for i, r in enumerate(desk.item.rows) if r.sentence_id == pair[1]), 0))
 
 
@@ -131,7 +133,7 @@ def back(wb: Workbench, desk: ListDesk) -> ListDesk:
     if not desk.can_go_back:
         return desk
     place = len(desk.trail) - 1 if desk.item is None else desk.place - 1
-    return _show(wb, replace(desk, place=place), desk.trail[place])
+    return _show(wb, replace(desk, place=place), *desk.trail[place])
 
 
 def forward(wb: Workbench, desk: ListDesk) -> ListDesk:
@@ -140,7 +142,7 @@ def forward(wb: Workbench, desk: ListDesk) -> ListDesk:
         return _draw(wb, replace(desk, passed=()))
     passed = (*desk.passed, desk.item.question_id)
     if 0 <= desk.place < len(desk.trail) - 1:
-        return _show(wb, replace(desk, place=desk.place + 1, passed=passed), desk.trail[desk.place + 1])
+        return _show(wb, replace(desk, place=desk.place + 1, passed=passed), *desk.trail[desk.place + 1])
     return _draw(wb, replace(desk, passed=passed))
 
 
@@ -162,13 +164,16 @@ def _labelled(desk: ListDesk, labels: dict[int, str]) -> ListDesk:
     return replace(desk, item=replace(desk.item, rows=rows))
 
 
-def _show(wb: Workbench, desk: ListDesk, question_id: int) -> ListDesk:
+def _show(wb: Workbench, desk: ListDesk, question_id: int, dealt: Dealt) -> ListDesk:
+    """A question again: dealt as the trail says, where it is in it."""
     seat = desk.seat
-    item = queueing.question_at(wb, question_id, seat.annotator_id, seat.queue, holder=seat.holder)
-    if question_id in desk.trail:
-        here = 0 <= desk.place < len(desk.trail) and desk.trail[desk.place] == question_id
-        return replace(desk, item=item, row=0, place=desk.place if here else desk.trail.index(question_id))
-    return replace(desk, item=item, row=0, trail=(*desk.trail, question_id), place=len(desk.trail))
+    places = [i for i, (shown, _) in enumerate(desk.trail) if shown == question_id]
+    place = desk.place if desk.place in places else places[-1] if places else len(desk.trail)
+    trail = desk.trail if places else (*desk.trail, (question_id, dealt))
+    item = queueing.question_at(
+        wb, question_id, seat.annotator_id, seat.queue, holder=seat.holder, dealt=trail[place][1]
+    )
+    return replace(desk, item=item, row=0, trail=trail, place=place)
 
 
 def _draw(wb: Workbench, desk: ListDesk) -> ListDesk:
@@ -178,6 +183,7 @@ def _draw(wb: Workbench, desk: ListDesk) -> ListDesk:
     )
     if item is None:
         return replace(desk, item=None, row=0, place=len(desk.trail))
-    trail = desk.trail if desk.trail and desk.trail[-1] == item.question_id else (*desk.trail, item.question_id)
+    before = desk.trail[:-1] if desk.trail and desk.trail[-1][0] == item.question_id else desk.trail
+    trail = (*before, (item.question_id, Dealt(item.queue, item.control, item.arm)))
     first = next((i for i, r in enumerate(item.rows) if r.free and r.label is None), 0)
     return replace(desk, item=item, row=first, trail=trail, place=len(trail) - 1)

@@ -40,6 +40,15 @@ class ActView:
 
 
 @dataclass(frozen=True, slots=True)
+class Dealt:
+    """How an item came to somebody: it keeps this when it is shown again. `control` and `arm` as in `Shown`."""
+
+    queue: str = ""
+    control: bool = False
+    arm: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ListRow:
     """A candidate in its question's list. `free`: this annotator may label it now; others are looking at the rest, or
     enough people labelled it. `model_says`: whether its probability reaches the threshold."""

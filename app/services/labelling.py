@@ -122,7 +122,8 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
             pair = (event.question_id, event.sentence_id, annotator_id)
             before = rows.newest_event(s, *pair, before=event.id)
             label = before.label if before is not None else WITHDRAWN
-            undone.append(rows.add_event(s, *pair, label, wb.clock(), undoes=event.id))
+            shown = rows.shown_with(event if label == WITHDRAWN else before)  # it comes back as it was dealt
+            undone.append(rows.add_event(s, *pair, label, wb.clock(), shown=shown, undoes=event.id))
         return _view(undone[-1], together=len(undone)) if undone else None
 
 

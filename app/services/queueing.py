@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.services.label_views import ListRow, QuestionItem, Rules
+from app.services.label_views import Dealt, ListRow, QuestionItem, Rules
 from app.services.people import Gone
 from app.services.queue_words import QUEUES, why, why_question
 from app.services.rules import rules_of
@@ -31,10 +31,21 @@ from db.repositories import questions as question_rows
 from db.repositories import versions as version_rows
 from db.repositories.leases import Holder, Pair
 
-__all__ = ["ADAPTIVE", "QUEUES", "REVIEWS", "item_at", "next_item", "next_question", "pool_of", "question_at"]
+__all__ = [
+    "ADAPTIVE",
+    "QUEUES",
+    "REVIEWS",
+    "dealt_as",
+    "item_at",
+    "next_item",
+    "next_question",
+    "pool_of",
+    "question_at",
+]
 
 ADAPTIVE = ("uncertain", "disagree", "early", "dropped")
 REVIEWS = queues.REVIEWS
+AGAIN = "again"  # the queue of what is shown again and no queue had dealt
 RETRIEVAL = "retrieval"
 LEASE = timedelta(minutes=10)
 NEARLY_SAME = 0.8  # Jaccard of the words
@@ -82,12 +93,23 @@ def next_item(
                 leases.release(s, pair[0], [pair[1]], annotator_id)  # by the one who held it until just now
                 continue
             place = head.index(row) + 1
-            return _item(s, row, annotator_id, queue, token, until, place, max(row.length, place), drawn, how)
+            arm = _arm(how, annotator_id, pair, random=drawn or queue == "random", scored=row.rank is not None)
+            dealt = Dealt(queue, drawn, arm)
+            return _item(s, row, annotator_id, dealt, token, until, place, max(row.length, place), how)
     return None
 
 
-def item_at(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int, *, holder: str = "") -> QueueItem:
-    """A certain pair, to show it again; leased if nobody else holds it (`holder` as for `next_item`). Raises Gone."""
+def item_at(
+    wb: Workbench,
+    question_id: int,
+    sentence_id: int,
+    annotator_id: int,
+    *,
+    holder: str = "",
+    dealt: Dealt | None = None,
+) -> QueueItem:
+    """A certain pair, to show it again as it was `dealt` (None: as `dealt_as` says); leased if nobody else holds it
+    (`holder` as for `next_item`). Raises Gone."""
     now, pair = wb.clock(), (question_id, sentence_id)
     token = _token(pair)
     with wb.write() as s:
@@ -97,7 +119,21 @@ def item_at(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int
         who, until = Holder(annotator_id, holder), now + LEASE
         taken = leases.lease(s, pair, who, queue="", token=token, expires=until, now=now)
         how = rules_of(s, question.corpus_id)
-        return _item(s, row, annotator_id, "", token, until if taken else None, 1, 1, False, how)
+        dealt = dealt or _dealt_as(s, pair, annotator_id)
+        return _item(s, row, annotator_id, dealt, token, until if taken else None, 1, 1, how, again=True)
+
+
+def dealt_as(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> Dealt:
+    """How a pair that the annotator labelled came to them, undone or not: as its newest event says."""
+    with wb.read() as s:
+        return _dealt_as(s, (question_id, sentence_id), annotator_id)
+
+
+def _dealt_as(s: Session, pair: Pair, annotator_id: int) -> Dealt:
+    event = rows.newest_event(s, *pair, annotator_id)
+    if event is None or event.queue not in QUEUES:
+        return Dealt(AGAIN)
+    return Dealt(event.queue, event.control, event.arm)
 
 
 def next_question(
@@ -126,7 +162,8 @@ def next_question(
     if held is not None:
         order.sort(key=lambda q: q != held.question_id)
     for question_id in order:
-        made = question_at(wb, question_id, annotator_id, queue, holder=holder, control=drawn, length=length)
+        dealt = _dealt_list(how, annotator_id, question_id, queue, control=drawn)
+        made = question_at(wb, question_id, annotator_id, queue, holder=holder, dealt=dealt, length=length)
         if any(r.free for r in made.rows):
             return made
     return None
@@ -139,10 +176,11 @@ def question_at(
     queue: str,
     *,
     holder: str = "",
-    control: bool = False,
+    dealt: Dealt | None = None,
     length: int = 0,
 ) -> QuestionItem:
-    """A certain question with its list; what the holder had before is given back. Raises Gone."""
+    """A certain question with its list, as it was `dealt` (None: as the queue deals it); what the holder had before is
+    given back. Raises Gone."""
     now, who = wb.clock(), Holder(annotator_id, holder)
     token = f"{question_id}-{secrets.token_hex(4)}"
     with wb.write() as s:
@@ -150,29 +188,32 @@ def question_at(
         if question is None:
             raise Gone("this question is no longer there; load the page anew")
         how = rules_of(s, question.corpus_id)
+        dealt = dealt or _dealt_list(how, annotator_id, question_id, queue, control=False)
         leases.release_all(s, who)
         found = []
         for row in queues.question_rows(s, question_id, who, how.overlap, now):
             pair, until = (question_id, row.sentence_id), now + LEASE
             free = bool(row.free) and leases.lease(
-                s, pair, who, queue=queue, token=token, expires=until, now=now, control=control
+                s, pair, who, queue=dealt.queue, token=token, expires=until, now=now, control=dealt.control
             )
             found.append((row, free))
         mine = rows.labels_by(s, annotator_id, [question_id])
-        arm = _arm(how, annotator_id, (question_id, 0), random=control or queue == "random", scored=True)
+        blind = dealt.arm == "blind"
         version = next((r.version_id for r, _ in found if r.version_id is not None), None)
         return QuestionItem(
             question_id=question_id,
             question=question.text,
             rows=tuple(
-                _in_order([_list_row(r, free, mine.get((question_id, r.sentence_id))) for r, free in found], arm, token)
+                _in_order(
+                    [_list_row(r, free, mine.get((question_id, r.sentence_id))) for r, free in found], blind, token
+                )
             ),
-            why=why_question([r for r, _ in found], queue, control=control, blind=arm == "blind"),
-            queue=queue,
+            why=why_question([r for r, _ in found], dealt.queue, control=dealt.control, blind=blind),
+            queue=dealt.queue,
             version=getattr(version_rows.version(s, version), "name", "") if version is not None else "",
             token=token,
-            control=control,
-            arm=arm,
+            control=dealt.control,
+            arm=dealt.arm,
             queue_length=length,
         )
 
@@ -212,6 +253,11 @@ def _arm(how: Rules, annotator_id: int, pair: Pair, *, random: bool, scored: boo
     return "blind" if _chance("blind", annotator_id, *pair) < how.blind else "shown"
 
 
+def _dealt_list(how: Rules, annotator_id: int, question_id: int, queue: str, *, control: bool) -> Dealt:
+    arm = _arm(how, annotator_id, (question_id, 0), random=control or queue == "random", scored=True)
+    return Dealt(queue, control, arm)
+
+
 def _chance(*parts: object) -> float:
     """A number in [0, 1) that these parts alone decide."""
     digest = hashlib.blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
@@ -248,8 +294,8 @@ def _list_row(row: Any, free: bool, label: str | None) -> ListRow:
     )
 
 
-def _in_order(found: Sequence[ListRow], arm: str, token: str) -> list[ListRow]:
-    if arm != "blind":
+def _in_order(found: Sequence[ListRow], blind: bool, token: str) -> list[ListRow]:
+    if not blind:
         return list(found)
     return sorted(found, key=lambda r: _chance(token.partition("-")[0], r.sentence_id))
 
@@ -258,13 +304,14 @@ def _item(
     s: Session,
     row: Any,
     annotator_id: int,
-    queue: str,
+    dealt: Dealt,
     token: str,
     until: datetime | None,
     place: int,
     length: int,
-    control: bool,
     how: Rules,
+    *,
+    again: bool = False,
 ) -> QueueItem:
     pair = (row.question_id, row.sentence_id)
     question, sentence = s.get_one(Question, row.question_id), s.get_one(Sentence, row.sentence_id)
@@ -277,7 +324,9 @@ def _item(
         scored = question_rows.scored_candidates(s, row.question_id, row.version_id)
     everyones = rows.of_pair(s, *pair)
     own = next((r.label for r in everyones if r.annotator_id == annotator_id), None)
-    arm = _arm(how, annotator_id, pair, random=control or queue == "random", scored=row.rank is not None)
+    queue, control, blind = dealt.queue, dealt.control, dealt.arm == "blind"
+    if again and queue not in ("random", *REVIEWS):
+        queue = AGAIN  # what brought it here once, its rank or its cut, may not be so any more
     flags = tuple((r.name, r.note) for r in reviews.flags(s, pair))
     doubted = reviews.suspicion(s, pair) if queue == "second" else None
     return QueueItem(
@@ -289,8 +338,8 @@ def _item(
         after=after,
         title=s.get_one(Document, sentence.document_id).title,
         document_id=sentence.document_id,
-        why=why(row, queue, scored, control=control, blind=arm == "blind", flags=flags, own=own, doubted=doubted),
-        queue=queue,
+        why=why(row, queue, scored, control=control, blind=blind, flags=flags, own=own, doubted=doubted),
+        queue=dealt.queue,
         rank=row.rank,
         probability=row.probability,
         generative_rank=row.generative_rank,
@@ -304,7 +353,7 @@ def _item(
         queue_length=length,
         model_says=_says(row),
         control=control,
-        arm=arm,
+        arm=dealt.arm,
         peers=tuple((r.name, r.label) for r in everyones if r.annotator_id != annotator_id) if own else (),
         flags=flags,
     )

@@ -88,6 +88,20 @@ def add_event(
     return event
 
 
+def shown_with(event: LabelEvent) -> dict[str, Any]:
+    """What was on the screen, as `add_event` takes it."""
+    return {
+        "version": event.shown_version,
+        "rank": event.shown_rank,
+        "scores_visible": event.scores_visible,
+        "queue": event.queue,
+        "control": event.control,
+        "arm": event.arm,
+        "model_says": event.model_says,
+        "guideline": event.guideline,
+    }
+
+
 def add_events(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
     """Bulk insert of imported events: dicts with question_id, sentence_id, annotator_id, label, created."""
     defaults = {"undoes": None, "shown_version": "", "shown_rank": None, "scores_visible": False, "queue": ""}

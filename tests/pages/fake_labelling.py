@@ -55,10 +55,10 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
             return item(pair, annotator_id, queue, f"t{pair}")
         return None
 
-    def item_at(wb, question_id, sentence_id, annotator_id, *, holder=""):
+    def item_at(wb, question_id, sentence_id, annotator_id, *, holder="", dealt=None):
         return item((question_id, sentence_id), annotator_id, "tops", f"again{(question_id, sentence_id)}")
 
-    def question_at(wb, question_id, annotator_id, queue, *, holder="", control=False, length=0):
+    def question_at(wb, question_id, annotator_id, queue, *, holder="", dealt=None, length=0):
         rows = tuple(
             label_views.ListRow(s, text(s), "The tower", i + 1, 0.9 - i / 10, 5 - i, i < 4, fake.labels.get((q, s)),
                                 free=fake.leases.get((q, s)) != "somebody else")
@@ -136,7 +136,8 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     parts = {
         "queueing": {"QUEUES": QUEUES, "REVIEWS": ("flagged",), "ADAPTIVE": ("uncertain", "disagree"),
                      "next_item": next_item, "item_at": item_at, "next_question": next_question,
-                     "question_at": question_at, "pool_of": lambda wb, corpus_id: ("cascade", "retrieval")},
+                     "question_at": question_at, "dealt_as": lambda wb, q, s, annotator_id: label_views.Dealt("tops"),
+                     "pool_of": lambda wb, corpus_id: ("cascade", "retrieval")},
         "rules": {"guidelines": guidelines, "rules": lambda wb, corpus_id: fake.rules, "set_rules": set_rules,
                   "write_guidelines": write_guidelines, "MAX_OVERLAP": 20, "MAX_TEXT": 20_000,
                   "all_guidelines": lambda wb, corpus_id: tuple(
