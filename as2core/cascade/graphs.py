@@ -3,6 +3,9 @@
 A folder's name says what it was made from: the weights' hash, the exits, the version of the graph builder, and whether
 the processor needs 7-bit weights. It appears by one rename, so nobody sees half of it, and of two processes that build
 at once one simply finds the other's. `sums.json` in it holds each file's SHA-256: a damaged folder is built anew.
+
+Models come and go, so a build ends with tidying: of the folders the 8 last used stay, and those that this process has
+asked for. A use is the folder's time of change. What a killed process left half done goes after an hour.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import json
 import logging
 import os
 import platform
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from torch import nn
@@ -25,7 +30,11 @@ from as2core.types import OnProgress, Progress
 
 log = logging.getLogger(__name__)
 SUMS = "sums.json"
+KEPT = 8  # folders, some 60 MB each
+STALE = 3600  # seconds after which what is half done is given up
+BUILDING, GOING = ".building-", ".going-"
 VNNI = ("avx512_vnni", "avx_vnni", "amx_int8")
+_asked: set[Path] = set()  # folders that this process runs on, or is about to
 
 
 def default_folder() -> Path:
@@ -47,10 +56,13 @@ def graphs_for(
     bits = weight_bits()
     home = (folder or default_folder()) / _name(backbone, heads, exits, bits)
     files = [home / f"to-layer-{layer}.onnx" for layer in exits]
+    _asked.add(home)
     if _intact(home, files):
+        with suppress(OSError):  # another's folder, or a disk that is only read
+            os.utime(home)
         return files
     home.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=home.parent))
+    building = Path(tempfile.mkdtemp(prefix=BUILDING, dir=home.parent))
     try:
         below, peaks = 0, channel_peaks(backbone)
         for done, (layer, head, file) in enumerate(zip(exits, heads, files, strict=True)):
@@ -64,6 +76,7 @@ def graphs_for(
         _put(building, home, files)
     finally:
         shutil.rmtree(building, ignore_errors=True)
+    _tidy(home)
     if on_progress:
         on_progress(Progress(len(exits), len(exits), "the quick engine is ready"))
     return files
@@ -110,10 +123,33 @@ def _put(building: Path, home: Path, files: Sequence[Path]) -> None:
         except OSError:
             if _intact(home, files):
                 return
-            aside = Path(tempfile.mkdtemp(prefix=".damaged-", dir=home.parent))
-            home.rename(aside / home.name)
-            shutil.rmtree(aside, ignore_errors=True)
+            _remove(home)
     building.rename(home)
+
+
+def _tidy(built: Path) -> None:
+    """Remove the folders beside `built`, the newest of all, that were not used for long, and what is half done."""
+    used = {}
+    for p in built.parent.iterdir():
+        with suppress(OSError):  # another process removes it at this moment
+            used[p] = p.stat().st_mtime
+    graphs = [p for p in used if re.fullmatch("[0-9a-f]{32}", p.name)]
+    for old in sorted(graphs, key=used.__getitem__, reverse=True)[KEPT:]:
+        if old not in _asked:
+            with suppress(OSError):
+                _remove(old)
+    for p, changed in used.items():
+        if p.name.startswith((BUILDING, GOING)) and used[built] - changed > STALE:
+            shutil.rmtree(p, ignore_errors=True)
+
+
+def _remove(home: Path) -> None:
+    """By one rename, too, so that nobody finds half of it."""
+    aside = Path(tempfile.mkdtemp(prefix=GOING, dir=home.parent))
+    try:
+        home.rename(aside / home.name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _sha256(path: Path) -> str:

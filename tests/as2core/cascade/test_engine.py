@@ -2,8 +2,11 @@
 
 import copy
 import json
+import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -189,6 +192,33 @@ def test_other_weights_have_other_graphs(tiny, tmp_path):
     with torch.no_grad():
         ranker.module.heads[0].cosine.add_(1)
     assert graphs_for(ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)[0].parent != before[0].parent
+
+
+def test_a_build_leaves_the_eight_last_used_and_takes_away_what_was_given_up(tiny, tmp_path, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr("as2core.cascade.graphs._asked", asked := set())
+
+    def made(name: str, hours: float) -> Path:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / SUMS).write_text("{}")
+        os.utime(tmp_path / name, (now - 3600 * hours,) * 2)
+        return tmp_path / name
+
+    ranker = trained(tiny())
+    args = (ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
+    first = graphs_for(*args)[0].parent
+    os.utime(first, (now - 90 * 3600,) * 2)
+    graphs_for(*args)  # a use: the oldest is the newest again
+    asked.clear()
+    old = [made(f"{i:032x}", 10 + i) for i in range(10)]
+    asked.add(old[9])  # this process runs on the oldest
+    given_up, at_work = made(".building-killed", 1.5), made(".building-now", 0.1)
+    other = made("notes", 99)  # whatever it is, it is not ours
+    with torch.no_grad():
+        ranker.module.heads[0].cosine.add_(1)
+    second = graphs_for(*args)[0].parent
+    assert set(tmp_path.iterdir()) == {second, first, *old[:6], old[9], at_work, other}
+    assert not given_up.exists()
 
 
 def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_path):
