@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 
 from sqlalchemy.orm import Session
 
+from app.services import automatic
 from app.services.label_views import ActView
 from app.services.labels import settled
 from app.services.people import Gone, require
@@ -49,7 +50,9 @@ def give_label(
     _known(label)
     with wb.write(durable=True) as s:
         _check(s, question_id, sentence_id, annotator_id)
-        return give_within(s, wb, (question_id, sentence_id), annotator_id, label, shown)
+        given = give_within(s, wb, (question_id, sentence_id), annotator_id, label, shown)
+    automatic.call(wb)
+    return given
 
 
 def give_labels(
@@ -67,6 +70,7 @@ def give_labels(
                 given.append(give_within(s, wb, pair, annotator_id, label, shown[sentence_id], act=act))
             except Enough:
                 continue
+    automatic.call(wb)
     return tuple(given)
 
 

@@ -63,10 +63,21 @@ def test_labelling_on_the_app_s_pages_calls_a_worker_when_a_retrain_is_due_and_o
     automatic.set_automatic(wb, towers.id, after=3)
     for labels, calls in ((2, 0), (3, 1), (3, 1), (4, 2)):
         label(wb, towers, ann, labels)
-        for mark in ("called", "attended"):
-            wb.marks.pop(mark, None)
+        wb.marks.pop("called", None)
         jobs.attend(wb)
+        wb.marks.pop("attended", None)
         assert len(called) == calls
+
+
+def test_a_label_alone_calls_a_worker_when_it_makes_a_retrain_due(wb, towers, ann, monkeypatch):
+    called = []
+    monkeypatch.setattr(jobs, "start_worker_if_needed", lambda wb: called.append(1))
+    automatic.set_automatic(wb, towers.id, after=3)
+    monkeypatch.setattr(automatic, "EVERY", 0.0)
+    label(wb, towers, ann, 2)
+    assert not called
+    label(wb, towers, ann, 3)
+    assert called == [1]
 
 
 def label(wb, corpus, who, n):
