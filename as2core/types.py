@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 class Candidate:
     """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled.
 
-    `grade` is the finer label of a set that has one (ASNQ: 1 to 4), from which `label` was made.
+    `grade` is the finer label of a set that has one (ASNQ: 1 to 4), from which `label` was made. `said` is who labelled
+    it what, where that is told: (name, "correct", "incorrect" or "unsure"); `label` is what that comes to.
     """
 
     id: str
@@ -18,6 +19,7 @@ class Candidate:
     label: int | None = None
     title: str = ""
     grade: int | None = None
+    said: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,8 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
         st.info("There are no labels to export yet. Label some, or import a set.", icon=":material/checklist:")
         return
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
-    st.caption("JSONL keeps everything and comes back exactly; the others keep what their format can.")
+    st.caption("JSONL keeps every label and who gave it, and comes back exactly. The others hold what the labels come "
+               "to, as 1 or 0: none that is unsure or evenly disputed, no rating above 1.")  # fmt: skip
     for fmt, about in exchange.FORMATS.items():
         if fmt == RUN:
             _export_run(wb, corpus)

@@ -1,4 +1,9 @@
-"""Labels in and out, in the formats others use. JSONL keeps everything; importing what was exported changes nothing."""
+"""Labels in and out, in the formats others use; importing what was exported changes nothing.
+
+JSONL keeps every label with who gave it. The other formats hold what labels come to, correct or incorrect: they lose
+what is unsure or evenly disputed, and a rating above 1 leaves as 1. No format keeps a set's finer grades: the database
+has none.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,27 @@ import io
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from app.services import import_report, labels, versions
 from app.services.corpora import create_corpus, get_corpus, list_corpora
 from app.services.importing import Outcome, store_questions
 from app.services.indexing import index_pending, request_vectors
-from app.services.people import NO_PERSON
-from app.services.views import ImportView
-from app.services.workbench import Workbench
+from app.services.people import MAX_NAME, NO_PERSON
+from app.services.views import CORRECT, INCORRECT, ImportView
+from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import Question
 from db.repositories import labels as label_rows
 
 FORMATS = {
-    "jsonl": "a question a line with its candidates; keeps everything",
-    "csv": "query, docid, rating",
-    "qrels": "qid 0 docid rel",
+    "jsonl": "a question a line with its candidates and who labelled them what, unsure and disputed ones too",
+    "csv": "query, docid, rating (1 or 0)",
+    "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
     "beir": "corpus, queries and qrels, zipped",
     "run": "the active version's ranking: qid Q0 docid rank score tag",
@@ -47,7 +54,8 @@ def import_labels(
     fmt: str = "auto",
     annotator: str = IMPORT,
 ) -> ImportView:
-    """Bring labels in as this annotator's. Without a corpus the file makes one of its own, named after it.
+    """Bring labels in as this annotator's, or as theirs whom the file names. Without a corpus the file makes one of its
+    own, named after it.
 
     A line that cannot be read, or names what the corpus does not have, is reported; so is one that contradicts an
     earlier label of the same annotator, which stays. Raises UnreadableFile, BadSetting, UnknownCorpus.
@@ -60,10 +68,11 @@ def import_labels(
     if not questions:
         raise UnreadableFile(f"{name}: no labelled question in it" + (f" ({problems[0][1]})" if problems else ""))
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else create_corpus(wb, _free_name(wb, name))
+    names = sorted({name for q in questions for c in q.candidates for name, _ in c.said})
     with wb.write() as s:
-        signed = " ".join(annotator.split()) or IMPORT
-        who = label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in NO_PERSON)
-    outcome = store_questions(wb, corpus.id, questions, annotator_id=who.id, by_text=fmt in BY_TEXT)
+        who = _annotator(s, wb, annotator)
+        signers = {name: _annotator(s, wb, name) for name in names}
+    outcome = store_questions(wb, corpus.id, questions, annotator_id=who, signers=signers, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
     refused = [import_report.told_at(lines, qid, c, reason) for qid, c, reason in outcome.refused]
     malformed = tuple(sorted([*problems, *refused]))
@@ -86,7 +95,7 @@ def export_labels(wb: Workbench, corpus_id: int, fmt: str, annotator: str | None
 
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
-    questions = labelled_questions(wb, corpus_id, annotator)
+    questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl")
     if not questions:
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
     if fmt == "beir":
@@ -104,14 +113,35 @@ def export_labels(wb: Workbench, corpus_id: int, fmt: str, annotator: str | None
     return writers[fmt](questions).encode()
 
 
-def labelled_questions(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[Question]:
+def labelled_questions(
+    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False
+) -> list[Question]:
     """Questions as they are labelled now, in the order they came: those that were imported and those with a label.
-    Candidates are the imported ones and the labelled ones."""
+    Candidates are the imported ones and the labelled ones. `signed`: with who said what, where that is more than a
+    label that came in unsigned."""
     get_corpus(wb, corpus_id)
-    found = labels.load(wb, corpus_id, annotator)
-    if annotator is not None:
-        return [x.question for x in found if x.question.positives or x.question.negatives]
-    return [x.question for x in found if x.origin != "asked" or x.question.positives or x.question.negatives]
+    found = labels.load(wb, corpus_id, annotator, signed=signed)
+    return [
+        _unsigned(x.question)
+        for x in found
+        if (annotator is None and x.origin != "asked")
+        or any(c.label is not None or c.said for c in x.question.candidates)
+    ]
+
+
+def _unsigned(question: Question) -> Question:
+    """Without the signature that an import without any gives."""
+    plain = (((IMPORT, CORRECT),), ((IMPORT, INCORRECT),))
+    if not any(c.said in plain for c in question.candidates):
+        return question
+    return replace(
+        question, candidates=tuple(replace(c, said=()) if c.said in plain else c for c in question.candidates)
+    )
+
+
+def _annotator(s: Session, wb: Workbench, name: str) -> int:
+    signed = " ".join(storable(name).split())[:MAX_NAME] or IMPORT
+    return label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in NO_PERSON).id
 
 
 def bring_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:

@@ -7,7 +7,7 @@ in with a document made of such sentences. Ids are kept as given, so what was im
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
@@ -48,30 +48,34 @@ def store_questions(
     questions: Iterable[Question],
     *,
     annotator_id: int,
+    signers: Mapping[str, int] | None = None,
     origin: str = "imported",
     split: str = "",
     by_text: bool = False,
     override: bool = False,
 ) -> Outcome:
-    """Store questions, their candidates and their labels as this annotator's, in batches.
+    """Store questions, their candidates and their labels as this annotator's, in batches; where a candidate tells who
+    said what, as theirs whose ids `signers` has.
 
     `by_text`: a question is known by its wording (CSV has no ids). `override`: a label that differs from an earlier one
     replaces it; otherwise it is reported and not taken.
     """
-    outcome = Outcome()
+    outcome, by = Outcome(), _By(annotator_id, signers or {})
     waiting: list[Question] = []
     for question in questions:
         waiting.append(_storable(question))
         if len(waiting) == BATCH:
-            _store(wb, corpus_id, waiting, outcome, annotator_id, origin, split, by_text, override)
+            _store(wb, corpus_id, waiting, outcome, by, origin, split, by_text, override)
             waiting = []
     if waiting:
-        _store(wb, corpus_id, waiting, outcome, annotator_id, origin, split, by_text, override)
+        _store(wb, corpus_id, waiting, outcome, by, origin, split, by_text, override)
     return outcome
 
 
 def _storable(q: Question) -> Question:
-    candidates = tuple(Candidate(storable(c.id), storable(c.text), c.label, storable(c.title)) for c in q.candidates)
+    candidates = tuple(
+        Candidate(storable(c.id), storable(c.text), c.label, storable(c.title), said=c.said) for c in q.candidates
+    )
     return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind))
 
 
@@ -80,7 +84,7 @@ def _store(
     corpus_id: int,
     batch: Sequence[Question],
     outcome: Outcome,
-    annotator_id: int,
+    by: _By,
     origin: str,
     split: str,
     by_text: bool,
@@ -99,7 +103,7 @@ def _store(
         asked = [(stored[q.qid], q, found[q.qid]) for q in batch if q.qid in stored]
         outcome.questions += len(asked)
         _candidates(s, asked)
-        _labels(s, wb, asked, annotator_id, outcome, override)
+        _labels(s, wb, asked, by, outcome, override)
 
 
 def _questions(
@@ -170,27 +174,42 @@ def _candidates(s: Session, asked: _Asked) -> None:
     )
 
 
-def _labels(s: Session, wb: Workbench, asked: _Asked, annotator_id: int, outcome: Outcome, override: bool) -> None:
-    current = label_rows.labels_by(s, annotator_id, [stored.id for stored, _, _ in asked])
+@dataclass(frozen=True, slots=True)
+class _By:
+    """Whose labels these are: `annotator_id`'s, or theirs whom the file names."""
+
+    annotator_id: int
+    signers: Mapping[str, int]
+
+    def said(self, c: Candidate) -> dict[int, str]:
+        """Annotator id -> label."""
+        if c.said:
+            return {self.signers[name]: label for name, label in c.said}
+        return {} if c.label is None else {self.annotator_id: LABELS[c.label]}
+
+
+def _labels(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome, override: bool) -> None:
+    who = {a for _, question, _ in asked for c in question.candidates for a in by.said(c)}
+    stored_ids = [stored.id for stored, _, _ in asked]
+    current = {a: label_rows.labels_by(s, a, stored_ids) for a in who}
     events = []
     for stored, question, found in asked:
         for c in question.candidates:
-            if c.label is None or c.id not in found:
-                continue
-            pair = (stored.id, found[c.id].id)
-            label, before = LABELS[c.label], current.get(pair)
-            if before == label:
-                outcome.same += 1
-                outcome.taken.append((question.qid, c.id, "same"))
-            elif before is not None and not override:
-                outcome.conflicts.append(f"{question.qid} {c.id}: {label} here, {before} before")
-                outcome.taken.append((question.qid, c.id, "conflicting"))
-            else:
-                outcome.new += 1
-                outcome.taken.append((question.qid, c.id, "new"))
-                current[pair] = label
-                event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": wb.clock()}
-                events.append({**event, "annotator_id": annotator_id})
+            for annotator_id, label in by.said(c).items() if c.id in found else ():
+                pair = (stored.id, found[c.id].id)
+                before = current[annotator_id].get(pair)
+                if before == label:
+                    outcome.same += 1
+                    outcome.taken.append((question.qid, c.id, "same"))
+                elif before is not None and not override:
+                    outcome.conflicts.append(f"{question.qid} {c.id}: {label} here, {before} before")
+                    outcome.taken.append((question.qid, c.id, "conflicting"))
+                else:
+                    outcome.new += 1
+                    outcome.taken.append((question.qid, c.id, "new"))
+                    current[annotator_id][pair] = label
+                    event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": wb.clock()}
+                    events.append({**event, "annotator_id": annotator_id})
     label_rows.add_events(s, events)
 
 

@@ -65,9 +65,9 @@ def _verdict(votes: list[tuple[bool, str]]) -> str | None:
     return None if difference == 0 else CORRECT if difference > 0 else INCORRECT
 
 
-def load(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[Labelled]:
+def load(wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False) -> list[Labelled]:
     """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
-    one person's labels."""
+    one person's labels. `signed`: with who said what, but for pairs that a verdict settled."""
     with wb.read() as s:
         found = question_rows.with_candidates(s, corpus_id)
         labels = label_rows.labels_of_corpus(s, corpus_id)
@@ -77,19 +77,29 @@ def load(wb: Workbench, corpus_id: int, annotator: str | None = None) -> list[La
         if annotator is None or row.annotator == annotator:
             by_question.setdefault(row.question_id, []).append(row)
     return [
-        _labelled(list(group), by_question.get(question_id, []), verdicts)
+        _labelled(list(group), by_question.get(question_id, []), verdicts, signed)
         for question_id, group in groupby(found, key=lambda r: r.question_id)
     ]
 
 
-def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, int], str]) -> Labelled:
+def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, int], str], signed: bool) -> Labelled:
     first = group[0]
+    said: dict[int, dict[str, str]] = {}
+    for row in labels if signed else ():
+        if (first.question_id, row.sentence_id) not in verdicts:
+            said.setdefault(row.sentence_id, {})[row.annotator] = row.label
     votes = {
         sentence_id: verdicts.get((first.question_id, sentence_id)) or _verdict(v)
         for sentence_id, v in _by_sentence(labels).items()
     }
     candidates = tuple(
-        Candidate(row.candidate, row.text, BINARY.get(votes.get(row.sentence_id) or ""), row.title)
+        Candidate(
+            row.candidate,
+            row.text,
+            BINARY.get(votes.get(row.sentence_id) or ""),
+            row.title,
+            said=tuple(sorted(said.get(row.sentence_id, {}).items())),
+        )
         for row in group
         if row.sentence_id is not None and (row.candidate_origin == IMPORTED or row.sentence_id in votes)
     )

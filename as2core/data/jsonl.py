@@ -1,8 +1,9 @@
 """Our own format: one question a line.
 
-`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?}], "kind"?}`, candidates in original
-order; a label is 1, 0, or absent (null) for a sentence nobody judged. A grade is the whole number of a set with finer
-labels (ASNQ's 1 to 4).
+`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?, "labels"?}], "kind"?}`, candidates in
+original order; a label is 1, 0, or absent (null) for a sentence nobody judged. A grade is the whole number of a set
+with finer labels (ASNQ's 1 to 4). `labels` is who said what, `{"ann": "correct", "bob": "unsure"}`; the label is what
+that comes to, null where it comes to nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from as2core.data.source import Report, Source, collect, stream_lines, write_text
 from as2core.types import Candidate, Question
+
+SAID = ("correct", "incorrect", "unsure")
 
 
 def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
@@ -62,6 +65,8 @@ def to_record(question: Question) -> dict:
             record["title"] = c.title
         if c.grade is not None:
             record["grade"] = c.grade
+        if c.said:
+            record["labels"] = dict(c.said)
         candidates.append(record)
     record = {"qid": question.qid, "question": question.text, "candidates": candidates}
     return {**record, "kind": question.kind} if question.kind else record
@@ -92,9 +97,23 @@ def _candidate(record: object, position: int) -> Candidate:
         raise ValueError(f"{where}grade {grade!r} is not a whole number")
     try:
         label = None if label is None else int(label)
-        return Candidate(_name(record, "id"), _string(record, "text"), label, _string(record, "title", ""), grade)
+        title, said = _string(record, "title", ""), _said(record.get("labels"))
+        return Candidate(_name(record, "id"), _string(record, "text"), label, title, grade, said)
     except ValueError as error:
         raise ValueError(where + str(error)) from error
+
+
+def _said(record: object) -> tuple[tuple[str, str], ...]:
+    if record is None:
+        return ()
+    if not isinstance(record, dict):
+        raise ValueError('"labels" is not a JSON object of names')
+    for name in record:
+        if not name.strip():
+            raise ValueError('a name in "labels" is empty')
+        if _string(record, name) not in SAID:
+            raise ValueError(f"label {record[name]!r} of {name!r} is not {', '.join(SAID)}")
+    return tuple(record.items())
 
 
 def _name(record: dict, key: str) -> str:

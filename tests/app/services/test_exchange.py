@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from app.services import asking, corpora, exchange, labelling
+from app.services import agreement, asking, corpora, exchange, labelling, labels
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
+from db.repositories import questions as question_rows
 
 WIKIQA = """QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel
 Q1\thow high is the tower\tD1\tEiffel Tower\tD1-0\tThe tower stands in Paris .\t0
@@ -268,6 +269,49 @@ def test_characters_no_database_takes_are_left_out_of_an_import(wb):
     done = import_new(wb, "odd.jsonl", line)
     [question] = exchange.labelled_questions(wb, done.corpus_id)
     assert (question.text, question.candidates[0].text) == ("What?", "xy")
+
+
+def test_jsonl_brings_unsure_and_disputed_labels_into_another_corpus_as_theirs_who_gave_them(wb, ann, bob):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    question = next(x for x in labels.load(wb, corpus) if x.question.qid == "q-1")
+    with wb.read() as s:
+        sentences = [r.sentence_id for r in question_rows.with_candidates(s, corpus) if r.question_id == question.id]
+    for who, given in ((ann, ("correct", "unsure", "correct")), (bob, ("incorrect", "unsure", "unsure"))):
+        for sentence, label in zip(sentences, given, strict=True):
+            labelling.give_label(wb, question_id=question.id, sentence_id=sentence, annotator_id=who.id, label=label)
+    exported = exchange.export_labels(wb, corpus, "jsonl")
+    first = json.loads(exported.splitlines()[0])["candidates"]
+    assert [(c["label"], c["labels"]) for c in first] == [
+        (None, {"ann": "correct", "bob": "incorrect", "import": "incorrect"}),
+        (1, {"ann": "unsure", "bob": "unsure", "import": "correct"}),
+        (1, {"ann": "correct", "bob": "unsure"}),
+    ]
+    again = exchange.import_labels(wb, corpus, "again.jsonl", exported)
+    assert (again.new, again.same, again.conflicting, again.malformed) == (0, 6 + 6, 0, ())
+    other = import_new(wb, "other.jsonl", exported)
+    assert (other.new, other.conflicting, other.malformed) == (6 + 6, 0, ())
+    assert exchange.export_labels(wb, other.corpus_id, "jsonl") == exported
+
+
+def test_a_question_with_nothing_but_an_unsure_label_leaves_in_jsonl(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    labelling.give_label(wb, **pair, annotator_id=ann.id, label="unsure")
+    exported = exchange.export_labels(wb, towers.id, "jsonl", annotator="ann")
+    [candidate] = json.loads(exported)["candidates"]
+    assert (candidate["label"], candidate["labels"]) == (None, {"ann": "unsure"})
+    with pytest.raises(As2Error, match="nothing is labelled"):
+        exchange.export_labels(wb, towers.id, "csv")
+
+
+def test_a_pair_that_a_verdict_settled_leaves_as_the_verdict(wb, towers, ann, bob):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    for who, label in ((ann, "correct"), (bob, "incorrect")):
+        labelling.give_label(wb, **pair, annotator_id=who.id, label=label)
+    agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
+    [candidate] = json.loads(exchange.export_labels(wb, towers.id, "jsonl"))["candidates"]
+    assert (candidate["label"], "labels" in candidate) == (1, False)
 
 
 def beir_zip(qrels: dict[str, list[str]], corpus=({"_id": "a", "text": "It is tall."}, {"_id": "b", "text": "No."})):

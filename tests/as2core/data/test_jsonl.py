@@ -9,7 +9,7 @@ from label_sets import QUESTION, question_lists
 
 from as2core.data import jsonl
 from as2core.errors import UnreadableFile
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 
 @settings(deadline=None)
@@ -24,6 +24,12 @@ def test_jsonl_keeps_a_kind_and_reads_from_a_gzipped_path(tmp_path):
     assert jsonl.read(tmp_path / "q.jsonl.gz")[0] == asked
     jsonl.write(asked, tmp_path / "q.jsonl")
     assert jsonl.read(tmp_path / "q.jsonl")[0] == asked
+
+
+def test_jsonl_keeps_who_said_what():
+    said = (("ann", "correct"), ("bob", "unsure"))
+    asked = [Question("q", "Who?", (Candidate("a", "A", 1, said=said), Candidate("b", "B")))]
+    assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
 
 
 def line(**changes):
@@ -43,6 +49,10 @@ BAD_LINES = {
     line(candidates=[{"id": "a", "text": "A", "label": True}]): "candidate 1: label True is not 0, 1 or null",
     line(candidates=[{"id": "a", "text": "A", "grade": "4"}]): "candidate 1: grade '4' is not a whole number",
     line(candidates=[{"id": "a", "text": "A", "grade": True}]): "candidate 1: grade True is not a whole number",
+    line(candidates=[{"id": "a", "text": "A", "labels": ["ann"]}]): 'candidate 1: "labels" is not a JSON object',
+    line(candidates=[{"id": "a", "text": "A", "labels": {"ann": 1}}]): 'candidate 1: "ann" is not a string',
+    line(candidates=[{"id": "a", "text": "A", "labels": {"ann": "yes"}}]): "candidate 1: label 'yes' of 'ann' is not",
+    line(candidates=[{"id": "a", "text": "A", "labels": {" ": "unsure"}}]): 'candidate 1: a name in "labels" is empty',
     line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
     line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
     line(question="half \ud800"): "half a character",
