@@ -10,7 +10,7 @@ import numpy as np
 from as2core.metrics import order
 from as2core.types import Candidate
 
-__all__ = ["Ranker", "order", "rank", "untrained"]
+__all__ = ["Ranker", "order", "rank", "rank_many", "untrained"]
 
 
 @runtime_checkable
@@ -35,6 +35,26 @@ def untrained(ranker: Ranker) -> tuple[str, ...]:
 
 def rank(ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top_n: int | None = None) -> list[dict]:
     """Rank texts: `[{corpus_id, score, text}]`, best first (the shape sentence-transformers' `rank` gives)."""
-    candidates = [t if isinstance(t, Candidate) else Candidate(str(i), t) for i, t in enumerate(texts)]
-    scores = ranker.score(question, candidates)
+    candidates = _candidates(texts)
+    return _ranked(candidates, ranker.score(question, candidates), top_n)
+
+
+def rank_many(
+    ranker: Ranker, asked: Sequence[tuple[str, Sequence[str | Candidate]]], *, top_n: int | None = None
+) -> list[list[dict]]:
+    """What `rank` gives for each (question, texts), in their order. A ranker that has `score_many`, as the cascade and
+    the cross-encoder have, takes the texts of all questions together through its batches."""
+    asked = [(question, _candidates(texts)) for question, texts in asked]
+    if hasattr(ranker, "score_many"):
+        scored = ranker.score_many(asked)
+    else:
+        scored = [ranker.score(question, candidates) for question, candidates in asked]
+    return [_ranked(candidates, scores, top_n) for (_, candidates), scores in zip(asked, scored, strict=True)]
+
+
+def _candidates(texts: Sequence[str | Candidate]) -> list[Candidate]:
+    return [t if isinstance(t, Candidate) else Candidate(str(i), t) for i, t in enumerate(texts)]
+
+
+def _ranked(candidates: Sequence[Candidate], scores: np.ndarray, top_n: int | None) -> list[dict]:
     return [{"corpus_id": int(i), "score": float(scores[i]), "text": candidates[i].text} for i in order(scores)[:top_n]]

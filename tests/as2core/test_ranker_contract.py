@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnsupportedBackbone
-from as2core.rankers.base import Ranker, rank
+from as2core.rankers.base import Ranker, rank, rank_many
 from as2core.rankers.catalog import CATALOG, get
 from as2core.types import Candidate
 
@@ -163,6 +163,28 @@ def test_ties_go_to_the_earlier_candidate():
     ranked = rank(get("wo"), "tower", ["a tower", "no", "the tower"])
     assert [r["corpus_id"] for r in ranked] == [0, 2, 1]
     assert ranked[0] == {"corpus_id": 0, "score": 1.0, "text": "a tower"}
+
+
+def test_questions_ranked_together_are_ranked_as_each_alone(ranker):
+    asked = [(QUESTION, TEXTS[:5]), ("why ?", []), ("how many metres ?", CANDIDATES[:3])]
+    together = rank_many(ranker, asked, top_n=2)
+    for (question, texts), ranked in zip(asked, together, strict=True):
+        alone = rank(ranker, question, texts, top_n=2)
+        assert [(r["corpus_id"], r["text"]) for r in ranked] == [(r["corpus_id"], r["text"]) for r in alone]
+        np.testing.assert_allclose([r["score"] for r in ranked], [r["score"] for r in alone], atol=1e-4)
+
+
+def test_a_ranker_that_can_score_questions_together_is_asked_once():
+    class Together:
+        name, asked = "together", []
+
+        def score_many(self, asked):
+            self.asked.append([question for question, _ in asked])
+            return [np.arange(len(candidates), dtype=np.float32) for _, candidates in asked]
+
+    ranked = rank_many(Together(), [("a", ["x", "y"]), ("b", ["z"])])
+    assert Together.asked == [["a", "b"]]
+    assert [[r["text"] for r in best_first] for best_first in ranked] == [["y", "x"], ["z"]]
 
 
 def test_word_overlap_counts_unique_shared_words_and_wo_rr_breaks_its_ties():
