@@ -132,9 +132,9 @@ def keep(wb: Workbench, name: str, questions: Sequence[Question], made: Measured
         )
 
 
-def quick(ranker: Any, folder: Path | None, on_progress: OnProgress | None = None) -> Any:
-    """The same ranker, on the engine that is fastest here; graphs are kept in `folder`."""
+def quick(ranker: Any, folder: Path | None, on_progress: OnProgress | None = None, *, engine: str = "auto") -> Any:
+    """The same ranker on the engine asked for ("auto": the fastest here); graphs are kept in `folder`."""
     if hasattr(ranker, "use"):
         with contextlib.suppress(OSError):
-            ranker.use("auto", folder=folder, on_progress=on_progress)
+            ranker.use(engine, folder=folder, on_progress=on_progress)
     return ranker

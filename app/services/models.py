@@ -82,7 +82,7 @@ class LoadedModels:
     def named(self, spec: str) -> Any:
         from as2core.rankers.catalog import get
 
-        return self._get(f"catalog:{spec}", 0, lambda: get(spec, models_dir=self._models_dir))
+        return self._get(f"catalog:{spec}", 0, lambda: get(spec, models_dir=self._models_dir, engine=self._engine))
 
     def embedder(self) -> Embedder:
         return self.named("bi-encoder")

@@ -48,7 +48,7 @@ def run_retrain(job: Running) -> dict[str, Any]:
     job.progress(0.01, f"loading {base.name}")
     ranker = base.load()
     graphs = _telling(job, (0.02, 0.03), "preparing the quick engine")
-    measuring.quick(ranker, None, graphs)
+    measuring.quick(ranker, None, graphs, engine=wb.settings.engine)
     held_out = snapshot.parts.held_out
     telling = _telling(job, (0.03, 0.1), f"measuring {base.name} on held-out questions")
     before = measuring.measured(wb, base.spec, held_out, data="held-out", ranker=lambda: ranker, on_progress=telling)
@@ -64,7 +64,8 @@ def run_retrain(job: Running) -> dict[str, Any]:
     )
     job.check()
     job.progress(0.64, "preparing the quick engine")
-    made = measuring.quick(learnt.ranker, job.folder / "work" / "graphs", _telling(job, (0.64, 0.66), "preparing"))
+    telling = _telling(job, (0.64, 0.66), "preparing")
+    made = measuring.quick(learnt.ranker, job.folder / "work" / "graphs", telling, engine=wb.settings.engine)
     telling = _telling(job, (0.66, 0.74), "measuring the new version on held-out questions")
     after = measuring.measure(made, held_out, on_progress=telling)
     frozen = _benchmark(job, base, ranker, made)

@@ -230,9 +230,14 @@ CATALOG: dict[str, Entry] = {
 
 
 def get(
-    spec: str | Path, *, models_dir: Path | None = None, versions: Callable[[], Mapping[str, Path]] = dict
+    spec: str | Path,
+    *,
+    models_dir: Path | None = None,
+    versions: Callable[[], Mapping[str, Path]] = dict,
+    engine: str = "auto",
 ) -> Ranker:
-    """The ranker a spec names. `versions` gives further names, for directories.
+    """The ranker a spec names. `versions` gives further names, for directories; `engine` is that of trained cascades
+    whose spec names none.
 
     Raises UnknownRanker, BadSetting, DamagedModel.
     """
@@ -246,17 +251,19 @@ def get(
 
             ranker = load_version(path)
             if hasattr(ranker, "use"):
-                ranker.use("auto")
+                ranker.use(engine)
             return ranker
         names = ", ".join([*CATALOG, *known])
         raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
     settings = read_settings(entry, given)
+    if "engine" in entry.settings and {"backbone", "pool"}.isdisjoint(settings):
+        settings.setdefault("engine", engine)
     if entry.nested:
         parts = read_parts(settings.get(entry.nested, entry.settings[entry.nested]))
         specs = [p.spec if p.spec.partition(":")[0] in CATALOG else str(versions().get(p.spec, p.spec)) for p in parts]
         settings[entry.nested] = [
-            (spec, get(spec, models_dir=models_dir, versions=versions), part.keep)
+            (spec, get(spec, models_dir=models_dir, versions=versions, engine=engine), part.keep)
             for spec, part in zip(specs, parts, strict=True)
         ]
     return entry.build(models_dir or MODELS_DIR, **settings)
