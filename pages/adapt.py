@@ -62,9 +62,9 @@ def draw_job(job: JobView) -> None:
 
 
 @st.cache_data(ttl=10, show_spinner=False)  # a spinner that comes and goes would close the expander below
-def readiness(corpus_id: int, labels: int, chosen: dict, kind: str, replay: float) -> Readiness:
+def readiness(corpus_id: int, labels: int, chosen: dict, kind: str, base: str, replay: float) -> Readiness:
     """Dividing thousands of labels takes a while; a change is seen at once by its count, at the latest in 10 s."""
-    return adapting.readiness(wb, corpus_id, Choice.of(chosen), kind=kind, replay=replay)
+    return adapting.readiness(wb, corpus_id, Choice.of(chosen), kind=kind, base=base, replay=replay)
 
 
 adapt_automatic.draw_waiting(wb)
@@ -75,11 +75,11 @@ elif job is not None:
     url.put(job=job.id)
     draw_job(job)
 
-chosen, kind = adapt_choice.choice(), adapt_choice.kind()
-ready = readiness(frame.corpus.id, frame.corpus.labels, chosen.stored(), kind, adapt_choice.replay())
+chosen, kind, base = adapt_choice.choice(), adapt_choice.kind(), adapt_ready.base(wb)
+ready = readiness(frame.corpus.id, frame.corpus.labels, chosen.stored(), kind, base, adapt_choice.replay())
 adapt_ready.draw_labels(ready)
 adapt_choice.draw(ready.by_annotator)
-adapt_ready.draw_start(wb, frame.corpus, ready, busy=any(j.active for j in adapting.jobs(wb, kind="retrain")))
+adapt_ready.draw_start(wb, frame.corpus, ready)
 
 adapt_automatic.draw_rule(wb, frame.corpus.id)
 

@@ -47,7 +47,8 @@ def draw_card(card: Mapping[str, Any]) -> None:
     if result is not None:
         draw(result)
     else:
-        st.caption("This one came with the program; it was not made from labels here.")
+        came = "was brought in" if card.get("imported_from") else "came with the program"
+        st.caption(f"This one {came}; it was not made from labels here.")
     with st.expander("The whole card", icon=":material/data_object:", expanded=result is None, key="adapt_whole_card"):
         st.json({k: v for k, v in card.items() if k not in HIDDEN}, expanded=2)
 

@@ -72,12 +72,27 @@ def balance(ready: Readiness) -> str:
     )
 
 
-def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: bool) -> None:
-    """Base, settings and the button; starting puts the job into the address."""
+def base(wb: Workbench) -> str:
+    """What the form starts from, which says what was learnt from already; the first of its kind before it was drawn."""
+    names = _bases(wb)
+    chosen = st.session_state.get("adapt_base")
+    return chosen if chosen in names else names[0]
+
+
+def _bases(wb: Workbench) -> list[str]:
+    """What a retrain of the chosen kind may start from, the version in use first."""
     kind = versions.kind_learnt(adapt_choice.kind())
     usable = [v for v in versions.list_versions(wb, kind=kind) if not v.problem]
     active = next((v.name for v in usable if v.state == "active"), "active")
-    names = [active, *(v.name for v in usable if v.name != active)]
+    return [active, *(v.name for v in usable if v.name != active)]
+
+
+def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
+    """Base, settings and the button; starting puts the job into the address."""
+    names = _bases(wb)
+    active = names[0]
+    under_way = [j for j in adapting.jobs(wb, kind="retrain") if j.active]
+    busy = any(j.corpus_id == corpus.id for j in under_way)
     with st.expander("Settings", icon=":material/tune:", key="adapt_settings"):
         left, right = st.columns(2)
         with left:
@@ -110,6 +125,8 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, *, busy: boo
     if busy:
         st.caption("One is under way; its progress is above.")
     elif ready.ready:
+        if under_way:
+            st.caption(f"Job {under_way[-1].id} retrains from another corpus: this one will wait until it has ended.")
         st.caption(
             f"Trains on {count(ready.train_questions, 'question')}; nothing changes until you promote the result."
         )

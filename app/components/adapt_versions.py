@@ -63,7 +63,7 @@ def draw_list(wb: Workbench) -> None:
         kind = st.segmented_control("Kind", kinds, default=kinds[0], key="adapt_kind_shown") or kinds[0]
     shown = [v for v in known if v.kind == kind]
     for version, depth in tree(shown):
-        _draw_version(version, depth)
+        _draw_version(wb, version, depth)
 
 
 def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
@@ -78,14 +78,14 @@ def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     return below(None, 0)
 
 
-def _draw_version(version: VersionView, depth: int) -> None:
+def _draw_version(wb: Workbench, version: VersionView, depth: int) -> None:
     active = version.state == "active"
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
             _badge(version.state)
             st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
-            if version.parent is not None:
+            if not version_care.is_shipped(wb, version):
                 st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_ask, args=("_adapt_edit", version.name),
                           type="tertiary", help="Rename, note, delete")  # fmt: skip
             if not active and not version.problem:

@@ -28,13 +28,18 @@ class InUse(As2Error):
     """A version that others stand on, or that answers, cannot go."""
 
 
+def is_shipped(wb: Workbench, version: VersionView) -> bool:
+    """Whether it came with the program, in use or not: such a one keeps its name and its place."""
+    return version.state == "shipped" or Path(version.path).parent == wb.settings.models_dir
+
+
 def rename(wb: Workbench, name: str, new: str) -> VersionView:
     """Raises UnknownVersion, or BadSetting for a name that is taken or none."""
     new = " ".join(storable(new).split())
     if not NAME.fullmatch(new) or new == "active":
         raise BadSetting(f"{new!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
     before = versions.get_version(wb, name)
-    if before.state == "shipped" or before.path == str(wb.settings.models_dir / before.name):
+    if is_shipped(wb, before):
         raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
     from as2core.rankers.catalog import CATALOG
 
@@ -74,7 +79,7 @@ def _why_kept(s: Session, wb: Workbench, row: ModelVersion) -> str:
     everything = rows.versions(s)
     if row.id == getattr(rows.active(s, row.kind), "id", None):
         return "it is in use; promote another version or roll back first"
-    if Path(row.path).parent == wb.settings.models_dir:
+    if row.state == "shipped" or Path(row.path).parent == wb.settings.models_dir:
         return "it is shipped with the program"
     if versions.worse(row.metrics) and (words := rows.words_for(s, row.id)):
         return f"it was promoted although it was worse, and the words for it are kept with it ({words[-1]!r})"

@@ -83,6 +83,29 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(work):
     assert work.jobs[1].cancelling
 
 
+def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(work):
+    work.jobs[1] = fake_work.a_job(1, corpus_id=2)
+    at = fake_work.page("adapt")
+    assert "Job 1 retrains from another corpus: this one will wait" in told(at)
+    at = at.button(key="adapt_start").click().run()
+    assert at.query_params["job"] == "10"
+    assert "Job 1 (retrain) has the worker; this one is taken up when it has ended." in told(at)
+    assert at.button(key="adapt_start").disabled
+
+
+def test_the_preview_is_of_the_version_that_is_started_from(work):
+    at = fake_work.page("adapt")
+    assert work.previewed[-1][1]["base"] == "cascade"
+    at.selectbox(key="adapt_base").set_value("starter-2").run()
+    assert work.previewed[-1][1]["base"] == "starter-2"
+
+
+def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(work):
+    work.versions["starter-2"] = replace(work.versions["starter-2"], parent=None)
+    at = fake_work.page("adapt")
+    assert {b.key for b in at.button if b.key.startswith("adapt_edit_")} == {"adapt_edit_1", "adapt_edit_2"}
+
+
 @pytest.mark.parametrize(
     ("state", "error", "sentence"),
     [
@@ -122,7 +145,7 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
     at = at.run()
     chosen, of = work.previewed[-1]
     assert (chosen.annotators, chosen.conflicts, chosen.presumed) == (("bob",), "latest", 3)
-    assert of == {"kind": "calibration", "replay": 0.5}
+    assert of == {"kind": "calibration", "base": "cascade", "replay": 0.5}
     assert "60 correct" in told(at) and "9 of them presumed" in told(at)
     at.button(key="adapt_start").click().run()
     assert (work.started[0]["choice"], work.started[0]["kind"], work.started[0]["replay"]) == (
