@@ -75,7 +75,8 @@ def cancel(wb: Workbench, job_id: int) -> JobView:
 
 
 def pause(wb: Workbench, job_id: int) -> JobView:
-    """Let a job wait, queued or between two of its steps, for somebody who needs the machine."""
+    """Let a job wait, queued or between two of its steps, for somebody who needs the machine. A running one holds the
+    worker until another job waits for it; then it is queued, and takes up its last checkpoint once it may go on."""
     return _set_paused(wb, job_id, True)
 
 
@@ -169,7 +170,7 @@ def attend(wb: Workbench) -> None:
         return
     wb.marks["attended"] = time.monotonic()
     with wb.read() as s:
-        waiting = bool(rows.active_jobs(s))
+        waiting = any(j.state == "running" or not j.paused for j in rows.active_jobs(s))
     if waiting:
         reap(wb)
         start_worker_if_needed(wb)

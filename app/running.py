@@ -1,7 +1,8 @@
 """Running one job: one attempt, from the claim to its end, whatever that is.
 
 One worker runs one job at a time, the more urgent kind first; long background work (vectors, scores for queues) steps
-back when something more urgent waits, and resumes later.
+back when something more urgent waits, and resumes later. A paused run holds between two steps and keeps what is in its
+memory; when another job waits for the worker it gives way, and goes on from its last checkpoint once it may.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Running:
     def __init__(self, wb: Workbench, row: Job, attempt: int, stopping: Callable[[], bool]) -> None:
         self.wb, self.id, self.kind, self.attempt = wb, row.id, row.kind, attempt
         self.settings, self.corpus_id = dict(row.settings), row.corpus_id
-        self.cancelled = self.disowned = self.paused = False
+        self.cancelled = self.disowned = self.paused = self.gave_way = False
         self._stopping = stopping
         self._lock, self._over = threading.Lock(), threading.Event()
         self._values: dict[str, Any] = {}
@@ -91,7 +92,7 @@ class Running:
         return self._ending()
 
     def _ending(self) -> bool:
-        return self.cancelled or self.disowned or self._stopping()
+        return self.cancelled or self.disowned or self.gave_way or self._stopping()
 
     def check(self) -> None:
         """Raises Cancelled when the run is to end now."""
@@ -116,6 +117,8 @@ class Running:
         except Cancelled:
             if self._stopping() and not self.cancelled:
                 self._end("queued", message="the worker was stopped; it goes on when one runs", forgive=True)
+            elif self.gave_way and not self.cancelled:
+                self._end("queued", message="made room for another job while it was paused", forgive=True)
             else:
                 self._end("cancelled", message="cancelled")
         except Exception as e:
@@ -158,6 +161,8 @@ class Running:
                 with self.wb.write() as s:
                     asked = rows.beat(s, self.id, self.attempt, self.wb.clock(), values, said)
                     self.paused = rows.is_paused(s, self.id)
+                    if self.paused and rows.next_queued(s, PRIORITY) is not None:
+                        self.gave_way = True  # and stays so: the runner may have been told
                     if asked and self._cancelled_at and time.monotonic() - self._cancelled_at > PATIENCE:
                         rows.finish(s, self.id, self.attempt, "cancelled", self.wb.clock(), message="cancelled")
             except As2Error as e:

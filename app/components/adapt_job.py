@@ -38,7 +38,7 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
                 st.button("Go on" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
                           icon=":material/play_arrow:" if job.paused else ":material/pause:",
                           on_click=_go_on if job.paused else _pause, args=(wb, job.id),
-                          help="It keeps what it has done and lets go of the processor.")  # fmt: skip
+                          help="It keeps what it has done and makes room for other work.")  # fmt: skip
                 st.button("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
                           on_click=_cancel, args=(wb, job.id))  # fmt: skip
             else:
@@ -48,13 +48,21 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
         if job.state != "running":
             st.caption(state_in_words(job))
-        if waits_long(job):
+        before = waits_for(job, adapting.jobs(wb)) if job.state == "queued" and not job.paused else None
+        if before is not None:
+            st.caption(f"Job {before.id} ({before.kind}) has the worker; this one is taken up when it has ended.")
+        elif waits_long(job):
             st.caption(NO_WORKER)
         if job.state in ("failed", "lost") and job.error:
             st.error(plain(job.error), icon=":material/error:")
             if job.log:
                 st.caption(f"The full account is in {plain(job.log)}.")
         _curves(job)
+
+
+def waits_for(job: JobView, jobs: Sequence[JobView]) -> JobView | None:
+    """The job that has the worker, None if none runs."""
+    return next((j for j in jobs if j.id != job.id and j.state == "running"), None)
 
 
 def _title(job: JobView) -> str:

@@ -190,7 +190,8 @@ def cancel(wb: Workbench, job_id: int) -> JobView:
 
 
 def pause(wb: Workbench, job_id: int) -> JobView:
-    """Let a job wait for somebody who needs the machine: a running one holds between two of its steps."""
+    """Let a job wait for somebody who needs the machine: a running one holds between two of its steps, and makes room
+    for other jobs."""
     return background.pause(wb, job_id)
 
 

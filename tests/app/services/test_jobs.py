@@ -168,6 +168,47 @@ def test_a_paused_job_holds_between_steps_and_goes_on_where_it_was(wb, runners):
     assert [e["kind"] for e in over.events] == ["paused", "resumed"]
 
 
+def test_a_paused_job_makes_room_for_another_and_goes_on_from_what_it_kept(wb, runners):
+    order = []
+
+    def work(job):
+        order.append(f"retrain {job.attempt}")
+        while job.attempt == 1:
+            job.check()
+            time.sleep(0.005)
+        return {"attempt": job.attempt}
+
+    runners["retrain"] = work
+    runners["score"] = lambda job: order.append("score")
+    made = jobs.enqueue(wb, "retrain", {})
+    worker = in_background(wb)
+    until(lambda: order)
+    jobs.pause(wb, made.id)
+    scoring = jobs.enqueue(wb, "score", {})
+    worker.join(20)
+    assert jobs.get(wb, scoring.id).state == "done"
+    waits = jobs.get(wb, made.id)
+    assert (waits.state, waits.paused, waits.finished) == ("queued", True, None)
+    jobs.resume(wb, made.id)
+    run_queued(wb)
+    assert jobs.get(wb, made.id).result == {"attempt": 2}
+    assert order == ["retrain 1", "score", "retrain 2"]
+    with wb.read() as s:
+        row = rows.job(s, made.id)
+        assert row.attempts - row.attempt == 2  # making room costs no attempt
+
+
+def test_no_worker_is_kept_for_a_paused_job_alone(wb, runners, monkeypatch):
+    started = []
+    monkeypatch.setattr(jobs, "start_worker_if_needed", lambda wb: started.append(1))
+    made = jobs.enqueue(wb, "embed", {})
+    jobs.pause(wb, made.id)
+    started.clear()
+    wb.marks.pop("attended", None)
+    jobs.attend(wb)
+    assert not started
+
+
 def test_a_paused_job_can_be_cancelled(wb, runners):
     def work(job):
         while not job.should_stop():
