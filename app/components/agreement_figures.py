@@ -1,4 +1,5 @@
-"""Agreement in figures: everyone's, pair by pair, over time, by kind of question; the anchoring meter; second looks."""
+"""Agreement in figures: everyone's, pair by pair, over time, by kind of question; the share of correct; the anchoring
+meter; second looks."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ import streamlit as st
 from app.charts.agreement import over_time
 from app.components.errors import guarded
 from app.components.text import count, escaped, percent, plain
-from app.services import Workbench, adapting, agreement, doubts
-from app.services.label_views import AgreementView, AnchoringView, Estimate
+from app.services import Workbench, adapting, agreement, doubts, shares
+from app.services.label_views import AgreementView, AnchoringView, Estimate, SharesView
 from app.services.views import CorpusView
 
 
@@ -22,6 +23,7 @@ def draw(wb: Workbench, corpus: CorpusView) -> None:
         )
     else:
         _agreement(found)
+    _shares(_shares_computed(wb, corpus.id))
     _anchoring(agreement.anchoring(wb, corpus.id))
     _second_looks(wb, corpus)
 
@@ -29,6 +31,11 @@ def draw(wb: Workbench, corpus: CorpusView) -> None:
 @st.cache_resource(ttl=60, show_spinner="Resampling questions …")
 def _computed(_wb: Workbench, corpus_id: int) -> AgreementView:
     return agreement.agreement(_wb, corpus_id)
+
+
+@st.cache_resource(ttl=60, show_spinner=False)
+def _shares_computed(_wb: Workbench, corpus_id: int) -> SharesView:
+    return shares.shares(_wb, corpus_id)
 
 
 def _agreement(found: AgreementView) -> None:
@@ -46,6 +53,20 @@ def _agreement(found: AgreementView) -> None:
     _table("Day the second label came", "Alpha", list(found.over_time))
     st.subheader("By kind of question", anchor=False)
     _table("Kind", "Alpha", [(kind.replace("-", " "), e) for kind, e in found.per_kind])
+
+
+def _shares(found: SharesView) -> None:
+    st.subheader("Share of correct", anchor=False)
+    st.caption(
+        "Told from the pairs drawn at random, the random share of the adaptive queues: a fair sample of what is open. "
+        "What a queue chose itself is no sample, and its share is biased. Interval: Wilson's, 95 %."
+    )
+    if found.fair.value is None:
+        st.info("Not measured yet: no pair that was drawn at random is labelled.", icon=":material/casino:")
+    else:
+        _number("Share of correct", found.fair, f"{count(found.fair.n, 'pair')} drawn at random")
+    if found.chosen:
+        _table("Chosen by a queue (biased)", "Correct", list(found.chosen))
 
 
 def _anchoring(found: AnchoringView) -> None:

@@ -32,7 +32,7 @@ def _settings(wb: Workbench, corpus: CorpusView, me: AnnotatorView, now: Rules, 
         overlap = st.number_input("People a pair", 1, rules.MAX_OVERLAP, now.overlap, disabled=not admin,
                                   help="With two or more, agreement can be measured")  # fmt: skip
         control = st.number_input("Random share of the adaptive queues, in %", 0, 100, round(now.control * 100), 5,
-                                  disabled=not admin, help="Estimates are made from this fair sample")  # fmt: skip
+                                  disabled=not admin, help="Tells the share of correct: a fair sample")  # fmt: skip
         blind = st.number_input("Of that, shown without scores, in %", 0, 100, round(now.blind * 100), 5,
                                 disabled=not admin, help="Measures how much a score sways people")  # fmt: skip
         target = st.number_input("Pairs wanted (0: no target)", 0, None, now.target or 0, 100, disabled=not admin)

@@ -82,8 +82,8 @@ class QuestionItem:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A coefficient with its 95 % bootstrap interval over questions; all None where it cannot be computed. `n`: pairs
-    of question and sentence that went in."""
+    """A number with its 95 % interval (of coefficients by bootstrap over questions); all None where it cannot be
+    computed. `n`: pairs of question and sentence that went in."""
 
     value: float | None
     low: float | None
@@ -102,6 +102,15 @@ class AgreementView:
     over_time: tuple[tuple[str, Estimate], ...]
     per_kind: tuple[tuple[str, Estimate], ...]
     annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharesView:
+    """Share of correct pairs. `fair`: among those drawn at random; `chosen`: adaptive queue -> among those it chose,
+    which says nothing about the others."""
+
+    fair: Estimate
+    chosen: tuple[tuple[str, Estimate], ...]
 
 
 @dataclass(frozen=True, slots=True)

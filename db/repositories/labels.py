@@ -231,6 +231,32 @@ def randomised(session: Session, corpus_id: int) -> list[Row]:
     )
 
 
+def dealt(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
+    """Current labels of people, with every event of theirs on the pair that came from one of these queues: rows
+    (question_id, sentence_id, annotator_id, label, queue, control), oldest first."""
+    same = (
+        LabelEvent.question_id == current_label.c.question_id,
+        LabelEvent.sentence_id == current_label.c.sentence_id,
+        LabelEvent.annotator_id == current_label.c.annotator_id,
+    )
+    return list(
+        session.execute(
+            select(
+                current_label.c.question_id,
+                current_label.c.sentence_id,
+                current_label.c.annotator_id,
+                current_label.c.label,
+                LabelEvent.queue,
+                LabelEvent.control,
+            )
+            .join(LabelEvent, and_(*same))
+            .join(Question, Question.id == current_label.c.question_id)
+            .where(Question.corpus_id == corpus_id, LabelEvent.queue.in_(queues), LabelEvent.undoes.is_(None))
+            .order_by(LabelEvent.id)
+        )
+    )
+
+
 def newest_verdicts() -> Subquery:
     """question_id, sentence_id, label of the verdict in force on each pair that has one."""
     newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)

@@ -61,7 +61,8 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     def question_at(wb, question_id, annotator_id, queue, *, holder="", dealt=None, length=0):
         rows = tuple(
             label_views.ListRow(s, text(s), "The tower", i + 1, 0.9 - i / 10, 5 - i, i < 4, fake.labels.get((q, s)),
-                                free=fake.leases.get((q, s)) != "somebody else")
+                                free=fake.leases.get((q, s)) != "somebody else",
+                                why="Flagged by bob: is <1889> enough?" if (queue, i) == ("flagged", 1) else "")
             for i, (q, s) in enumerate(p for p in fake.pairs if p[0] == question_id)
         )  # fmt: skip
         return label_views.QuestionItem(question_id, QUESTIONS[question_id - 1], rows, "it is next", queue, "cascade",
@@ -133,6 +134,9 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         (("when", estimate),), ("ann", "bob"),
     )  # fmt: skip
     anchoring = label_views.AnchoringView(60, 58, 0.9, 0.7, label_views.Estimate(0.2, 0.05, 0.34, 118))
+    fake_shares = label_views.SharesView(
+        label_views.Estimate(0.25, 0.13, 0.42, 32), (("uncertain", label_views.Estimate(0.5, 0.4, 0.6, 96)),)
+    )
     parts = {
         "queueing": {"QUEUES": QUEUES, "REVIEWS": ("flagged",), "ADAPTIVE": ("uncertain", "disagree"),
                      "next_item": next_item, "item_at": item_at, "next_question": next_question,
@@ -145,6 +149,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         "agreement": {"agreement": lambda wb, corpus_id: agreement, "anchoring": lambda wb, corpus_id: anchoring,
                       "conflicts": lambda wb, corpus_id, annotator_id: tuple(fake.conflicts), "settle": settle,
                       "MAX_NOTE": 500},
+        "shares": {"shares": lambda wb, corpus_id: fake_shares},
         "doubts": {"start_doubting": lambda wb, corpus_id: None, "waiting": lambda wb, corpus_id: 3},
     }  # fmt: skip
     package = made["app.services"]

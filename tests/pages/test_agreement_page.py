@@ -24,6 +24,13 @@ def test_agreement_comes_with_its_interval_and_what_went_in(work):
     assert "3 labels now" in fake_work.texts(at)
 
 
+def test_the_share_of_correct_is_told_from_the_fair_sample_and_the_queues_is_called_biased(work):
+    at = fake_work.page("agreement")
+    assert "<b>0.25</b> <small>95 % interval: 0.13 to 0.42</small></span></div><p>32 pairs" in fake_work.markup(at)
+    [table] = [d.value for d in at.dataframe if "Chosen by a queue (biased)" in d.value]
+    assert table.to_numpy().tolist() == [["uncertain", 0.5, "0.40 to 0.60", 96]]
+
+
 def test_an_admin_settles_a_conflict_with_a_word_why(work):
     work.conflicts = [CONFLICT]
     at = fake_work.page("agreement", {"view": "conflicts"})
