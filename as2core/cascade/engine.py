@@ -6,7 +6,7 @@ Exits at which nobody leaves are no barrier: the engine is handed the whole span
 An engine in 8 bits errs a little, and where the best candidates are nearer to each other than it errs, it may put the
 wrong one first. So at the last exit those near the best are scored again in float32 (`settle`). Their final logits are
 float32's, all others the engine's: a logit may differ by the engine's error according to whether its candidate was
-among the best of its list. The seconds hold that second look, the FLOPs don't.
+among the best of its list. The last exit's seconds and FLOPs hold that second look.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
-from as2core.cost import EncoderShape, head_flops, layer_flops
+from as2core.cascade.trace import CascadeTrace, ExitRecord, exit_flops, select_dropped
+from as2core.cost import EncoderShape
 
 
 class Run(Protocol):
@@ -63,24 +63,32 @@ def run_cascade(
         members = np.concatenate([a + b for a, b in zip(alive, begins, strict=False)] or [np.zeros(0, int)]).astype(int)
         scores, seconds = run.advance(members, first, last)
         ends = np.cumsum([len(a) for a in alive])[:-1]
+        again = [a[:0] for a in alive]  # a question: whose logits of the last exit are settled
         if last == exits and engine.error and asked:
             began = time.perf_counter()
-            scores[-1] = settle(scores[-1], ends, engine.error, lambda at, m=members: run.exact(m[at]))
+            scores[-1], known = settle(scores[-1], ends, engine.error, lambda at, m=members: run.exact(m[at]))
             seconds[-1] += time.perf_counter() - began
+            again = [a[k] for a, k in zip(alive, np.split(known, ends), strict=True)]
         for i in range(first, last):
-            flops = [_flops(engine, i, run.lengths[a + b]) for a, b in zip(alive, begins, strict=False)]
+            below, layer = engine.exits[i - 1] if i else 0, engine.exits[i]
+            twice = again if i == exits - 1 else [a[:0] for a in alive]
+            flops = [
+                exit_flops(below, layer, run.lengths[a + b], run.lengths[t + b], engine.shape)
+                for a, t, b in zip(alive, twice, begins, strict=False)
+            ]
             share = seconds[i - first] / max(1, sum(flops))
             for question, logits in enumerate(np.split(scores[i - first], ends) if asked else ()):
                 here = alive[question]
                 records[question].append(
                     ExitRecord(
-                        layer=engine.exits[i],
+                        layer=layer,
                         alive=here,
                         scores=logits,
                         dropped=select_dropped(here, logits, schedule.kept(i, len(here))),
                         seconds=share * flops[question],
                         tokens=int(run.lengths[here + begins[question]].sum()),
                         flops=flops[question],
+                        again=twice[question],
                     )
                 )
         alive = [np.setdiff1d(a, r[-1].dropped) for a, r in zip(alive, records, strict=True)]
@@ -93,9 +101,10 @@ def run_cascade(
 
 def settle(
     logits: np.ndarray, ends: Sequence[int], error: float, exact: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Logits (n,) of several questions, split at `ends`, with those that may be their question's best made exact:
-    whoever is within `error` of the best is scored again, until the best stands alone or all near it are exact."""
+    whoever is within `error` of the best is scored again, until the best stands alone or all near it are exact.
+    And which these are, bool (n,)."""
     logits, known = logits.copy(), np.zeros(len(logits), bool)
     questions = [part for part in np.split(np.arange(len(logits)), ends) if len(part)]
     while True:
@@ -103,11 +112,5 @@ def settle(
         open_ = [part[~known[part]] for part in near if len(part) > 1]
         at = np.concatenate(open_) if open_ else np.zeros(0, int)
         if not len(at):
-            return logits
+            return logits, known
         logits[at], known[at] = exact(at), True
-
-
-def _flops(engine: Engine, exit_index: int, lengths: np.ndarray) -> int:
-    below = engine.exits[exit_index - 1] if exit_index else 0
-    layers = engine.exits[exit_index] - below
-    return layers * layer_flops(lengths, engine.shape) + head_flops(len(lengths), engine.shape)

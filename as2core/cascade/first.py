@@ -19,7 +19,7 @@ from as2core.types import Candidate
 
 
 class Cheap(Protocol):
-    """Any ranker; one that says what it spends has `cost(candidates) -> FLOPs`."""
+    """Any ranker; one that says what it spends has `score_and_cost(question, candidates) -> (scores, FLOPs)`."""
 
     name: str
 
@@ -43,9 +43,12 @@ class First:
             return None
         began = time.perf_counter()
         everyone = np.arange(len(candidates))
-        scores = np.asarray(self.ranker.score(question, candidates), dtype=np.float32)
+        if hasattr(self.ranker, "score_and_cost"):
+            scores, spent = self.ranker.score_and_cost(question, candidates)
+        else:
+            scores, spent = self.ranker.score(question, candidates), 0
+        scores = np.asarray(scores, dtype=np.float32)
         dropped = select_dropped(everyone, scores, self.keep)
-        spent = self.ranker.cost(len(candidates)) if hasattr(self.ranker, "cost") else 0
         seconds = time.perf_counter() - began
         return ExitRecord(0, everyone, scores, dropped, seconds, 0, spent, self.ranker.name)
 
@@ -58,7 +61,8 @@ def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Cand
     lengths = np.rint(least + slope * characters).astype(np.int64).clip(1)
     lengths[entered] = trace.lengths
     lengths = np.minimum(lengths, max(1, int(trace.lengths.max(initial=1))))
-    exits = tuple(replace(e, alive=entered[e.alive], dropped=entered[e.dropped]) for e in trace.exits)
+    places = [{at: entered[getattr(e, at)] for at in ("alive", "dropped", "again")} for e in trace.exits]
+    exits = tuple(replace(e, **moved) for e, moved in zip(trace.exits, places, strict=True))
     return replace(trace, lengths=lengths, exits=exits, first=first)
 
 

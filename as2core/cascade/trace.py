@@ -7,7 +7,7 @@ without running the model: `trace.replay(DropSchedule.constant(0.4, exits=5))`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from as2core.errors import BadSetting
 
 @dataclass(frozen=True, slots=True)
 class ExitRecord:
-    """One exit. `alive` and `dropped` are candidate positions; `scores` are logits, aligned with `alive`."""
+    """One exit. `alive` and `dropped` are candidate positions; `scores` are logits, aligned with `alive`.
+
+    `again` are positions whose pairs went through the whole encoder a second time, in float32 (`engine.settle`).
+    """
 
     layer: int
     alive: np.ndarray  # int (a,)
@@ -28,6 +31,7 @@ class ExitRecord:
     tokens: int
     flops: int
     name: str = ""  # of a stage that is no layer of the encoder
+    again: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # int (s,), a subset of alive
 
     @property
     def title(self) -> str:
@@ -117,9 +121,8 @@ class CascadeTrace:
         for i, e in enumerate(self.exits):
             scores = np.empty(self.candidates, dtype=np.float32)
             scores[e.alive] = e.scores
-            flops = (e.layer - below) * layer_flops(self.lengths[alive], self.shape) + head_flops(
-                len(alive), self.shape
-            )
+            again = np.intersect1d(e.again, alive)
+            flops = exit_flops(below, e.layer, self.lengths[alive], self.lengths[again], self.shape)
             dropped = select_dropped(alive, scores[alive], schedule.kept(i, len(alive)))
             exits.append(
                 replace(
@@ -130,11 +133,19 @@ class CascadeTrace:
                     seconds=e.seconds * flops / e.flops if e.flops else 0.0,
                     tokens=int(self.lengths[alive].sum()),
                     flops=flops,
+                    again=again,
                 )
             )
             alive = np.setdiff1d(alive, dropped)
             below = e.layer
         return replace(self, exits=tuple(exits), schedule=schedule, replayed=True)
+
+
+def exit_flops(below: int, layer: int, lengths: np.ndarray, again: np.ndarray, shape: EncoderShape) -> int:
+    """A stretch from one layer to another and its classifier over pairs of these lengths; and all layers up to there
+    once more for those looked at `again` (lengths, too)."""
+    stretch = (layer - below) * layer_flops(lengths, shape) + head_flops(len(lengths), shape)
+    return stretch + layer * layer_flops(again, shape) + head_flops(len(again), shape)
 
 
 def dropped_at(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:

@@ -122,6 +122,9 @@ def _replay_all(
     depths = np.diff([0, *(e.layer for e in trace.exits)])
     a_layer = np.array([layer_flops(trace.lengths[i : i + 1], trace.shape) for i in range(trace.candidates)])
     a_head = head_flops(1, trace.shape)
+    settled = np.zeros(trace.candidates)  # the second look that the last exit takes at some
+    for i in trace.exits[-1].again:
+        settled[i] = trace.exits[-1].layer * a_layer[i] + a_head
     cuts = [(ratio, DropSchedule((ratio,), keep)) for ratio in ratios]
     scores = np.full((len(trace.exits), trace.candidates), np.nan)
     for row, e in zip(scores, trace.exits, strict=True):
@@ -133,6 +136,7 @@ def _replay_all(
         best_first = alive[order(scores[number, alive])]
         spent += float(depths[number] * a_layer[alive].sum()) + len(alive) * a_head
         if number == len(trace.exits) - 1:
+            spent += float(settled[alive].sum())
             places = [*(np.flatnonzero(correct[best_first]) + 1).tolist(), *lost]
             found[chosen] = value(np.sort(places)), spent
             return

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from as2core.cost import layer_flops
 from as2core.nn.backbone import Backbone, micro_batches
 from as2core.nn.heads import mean_pool
 from as2core.nn.kept_passages import Kept
@@ -48,27 +49,37 @@ class BiEncoderRanker:
         return out
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return self._score(question, candidates)[0]
+
+    def score_and_cost(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int]:
+        """The scores, and the FLOPs they took: those of the texts that went through the layers, the question among
+        them, and a product a candidate. What lies in the cache costs nothing more."""
+        scores, read = self._score(question, candidates)
+        lengths = np.array(self.backbone.encode(read, max_length=self.max_length).lengths, dtype=np.int64)
+        shape = self.backbone.shape
+        return scores, shape.layers * layer_flops(lengths, shape) + 2 * len(candidates) * shape.hidden
+
+    def _score(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, list[str]]:
+        """Scores (n,), and the texts that were embedded for them."""
         if not candidates:
-            return np.zeros(0, dtype=np.float32)
+            return np.zeros(0, dtype=np.float32), []
         texts = [c.text for c in candidates]
         if self.cache is None:
             vectors = self.embed([question, *texts])
-            return vectors[1:] @ vectors[0]
-        return self._kept(self.cache, texts) @ self.embed([question])[0]
+            return vectors[1:] @ vectors[0], [question, *texts]
+        vectors, new = self._kept(self.cache, texts)
+        return vectors @ self.embed([question])[0], [question, *new]
 
-    def cost(self, candidates: int) -> int:
-        """FLOPs of comparing vectors that are there: a product a candidate."""
-        return 2 * candidates * self.backbone.hidden
-
-    def _kept(self, cache: PassageCache, texts: list[str]) -> np.ndarray:
-        """Vectors (n, hidden) from the cache; those it has not are made and put there."""
+    def _kept(self, cache: PassageCache, texts: list[str]) -> tuple[np.ndarray, list[str]]:
+        """Vectors (n, hidden) from the cache; those it has not are made and put there: the texts of these."""
         if self._fingerprint is None:
             self._fingerprint = fingerprint(self.backbone, self.max_length)
         known = {t: k.memory[0].float().numpy() for t, k in cache.get(self._fingerprint, texts).items()}
-        if new := [t for t in dict.fromkeys(texts) if t not in known]:
+        new = [t for t in dict.fromkeys(texts) if t not in known]
+        if new:
             made = self.embed(new)
             cache.put(
                 self._fingerprint, {t: Kept(torch.from_numpy(v)[None], {}) for t, v in zip(new, made, strict=True)}
             )
             known.update(zip(new, made, strict=True))
-        return np.stack([known[t] for t in texts])
+        return np.stack([known[t] for t in texts]), new

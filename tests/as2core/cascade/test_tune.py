@@ -48,6 +48,17 @@ def test_every_schedule_of_the_grid_is_its_replay(measure):
         assert point.cost == pytest.approx(spent / full)
 
 
+def test_the_second_look_at_the_best_is_in_every_schedule_s_cost_that_they_survive():
+    question, trace = traced(9, seed=9)
+    last = trace.exits[-1]
+    again = np.argsort(-last.scores)[:2]
+    trace = dataclasses.replace(trace, exits=(*trace.exits[:-1], dataclasses.replace(last, again=again)))
+    for point in grid([(question, trace)], ratios=(0.2, 0.8)).points:
+        run = trace.replay(DropSchedule(point.ratios))
+        assert run.exits[-1].again.tolist() == sorted(set(again.tolist()) & set(run.exits[-1].alive.tolist()))
+        assert point.cost == pytest.approx(run.flops / run.full_flops)
+
+
 def test_the_papers_grid_has_1296_schedules_besides_dropping_nobody():
     tuning = grid([traced(20, seed=1, layers=(2, 3, 4, 5, 6))])
     assert len(RATIOS) ** 4 == 1296 and len(tuning.points) == 1297
