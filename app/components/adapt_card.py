@@ -21,6 +21,7 @@ Result = Mapping[str, Any]
 LISTED, READ = 6, 140
 KEPT = ("intervals", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights", "settings",
         "seconds", "training_seconds")  # fmt: skip
+ORIGINS = {"asked": "typed", "starter": "of the starter corpus"}  # the others are called what they are
 HIDDEN = ("trained_on", "per_question")  # too long to be read, and shown above
 
 
@@ -206,12 +207,15 @@ def _facts(result: Result) -> None:
 
 
 def facts_in_words(result: Result) -> str:
-    """`Trained on 12 questions (13 correct, 36 incorrect labels), steered by 2, judged by 4.` and the snapshot."""
+    """`Trained on 12 questions (9 typed, 3 proposed; 13 correct, 36 incorrect labels), steered by 2, judged by 4.
+    Labels given by ann (40), bob (9).` and the snapshot."""
     n = result.get("labels") or {}
     parts = []
     if n.get("questions"):
-        labels = f" ({n['correct']:,} correct, {n['incorrect']:,} incorrect labels)" if "correct" in n else ""
-        parts.append(f"Trained on {count(n['questions'], 'question')}{labels}")
+        came = ", ".join(f"{k:,} {ORIGINS.get(origin, origin)}" for origin, k in (n.get("origins") or {}).items())
+        labels = f"{n['correct']:,} correct, {n['incorrect']:,} incorrect labels" if "correct" in n else ""
+        inside = "; ".join(filter(None, (came, labels)))
+        parts.append(f"Trained on {count(n['questions'], 'question')}" + (f" ({inside})" if inside else ""))
     if n.get("dev_questions"):
         parts.append(f"steered by {n['dev_questions']:,}")
     if n.get("held_out_questions"):
@@ -224,6 +228,8 @@ def facts_in_words(result: Result) -> str:
 def _made_of(result: Result) -> list[str]:
     """Sentences on what else went in, what was told, and how long it took."""
     told = []
+    if givers := (result.get("labels") or {}).get("givers"):
+        told.append(f"Labels given by {', '.join(f'{who} ({k:,})' for who, k in givers.items())}.")
     replayed = (result.get("labels") or {}).get("replayed_questions")
     if replayed:
         told.append(f"{count(replayed, 'shipped question')} mixed in.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 from itertools import groupby
@@ -92,6 +92,14 @@ def annotators(wb: Workbench, corpus_id: int) -> list[tuple[str, int]]:
     """Who labelled how many pairs of the corpus, the busiest first."""
     with wb.read() as s:
         return Counter(v.annotator for v in rows.votes(s, corpus_id)).most_common()
+
+
+def givers(wb: Workbench, corpus_id: int, choice: Choice, question_ids: Collection[int]) -> dict[str, int]:
+    """Who gave how many of the labels that the choice counts on these questions, the busiest first."""
+    with wb.read() as s:
+        found = [v for v in rows.votes(s, corpus_id) if v.question_id in question_ids and _counts(v, choice)]
+    decisive = (*BINARY, UNSURE) if choice.unsure_incorrect else tuple(BINARY)
+    return dict(Counter(v.annotator for v in found if v.label in decisive).most_common())
 
 
 def _counts(vote: Any, choice: Choice) -> bool:

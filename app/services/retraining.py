@@ -163,9 +163,11 @@ def _top(question: Question, scores: Any) -> dict[str, Any]:
     return {"text": best.text[:READ], "correct": best.label == 1}
 
 
-def _counts(snapshot: Snapshot) -> dict[str, int]:
+def _counts(snapshot: Snapshot) -> dict[str, Any]:
     parts = snapshot.parts
     return {
+        "origins": dict(snapshot.origins),
+        "givers": dict(snapshot.givers),
         "questions": len(parts.train),
         "correct": sum(q.positives for q in parts.train),
         "incorrect": sum(q.negatives for q in parts.train),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,12 +44,15 @@ class Composition:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A composition as it was written down, and its SHA-256."""
+    """A composition as it was written down, and its SHA-256. `origins`: how many of the questions to train on were
+    asked, proposed, imported; `givers`: who gave how many of their labels. Both empty in one of an older program."""
 
     parts: Split
     replay: tuple[Question, ...]
     choice: Choice
     digest: str
+    origins: Mapping[str, int]
+    givers: Mapping[str, int]
 
     @property
     def learnt(self) -> list[Question]:
@@ -128,7 +132,14 @@ def frozen(
             seed=settings.get("seed", 0),
         )
         asked = [(part, q) for part in PARTS for q in getattr(made.parts, part, made.replay)]
-        lines = [json.dumps({"choice": choice.stored()})]
+        learnt = {q.qid for q in made.parts.train}
+        of = [x for x in made.found if x.question.qid in learnt]
+        head = {
+            "choice": choice.stored(),
+            "origins": dict(Counter(x.origin for x in of).most_common()),
+            "givers": choosing.givers(wb, corpus_id, choice, {x.id for x in of}),
+        }
+        lines = [json.dumps(head, ensure_ascii=False)]
         lines += [json.dumps({"part": part, **jsonl.to_record(q)}, ensure_ascii=False) for part, q in asked]
         making = file.with_suffix(".part")
         making.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -149,7 +160,9 @@ def read(file: Path) -> Snapshot:
         raise NotEnoughLabels("the labels were withdrawn meanwhile: nothing is left to train on or to judge by")
     digest = data_hash([q for part in PARTS for q in found[part]])
     *parts, replay = (tuple(found[part]) for part in PARTS)
-    return Snapshot(Split(*parts), replay, Choice.of(json.loads(first)["choice"]), digest)
+    head = json.loads(first)
+    choice = Choice.of(head["choice"])
+    return Snapshot(Split(*parts), replay, choice, digest, head.get("origins", {}), head.get("givers", {}))
 
 
 def steering(dev: Sequence[Question], seed: int) -> list[Question]:

@@ -310,3 +310,12 @@ def test_what_a_version_was_made_from_is_one_sentence():
         "Snapshot of the labels: 340a832e9fc9"
     )
     assert adapt_card.facts_in_words({}) == ""
+
+
+def test_where_the_questions_came_from_and_who_labelled_them_is_said():
+    labels = {"questions": 12, "correct": 13, "incorrect": 36, "givers": {"ann": 40, "bob": 9}}
+    labels["origins"] = {"asked": 7, "proposed": 3, "imported": 2}
+    assert adapt_card.facts_in_words({"labels": labels}) == (
+        "Trained on 12 questions (7 typed, 3 proposed, 2 imported; 13 correct, 36 incorrect labels). "
+        "Labels given by ann (40), bob (9)."
+    )

@@ -259,6 +259,18 @@ def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, labelled):
     assert Choice.of(versions.card(wb, result["version"])["choice"]) == choice
 
 
+def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learnt(wb, labelled, ann):
+    first = adapting.start_retrain(wb, labelled, kind="calibration")
+    told = retrained(wb, first.id).result["labels"]
+    assert told["origins"] == {"imported": told["questions"]}
+    assert told["givers"] == {"ann": told["correct"] + told["incorrect"]}
+    exchange.import_labels(wb, labelled, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
+    choice = Choice(annotators=("bob",))
+    result = retrained(wb, adapting.start_retrain(wb, labelled, kind="calibration", choice=choice).id).result
+    assert set(result["labels"]["givers"]) == {"bob"}
+    assert versions.card(wb, result["version"])["data"]["origins"] == {"imported": result["labels"]["questions"]}
+
+
 def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, labelled):
     job = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1).id)
     lines = (wb.settings.jobs_dir / str(job.id) / "snapshot.jsonl").read_text().splitlines()
