@@ -62,7 +62,8 @@ def _decide(wb: Workbench, held: ProposalsView, annotator: AnnotatorView) -> Non
         if held.accepted or held.rejected:
             st.info(f"Nothing waits for you: {told}", icon=":material/check:")
         return
-    st.caption(f"{told} Accepting makes it a question, with its sentence labelled correct by you.")
+    st.caption(f"{told} Accepting makes it a question, with its sentence labelled correct by you; what else is found "
+               "for it comes to Label.")  # fmt: skip
     for proposal in held.shown:
         _one(wb, proposal, annotator)
 

@@ -28,10 +28,14 @@ REVIEWS_EMPTY = {
 def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
     if not corpus.questions:
         _say(
-            "There is nothing to judge yet", "Nobody has asked this corpus anything. Ask, and what is found comes here."
+            "There is nothing to judge yet",
+            "Nobody has asked this corpus anything. Ask, or accept questions that a model proposes, and what is found "
+            "for them comes here.",
         )
         with st.container(horizontal=True, horizontal_alignment="center"):
             links.to("ask", "Ask a question")
+            if corpus.sentences:
+                links.to("data", "Propose questions", view="proposals")
             links.to("data", "Import questions")
         return
     if desk.seat.queue in queueing.REVIEWS:

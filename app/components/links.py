@@ -17,6 +17,6 @@ _ICONS = {
 }
 
 
-def to(page: str, label: str) -> None:
-    """`to("adapt", "Adapt the ranker")`; the label is ours, never foreign text."""
-    st.page_link(str(_PAGES / f"{page}.py"), label=label, icon=_ICONS[page])
+def to(page: str, label: str, **address: str) -> None:
+    """`to("adapt", "Adapt the ranker")`; the label is ours, never foreign text. `address`: as the page reads it."""
+    st.page_link(str(_PAGES / f"{page}.py"), label=label, icon=_ICONS[page], query_params=address or None)

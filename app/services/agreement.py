@@ -7,6 +7,7 @@ Intervals come from resampling questions, since the pairs of one question are no
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, groupby
@@ -27,6 +28,7 @@ from db.repositories import reviews
 
 RESAMPLES, LEVEL = 300, 0.95
 MAX_NOTE = 500
+_ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|which|why)\b", re.IGNORECASE)
 Unit = tuple[int, Mapping[str, int]]  # question id, person -> 1 correct, 0 incorrect
 
 
@@ -38,7 +40,7 @@ def agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
         if len(judged) > 1:
             units.append((group[0].question_id, {r.name: BINARY[r.label] for r in judged}))
             days.append(judged[1].created.date().isoformat())
-            kinds.append(group[0].kind or "of no kind")
+            kinds.append(group[0].kind or kind_of(group[0].question))
     people = sorted({name for _, said in units for name in said})
     kappas = []
     for a, b in combinations(people, 2):
@@ -52,6 +54,15 @@ def agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
         per_kind=_by(kinds, units, seed),
         annotators=tuple(people),
     )
+
+
+def kind_of(question: str) -> str:
+    """The kind of a question that came without one: its first word that asks."""
+    said = _ASKS.search(question)
+    if said is None:
+        return "other"
+    word = said[0].lower()
+    return "how-many" if word.split()[1:] else "who" if word.startswith("who") else word
 
 
 def alpha(units: Sequence[Unit]) -> float | None:

@@ -3,7 +3,7 @@ import pytest
 
 from app.running import run_queued
 from app.services import adapting, agreement, asking, doubts, labelling, labels, people, queueing
-from app.services.agreement import alpha, kappa
+from app.services.agreement import alpha, kappa, kind_of
 from app.services.doubts import TooFewLabels, doubted
 from app.services.people import NotAllowed
 from app.services.views import Shown
@@ -60,6 +60,28 @@ def test_agreement_takes_the_pairs_that_two_judged_and_leaves_unsure_out(wb, tow
     assert (found.alpha.n, found.alpha.value, found.annotators) == (2, 1.0, ("ann", "bob"))
     [(a, b, estimate)] = found.kappas
     assert (a, b, estimate.value, estimate.low) == ("ann", "bob", 1.0, None)  # one question: nothing to resample
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("When was the tower finished?", "when"),
+        ("In which year was it, and why?", "which"),
+        ("HOW  many came?", "how-many"),
+        ("How much does it weigh?", "how-many"),
+        ("How was it built?", "how"),
+        ("To whom does it belong?", "who"),
+        ("Name the somewhat whole builders.", "other"),
+    ],
+)
+def test_a_question_without_a_kind_has_that_of_its_first_word_that_asks(question, kind):
+    assert kind_of(question) == kind
+
+
+def test_agreement_on_an_asked_question_goes_by_how_it_asks(wb, towers, give, ann, bob):
+    give(ann, "+-")
+    give(bob, "+-")
+    assert [(kind, e.n) for kind, e in agreement.agreement(wb, towers.id).per_kind] == [("when", 2)]
 
 
 def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, give, clock, ann, bob):
