@@ -2,8 +2,8 @@
 
 Only the tensors that differ from the backbone are stored; loading lays them over it. Compact, as the shipped models
 are, a matrix is stored as int8 steps from the backbone's with a scale for each row: what training moved is small, so
-255 steps are fine enough, and all else is in half precision. The card carries the SHA-256 of
-the weights. A directory appears by one rename, so a half-written version is never seen.
+255 steps are fine enough, and all else is in half precision. The card carries the SHA-256 of the weights and of the
+configuration. A directory appears by one rename, so a half-written version is never seen.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def save_version(ranker, path: Path, card: dict, *, compact: bool = False) -> No
     building = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         save_file(tensors, building / WEIGHTS)
-        full_card = {**card, "name": path.name, "sha256": sha256(building / WEIGHTS)}
         (building / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+        sums = {"sha256": sha256(building / WEIGHTS), "config_sha256": sha256(building / CONFIG)}
+        full_card = {**card, "name": path.name, **sums}
         (building / CARD).write_text(json.dumps(full_card, indent=2) + "\n")
         (building / WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a container's user must read it
         building.chmod(0o755)
@@ -77,7 +78,14 @@ def load_version(path: Path):
         raise DamagedModel(f"{weights} is missing: {_remedy(path)}")
     if sha256(weights) != card.get("sha256"):
         raise DamagedModel(f"{weights} is damaged (its SHA-256 is not the card's): {_remedy(path)}")
-    ranker = _build(config, path)
+    if config.get("format") != FORMAT:
+        raise DamagedModel(f"{path} has format {config.get('format')!r}, this program reads {FORMAT}: update it")
+    if "config_sha256" in card and sha256(path / CONFIG) != card["config_sha256"]:  # older cards have none
+        raise DamagedModel(f"{path / CONFIG} is damaged (its SHA-256 is not the card's): {_remedy(path)}")
+    try:
+        ranker = _build(config, path)
+    except (KeyError, TypeError) as e:  # a setting that is missing, unknown, or of another kind
+        raise DamagedModel(f"{path / CONFIG} cannot be used ({_told(e)}): {_remedy(path)}") from e
     state = ranker.module.state_dict()
     tensors = _full(load_file(weights), state)
     unknown = set(tensors) - set(state)
@@ -101,11 +109,18 @@ def sha256(path: Path) -> str:
 
 def _read(path: Path, name: str) -> dict:
     try:
-        return json.loads((path / name).read_text())
+        read = json.loads((path / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DamagedModel(f"{path / name} is missing: {_remedy(path)}") from None
-    except json.JSONDecodeError as e:
+    except (json.JSONDecodeError, UnicodeDecodeError) as e:
         raise DamagedModel(f"{path / name} is not JSON ({e}): {_remedy(path)}") from None
+    if not isinstance(read, dict):
+        raise DamagedModel(f"{path / name} is not a JSON object: {_remedy(path)}")
+    return read
+
+
+def _told(e: Exception) -> str:
+    return f"it has no {e}" if isinstance(e, KeyError) else str(e)
 
 
 def _remedy(path: Path) -> str:
@@ -148,8 +163,6 @@ def _config(ranker) -> dict:
 
 
 def _build(config: dict, path: Path):
-    if config.get("format") != FORMAT:
-        raise DamagedModel(f"{path} has format {config.get('format')!r}, this program reads {FORMAT}: update it")
     settings = dict(config["settings"])
     if config["ranker"] == "generative":
         module = load_question_lm(config["backbone"], max_length=settings["max_length"])

@@ -123,3 +123,41 @@ def test_a_compact_version_names_a_matrix_it_does_not_know(tiny, tmp_path):
     card.write_text(json.dumps({**json.loads(card.read_text()), "sha256": sha256(weights)}))
     with pytest.raises(DamagedModel, match=r"blocks\.77"):
         load_version(tmp_path / "mine")
+
+
+def without_sum(version) -> None:
+    """As versions were saved before the card had the configuration's sum."""
+    card = read_card(version)
+    del card["config_sha256"]
+    (version / "card.json").write_text(json.dumps(card))
+
+
+def test_a_changed_configuration_is_noticed(tiny, tmp_path):
+    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    config = tmp_path / "mine" / "config.json"
+    assert read_card(tmp_path / "mine")["config_sha256"] == sha256(config)
+    config.write_text(config.read_text().replace('"threshold": 0.5', '"threshold": 0.9'))
+    with pytest.raises(DamagedModel, match=r"config\.json is damaged.*SHA-256.*restore mine"):
+        load_version(tmp_path / "mine")
+    without_sum(tmp_path / "mine")
+    assert load_version(tmp_path / "mine").threshold == 0.9
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"format": 1, "ranker": "cascade"}', "it has no 'settings'"),
+        (b'{"format": 1, "ranker": "cascade", "settings": {}}', "it has no 'backbone'"),
+        (b'{"format": 1, "ranker": "generative", "backbone": "b", "settings": {}}', "it has no 'max_length'"),
+        (b'{"format": 1, "ranker": "cascade", "backbone": "%s", "settings": {"colour": 1}}', "colour"),
+        (b"[1]", "is not a JSON object"),
+        (b"{", "is not JSON"),
+        (b"\xff\xfe{}", "is not JSON"),
+    ],
+)
+def test_a_damaged_configuration_is_told_in_a_line_with_the_remedy(content, told, tiny, tmp_path):
+    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    without_sum(tmp_path / "mine")
+    (tmp_path / "mine" / "config.json").write_bytes(content.replace(b"%s", str(tiny()).encode()))
+    with pytest.raises(DamagedModel, match=rf"config\.json.*{told}.*restore mine"):
+        load_version(tmp_path / "mine")
