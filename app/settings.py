@@ -19,6 +19,7 @@ class Settings(BaseSettings):
 
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of whoever signs in for the first time, after the first person.
+    `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
     `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
     """
 
@@ -29,16 +30,17 @@ class Settings(BaseSettings):
     redis_url: str = ""
     models_dir: Path = REPO / "models"
     corpora_dir: Path = REPO / "corpora"
+    data_dir: Path | None = None
     worker: Literal["auto", "external"] = "auto"
     engine: Literal["auto", "torch", "onnx"] = "auto"
     newcomers: Literal["annotator", "viewer"] = "annotator"
     candidates: int = Field(1300, ge=1)
     first_keep: int = Field(100, ge=1)
 
-    @field_validator("home", "models_dir", "corpora_dir")
+    @field_validator("home", "models_dir", "corpora_dir", "data_dir")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value and value.expanduser().absolute()
 
     @property
     def database(self) -> str:

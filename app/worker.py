@@ -63,13 +63,12 @@ def start(settings: Settings, *, idle: float | None = IDLE) -> subprocess.Popen:
     """Start a worker that outlives this process and ends after `idle` seconds without work (None: when told to); what
     it says goes to `worker.log` in the home."""
     command = [sys.executable, "-m", "app.worker"] + ([] if idle is None else ["--idle", str(idle)])
-    environment = {**os.environ, **{f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}}
     settings.home.mkdir(parents=True, exist_ok=True)
     with settings.worker_log.open("ab") as out:
         process = subprocess.Popen(
             command,
             cwd=REPO,
-            env=environment,
+            env={**os.environ, **told(settings)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
@@ -77,6 +76,11 @@ def start(settings: Settings, *, idle: float | None = IDLE) -> subprocess.Popen:
         )
     threading.Thread(target=process.wait, name="worker's end", daemon=True).start()  # or it stays behind as a zombie
     return process
+
+
+def told(settings: Settings) -> dict[str, str]:
+    """The settings as the environment of a process that shall have the same."""
+    return {f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump(exclude_none=True).items()}
 
 
 def run(wb: Workbench, *, idle: float | None = None) -> None:

@@ -1,7 +1,8 @@
 """The card of a retrained version: before and after on questions it never saw, question by question, exit by exit.
 
 `result` is a retrain job's: version, before, after (metric -> value), intervals (before, after: metric -> low, high),
-paired, per_question, per_exit (before, after: layer -> AP), frozen (before, after), labels, snapshot.
+paired, per_question, per_exit (before, after: layer -> AP), frozen (before, after), frozen_others (benchmark ->
+before, after; not in older ones), labels, snapshot.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from app.components.text import count, escaped, plain, shorten
 
 Result = Mapping[str, Any]
 LISTED, READ = 6, 140
-KEPT = ("intervals", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights", "settings",
-        "seconds", "training_seconds")  # fmt: skip
+KEPT = ("intervals", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
+        "weights", "settings", "seconds", "training_seconds")  # fmt: skip
+BENCHMARKS = {"starter-test": "Starter, test", "wikiqa-dev": "WikiQA, dev"}
 ORIGINS = {"asked": "typed", "starter": "of the starter corpus"}  # the others are called what they are
 HIDDEN = ("trained_on", "per_question")  # too long to be read, and shown above
 
@@ -137,6 +139,22 @@ def _frozen(result: Result) -> None:
         f"On the frozen benchmark, which no label of yours touches, AP went from {before:.3f} to {after:.3f}: "
         + ("nothing of note was forgotten." if kept else "some of it was **forgotten**; weigh that against the gain.")
     )
+    st.html(benchmarks_table({"starter-test": frozen, **(result.get("frozen_others") or {})}))
+
+
+def benchmarks_table(benchmarks: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """A row a benchmark, before and after by every metric that both have."""
+    head = "".join(f"<th title='{told}'>{m}</th>" for m, told in METRICS.items())
+    rows = "".join(
+        f"<tr><th>{escaped(BENCHMARKS.get(name, name))}</th>{''.join(_change(sides, m) for m in METRICS)}</tr>"
+        for name, sides in benchmarks.items()
+    )
+    return f'<table class="as2-table"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _change(sides: Mapping[str, Mapping[str, float]], metric: str) -> str:
+    before, after = (sides[side].get(metric) for side in ("before", "after"))
+    return "<td></td>" if before is None or after is None else f"<td>{before:.3f} → {after:.3f}</td>"
 
 
 def _reliability(result: Result) -> None:

@@ -21,7 +21,7 @@ from app.services.corpora import get_corpus
 from app.services.evaluations import plain
 from app.services.learning import Learnt
 from app.services.measuring import Measured
-from app.services.snapshots import Snapshot
+from app.services.snapshots import FROZEN, WIKIQA, Snapshot
 from app.services.versions import Base
 from as2core.errors import As2Error
 from as2core.evaluation import Evaluation, intervals, paired_test
@@ -29,7 +29,7 @@ from as2core.rankers.base import order
 from as2core.types import OnProgress, Progress, Question
 from db.repositories import versions as rows
 
-FROZEN = "starter-test"
+BENCHMARKS = {FROZEN: "the frozen benchmark", WIKIQA: "WikiQA's dev questions"}
 READ = 300  # characters of a sentence that are kept to be read on the card
 
 
@@ -68,7 +68,8 @@ def run_retrain(job: Running) -> dict[str, Any]:
     made = measuring.quick(learnt.ranker, job.folder / "work" / "graphs", telling, engine=wb.settings.engine)
     telling = _telling(job, (0.66, 0.74), "measuring the new version on held-out questions")
     after = measuring.measure(made, held_out, on_progress=telling)
-    frozen = _benchmark(job, base, ranker, made)
+    frozen = _benchmarks(job, base, ranker, made)
+    told = {data: {side: m.evaluation.metrics for side, m in sides.items()} for data, sides in frozen.items()}
     result = plain(
         {
             "base": base.name,
@@ -77,7 +78,8 @@ def run_retrain(job: Running) -> dict[str, Any]:
             "per_question": _per_question(held_out, before.evaluation, after.evaluation),
             "per_exit": {"before": before.per_exit, "after": after.per_exit},
             "reliability": {"before": before.reliability, "after": after.reliability},
-            "frozen": {side: m.evaluation.metrics for side, m in frozen.items()},
+            "frozen": told.pop(FROZEN, {}),
+            "frozen_others": told,
             "labels": _counts(snapshot),
             "choice": snapshot.choice.stored(),
             "replay": job.settings.get("replay") or 0.0,
@@ -92,8 +94,9 @@ def run_retrain(job: Running) -> dict[str, Any]:
     trained_on = sorted({*learnt_before, *(q.text for q in snapshot.learnt)})
     name = _keep(job, base, learnt, result, trained_on)
     measuring.keep(wb, name, held_out, after, data="held-out")
-    if frozen:
-        measuring.keep(wb, name, snapshots.starter(wb, "test"), frozen["after"], data=FROZEN)
+    for data, questions in snapshots.benchmarks(wb).items():
+        if data in frozen:
+            measuring.keep(wb, name, questions, frozen[data]["after"], data=data)
     return {"version": name, **result}
 
 
@@ -114,22 +117,17 @@ def _telling(job: Running, span: tuple[float, float], what: str) -> OnProgress:
     return tell
 
 
-def _benchmark(job: Running, base: Base, ranker: Any, made: Any) -> dict[str, Measured]:
-    """On the starter corpus's test questions, which no retrain learns from; {} if they are not there."""
-    questions = snapshots.starter(job.wb, "test")
-    if not questions:
-        return {}
-    telling = _telling(job, (0.74, 0.86), f"measuring {base.name} on the frozen benchmark")
-    return {
-        "before": measuring.measured(
-            job.wb, base.spec, questions, data=FROZEN, ranker=lambda: ranker, on_progress=telling
-        ),
-        "after": measuring.measure(
-            made,
-            questions,
-            on_progress=_telling(job, (0.86, 0.97), "measuring the new version on the frozen benchmark"),
-        ),
-    }
+def _benchmarks(job: Running, base: Base, ranker: Any, made: Any) -> dict[str, dict[str, Measured]]:
+    """On questions that no retrain learns from, those that are at hand: benchmark -> before, after."""
+    found = snapshots.benchmarks(job.wb)
+    share, measured = 0.23 / max(1, len(found)), {}
+    for i, (data, questions) in enumerate(found.items()):
+        start, what = 0.74 + i * share, BENCHMARKS[data]
+        telling = _telling(job, (start, start + share / 2), f"measuring {base.name} on {what}")
+        before = measuring.measured(job.wb, base.spec, questions, data=data, ranker=lambda: ranker, on_progress=telling)
+        telling = _telling(job, (start + share / 2, start + share), f"measuring the new version on {what}")
+        measured[data] = {"before": before, "after": measuring.measure(made, questions, on_progress=telling)}
+    return measured
 
 
 def _compared(before: Evaluation, after: Evaluation) -> dict[str, Any]:
@@ -187,7 +185,10 @@ def _keep(job: Running, base: Base, learnt: Learnt, result: dict[str, Any], trai
     for left in (path, *path.parent.glob(f".{path.name}.*")):  # of a run that was killed before it entered it
         shutil.rmtree(left, ignore_errors=True)
     metrics = {**result["after"], **{f"before {k}": v for k, v in result["before"].items()}}
-    shared = ("intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "choice", "replay", "weights")
+    shared = (
+        "intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
+        "weights",
+    )  # fmt: skip
     card = {
         "parent": base.name,
         "note": note,

@@ -8,6 +8,7 @@ reads what the first one wrote.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import random
 from collections import Counter
@@ -25,9 +26,12 @@ from app.services.evaluations import data_hash
 from app.services.labels import Labelled
 from app.services.splitting import Split
 from app.services.workbench import Workbench
-from as2core.errors import NotEnoughLabels
+from as2core.errors import As2Error, NotEnoughLabels
 from as2core.types import Question
 
+log = logging.getLogger(__name__)
+
+FROZEN, WIKIQA = "starter-test", "wikiqa-dev"
 PARTS = ("train", "dev", "held_out", "replay")
 REPLAY = 0.25  # the share of the shipped training questions that is mixed in
 STEER_QUESTIONS, STEER_CANDIDATES = 40, 24  # dev questions and their candidates looked at while training
@@ -71,7 +75,7 @@ def compose(
     preview: bool = False,
 ) -> Composition:
     """`seen`: questions that the base or its ancestors learnt from. A `preview` embeds nothing anew."""
-    shipped, frozen = starter(wb, "train"), starter(wb, "test")
+    shipped, frozen = starter(wb, "train"), [q for found in benchmarks(wb).values() for q in found]
     found = choosing.load(wb, corpus_id, choice)
     parts = splitting.split(
         found,
@@ -102,6 +106,25 @@ def starter(wb: Workbench, part: str) -> list[Question]:
 
     file = wb.settings.corpora_dir / "starter" / f"{part}.jsonl"
     return list(jsonl.read(file)[0]) if file.is_file() else []
+
+
+def benchmarks(wb: Workbench) -> dict[str, list[Question]]:
+    """The frozen questions that are at hand, by name: no retrain learns from them or from what nearly repeats them."""
+    found = {FROZEN: starter(wb, "test"), WIKIQA: _wikiqa(wb.settings.data_dir)}
+    return {name: questions for name, questions in found.items() if questions}
+
+
+def _wikiqa(data_dir: Path | None) -> list[Question]:
+    from as2core.data.catalog import apply_setting, load_questions
+
+    file = data_dir / "wikiqa" / "WikiQA-dev.tsv" if data_dir else None
+    if file is None or not file.is_file():
+        return []
+    try:
+        return apply_setting(load_questions(file).questions, "clean")
+    except As2Error as e:
+        log.warning("WikiQA dev is no benchmark now: %s", e)
+        return []
 
 
 def replayed(shipped: Sequence[Question], parts: Split, share: float, seed: int) -> tuple[Question, ...]:

@@ -1,6 +1,7 @@
 import pytest
 
 from app.settings import REPO, Settings, get_settings
+from app.worker import told
 from as2core.errors import BadSetting
 
 
@@ -29,3 +30,11 @@ def test_a_value_that_is_none_of_the_allowed_names_its_variable(monkeypatch):
     with pytest.raises(BadSetting, match="AS2_WORKER"):
         get_settings()
     get_settings.cache_clear()
+
+
+def test_a_worker_is_told_the_same_settings(monkeypatch, tmp_path):
+    for given in (Settings(home=tmp_path), Settings(home=tmp_path, data_dir=tmp_path / "data")):
+        with monkeypatch.context() as there:
+            for name, value in told(given).items():
+                there.setenv(name, value)
+            assert Settings() == given

@@ -215,6 +215,17 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
     assert "before: It rained." in html and "now: The tower was finished in 1889." in html
 
 
+def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_read(work):
+    wikiqa = {"before": {"AP": 0.6, "RR": 0.61, "P@1": 0.5, "nDCG@10": 0.7},
+              "after": {"AP": 0.65, "RR": 0.66, "P@1": 0.55, "nDCG@10": 0.75}}  # fmt: skip
+    old = fake_work.retrain_result()["frozen"]  # AP alone
+    table = adapt_card.benchmarks_table({"starter-test": old, "wikiqa-dev": wikiqa})
+    assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
+    assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
+    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result() | {"frozen_others": {}})
+    assert "Starter, test" in fake_work.markup(fake_work.page("adapt", {"job": "1"}))
+
+
 def test_a_better_version_is_promoted_with_one_click(work):
     done(work).button(key="adapt_promote").click().run()
     assert work.promoted == [("starter-3", "")]

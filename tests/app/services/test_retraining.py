@@ -1,5 +1,6 @@
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,6 +121,23 @@ def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_fro
     assert card["data"]["sha256"] == result["snapshot"]
     assert card["metrics"] == result["after"]
     assert {"seed", "settings", "paired", "frozen"} <= set(card)
+
+
+def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, tmp_path):
+    from as2core.data import wikiqa
+
+    dev = made_up(5, seed=8, prefix="Q")
+    (tmp_path / "data" / "wikiqa").mkdir(parents=True)
+    (tmp_path / "data" / "wikiqa" / "WikiQA-dev.tsv").write_text(wikiqa.dumps(dev), encoding="utf-8")
+    at_hand = replace(wb, settings=wb.settings.model_copy(update={"data_dir": tmp_path / "data"}))
+    asked = [*made_up(24), replace(dev[0], qid="again")]
+    exchange.import_labels(at_hand, labelled, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
+    result = retrained(at_hand, adapting.start_retrain(at_hand, labelled, kind="calibration").id).result
+    for side in ("before", "after"):
+        assert set(result["frozen_others"]["wikiqa-dev"][side]) >= {"AP", "RR", "P@1", "nDCG@10"}
+    card = versions.card(at_hand, result["version"])
+    assert card["frozen_others"] == result["frozen_others"]
+    assert dev[0].text not in card["trained_on"]
 
 
 def test_the_events_tell_the_training_as_it_goes(wb, labelled):
