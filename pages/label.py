@@ -64,13 +64,15 @@ def steps(mode: str):
 
 
 @guarded
-def act(name: str, showing: str) -> None:
-    """One action for the item shown as `showing`; refused when another has taken its place."""
+def act(name: str, showing: str, row: int | None = None) -> None:
+    """One action for the item shown as `showing`; refused when another has taken its place. `row`: the one of a list
+    that it is for, if not the one in front."""
     desk = state.get("_label_desk")
     if desk is None or desk.showing != showing:
         st.toast("That was for a sentence no longer shown; nothing was recorded.", icon=":material/block:")
         return
     try:
+        desk = desk if row is None else lists.pick(desk, row)
         desk = step(name, desk)
     except labelling.Enough as enough:
         st.toast(str(enough), icon=":material/group:")
@@ -106,11 +108,6 @@ def seen() -> ones.Seen:
 @guarded
 def open_pair(pair: ones.Pair) -> None:
     state["_label_desk"] = steps(mode).open_pair(frame.wb, state["_label_desk"], pair).next_turn()
-
-
-def on_row(place: int, label: str) -> None:
-    state["_label_desk"] = lists.pick(state["_label_desk"], place)
-    act(label, state["_label_desk"].showing)
 
 
 def on_key() -> None:
@@ -149,7 +146,7 @@ with work:
         if desk.item is None:
             label_waiting.draw(frame.wb, frame.corpus, desk)
         elif mode == LIST:
-            label_rows.draw(desk, scores_visible=state["label_scores"], on_row=on_row)
+            label_rows.draw(desk, scores_visible=state["label_scores"], on_row=act)
         else:
             draw(desk.item, scores_visible=state["label_scores"])
     closed = desk.item is None or viewer

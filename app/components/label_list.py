@@ -185,5 +185,6 @@ def _draw(wb: Workbench, desk: ListDesk) -> ListDesk:
         return replace(desk, item=None, row=0, place=len(desk.trail))
     before = desk.trail[:-1] if desk.trail and desk.trail[-1][0] == item.question_id else desk.trail
     trail = (*before, (item.question_id, Dealt(item.queue, item.control, item.arm)))
-    first = next((i for i, r in enumerate(item.rows) if r.free and r.label is None), 0)
+    asked = seat.queue in queueing.REVIEWS  # these ask about a row; the others go through the list
+    first = next((i for i, r in enumerate(item.rows) if r.free and (r.why if asked else r.label is None)), 0)
     return replace(desk, item=item, row=first, trail=trail, place=len(trail) - 1)

@@ -14,9 +14,10 @@ from app.services.label_views import ListRow
 from app.services.views import LABELS
 
 
-def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[int, str], None]) -> None:
-    """`on_row(place, label)` is called for a click. Keys of the buttons are those of the place in the window: keys of
-    the row would replay old clicks when a rerun interrupts the run."""
+def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[str, str, int], None]) -> None:
+    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for. Keys of the
+    buttons are those of the place in the window: keys of the row would replay old clicks when a rerun interrupts the
+    run."""
     item = desk.item
     done = sum(r.label is not None for r in item.rows)
     st.html(
@@ -42,7 +43,7 @@ def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[int, str], N
                     type="primary" if row.label == label else "tertiary",
                     disabled=not row.free,
                     on_click=on_row,
-                    args=(place, label),
+                    args=(label, desk.showing, place),
                 )
     first, last = desk.window.start + 1, desk.window.stop
     locked = sum(not r.free for r in item.rows)
@@ -62,9 +63,10 @@ def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
         parts.append(f"rank by cascade {row.rank}{other}")
         if row.probability is not None:
             parts.append(f"probability {row.probability:.2f}")
+    why = f"<small><b>Asked for:</b> {escaped(row.why)}</small>" if row.why else ""
     kind = " here" if here else "" if row.free else " locked"
     current = ' aria-current="true"' if here else ""
     return (
         f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{said} {escaped(row.text)}'
-        f"<small>{escaped(row.title)} · {' · '.join(parts)}</small></div>"
+        f"<small>{escaped(row.title)} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -51,7 +51,8 @@ class Dealt:
 @dataclass(frozen=True, slots=True)
 class ListRow:
     """A candidate in its question's list. `free`: this annotator may label it now; others are looking at the rest, or
-    enough people labelled it. `model_says`: whether its probability reaches the threshold."""
+    enough people labelled it. `model_says`: whether its probability reaches the threshold. `why`: what the queue asks
+    of this row; empty for those that come along with their question."""
 
     sentence_id: int
     text: str
@@ -62,6 +63,7 @@ class ListRow:
     model_says: bool | None
     label: str | None
     free: bool
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

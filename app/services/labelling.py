@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 
@@ -30,7 +30,7 @@ from db.repositories import questions as question_rows
 from db.repositories.leases import Pair
 from db.repositories.questions import NewCandidate
 
-FREE = ("", "ask", *queues.REVIEWS)  # labels from here may exceed the overlap: nobody was dealt the pair
+FREE = ("", "ask")  # labels from here may exceed the overlap: no queue deals the pair
 MAX_NOTE = 500
 SITTING = timedelta(minutes=5)  # a longer pause ends it
 PACED = 30  # events
@@ -43,7 +43,8 @@ class Enough(As2Error):
 def give_label(
     wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, label: str, shown: Shown | None = None
 ) -> LabelView:
-    """Label a pair; on the disk when this returns. The label a pair has already is not stored again (`changed` False).
+    """Label a pair; on the disk when this returns. The label a pair has already is not stored again (`changed` False),
+    unless a queue of `queues.REVIEWS` asked for it: to say so again is an act there.
 
     Raises BadSetting for an unknown label, Gone, NotAllowed for a viewer, Enough.
     """
@@ -83,24 +84,34 @@ def give_within(
     s: Session, wb: Workbench, pair: Pair, annotator_id: int, label: str, shown: Shown | None, *, act: str = ""
 ) -> LabelView:
     """`give_label` in the transaction of a caller who has checked the person and the pair. Raises Enough."""
-    queue = shown.queue if shown else ""
+    queue, now = shown.queue if shown else "", wb.clock()
     newest = rows.newest_event(s, *pair, annotator_id)
     leases.release(s, pair[0], [pair[1]], annotator_id)
-    if queue == "second":
-        reviews.looked_at(s, pair, wb.clock())
-    if queue == "flagged":
-        reviews.clear_flags(s, pair, wb.clock())
-    if newest is not None and newest.label == label:
+    confirmed = newest is not None and newest.label == label
+    if confirmed and queue not in queues.REVIEWS:
         return _view(newest, changed=False)
     place = NewCandidate(pair[1], question_rows.next_ordinals(s, [pair[0]]).get(pair[0], 0))
     question_rows.put_candidates(s, pair[0], [place], origin="labelled")
-    if queue not in FREE and (newest is None or newest.label == WITHDRAWN):
-        queues.lock_candidate(s, *pair)
-        corpus_id = question_rows.question(s, pair[0]).corpus_id
-        if rows.people_on(s, *pair, but=annotator_id) >= rules_of(s, corpus_id).overlap:
-            raise Enough("others labelled this one while you looked at it; the next one comes")
+    if newest is None or newest.label == WITHDRAWN:
+        _room(s, pair, annotator_id, queue)
+    if queue == "second":
+        reviews.looked_at(s, pair, now)
+    if queue == "flagged":
+        reviews.clear_flags(s, pair, now)
+    if confirmed:  # an act of its own, to be undone; the label is still from the draw it was first given in
+        shown = replace(shown, control=newest.control, arm=newest.arm, model_says=newest.model_says)
     said = asdict(shown) if shown else None
-    return _view(rows.add_event(s, *pair, annotator_id, label, wb.clock(), shown=said, act=act))
+    return _view(rows.add_event(s, *pair, annotator_id, label, now, shown=said, act=act))
+
+
+def _room(s: Session, pair: Pair, annotator_id: int, queue: str) -> None:
+    """Whether one more may label the pair; a review takes a label more for what waits in it. Raises Enough."""
+    if queue in FREE or reviews.waits(s, pair, queue):
+        return
+    queues.lock_candidate(s, *pair)
+    corpus_id = question_rows.question(s, pair[0]).corpus_id
+    if rows.people_on(s, *pair, but=annotator_id) >= rules_of(s, corpus_id).overlap:
+        raise Enough("others labelled this one while you looked at it; the next one comes")
 
 
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
@@ -116,8 +127,9 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
 
 
 def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | None:
-    """Restore the state before the annotator's last act in the corpus, by one more event a pair; called again, the act
-    before that one. Returns the first pair's state, None if there is nothing left to undo. Raises NotAllowed, Gone."""
+    """Restore the state before the annotator's last act in the corpus, by one more event a pair; what it took out of a
+    review goes back there. Called again, the act before that one. Returns the first pair's state, None if there is
+    nothing left to undo. Raises NotAllowed, Gone."""
     with wb.write(durable=True) as s:
         require(s, annotator_id)
         events = rows.last_act(s, annotator_id, corpus_id)
@@ -128,6 +140,8 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
             label = before.label if before is not None else WITHDRAWN
             shown = rows.shown_with(event if label == WITHDRAWN else before)  # it comes back as it was dealt
             undone.append(rows.add_event(s, *pair, label, wb.clock(), shown=shown, undoes=event.id))
+            if event.queue in queues.REVIEWS:
+                reviews.look_again(s, pair[:2], event.created)
         return _view(undone[-1], together=len(undone)) if undone else None
 
 

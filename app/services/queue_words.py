@@ -30,12 +30,15 @@ def why(
     flags: Sequence[tuple[str, str]] = (),
     own: str | None = None,
     doubted: Any = None,
+    told: bool = True,
 ) -> str:
-    """Why this pair is asked; nothing of what a blind item hides."""
+    """Why this pair is asked; nothing of what a blind item hides, nor of what others say of it unless `told`."""
     if blind:
         return f"A random pick. {BLIND}"
     if queue == "flagged" and flags:
         return f"Flagged by {flags[0][0]}" + (f": {flags[0][1]}" if flags[0][1] else ", without a note.")
+    if queue == "second" and doubted is not None and not told:
+        return f"A model of the other labels doubts its label by {doubted.doubt:.2f}; you see it once yours is in."
     if queue == "second" and doubted is not None:
         return f"It is labelled {doubted.label}, which a model of the other labels doubts by {doubted.doubt:.2f}."
     if queue == "own" and own:
@@ -70,7 +73,7 @@ def why_question(rows: Sequence[Any], queue: str, *, control: bool, blind: bool)
         return f"A random question. {BLIND} The order is random too."
     if control:
         return "A random question, the share that keeps this queue honest."
-    return QUEUES.get(queue, "") + f" {len(rows)} candidates."
+    return f"{QUEUES.get(queue, '')} {len(rows)} candidates.".strip()
 
 
 def _at_the_cut(row: Any) -> str:

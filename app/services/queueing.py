@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -64,8 +64,9 @@ def next_item(
 ) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
     the same pair, with a fresh lease, until it is labelled or `passed` (pairs of question and sentence id not wanted
-    now). `holder` tells sessions of the same annotator apart; `pool` names the rankers whose tops make the queue
-    "tops". None when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown queue.
+    now, the latest last). `holder` tells sessions of the same annotator apart; `pool` names the rankers whose tops make
+    the queue "tops". None when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown
+    queue.
     """
     now, who = wb.clock(), Holder(annotator_id, holder)
     with wb.read() as s:  # looked for without holding anyone up; the lease decides
@@ -76,9 +77,9 @@ def next_item(
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
         wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool)
         head = queues.open_pairs(s, wanted, who, now, LOOKED_AT + len(passed))
-        last = rows.last_labelled(s, annotator_id, corpus_id)
+        lately = _lately(s, annotator_id, corpus_id, passed)
     head = [r for r in head if (r.question_id, r.sentence_id) not in passed]
-    order = sorted(head, key=lambda r: _repeats(r, last))  # stable: the queue's order otherwise
+    order = sorted(head, key=lambda r: _repeats((r.question_id, r.sentence_id), r.text, lately))  # stable otherwise
     if held is not None:
         order.sort(key=lambda r: (r.question_id, r.sentence_id) != (held.question_id, held.sentence_id))
     for row in order:
@@ -147,7 +148,7 @@ def next_question(
     pool: Collection[str] = (),
 ) -> QuestionItem | None:
     """The question of the queue's next pair with its whole list, every pair of it that is open leased; `passed`:
-    questions not wanted now. None when nothing is left. Raises BadSetting."""
+    questions not wanted now, the latest last. None when nothing is left. Raises BadSetting."""
     now, who = wb.clock(), Holder(annotator_id, holder)
     with wb.read() as s:
         how = rules_of(s, corpus_id)
@@ -157,13 +158,17 @@ def next_question(
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
         wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool, without=passed)
         found = queues.open_pairs(s, wanted, who, now, LOOKED_AT)
+        lately = _lately_asked(s, annotator_id, corpus_id, passed)
+    first = {r.question_id: r for r in reversed(found)}
     order = list(dict.fromkeys(r.question_id for r in found))
+    order.sort(key=lambda q: _repeats(q, first[q].question, lately))
     length = found[0].length if found else 0
     if held is not None:
         order.sort(key=lambda q: q != held.question_id)
     for question_id in order:
         dealt = _dealt_list(how, annotator_id, question_id, queue, control=drawn)
-        made = question_at(wb, question_id, annotator_id, queue, holder=holder, dealt=dealt, length=length)
+        meant = None if dealt.control or queue == "random" else first[question_id].sentence_id
+        made = question_at(wb, question_id, annotator_id, queue, holder=holder, dealt=dealt, meant=meant, length=length)
         if any(r.free for r in made.rows):
             return made
     return None
@@ -177,10 +182,11 @@ def question_at(
     *,
     holder: str = "",
     dealt: Dealt | None = None,
+    meant: int | None = None,
     length: int = 0,
 ) -> QuestionItem:
     """A certain question with its list, as it was `dealt` (None: as the queue deals it); what the holder had before is
-    given back. Raises Gone."""
+    given back. `meant`: the sentence that brought it. Raises Gone."""
     now, who = wb.clock(), Holder(annotator_id, holder)
     token = f"{question_id}-{secrets.token_hex(4)}"
     with wb.write() as s:
@@ -190,25 +196,23 @@ def question_at(
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_list(how, annotator_id, question_id, queue, control=False)
         leases.release_all(s, who)
-        found = []
-        for row in queues.question_rows(s, question_id, who, how.overlap, now):
+        found, version = [], None
+        mine = rows.labels_by(s, annotator_id, [question_id])
+        for row in queues.question_rows(s, question_id, who, how.overlap, now, dealt.queue):
             pair, until = (question_id, row.sentence_id), now + LEASE
             free = bool(row.free) and leases.lease(
                 s, pair, who, queue=dealt.queue, token=token, expires=until, now=now, control=dealt.control
             )
-            found.append((row, free))
-        mine = rows.labels_by(s, annotator_id, [question_id])
-        blind = dealt.arm == "blind"
-        version = next((r.version_id for r, _ in found if r.version_id is not None), None)
+            label, said = mine.get(pair), ""
+            if row.asked or row.sentence_id == meant:
+                said = _why(s, row, dealt, dealt.queue, _scored(s, row), label, how)
+            found.append(_list_row(row, free, label, said))
+            version = version or row.version_id
         return QuestionItem(
             question_id=question_id,
             question=question.text,
-            rows=tuple(
-                _in_order(
-                    [_list_row(r, free, mine.get((question_id, r.sentence_id))) for r, free in found], blind, token
-                )
-            ),
-            why=why_question([r for r, _ in found], dealt.queue, control=dealt.control, blind=blind),
+            rows=tuple(_in_order(found, dealt.arm == "blind", token)),
+            why=why_question(found, dealt.queue, control=dealt.control, blind=dealt.arm == "blind"),
             queue=dealt.queue,
             version=getattr(version_rows.version(s, version), "name", "") if version is not None else "",
             token=token,
@@ -268,11 +272,28 @@ def _token(pair: Pair) -> str:
     return f"{pair[0]}-{pair[1]}-{secrets.token_hex(4)}"
 
 
-def _repeats(row: Any, last: tuple[int, int, str] | None) -> bool:
-    """Whether a pair says nearly what the one just labelled said; that one itself, after an undo, does not count."""
-    if last is None or (row.question_id, row.sentence_id) == last[:2]:
-        return False
-    a, b = set(words(row.text)), set(words(last[2]))
+def _lately(s: Session, annotator_id: int, corpus_id: int, passed: Collection[Pair]) -> dict[Pair, str]:
+    """The pairs labelled last and skipped last, with their texts."""
+    last = rows.last_labelled(s, annotator_id, corpus_id)
+    pairs = ([] if last is None else [last]) + list(passed)[-1:]
+    found = {pair: corpus_rows.sentence(s, pair[1]) for pair in pairs}
+    return {pair: sentence.text for pair, sentence in found.items() if sentence is not None}
+
+
+def _lately_asked(s: Session, annotator_id: int, corpus_id: int, passed: Collection[int]) -> dict[int, str]:
+    """The question left last, or the one labelled last, with its text."""
+    last = rows.last_labelled(s, annotator_id, corpus_id)
+    found = [question_rows.question(s, q) for q in list(passed)[-1:] or ([last[0]] if last else [])]
+    return {q.id: q.text for q in found if q is not None}
+
+
+def _repeats(key: object, text: str, lately: Mapping[Any, str]) -> bool:
+    """Whether a text says nearly what one of the last said; that one itself, after an undo, does not count."""
+    return key not in lately and any(_alike(text, other) for other in lately.values())
+
+
+def _alike(one: str, other: str) -> bool:
+    a, b = set(words(one)), set(words(other))
     return bool(a) and len(a & b) / len(a | b) >= NEARLY_SAME
 
 
@@ -280,7 +301,7 @@ def _says(row: Any) -> bool | None:
     return None if row.probability is None else row.probability >= row.threshold
 
 
-def _list_row(row: Any, free: bool, label: str | None) -> ListRow:
+def _list_row(row: Any, free: bool, label: str | None, said: str) -> ListRow:
     return ListRow(
         row.sentence_id,
         row.text,
@@ -291,6 +312,7 @@ def _list_row(row: Any, free: bool, label: str | None) -> ListRow:
         _says(row),
         label,
         free or label is not None,
+        said,
     )
 
 
@@ -298,6 +320,28 @@ def _in_order(found: Sequence[ListRow], blind: bool, token: str) -> list[ListRow
     if not blind:
         return list(found)
     return sorted(found, key=lambda r: _chance(token.partition("-")[0], r.sentence_id))
+
+
+def _scored(s: Session, row: Any) -> int:
+    """Among how many candidates it was ranked."""
+    return 0 if row.version_id is None else question_rows.scored_candidates(s, row.question_id, row.version_id)
+
+
+def _why(s: Session, row: Any, dealt: Dealt, queue: str, scored: int, own: str | None, how: Rules) -> str:
+    """In the words of `queue`, as whoever labels the pair `own` may read them: what others say is told where one label
+    is enough, else once one's own is in."""
+    pair = (row.question_id, row.sentence_id)
+    return why(
+        row,
+        queue,
+        scored,
+        control=dealt.control,
+        blind=dealt.arm == "blind",
+        flags=[(r.name, r.note) for r in reviews.flags(s, pair)] if queue == "flagged" else (),
+        own=own,
+        doubted=reviews.suspicion(s, pair) if queue == "second" else None,
+        told=own is not None or how.overlap == 1,
+    )
 
 
 def _item(
@@ -316,19 +360,15 @@ def _item(
     pair = (row.question_id, row.sentence_id)
     question, sentence = s.get_one(Question, row.question_id), s.get_one(Sentence, row.sentence_id)
     before, after = corpus_rows.neighbours(s, sentence)
-    exits, version, scored = {}, "", 0
+    exits, version, scored = {}, "", _scored(s, row)
     if row.version_id is not None:
         version = getattr(version_rows.version(s, row.version_id), "name", "")
         found = question_rows.exit_scores(s, row.id, row.version_id)
         exits = {x.exit: x.probability for x in found if x.probability is not None}
-        scored = question_rows.scored_candidates(s, row.question_id, row.version_id)
     everyones = rows.of_pair(s, *pair)
     own = next((r.label for r in everyones if r.annotator_id == annotator_id), None)
-    queue, control, blind = dealt.queue, dealt.control, dealt.arm == "blind"
-    if again and queue not in ("random", *REVIEWS):
-        queue = AGAIN  # what brought it here once, its rank or its cut, may not be so any more
-    flags = tuple((r.name, r.note) for r in reviews.flags(s, pair))
-    doubted = reviews.suspicion(s, pair) if queue == "second" else None
+    # what brought it here once, its rank or its cut, may not be so any more
+    words_of = AGAIN if again and dealt.queue not in ("random", *REVIEWS) else dealt.queue
     return QueueItem(
         question_id=row.question_id,
         sentence_id=row.sentence_id,
@@ -338,7 +378,7 @@ def _item(
         after=after,
         title=s.get_one(Document, sentence.document_id).title,
         document_id=sentence.document_id,
-        why=why(row, queue, scored, control=control, blind=blind, flags=flags, own=own, doubted=doubted),
+        why=_why(s, row, dealt, words_of, scored, own, how),
         queue=dealt.queue,
         rank=row.rank,
         probability=row.probability,
@@ -352,8 +392,8 @@ def _item(
         position_in_queue=place,
         queue_length=length,
         model_says=_says(row),
-        control=control,
+        control=dealt.control,
         arm=dealt.arm,
         peers=tuple((r.name, r.label) for r in everyones if r.annotator_id != annotator_id) if own else (),
-        flags=flags,
+        flags=tuple((r.name, r.note) for r in reviews.flags(s, pair)),
     )

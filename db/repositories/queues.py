@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ColumnElement, Float, Row, Select, and_, case, cast, func, literal, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Float,
+    Row,
+    Select,
+    and_,
+    case,
+    cast,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.orm import Session, aliased
 
 from db.models import (
@@ -24,6 +38,7 @@ from db.models import (
     current_label,
 )
 from db.repositories.leases import Holder, Pair, held_by
+from db.repositories.reviews import label_stands
 
 REVIEWS = ("flagged", "second", "own")  # of what is labelled already
 POOL_DEPTH = 10
@@ -70,6 +85,7 @@ def _scored_candidates() -> Select:
             Candidate.id,
             Candidate.question_id,
             Candidate.sentence_id,
+            Question.text.label("question"),
             Candidate.retrieval_rank,
             Candidate.cut_layer,
             Candidate.cut_rank,
@@ -217,13 +233,14 @@ def _flag() -> ColumnElement[int]:
 
 
 def _doubt() -> ColumnElement[float]:
-    """How much the candidate's label is doubted, NULL if nobody need look at it."""
+    """How much the candidate's label is doubted, NULL if nobody need look at it: somebody did, or it was changed."""
     return (
         select(func.max(Suspicion.doubt))
         .where(
             Suspicion.question_id == Candidate.question_id,
             Suspicion.sentence_id == Candidate.sentence_id,
             Suspicion.looked.is_(None),
+            label_stands(),
         )
         .scalar_subquery()
     )
@@ -245,14 +262,18 @@ def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None
     ).one_or_none()
 
 
-def question_rows(session: Session, question_id: int, who: Holder, overlap: int, now: datetime) -> list[Row]:
-    """All candidates of a question as `open_pairs` gives them, best rank first, and whether each is `free`: open to
-    this holder, or labelled by them."""
-    free = and_(~_taken(who, now), or_(still_open(overlap, who.annotator_id), _mine(who.annotator_id).exists()))
+def question_rows(
+    session: Session, question_id: int, who: Holder, overlap: int, now: datetime, queue: str = ""
+) -> list[Row]:
+    """All candidates of a question as `open_pairs` gives them, best rank first, whether each is `asked`, as flagged or
+    doubted if that is the queue, and whether it is `free`: asked, open to this holder, or labelled by them."""
+    asked = {"flagged": _flag().is_not(None), "second": _doubt().is_not(None)}.get(queue, false())
+    mine = _mine(who.annotator_id).exists()
+    free = and_(~_taken(who, now), or_(asked, still_open(overlap, who.annotator_id), mine))
     return list(
         session.execute(
             _scored_candidates()
-            .add_columns(free.label("free"))
+            .add_columns(asked.label("asked"), free.label("free"))
             .where(Candidate.question_id == question_id, Sentence.retired.is_(False))
             .order_by(func.coalesce(_last.rank, _RANGE), Candidate.ordinal, Candidate.id)
         )

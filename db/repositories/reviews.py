@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Row, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Annotator, Document, Flag, Guideline, Question, Sentence, Suspicion, Verdict, current_label
@@ -85,6 +85,28 @@ def clear_flags(session: Session, pair: Pair, now: datetime) -> None:
     )
 
 
+def look_again(session: Session, pair: Pair, then: datetime) -> None:
+    """Bring back the flags and the doubt that a label given at `then` settled."""
+    session.execute(
+        update(Flag)
+        .where(Flag.question_id == pair[0], Flag.sentence_id == pair[1], Flag.cleared == then)
+        .values(cleared=None)
+    )
+    session.execute(
+        update(Suspicion)
+        .where(Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1], Suspicion.looked == then)
+        .values(looked=None)
+    )
+
+
+def waits(session: Session, pair: Pair, queue: str) -> bool:
+    """Whether the pair is in the queue "flagged" or "second"."""
+    if queue == "flagged":
+        return bool(flags(session, pair))
+    doubted = suspicion(session, pair) if queue == "second" else None
+    return doubted is not None and doubted.looked is None
+
+
 def newest_guideline(session: Session, corpus_id: int) -> Row | None:
     """(Guideline, name of who wrote it)."""
     return session.execute(_guidelines(corpus_id).limit(1)).first()
@@ -110,7 +132,32 @@ def add_guideline(session: Session, corpus_id: int, version: int, text: str, ann
 
 
 def suspicion(session: Session, pair: Pair) -> Suspicion | None:
-    return session.get(Suspicion, pair)
+    """The doubt about the label that the pair carries now, looked at or not."""
+    of_pair = (Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1])
+    return session.scalar(select(Suspicion).where(*of_pair, label_stands()))
+
+
+def label_stands() -> ColumnElement[bool]:
+    """Whether the label that a suspicion is about is still what the pair's labels come to, settled as
+    `app.services.labels` does."""
+
+    def surplus(*, imported: bool) -> ColumnElement[int]:
+        """Correct less incorrect, NULL if nobody said either."""
+        return (
+            select(func.sum(case((current_label.c.label == "correct", 1), else_=-1)))
+            .join(Annotator, Annotator.id == current_label.c.annotator_id)
+            .where(
+                current_label.c.question_id == Suspicion.question_id,
+                current_label.c.sentence_id == Suspicion.sentence_id,
+                current_label.c.label.in_(("correct", "incorrect")),
+                Annotator.imported.is_(imported),
+            )
+            .correlate(Suspicion)
+            .scalar_subquery()
+        )
+
+    counts = func.coalesce(surplus(imported=False), surplus(imported=True))
+    return case((Suspicion.label == "correct", counts > 0), else_=counts < 0)
 
 
 def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair, str, float]], now: datetime) -> int:
@@ -135,13 +182,13 @@ def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair,
 
 
 def count_suspicions(session: Session, corpus_id: int) -> int:
-    """How many nobody looked at."""
+    """How many nobody looked at whose label stands."""
     return (
         session.scalar(
             select(func.count())
             .select_from(Suspicion)
             .join(Question, Question.id == Suspicion.question_id)
-            .where(Question.corpus_id == corpus_id, Suspicion.looked.is_(None))
+            .where(Question.corpus_id == corpus_id, Suspicion.looked.is_(None), label_stands())
         )
         or 0
     )

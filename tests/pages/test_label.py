@@ -1,6 +1,7 @@
 """The label page and its desk, with services in memory. Keys are pressed in tests/e2e/test_label_keys.py."""
 
 import sys
+from dataclasses import replace
 
 import fake_work
 import pytest
@@ -189,6 +190,23 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(work):
     assert work.labels == {(1, 100): "correct"}
     press(at, "undo")
     assert work.labels == {}
+
+
+def test_a_click_on_a_row_of_a_list_no_longer_shown_is_refused(work):
+    at = fake_work.page("label", {"mode": "list"})
+    stale = at.button(key="label_row_2_correct").click()  # clicked while the next question was on its way
+    desk = at.session_state["_label_desk"]
+    at.session_state["_label_desk"] = replace(desk, item=replace(desk.item, question_id=2, token="the next"))
+    at = stale.run()
+    assert work.events == []
+    assert any("no longer shown" in t.value for t in at.toast)
+
+
+def test_the_row_a_review_asks_about_is_in_front_and_says_why(work):
+    at = fake_work.page("label", {"mode": "list", "queue": "flagged"})
+    assert fake_work.markup(at).count("Flagged by bob: is &lt;1889&gt; enough?") == 1
+    press(at, "correct")
+    assert work.labels == {(1, 101): "correct"}
 
 
 def test_rows_that_others_look_at_are_closed(work):

@@ -5,7 +5,10 @@ from sqlalchemy import text
 
 from app.components import label_desk, label_list
 from app.components.label_desk import Seat, Seen
-from app.services import asking, labelling, queueing, rules
+from app.services import asking, corpora, doubts, labelling, queueing, rules
+from app.services.views import Shown
+from db.repositories import labels as label_rows
+from db.repositories import reviews
 
 QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
 SEEN = Seen(scores=True, guideline=0)
@@ -87,3 +90,229 @@ def test_what_no_queue_dealt_is_shown_again_as_such(wb, scored, ann):
     item = queueing.item_at(wb, **pair, annotator_id=ann.id)
     assert dealt(item) == (queueing.AGAIN, False, "")
     assert "Ranked" in item.why
+
+
+# --- no more labels than wanted --------------------------------------------------------------------------------------
+
+
+def put(wb, who, pair, label="incorrect", queue=""):
+    """Label a pair elsewhere: from a queue, or from none."""
+    labelling.give_label(
+        wb,
+        question_id=pair[0],
+        sentence_id=pair[1],
+        annotator_id=who.id,
+        label=label,
+        shown=Shown(queue=queue) if queue else None,
+    )
+
+
+def labelled_by(wb, pair):
+    with wb.read() as s:
+        found = s.execute(text("SELECT annotator_id FROM current_label WHERE question_id=:q AND sentence_id=:s"),
+                          {"q": pair[0], "s": pair[1]})  # fmt: skip
+        return sorted(found.scalars())
+
+
+@DESKS
+@pytest.mark.parametrize("queue", ["tops", "own"])
+def test_who_undoes_and_pauses_while_another_labels_the_pair_comes_too_late(wb, sit, clock, ann, bob, desks, queue):
+    desk = sit(desks, ann, "tops")
+    pair = desk.pair
+    desk = desks.give(wb, desk, "correct", SEEN)
+    if queue == "own":
+        desk = sit(desks, ann, "own")
+    desk, _ = desks.undo(wb, desk)
+    clock.pass_(minutes=11)
+    other = sit(label_desk, bob, "tops")
+    assert (desk.pair, other.pair) == (pair, pair)
+    label_desk.give(wb, other, "incorrect", SEEN)
+    with pytest.raises(labelling.Enough):
+        desks.give(wb, desk, "correct", SEEN)
+    assert labelled_by(wb, pair) == [bob.id]
+
+
+def test_an_item_skipped_that_another_labelled_is_not_labelled_again(wb, sit, ann, bob):
+    first = sit(label_desk, ann, "tops")
+    desk = label_desk.forward(wb, first)
+    other = sit(label_desk, bob, "tops")
+    assert other.pair == first.pair
+    label_desk.give(wb, other, "incorrect", SEEN)
+    with pytest.raises(labelling.Enough):
+        label_desk.give(wb, label_desk.back(wb, desk), "correct", SEEN)
+
+
+@pytest.mark.parametrize("queue", queueing.REVIEWS)
+def test_the_rest_of_a_list_brought_by_a_review_counts_against_the_overlap(wb, sit, clock, ann, bob, queue):
+    first = sit(label_list, ann, "tops")
+    mine, theirs = (first.item.question_id, first.item.rows[0].sentence_id), first.item.rows[1].sentence_id
+    put(wb, ann, mine, "correct")
+    wait_in(wb, queue, mine, ann)
+    desk = sit(label_list, ann, queue)
+    assert desk.pair == mine
+    clock.pass_(minutes=11)
+    put(wb, bob, (mine[0], theirs), queue="tops")
+    desk, given = label_list.reject_rest(wb, desk, SEEN)
+    assert given == len(first.item.rows) - 2
+    assert labelled_by(wb, (mine[0], theirs)) == [bob.id]
+    label_list.give(wb, label_list.pick(desk, 0), "unsure", SEEN)  # one's own may be said anew
+    assert newest(wb)[0] == "unsure"
+
+
+def test_a_flagged_pair_takes_the_label_of_whoever_looks(wb, sit, ann, bob):
+    pair = sit(label_desk, ann, "tops").pair
+    put(wb, ann, pair)
+    wait_in(wb, "flagged", pair, ann)
+    label_desk.give(wb, sit(label_desk, bob, "flagged"), "correct", SEEN)
+    assert labelled_by(wb, pair) == sorted([ann.id, bob.id])
+
+
+# --- reviews ---------------------------------------------------------------------------------------------------------
+
+
+def wait_in(wb, queue, pair, who, label="correct"):
+    """Put a pair that carries `label` into a review."""
+    if queue == "flagged":
+        labelling.flag(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=who.id, note="is a year enough?")
+    if queue == "second":
+        with wb.write() as s:
+            corpus_id = s.execute(text("SELECT corpus_id FROM question WHERE id = :q"), {"q": pair[0]}).scalar_one()
+            reviews.put_suspicions(s, corpus_id, [(pair, label, 0.83)], wb.clock())
+
+
+@pytest.mark.parametrize("queue", queueing.REVIEWS)
+def test_to_confirm_a_label_is_an_act_and_its_undo_takes_back_nothing_else(wb, scored, sit, clock, ann, queue):
+    desk = label_desk.give(wb, sit(label_desk, ann, "tops"), "correct", SEEN)
+    [pair], other = [p for p, _ in desk.trail[:1]], desk.pair
+    wait_in(wb, queue, pair, ann)
+    if queue != "own":
+        put(wb, ann, other)
+    clock.pass_(minutes=1)
+    desk = sit(label_desk, ann, queue)
+    assert desk.pair == pair
+    desk = label_desk.give(wb, desk, "correct", SEEN)
+    clock.pass_(minutes=1)
+    desk, pairs = label_desk.undo(wb, desk)
+    assert (desk.pair, desk.item.label, pairs) == (pair, "correct", 1)
+    assert labelling.progress(wb, scored.id, ann.id).mine == (1 if queue == "own" else 2)
+
+
+@DESKS
+@pytest.mark.parametrize("label", ["correct", "incorrect"])
+@pytest.mark.parametrize("queue", ["flagged", "second"])
+def test_an_undo_puts_a_pair_back_into_the_review_it_left(wb, scored, sit, clock, ann, bob, queue, label, desks):
+    pair = sit(label_desk, ann, "tops").pair
+    put(wb, ann, pair, "correct")
+    wait_in(wb, queue, pair, ann)
+    clock.pass_(minutes=1)
+    desk = desks.give(wb, sit(desks, ann, queue), label, SEEN)
+    assert queueing.next_item(wb, scored.id, bob.id, queue) is None
+    clock.pass_(minutes=1)
+    desks.undo(wb, desk)
+    clock.pass_(minutes=11)
+    back = queueing.next_item(wb, scored.id, bob.id, queue)
+    assert (back.question_id, back.sentence_id) == pair
+    assert back.flags == ((("ann", "is a year enough?"),) if queue == "flagged" else ())
+
+
+def test_a_label_confirmed_stays_in_the_draw_it_came_from(wb, scored, sit, ann):
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
+    label_desk.give(wb, sit(label_desk, ann, "random"), "correct", SEEN)
+    label_desk.give(wb, sit(label_desk, ann, "own"), "correct", SEEN)
+    assert newest(wb) == ("correct", ("own", False, "blind"))
+
+
+def test_a_label_corrected_or_withdrawn_is_no_longer_doubted(wb, scored, sit, ann):
+    pair = sit(label_desk, ann, "tops").pair
+    put(wb, ann, pair, "correct")
+    wait_in(wb, "second", pair, ann)
+    assert doubts.waiting(wb, scored.id) == 1
+    assert "labelled correct" in sit(label_desk, ann, "second").item.why
+    for change in (
+        lambda: label_desk.give(wb, sit(label_desk, ann, "own"), "incorrect", SEEN),
+        lambda: put(wb, ann, pair, "unsure"),
+        lambda: labelling.withdraw(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=ann.id),
+    ):
+        change()
+        assert sit(label_desk, ann, "second").item is None
+        assert doubts.waiting(wb, scored.id) == labelling.progress(wb, scored.id, ann.id, "second").remaining == 0
+        labelling.undo_last(wb, ann.id, scored.id)
+        assert doubts.waiting(wb, scored.id) == 1
+
+
+def test_a_persons_label_outranks_the_imported_one_that_was_doubted(wb, scored, sit, ann):
+    pair = sit(label_desk, ann, "tops").pair
+    with wb.write() as s:
+        starter = label_rows.ensure_annotator(s, "starter", wb.clock(), imported=True)
+    put(wb, starter, pair, "incorrect")
+    wait_in(wb, "second", pair, ann, "incorrect")
+    assert doubts.waiting(wb, scored.id) == 1
+    put(wb, ann, pair, "correct")
+    assert doubts.waiting(wb, scored.id) == 0
+
+
+# --- what a list tells -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("queue", ["flagged", "second"])
+@pytest.mark.parametrize("all_labelled", [True, False])
+def test_a_list_has_the_row_asked_about_in_front_open_and_says_why(wb, sit, ann, bob, queue, all_labelled):
+    first = sit(label_list, ann, "tops")
+    rows = [(first.item.question_id, r.sentence_id) for r in first.item.rows]
+    for pair in rows if all_labelled else rows[:3]:
+        put(wb, ann, pair, "correct")
+    wait_in(wb, queue, rows[2], ann)
+    desk = sit(label_list, bob, queue)
+    assert desk.pair == rows[2]
+    said = {r.sentence_id: r.why for r in desk.item.rows if r.why}
+    words = {"flagged": "Flagged by ann: is a year enough?", "second": "It is labelled correct"}
+    assert list(said) == [rows[2][1]]
+    assert said[rows[2][1]].startswith(words[queue])
+    assert [r.free for r in desk.item.rows][:3] == [False, False, True]
+    label_list.give(wb, desk, "incorrect", SEEN)
+    assert labelled_by(wb, rows[2]) == [ann.id, bob.id]
+    assert sit(label_list, bob, queue).item is None
+
+
+def test_the_row_that_brought_its_question_says_why_unless_chance_did(wb, scored, sit, ann):
+    one = sit(label_desk, ann, "uncertain").item
+    [row] = [r for r in sit(label_list, ann, "uncertain").item.rows if r.why]
+    assert (row.sentence_id, row.why) == (one.sentence_id, one.why)
+    assert not any(r.why for r in sit(label_list, ann, "random").item.rows)
+
+
+@DESKS
+def test_what_others_say_of_a_doubted_pair_is_told_once_ones_own_label_is_in(wb, scored, sit, ann, bob, desks):
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    pair = sit(label_desk, ann, "tops").pair
+    put(wb, ann, pair, "correct")
+    wait_in(wb, "second", pair, ann)
+
+    def said(who):
+        desk = sit(desks, who, "second")
+        assert desk.pair == pair
+        return desk.item.why if desks is label_desk else desk.item.rows[desk.row].why
+
+    assert "0.83" in said(bob)
+    assert "correct" not in said(bob)
+    put(wb, bob, pair, "correct")
+    assert "labelled correct" in said(bob)
+
+
+def test_who_skips_an_item_does_not_get_nearly_the_same_at_once(wb, ann):
+    corpus = corpora.create_corpus(wb, "refrains")
+    lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
+    corpora.ingest(wb, corpus.id, [("a.txt", " ".join([*lines, "A baker sold bread."]).encode())])
+    asking.ask(wb, corpus.id, "Where did the old tower of the town stand?")
+    desk = label_desk.sit_down(wb, Seat(corpus.id, ann.id, "tops", "here"))
+    assert desk.item.text.startswith("The old tower")
+    assert label_desk.forward(wb, desk).item.text == "A baker sold bread."
+
+
+def test_nearly_the_same_question_does_not_come_twice_in_a_row(wb, towers, ann):
+    for q in ("When was the Eiffel Tower finished?", QUESTIONS[2], "When was the Eiffel Tower really finished?"):
+        asking.ask(wb, towers.id, q)
+    first = label_list.sit_down(wb, Seat(towers.id, ann.id, "unlabelled", "here"))
+    second = label_list.forward(wb, first)
+    third = label_list.forward(wb, second)
+    assert [d.item.question[:4] for d in (first, second, third)] == ["When", "How ", "When"]
