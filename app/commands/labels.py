@@ -28,7 +28,7 @@ def import_(
             "--format", help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets."
         ),
     ] = "auto",
-    annotator: Annotated[str, typer.Option(help="Who gave them.")] = "import",
+    annotator: Annotated[str, typer.Option(help="Who gave those that the file does not sign itself.")] = "import",
     as_json: Json = False,
 ) -> None:
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""

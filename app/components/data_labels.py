@@ -56,7 +56,7 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
     about = ("its documents and sentences as the file gives them", "for its own sentences; CSV and qrels need it")
     target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
-                           help="The annotator these labels are stored under")  # fmt: skip
+                           help="Who gave those labels that the file does not sign itself")  # fmt: skip
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile is none
     if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key=key):
         with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):

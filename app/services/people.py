@@ -53,17 +53,20 @@ def signed_in(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     number."""
     with wb.read() as s:
         known = people_rows.person_known_as(s, subject)
-    if known is not None:
+        settled = known is not None and people_rows.count(s, ADMIN) > 0
+    if settled:
         return view(known)
     wanted = _tidy(name[:MAX_NAME] or subject[:MAX_NAME])
     with wb.write() as s:
-        known = people_rows.person_known_as(s, subject)
+        known, role = people_rows.person_known_as(s, subject), _first_role(s, wb)
         number = 1
         while known is None:
             free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
             if free not in NO_PERSON and rows.annotator_named(s, free) is None:
-                known = rows.ensure_annotator(s, free, wb.clock(), role=_first_role(s, wb), subject=subject)
+                known = rows.ensure_annotator(s, free, wb.clock(), role=role, subject=subject)
             number += 1
+        if role == ADMIN:
+            known.role = ADMIN
         return view(known)
 
 

@@ -6,6 +6,7 @@ from app.services.labelling import Enough
 from app.services.people import Gone, NotAllowed
 from app.services.views import Shown
 from as2core.errors import BadSetting
+from db.repositories import labels as rows
 
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
 
@@ -78,6 +79,13 @@ def test_whoever_signs_in_first_is_an_admin_even_after_labels_signed_by_others_c
     assert people.annotator(wb, name).role == "admin"
     assert people.annotator(wb, "bob").role == "annotator"
     assert [p.role for p in people.everybody(wb)].count("admin") == 1
+
+
+def test_a_log_in_already_known_becomes_admin_where_nobody_is_one(wb):
+    with wb.write() as s:
+        rows.ensure_annotator(s, "cara", wb.clock(), subject="https://id.example|1")
+    assert people.signed_in(wb, "https://id.example|1", "cara").role == "admin"
+    assert people.signed_in(wb, "https://id.example|2", "dan").role == "annotator"
 
 
 def test_the_command_line_gives_roles_without_being_anybody(wb, ann):
