@@ -129,12 +129,32 @@ def base_for(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
         name = "active" if there or kind in (CASCADE, GENERATIVE) else fresh(wb, kind)
     of_catalog, _, settings = name.partition(":")
     if of_catalog == kind and (settings or kind not in {v.name for v in list_versions(wb, kind)}):
-        return Base(of_catalog, name, kind, {}, lambda: wb.models.named(name))
+        return Base(of_catalog, name, kind, {"trained_on": trained_on(wb, name)}, lambda: wb.models.named(name))
     version = get_version(wb, name, kind)
     if version.kind != kind:
         raise BadSetting(f"{version.name} is a {version.kind} version: choose a {kind} to start from")
-    content = _json(Path(version.path) / "card.json")
+    content = _json(Path(version.path) / "card.json") | {"trained_on": trained_on(wb, version.path)}
     return Base(version.name, version.name, kind, content, lambda: wb.models.version(Path(version.path)), version.id)
+
+
+def trained_on(wb: Workbench, ranker: str) -> list[str]:
+    """The questions that a ranker, or one it is made of, learnt from; by a version's directory or name, or a catalog
+    spec. Raises BadSetting for a spec that cannot be read."""
+    from as2core.rankers.catalog import CATALOG
+    from as2core.rankers.specs import read_parts, read_settings
+
+    name, _, settings = ranker.partition(":")
+    entry = CATALOG.get(name)
+    if entry is not None and entry.nested:
+        parts = read_settings(entry, settings).get(entry.nested, entry.settings[entry.nested])
+        return sorted({q for part in read_parts(parts) for q in trained_on(wb, part.spec)})
+    if entry is not None:
+        folder = wb.settings.models_dir / name
+    else:
+        folder = next((Path(v.path) for v in list_versions(wb, None) if v.name == ranker), Path(ranker))
+    parts = _json(folder / "config.json").get("settings", {}).get("rankers", ())
+    own = _json(folder / "card.json").get("trained_on", ())
+    return sorted({*own, *(q for part in parts for q in trained_on(wb, part))})
 
 
 def free_name(s: Session, wanted: str) -> str:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from fake_models import write_version
 
@@ -111,6 +113,21 @@ def test_moved_models_are_followed(settings, models, wb, tmp_path):
 def test_an_unknown_version_is_answered_with_the_known_ones(wb, made):
     with pytest.raises(UnknownVersion, match="towers-2, towers-1"):
         versions.promote(wb, "towers-9")
+
+
+def test_a_fusion_has_learnt_what_its_parts_have(wb):
+    cascade = write_version(wb.settings.versions_dir / "towers-1", parent="cascade", trained_on=["When?"])
+    fused = write_version(wb.settings.versions_dir / "both", "fusion", trained_on=["Who?"])
+    inside = {"rankers": [str(cascade), "bm25"]}
+    (fused / "config.json").write_text(json.dumps({"ranker": "fusion", "settings": inside}))
+    for name, kind, path in (("towers-1", "cascade", cascade), ("both", "fusion", fused)):
+        with wb.write() as s:
+            rows.add_version(s, name, kind=kind, path=str(path), state="candidate", now=wb.clock())
+    versions.promote(wb, "towers-1")
+    assert versions.base_for(wb, "active", "fusion").card["trained_on"] == ["When?"]
+    assert versions.base_for(wb, "both", "fusion").card["trained_on"] == ["When?", "Who?"]
+    nested = "fusion:rankers=[fusion:rankers=towers-1+bm25]+wo"
+    assert versions.base_for(wb, nested, "fusion").card["trained_on"] == ["When?"]
 
 
 def test_the_card_is_read_from_the_directory(wb, made):
