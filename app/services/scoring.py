@@ -31,11 +31,14 @@ from as2core.errors import DamagedModel
 from as2core.rankers.base import order
 from as2core.types import Candidate
 from db.models import Run
+from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
+from db.repositories import versions as version_rows
 from db.repositories.questions import Cut, NewCandidate
 
 DOCUMENTS = 30
 SCORE_LIMIT = 40  # questions a scoring job takes on at most
+AGAIN_LIMIT = 200  # the same, for what is ranked anew by another version
 KEPT = 64  # traces remembered of a loaded version
 
 _kept: WeakKeyDictionary[Any, OrderedDict[tuple, CascadeTrace]] = WeakKeyDictionary()
@@ -175,6 +178,17 @@ def start_scoring(wb: Workbench, corpus_id: int, limit: int = SCORE_LIMIT) -> Jo
     return jobs.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
 
 
+def score_again(wb: Workbench) -> list[JobView]:
+    """After another version came in force: rank what the queues offer anew, corpus by corpus, in the background. One
+    that is queued already will do; one that runs began with the version before."""
+    active = versions.active(wb)
+    with wb.read() as s:
+        stale = {q.corpus_id for q in version_rows.ranked_by_others(s, active.id)}
+        waiting = [j for j in job_rows.active_jobs(s, "score") if j.state == "queued" and j.settings.get("again")]
+    wanted = sorted(stale - {j.corpus_id for j in waiting})
+    return [jobs.enqueue(wb, "score", {"limit": AGAIN_LIMIT, "again": True}, corpus_id=c) for c in wanted]
+
+
 def run_score(job: Running) -> dict[str, Any]:
     """The background job. A question scored is done with, so a run that was interrupted goes on where it stopped."""
     wb, corpus_id = job.wb, job.corpus_id
@@ -188,7 +202,10 @@ def run_score(job: Running) -> dict[str, Any]:
         job.event({"kind": "note", "message": f"without generative scores: {e}"})
     limit = int(job.settings.get("limit", SCORE_LIMIT))
     with wb.read() as s:
-        waiting = rows.questions_without_run(s, corpus_id, chosen.id, limit)
+        if job.settings.get("again"):
+            waiting = version_rows.ranked_by_others(s, chosen.id, corpus_id)[:limit]
+        else:
+            waiting = rows.questions_without_run(s, corpus_id, chosen.id, limit)
     for done, question in enumerate(waiting):
         job.step_back()
         job.progress(done / len(waiting), f"{done} of {len(waiting)} questions scored")

@@ -7,6 +7,7 @@ be so, and the shipped one answers instead.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -20,6 +21,8 @@ from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from db.models import ModelVersion
 from db.repositories import versions as rows
+
+log = logging.getLogger(__name__)
 
 CASCADE, GENERATIVE = "cascade", "generative"
 LEARNT_FROM = {"calibration": CASCADE}  # what is adapted -> the kind of version it makes, where they differ
@@ -202,12 +205,15 @@ def promote(wb: Workbench, name: str, reason: str = "") -> VersionView:
     with wb.write() as s:
         row = _named(s, wb, name, CASCADE)
         before = rows.active(s, row.kind)
-        if before is None or before.id != row.id:
+        changed = before is None or before.id != row.id
+        if changed:
             if before is not None and before.state == "candidate":
                 before.state = "former"
             if row.state == "rejected":
                 row.state = "former"
             rows.add_activation(s, row.kind, row.id, reason, wb.clock())
+    if changed:
+        _rank_anew(wb, view.kind)
     return get_version(wb, name)
 
 
@@ -233,7 +239,19 @@ def roll_back(wb: Workbench, kind: str = CASCADE) -> VersionView:
         left = rows.version(s, newest.version_id)
         if left is not None and left.state == "candidate":
             left.state = "former"
+    _rank_anew(wb, kind)
     return active(wb, kind)
+
+
+def _rank_anew(wb: Workbench, kind: str) -> None:
+    """Have the queues' questions ranked by the version that answers now."""
+    from app.services import scoring
+
+    if kind == CASCADE:
+        try:
+            scoring.score_again(wb)
+        except As2Error as e:  # the version is in force all the same
+            log.warning("the queues keep their old scores: %s", e)
 
 
 def card(wb: Workbench, name: str) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import and_, delete, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Activation, Evaluation, Job, ModelVersion
+from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, current_label
 from db.repositories.questions import upsert_into
 
 
@@ -122,6 +122,19 @@ def words_for(session: Session, version_id: int) -> list[str]:
     """Why it was promoted, each time somebody said so, oldest first."""
     said = select(Activation.reason).where(Activation.version_id == version_id).order_by(Activation.id)
     return [reason for reason in session.scalars(said) if reason.strip()]
+
+
+def ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
+    """Questions that other versions ranked and this one did not, with a candidate nobody labelled; newest first."""
+    own = select(Run.id).where(Run.question_id == Question.id, Run.version_id == version_id).exists()
+    ranked = select(Run.id).where(Run.question_id == Question.id).exists()
+    pair = and_(
+        current_label.c.question_id == Candidate.question_id, current_label.c.sentence_id == Candidate.sentence_id
+    )
+    labelled = select(current_label.c.id).where(pair).exists()
+    is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~labelled).exists()
+    statement = select(Question).where(ranked, ~own, is_open).order_by(Question.id.desc())
+    return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 
 
 def evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:

@@ -2,11 +2,14 @@ import json
 
 import pytest
 from fake_models import write_version
+from sqlalchemy import select
 
-from app import services
-from app.services import versions
+from app import jobs, services
+from app.running import run_queued
+from app.services import asking, labelling, versions
 from app.services.versions import NothingToRollBack, UnknownVersion
 from as2core.errors import As2Error, DamagedModel
+from db.models import Run
 from db.repositories import versions as rows
 
 
@@ -128,6 +131,29 @@ def test_a_fusion_has_learnt_what_its_parts_have(wb):
     assert versions.base_for(wb, "both", "fusion").card["trained_on"] == ["When?", "Who?"]
     nested = "fusion:rankers=[fusion:rankers=towers-1+bm25]+wo"
     assert versions.base_for(wb, nested, "fusion").card["trained_on"] == ["When?"]
+
+
+def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, made, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    closed = asking.ask(wb, towers.id, "Who built the bridge?")
+    for c in closed.candidates:
+        labelling.give_label(
+            wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
+        )
+    versions.promote(wb, "towers-1")
+    versions.promote(wb, "towers-2")
+    [job] = jobs.listed(wb, "score")
+    assert (job.state, job.corpus_id) == ("queued", towers.id)
+    run_queued(wb)
+    assert jobs.get(wb, job.id).result == {"questions": 1}
+    with wb.read() as s:
+        ranked = s.scalars(select(Run.question_id).where(Run.version_id == versions.active(wb).id))
+        assert list(ranked) == [asked.question_id]
+    versions.roll_back(wb)
+    assert [j.state for j in jobs.listed(wb, "score")] == ["queued", "done"]
+    run_queued(wb)
+    versions.promote(wb, "towers-2")  # it has ranked them
+    assert [j.state for j in jobs.listed(wb, "score")] == ["done", "done"]
 
 
 def test_the_card_is_read_from_the_directory(wb, made):
