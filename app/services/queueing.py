@@ -37,6 +37,7 @@ __all__ = [
     "REVIEWS",
     "dealt_as",
     "item_at",
+    "leave",
     "next_item",
     "next_question",
     "pool_of",
@@ -87,7 +88,7 @@ def next_item(
         token = held.token if held is not None and pair == (held.question_id, held.sentence_id) else _token(pair)
         until = now + LEASE
         with wb.write() as s:
-            leases.release_all(s, who, but=pair)
+            leases.release_all(s, corpus_id, who, queue, but=pair)
             if not leases.lease(s, pair, who, queue=queue, token=token, expires=until, now=now, control=drawn):
                 continue
             if queue not in queues.REVIEWS and not queues.is_open(s, pair, annotator_id, how.overlap):
@@ -195,7 +196,7 @@ def question_at(
             raise Gone("this question is no longer there; load the page anew")
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_list(how, annotator_id, question_id, queue, control=False)
-        leases.release_all(s, who)
+        leases.release_all(s, question.corpus_id, who, queue)
         found, version = [], None
         mine = rows.labels_by(s, annotator_id, [question_id])
         for row in queues.question_rows(s, question_id, who, how.overlap, now, dealt.queue):
@@ -220,6 +221,12 @@ def question_at(
             arm=dealt.arm,
             queue_length=length,
         )
+
+
+def leave(wb: Workbench, corpus_id: int, annotator_id: int, queue: str, *, holder: str = "") -> None:
+    """Give back what the holder was given from a queue."""
+    with wb.write() as s:
+        leases.release_all(s, corpus_id, Holder(annotator_id, holder), queue)
 
 
 def pool_of(wb: Workbench, corpus_id: int) -> tuple[str, ...]:

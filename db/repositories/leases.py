@@ -76,9 +76,11 @@ def release(session: Session, question_id: int, sentence_ids: Sequence[int], ann
     )
 
 
-def release_all(session: Session, who: Holder, but: Pair | None = None) -> None:
-    """Give back what the desk holds, except the pair in front of it."""
-    where = [held_by(who)]
+def release_all(session: Session, corpus_id: int, who: Holder, queue: str, but: Pair | None = None) -> None:
+    """Give back what the desk was given from a queue or holds to show it again, except the pair in front of it. What it
+    was given from other queues stays: a browser's tabs are one desk."""
+    of_corpus = select(Question.id).where(Question.corpus_id == corpus_id)
+    where = [held_by(who), Lease.queue.in_((queue, "")), Lease.question_id.in_(of_corpus)]
     if but is not None:
         where.append(~and_(Lease.question_id == but[0], Lease.sentence_id == but[1]))
     session.execute(delete(Lease).where(*where))

@@ -58,6 +58,9 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     def item_at(wb, question_id, sentence_id, annotator_id, *, holder="", dealt=None):
         return item((question_id, sentence_id), annotator_id, "tops", f"again{(question_id, sentence_id)}")
 
+    def leave(wb, corpus_id, annotator_id, queue, *, holder=""):
+        fake.left.append(queue)
+
     def question_at(wb, question_id, annotator_id, queue, *, holder="", dealt=None, length=0):
         rows = tuple(
             label_views.ListRow(s, text(s), "The tower", i + 1, 0.9 - i / 10, 5 - i, i < 4, fake.labels.get((q, s)),
@@ -139,7 +142,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     )
     parts = {
         "queueing": {"QUEUES": QUEUES, "REVIEWS": ("flagged",), "ADAPTIVE": ("uncertain", "disagree"),
-                     "next_item": next_item, "item_at": item_at, "next_question": next_question,
+                     "leave": leave, "next_item": next_item, "item_at": item_at, "next_question": next_question,
                      "question_at": question_at, "dealt_as": lambda wb, q, s, annotator_id: label_views.Dealt("tops"),
                      "pool_of": lambda wb, corpus_id: ("cascade", "retrieval")},
         "rules": {"guidelines": guidelines, "rules": lambda wb, corpus_id: fake.rules, "set_rules": set_rules,

@@ -134,6 +134,7 @@ class Work(fake_services.Fake):
     pairs: list[tuple[int, int]] = field(default_factory=lambda: [(q, 100 + s) for s in range(6) for q in (1, 2, 3)])
     leases: dict[tuple[int, int], str] = field(default_factory=dict)
     undone: list = field(default_factory=list)
+    left: list = field(default_factory=list)
     proposals: dict[int, ProposalView] = field(default_factory=dict)
     decided: list[tuple] = field(default_factory=list)
     flags: list = field(default_factory=list)

@@ -116,6 +116,13 @@ def test_a_label_that_cannot_be_stored_is_not_listed(work, monkeypatch):
     assert at.session_state["_label_desk"].turn == 1  # a new showing: the listener takes the same key again
 
 
+def test_who_goes_to_another_queue_gives_back_what_was_in_front(work):
+    at = press(fake_work.page("label"), "correct")
+    assert work.left == []
+    at.selectbox(key="label_queue").set_value("tops").run()
+    assert work.left == ["uncertain"]
+
+
 def test_two_sessions_of_one_name_get_different_items(work):
     one, two = fake_work.page("label"), fake_work.page("label")
     assert "When was the tower finished?" in fake_work.markup(one)

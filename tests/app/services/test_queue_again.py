@@ -316,3 +316,18 @@ def test_nearly_the_same_question_does_not_come_twice_in_a_row(wb, towers, ann):
     second = label_list.forward(wb, first)
     third = label_list.forward(wb, second)
     assert [d.item.question[:4] for d in (first, second, third)] == ["When", "How ", "When"]
+
+
+# --- two tabs of a browser -------------------------------------------------------------------------------------------
+
+
+def test_what_one_tab_shows_is_not_given_away_by_another_tab_at_another_queue(wb, scored, sit, ann, bob):
+    shown = sit(label_desk, ann, "tops").pair
+    other = sit(label_desk, ann, "uncertain")
+    assert other.pair != shown
+    label_desk.forward(wb, other)
+    item = queueing.next_item(wb, scored.id, bob.id, "tops")
+    assert (item.question_id, item.sentence_id) != shown
+    queueing.leave(wb, scored.id, ann.id, "tops", holder=ann.name)
+    item = queueing.next_item(wb, scored.id, bob.id, "tops", passed=[(item.question_id, item.sentence_id)])
+    assert (item.question_id, item.sentence_id) == shown
