@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from as2core.export import cross_encoder as exported
 from as2core.nn.backbone import _locate
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
@@ -19,7 +20,8 @@ from as2core.rankers.cascade import CascadeRanker
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-Score = Callable[[str, list[str]], np.ndarray]
+Pair = tuple[str, str]  # question, sentence
+Score = Callable[[list[Pair]], np.ndarray]
 BATCH = 32  # what both libraries take if nobody says
 
 
@@ -40,9 +42,9 @@ def plain_loop(cascade: CascadeRanker) -> Score:
     whole = _Whole(cascade).eval()
 
     @torch.inference_mode()
-    def score(question: str, texts: list[str]) -> np.ndarray:
-        parts = [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)]
-        return np.concatenate([whole(*_padded(cascade, question, part)).numpy() for part in parts])
+    def score(pairs: list[Pair]) -> np.ndarray:
+        parts = [pairs[i : i + BATCH] for i in range(0, len(pairs), BATCH)]
+        return np.concatenate([whole(*_padded(cascade, part)).numpy() for part in parts])
 
     return score
 
@@ -54,25 +56,25 @@ def has(package: str) -> bool:
 def sentence_transformers(cascade: CascadeRanker, folder: Path) -> Score:
     """Its CrossEncoder as one uses it."""
     peer = cross_encoder(cascade, folder)
-    return lambda question, texts: peer.predict([(question, t) for t in texts], batch_size=BATCH)
+    return lambda pairs: peer.predict(pairs, batch_size=BATCH, show_progress_bar=False)
 
 
 def cross_encoder(
     cascade: CascadeRanker, folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32
 ) -> CrossEncoder:
-    """sentence-transformers' over the same encoder. Its classifier is a stand-in (one layer over [CLS]), so its time is
-    told and its order is not."""
+    """sentence-transformers' over the same weights, the classifier among them: what `as2 export` writes for it."""
     from sentence_transformers import CrossEncoder
-    from transformers import AutoModelForSequenceClassification
-    from transformers.utils import logging as hf_logging
 
-    hf_logging.set_verbosity_error()  # that the classifier is new is known
-    model = AutoModelForSequenceClassification.from_pretrained(_locate(cascade.backbone.name), num_labels=1)
-    model.base_model.embeddings.load_state_dict(cascade.backbone.embeddings.state_dict())
-    model.base_model.encoder.layer.load_state_dict(cascade.backbone.blocks.state_dict())
-    model.save_pretrained(folder)
-    cascade.backbone.tokenizer.save_pretrained(folder)
-    return CrossEncoder(str(folder), device=device, max_length=cascade.max_length, model_kwargs={"dtype": dtype})
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        exported.write(cascade, folder, {})
+    return CrossEncoder(
+        str(folder),
+        device=device,
+        max_length=cascade.max_length,
+        trust_remote_code=True,
+        model_kwargs={"dtype": dtype},
+    )
 
 
 def encode(embedder: BiEncoderRanker) -> Callable[[list[str]], np.ndarray]:
@@ -108,7 +110,7 @@ def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:
     real, small = folder / "whole.onnx", folder / "whole-int8.onnx"
     if small.exists():
         return real, small
-    example = _padded(cascade, "when was it built?", ["It was completed in 1889.", "Nobody knows."])
+    example = _padded(cascade, [("when was it built?", t) for t in ("It was completed in 1889.", "Nobody knows.")])
     sizes = {0: torch.export.Dim("batch", max=1 << 16), 1: torch.export.Dim("length", min=4, max=cascade.max_length)}
     names = ["ids", "mask", "second"]
     torch.onnx.export(
@@ -138,6 +140,23 @@ def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:
     return real, small
 
 
+def optimised(cascade: CascadeRanker, real: Path) -> Path:
+    """The exported model after ONNX Runtime's own optimiser, with what optimum calls O3: its fusions for BERT and the
+    quick GELU. Of the graph that torch's exporter writes it fuses GELU and layer norm, and no attention."""
+    from onnxruntime.transformers.fusion_options import FusionOptions
+    from onnxruntime.transformers.optimizer import optimize_model
+
+    path = real.with_name("whole-o3.onnx")
+    if not path.exists():
+        options, of = FusionOptions("bert"), cascade.backbone.config
+        options.enable_gelu_approximation = True
+        sizes = {"num_heads": of.num_attention_heads, "hidden_size": of.hidden_size}
+        optimize_model(
+            str(real), model_type="bert", opt_level=2, optimization_options=options, **sizes
+        ).save_model_to_file(str(path))
+    return path
+
+
 def onnx_runtime(cascade: CascadeRanker, path: Path, *, batch: int | None = BATCH, ordered: bool = True) -> Score:
     """A session with ONNX Runtime's own settings (its thread pool, every core). `batch` None: all at once, padded to
     the longest, as FlashRank does; `ordered`: sorted by length first, as sentence-transformers does."""
@@ -146,18 +165,20 @@ def onnx_runtime(cascade: CascadeRanker, path: Path, *, batch: int | None = BATC
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     inputs = [i.name for i in session.get_inputs()]
 
-    def score(question: str, texts: list[str]) -> np.ndarray:
-        places = np.argsort([-len(t) for t in texts], kind="stable") if ordered else np.arange(len(texts))
-        out, step = np.empty(len(texts), np.float32), batch or len(texts)
-        for i in range(0, len(texts), step):
+    def score(pairs: list[Pair]) -> np.ndarray:
+        longest_first = np.argsort([-len(q) - len(t) for q, t in pairs], kind="stable")
+        places = longest_first if ordered else np.arange(len(pairs))
+        out, step = np.empty(len(pairs), np.float32), batch or len(pairs)
+        for i in range(0, len(pairs), step):
             rows = places[i : i + step]
-            given = _padded(cascade, question, [texts[r] for r in rows])
+            given = _padded(cascade, [pairs[r] for r in rows])
             out[rows] = session.run(None, dict(zip(inputs, (g.numpy() for g in given), strict=True)))[0]
         return out
 
     return score
 
 
-def _padded(cascade: CascadeRanker, question: str, texts: list[str]) -> tuple[torch.Tensor, ...]:
-    packed = cascade.backbone.encode([question] * len(texts), texts, max_length=cascade.max_length)
+def _padded(cascade: CascadeRanker, pairs: list[Pair]) -> tuple[torch.Tensor, ...]:
+    questions, texts = map(list, zip(*pairs, strict=True))
+    packed = cascade.backbone.encode(questions, texts, max_length=cascade.max_length)
     return cascade.backbone.pad(packed, list(range(len(texts))))

@@ -18,7 +18,9 @@ Way = Callable[[str, list[Candidate]], object]
 RATIOS = (0.3, 0.4, 0.5)
 FIRST = (("bi-encoder", 40), ("bm25", 400), ("bi-encoder", 100))  # keeping what loses at most half a point of AP
 LOOP, CROSS = "plain Hugging Face loop", "sentence-transformers CrossEncoder"
+INT8 = "ONNX Runtime int8, batches of 32 by length"
 FLASH = "ONNX Runtime int8, one batch (FlashRank's way)"
+WHOLE_TORCH = "whole model, torch engine"
 BASE, NOTHING = "whole model, onnx engine", "`cascade:drop_ratio=0`"
 BM25 = "`cascade:drop_ratio=0.3,first=bm25,first_keep=400`"
 
@@ -29,6 +31,7 @@ class Ways:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._made: dict[str, Way] = {}
+        self._scores: dict[str, _peers.Score] = {}
         self._first: dict[tuple[str, int], First] = {}
 
     @cached_property
@@ -59,6 +62,11 @@ class Ways:
     def names(self) -> list[str]:
         return [*self._peers, *self._ours]
 
+    @property
+    def whole_models(self) -> list[str]:
+        """Those in which every candidate passes all layers, and which give their scores."""
+        return [*self._peers, WHOLE_TORCH, BASE]
+
     def names_for(self, candidates: int) -> list[str]:
         """Those worth timing over so many: a first stage has to leave candidates out, and not nearly all."""
         unfit = [keep for _, keep in FIRST if not candidates / 20 < keep < candidates]
@@ -66,19 +74,29 @@ class Ways:
 
     def __getitem__(self, name: str) -> Way:
         if name not in self._made:
-            self._made[name] = (self._peers | self._ours)[name]()
+            self._made[name] = _texts(self.peer(name)) if name in self._peers else self._ours[name]()
         return self._made[name]
 
+    def peer(self, name: str) -> _peers.Score:
+        """A peer as it is: over pairs, of several questions if one likes."""
+        if name not in self._scores:
+            self._scores[name] = self._peers[name]()
+        return self._scores[name]
+
     @cached_property
-    def _peers(self) -> dict[str, Callable[[], Way]]:
-        def onnx_runtime(small: bool, **settings) -> Callable[[], Way]:
-            return lambda: _texts(_peers.onnx_runtime(self.torch, self.exported[small], **settings))
+    def _peers(self) -> dict[str, Callable[[], _peers.Score]]:
+        def onnx_runtime(small: bool, **settings) -> Callable[[], _peers.Score]:
+            return lambda: _peers.onnx_runtime(self.torch, self.exported[small], **settings)
+
+        def optimised() -> _peers.Score:
+            return _peers.onnx_runtime(self.torch, _peers.optimised(self.torch, self.exported[0]))
 
         made = {
-            CROSS: lambda: _texts(_peers.sentence_transformers(self.torch, self.folder / "peer")),
-            LOOP: lambda: _texts(_peers.plain_loop(self.torch)),
+            CROSS: lambda: _peers.sentence_transformers(self.torch, self.folder / "peer"),
+            LOOP: lambda: _peers.plain_loop(self.torch),
             "ONNX Runtime float32, batches of 32 by length": onnx_runtime(False),
-            "ONNX Runtime int8, batches of 32 by length": onnx_runtime(True),
+            "ONNX Runtime float32, optimised (O3's fusions)": optimised,
+            INT8: onnx_runtime(True),
             "ONNX Runtime int8, batches of 8 by length": onnx_runtime(True, batch=8),
             FLASH: onnx_runtime(True, batch=None, ordered=False),
         }
@@ -87,7 +105,7 @@ class Ways:
     @cached_property
     def _ours(self) -> dict[str, Callable[[], Way]]:
         made: dict[str, Callable[[], Way]] = {
-            "whole model, torch engine": lambda: get("cross-encoder:engine=torch").score,
+            WHOLE_TORCH: lambda: get("cross-encoder:engine=torch").score,
             BASE: lambda: self.whole.score,
         }
         for ratio in (0.0, *RATIOS):
@@ -105,4 +123,4 @@ class Ways:
 
 
 def _texts(score: _peers.Score) -> Way:
-    return lambda q, candidates: score(q, [c.text for c in candidates])
+    return lambda q, candidates: score([(q, c.text) for c in candidates])

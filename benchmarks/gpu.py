@@ -94,7 +94,7 @@ def speed(
     with tempfile.TemporaryDirectory() as folder:
         if _peers.has("sentence_transformers"):
             dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-            peer = _peers.cross_encoder(ranker, Path(folder), device=device.type, dtype=dtype)
+            peer = _peers.cross_encoder(ranker, Path(folder) / "peer", device=device.type, dtype=dtype)
             for size in BATCHES:
                 ways[f"sentence-transformers CrossEncoder, batches of {size}"] = lambda size=size: peer.predict(
                     pairs, batch_size=size, show_progress_bar=False

@@ -6,13 +6,14 @@
 Rounds are interleaved (every way once, then again) with another question each round; medians are told, and ratios of
 medians. sentence-transformers is a peer where it is installed (the extra `bench`). Its ONNX backend needs a package
 that asks for an older transformers, so its way of running, and FlashRank's, are done here by hand: torch's export of
-the same weights, quantised by ONNX Runtime, run with its own thread pool. WikiQA and TREC-QA are read from
-AS2_BENCH_DATA, or from ../shared/data beside the repository.
+the same weights, quantised or optimised by ONNX Runtime, run with its own thread pool. WikiQA, TREC-QA and the other
+sets that very many sentences are taken from are read from AS2_BENCH_DATA, or from ../shared/data beside the repository.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -27,7 +28,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _ways import BASE, BM25, CROSS, FLASH, LOOP, NOTHING, RATIOS, Way, Ways
+from _texts import DATA
+from _texts import sentences as more_sentences
+from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
 
 from as2core.cascade.engine_onnx import TOKENS, _session, cores
 from as2core.cascade.first import with_first
@@ -41,19 +44,22 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
 SETS = {
     "starter-dev": "starter-dev",
     "starter-test": "starter-test",
     "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
     "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
 }
+BASIC = "`cascade:drop_ratio=0.3`"
+# what the picture shows: a way's colour, and the most candidates it is given
+GROWING = {LOOP: (GREY, 1000), FLASH: (ORANGE, 3000), BASIC: (BLUE, 10_000), BM25: (GREEN, 10_000)}
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How much of everything: rounds of few and of many candidates, questions a set, questions with many candidates,
-    numbers of candidates, ways whose memory is measured."""
+    numbers of candidates, questions and candidates run together, ways whose memory is measured and over how many
+    candidates (FlashRank's way no more than 1,000: its one batch would not fit)."""
 
     rounds: tuple[int, int] = (9, 3)
     questions: int | None = None
@@ -61,10 +67,22 @@ class Sizes:
     growth: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000, 10_000)
     few: int = 100
     many: int = 1300
-    peaks: tuple[str, ...] = (CROSS, FLASH, BASE, NOTHING, BM25)
+    together: tuple[tuple[int, int], ...] = ((64, 10), (16, 100))
+    peaks: tuple[str, ...] = (CROSS, LOOP, FLASH, INT8, BASE, NOTHING, BASIC, BM25)
+    peak_counts: tuple[int, ...] = (100, 1000, 10_000)
 
 
-QUICK = Sizes(rounds=(1, 1), questions=2, pooled=1, growth=(5, 10), few=10, many=210, peaks=(BASE,))
+QUICK = Sizes(
+    rounds=(1, 1),
+    questions=2,
+    pooled=1,
+    growth=(5, 10),
+    few=10,
+    many=210,
+    together=((2, 5),),
+    peaks=(BASE,),
+    peak_counts=(10,),
+)
 
 
 def main() -> None:
@@ -115,14 +133,27 @@ class Bench:
         yield self.times(sizes.few, sizes.rounds[0])
         yield self.times(sizes.many, sizes.rounds[1])
         yield self.agreement()
+        yield self.agreement_dropping()
+        yield self.peers()
         yield self.accuracy(sizes.few, (20, 30, 40, 50))
         yield self.accuracy(sizes.many, (100, 200, 400))
         yield self.together()
         yield self.rates()
-        yield self.memory((sizes.few, sizes.many))
+        yield self.memory(sizes.peak_counts)
 
     def sentences(self, n: int) -> list[Candidate]:
+        """Different ones, the starter corpus's first; over again only where no more sets are at hand."""
+        if n > len(self.pool):
+            known = {c.text for c in self.pool}
+            self.pool += [Candidate(t, t) for t in self._more() if t not in known]
         return [self.pool[i % len(self.pool)] for i in range(n)]
+
+    def _more(self) -> list[str]:
+        """Kept in a file, for a process whose memory is measured should not hold the sets they are read from."""
+        kept = self.ways.folder / "sentences.json"
+        if not kept.exists():
+            kept.write_text(json.dumps(more_sentences(max(self.sizes.growth))))
+        return json.loads(kept.read_text())
 
     def times(self, n: int, rounds: int) -> list[str]:
         """One question's `n` candidates, every way."""
@@ -181,6 +212,40 @@ class Bench:
             lines.append(f"| {' | '.join([*cells, *(f'{d:+.1f}' for d in dropped)])} |")
         return [*lines, ""]
 
+    def agreement_dropping(self, ratio: float = 0.3) -> list[str]:
+        """The same with dropping, each engine by its own logits all the way."""
+        lines = [
+            f"### The same with dropping, at ratio {ratio:g}",
+            "",
+            "| set | questions | AP float32 | AP int8 | same top |",
+            "|---|---|---|---|---|",
+        ]
+        schedule = self.ways.schedule(ratio)
+        for name, questions in self.sets().items():
+            real, small = (_runs(r, questions, schedule) for r in (self.ways.torch, self.ways.onnx))
+            top = np.mean([a.ranking()[0] == b.ranking()[0] for a, b in zip(real, small, strict=True)])
+            cells = f"{_ap(questions, real):.1f} | {_ap(questions, small):.1f} | {top:.1%}"
+            lines.append(f"| {name} | {len(questions)} | {cells} |")
+        return [*lines, ""]
+
+    def peers(self) -> list[str]:
+        """AP of every way to run the whole model: all have the same weights, the classifier's among them."""
+        sets = {name: q for name, q in self.sets().items() if name in ("starter-test", "TREC-QA dev")}
+        lines = [
+            "### AP of the whole model, every way",
+            "",
+            f"| way | {' | '.join(sets)} |",
+            "|---|" + "---|" * len(sets),
+        ]
+        for name in self.ways.whole_models:
+            way = self.ways[name]
+            found = [
+                100 * measures(questions, {q.qid: way(q.text, q.candidates) for q in questions}, ("AP",))["AP"]
+                for questions in sets.values()
+            ]
+            lines.append(f"| {name} | {' | '.join(f'{ap:.1f}' for ap in found)} |")
+        return [*lines, ""]
+
     def accuracy(self, n: int, keeps: Sequence[int]) -> list[str]:
         """AP over `n` candidates: a starter question's own, and other questions' as distractors."""
         questions = apply_setting(load_questions("starter-test").questions, "clean")[: self.sizes.pooled]
@@ -214,18 +279,38 @@ class Bench:
         return (*q.candidates, *others)
 
     def together(self) -> list[str]:
-        """Many questions of few candidates: one after another, and packed."""
-        questions = next(iter(reversed(self.sets().values())))[:64]
-        asked = [(q.text, q.candidates[:10]) for q in questions]
-        n = sum(len(c) for _, c in asked)
+        """Several questions: one after another, and all pairs at once."""
+        rates = [self._together(self._many_asked(*size)) for size in self.sizes.together]
+        titles = [f"{n} questions of {'up to ' if k <= 10 else ''}{k}" for n, k in self.sizes.together]
+        lines = [
+            "### Several questions, candidates a second",
+            "",
+            f"| way | {' | '.join(titles)} |",
+            "|---|" + "---|" * len(titles),
+        ]
+        return [*lines, *(f"| {way} | {' | '.join(f'{r[way]:,.0f}' for r in rates)} |" for way in rates[0]), ""]
+
+    def _many_asked(self, questions: int, candidates: int) -> list[tuple[str, list[Candidate]]]:
+        """A labelled set's own candidates where they are few; else other sentences for each question."""
+        if candidates <= 10:
+            some = next(iter(reversed(self.sets().values())))[:questions]
+            return [(q.text, list(q.candidates[:candidates])) for q in some]
+        pool = self.sentences(questions * candidates)
+        return [(q, pool[i * candidates : (i + 1) * candidates]) for i, q in enumerate(self.asked[:questions])]
+
+    def _together(self, asked: list[tuple[str, list[Candidate]]]) -> dict[str, float]:
+        """Candidates a second of every way."""
+        pairs = [(q, c.text) for q, some in asked for c in some]
         ways: dict[str, Way] = {}
-        for engine, r in (("torch", self.ways.torch), ("onnx", self.ways.onnx)):
-            ways[f"{engine} engine, one after another"] = lambda *_, r=r: [r.trace(*a) for a in asked]
-            ways[f"{engine} engine, packed together"] = lambda *_, r=r: r.trace_many(asked)
+        for name in (n for n in (CROSS, INT8) if n in self.ways.names):
+            way, peer = self.ways[name], self.ways.peer(name)
+            ways[f"{name}, one after another"] = lambda *_, way=way: [way(*a) for a in asked]
+            ways[f"{name}, packed together"] = lambda *_, peer=peer: peer(pairs)
+        for name, r in (("torch", self.ways.torch), ("onnx", self.ways.onnx)):
+            ways[f"`cascade` ({name} engine), one after another"] = lambda *_, r=r: [r.trace(*a) for a in asked]
+            ways[f"`cascade` ({name} engine), packed together"] = lambda *_, r=r: r.trace_many(asked)
         taken = interleaved(ways, [("", [])] * self.sizes.rounds[1])
-        rows = [f"| {name} | {n / statistics.median(t):,.0f} |" for name, t in taken.items()]
-        head = [f"### {len(asked)} questions of up to 10 candidates", "", "| way | candidates a second |", "|---|---|"]
-        return [*head, *rows, ""]
+        return {name: len(pairs) / statistics.median(t) for name, t in taken.items()}
 
     def rates(self) -> list[str]:
         """Products a second: what the cores can do in int8 at all, and what the engine gets out of them."""
@@ -253,29 +338,28 @@ class Bench:
         ]
         for way in self.sizes.peaks:
             if way in self.ways.names:
-                peaks = [_peak(way, n, self.ways.folder) for n in counts]
-                lines.append(f"| {way} | {' | '.join(f'{p:,}' for p in peaks)} |")
+                self.sentences(max(counts))  # writes the file that the processes read
+                most = 1000 if way == FLASH else max(counts)
+                peaks = [f"{_peak(way, n, self.ways.folder):,}" if n <= most else "" for n in counts]
+                lines.append(f"| {way} | {' | '.join(peaks)} |")
         return [*lines, ""]
 
     def growth(self) -> tuple[str, list[str]]:
         """Seconds from few to very many candidates, as a picture; and the table under it."""
         counts = self.sizes.growth
-        shown = {
-            LOOP: (GREY, 1000),
-            FLASH: (ORANGE, 3000),
-            "`cascade:drop_ratio=0.3`": (BLUE, counts[-1]),
-            BM25: (GREEN, counts[-1]),
-        }
+        points: dict[str, list[tuple[int, float]]] = {name: [] for name in GROWING}
+        for n in counts:
+            sentences, rounds = self.sentences(n), 3 if n <= 1000 else 1
+            ways = {name: self.ways[name] for name, (_, most) in GROWING.items() if n <= most}
+            interleaved(ways, [(self.asked[-1], sentences[:300])])  # warm
+            for name, t in interleaved(ways, [(q, sentences) for q in self.asked[:rounds]]).items():
+                points[name].append((n, statistics.median(t)))
         series, rows = [], []
-        for name, (colour, most) in shown.items():
-            points = []
-            for n in (c for c in counts if c <= most):
-                sentences = self.sentences(n)
-                asked = self.asked[: 2 if n < 2000 else 1]
-                points.append((n, min(_timed(self.ways[name], q, sentences) for q in asked)))
-            logs = tuple((log10(n), log10(t)) for n, t in points)
+        for name, (colour, _) in GROWING.items():
+            logs = tuple((log10(n), log10(t)) for n, t in points[name])
             series.append(Series(name.strip("`"), logs, colour, line=True))
-            rows.append([name, *(f"{t:,.2f}" for _, t in points), *[""] * (len(counts) - len(points))])
+            empty = [""] * (len(counts) - len(points[name]))
+            rows.append([name, *(f"{t:,.2f}" for _, t in points[name]), *empty])
         svg = scatter(
             series,
             title="Seconds against candidates",
@@ -284,6 +368,9 @@ class Bench:
         )
         table = [
             "### From few candidates to very many (seconds)",
+            "",
+            "Medians of 3 rounds up to 1,000 candidates, one round beyond; "
+            f"{min(len(self.pool), counts[-1]):,} different sentences.",
             "",
             "![Seconds against candidates](performance.svg)",
             "",
@@ -323,8 +410,11 @@ def _peak(way: str, n: int, folder: Path) -> int:
 
 
 def _complete(ranker: CascadeRanker, questions: Sequence[Question]) -> list[CascadeTrace]:
-    nothing = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    return [ranker.trace(q.text, q.candidates, nothing) for q in questions]
+    return _runs(ranker, questions, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+
+
+def _runs(ranker: CascadeRanker, questions: Sequence[Question], schedule: DropSchedule) -> list[CascadeTrace]:
+    return [ranker.trace(q.text, q.candidates, schedule) for q in questions]
 
 
 def _ap(questions: Sequence[Question], traces: Sequence[CascadeTrace]) -> float:
@@ -335,7 +425,9 @@ def _ap(questions: Sequence[Question], traces: Sequence[CascadeTrace]) -> float:
 def _restricted(trace: CascadeTrace, cut, candidates: Sequence[Candidate]) -> CascadeTrace:
     """The complete trace as if the first stage had let only its choice in."""
     entered = np.setdiff1d(cut.alive, cut.dropped)
-    exits = tuple(replace(e, alive=np.arange(len(entered)), scores=e.scores[entered]) for e in trace.exits)
+    everyone, again = np.arange(len(entered)), np.flatnonzero(np.isin(entered, trace.exits[-1].again))
+    exits = tuple(replace(e, alive=everyone, scores=e.scores[entered], again=everyone[:0]) for e in trace.exits)
+    exits = (*exits[:-1], replace(exits[-1], again=again))
     return with_first(replace(trace, lengths=trace.lengths[entered], exits=exits), cut, candidates)
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import statistics
 import sys
@@ -29,6 +28,7 @@ from typing import Any
 import _peers
 import _served
 import numpy as np
+from _texts import DATA, SENTENCES
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -46,18 +46,7 @@ from as2core.experiments.base import write_section  # noqa: E402
 from as2core.retrieval.passages import passages  # noqa: E402
 from as2core.text import split_sentences  # noqa: E402
 
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
 MEDQUAD = DATA / "medquad" / "qa.jsonl"
-SENTENCES = (
-    "squad/train-v1.1.json.gz",
-    "trecqa/train-all.jsonl",
-    "trecqa/dev.jsonl",
-    "wikiqa/WikiQA-train.tsv",
-    "wikiqa/WikiQA-dev.tsv",
-    "selqa/test.jsonl",
-    "selqa/dev.jsonl",
-    "qed/dev.jsonl",
-)
 WIDTH = 384  # of a passage's vector
 POLL = 0.1  # seconds between looks at a job
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,6 +63,49 @@ def test_a_corpus_is_drawn_up_to_the_size_wanted():
     assert chosen == documents[:2]
     assert texts == ["One is. Two is. Three is. Four is. Five is.", "Five is. Six is.", "Seven is."]
     assert _of_size(documents, 99)[0] == documents
+
+
+def test_sentences_are_different_ones_of_the_small_sets_first(tmp_path, monkeypatch):
+    import _texts
+
+    def labelled(name: str, texts: list[str]) -> None:
+        candidates = [{"id": str(i), "text": t, "label": 0} for i, t in enumerate(texts)]
+        (tmp_path / name).write_text(json.dumps({"qid": name, "question": "q", "candidates": candidates}) + "\n")
+
+    monkeypatch.setattr(_texts, "DATA", tmp_path)
+    monkeypatch.setattr(_texts, "SENTENCES", ("large.jsonl", "small.jsonl", "missing.jsonl"))
+    labelled("large.jsonl", ["one", "three", "four", "five"])
+    labelled("small.jsonl", ["one", "two", "one"])
+    assert _texts.sentences(3) == ["one", "two", "three"]
+    assert _texts.sentences(99) == ["one", "two", "three", "four", "five"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_peers_run_the_very_weights_of_the_cascade(tmp_path):
+    import _peers
+
+    from as2core.rankers.catalog import get
+    from as2core.types import Candidate
+
+    cascade, whole = get("cascade:engine=torch"), get("cross-encoder:engine=torch")
+    texts = ["The tower was finished in 1889.", "Nobody knows.", "It is a long bridge of iron over the river."]
+    pairs = [(q, t) for q in ("When was the tower finished?", "how long is the bridge") for t in texts]
+    expected = np.array([whole.score(q, [Candidate("0", t)])[0] for q, t in pairs])
+    real, small = _peers.export(cascade, tmp_path)
+    found = {
+        "loop": _peers.plain_loop(cascade),
+        "float32": _peers.onnx_runtime(cascade, real),
+        "optimised": _peers.onnx_runtime(cascade, _peers.optimised(cascade, real)),
+        "int8": _peers.onnx_runtime(cascade, small, batch=2),
+    }
+    if _peers.has("sentence_transformers"):
+        found["cross-encoder"] = _peers.sentence_transformers(cascade, tmp_path / "peer")
+    for name, score in found.items():
+        # the quick GELU is an approximation, and 8 bits with a scale a batch a coarser one
+        np.testing.assert_allclose(
+            score(pairs), expected, atol={"int8": 1.5, "optimised": 0.05}.get(name, 1e-3), err_msg=name
+        )
 
 
 def test_a_part_that_is_none_is_refused_by_name(capsys):
