@@ -53,7 +53,7 @@ def at_desk(seat: ones.Seat, mode: str) -> ones.Desk | lists.ListDesk:
     slot = st.empty()  # always there: what comes and goes must not move what follows
     desk = state.get("_label_desk")
     if desk is None or desk.seat != seat or isinstance(desk, lists.ListDesk) != (mode == LIST):
-        if desk is not None:  # or others would wait for what this tab no longer shows
+        if desk is not None and desk.seat != seat:  # or others would wait for what this tab no longer shows
             left = desk.seat
             queueing.leave(frame.wb, left.corpus_id, left.annotator_id, left.queue, holder=left.holder)
         with slot, st.spinner("Looking for what is most worth judging …"):
