@@ -152,28 +152,29 @@ def transfer(
     out: Annotated[Path, typer.Option(help="Where the versions are written; work files go to its .work.")] = Path(
         "runs/transfer"
     ),
-    stage: Annotated[Literal["both", "cascade", "generative"], typer.Option(help="Which of the two.")] = "both",
-    teacher: Annotated[
-        str | None, typer.Option(help="A folder with the recipe's sentence encoder, or the hub's name of another.")
-    ] = None,
+    stage: Annotated[
+        Literal["both", "cascade", "generative", "measure"],
+        typer.Option(help="One of the two alone; or measure what is in --out again, without training."),
+    ] = "both",
     show: Annotated[bool, typer.Option("--list", help="Show the recipes and train nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train the shipped models anew on general data; a second call goes on where one stopped."""
-    if data_dir is None and not show:
+    if data_dir is None and not show and stage != "measure":
         raise BadSetting("say where the data sets are: --data-dir DIR, or AS2_DATA_DIR")
     from as2core.rankers.versions import read_card
-    from as2core.training.recipes import RECIPES, run_recipe
+    from as2core.training.recipes import RECIPES, measure_again, run_recipe
 
     if show:
         rows = [{"recipe": name, "what": r.what} for name, r in RECIPES.items()]
         say_json({"recipes": rows}) if as_json else say(table(rows, ["recipe", "what"]))
         return
-    stages = ("generative", "cascade") if stage == "both" else (stage,)
-    with working("reading the data") as on_progress, training() as on_event:
-        made = run_recipe(
-            recipe, data_dir, out, stages=stages, teacher=teacher, on_event=on_event, on_progress=on_progress
-        )
+    if stage == "measure":
+        made = measure_again(out)
+    else:
+        stages = ("generative", "cascade") if stage == "both" else (stage,)
+        with working("reading the data") as on_progress, training() as on_event:
+            made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event, on_progress=on_progress)
     if as_json:
         say_json({"recipe": recipe, "versions": [{"path": p, "card": read_card(p)} for p in made]})
     else:

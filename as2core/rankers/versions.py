@@ -55,16 +55,24 @@ def save_version(ranker, path: Path, card: dict, *, compact: bool = False) -> No
     building = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         save_file(tensors, building / WEIGHTS)
-        (building / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-        sums = {"sha256": sha256(building / WEIGHTS), "config_sha256": sha256(building / CONFIG)}
-        full_card = {**card, "name": path.name, **sums}
-        (building / CARD).write_text(json.dumps(full_card, indent=2) + "\n")
+        _describe(building, config, {**card, "name": path.name})
         (building / WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a container's user must read it
         building.chmod(0o755)
         building.rename(path)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
+
+
+def describe_anew(ranker, path: Path, card: dict) -> None:
+    """Another configuration and card for a version whose weights stay as they are."""
+    _describe(Path(path), _config(ranker), {**card, "name": Path(path).name})
+
+
+def _describe(path: Path, config: dict, card: dict) -> None:
+    (path / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+    sums = {"sha256": sha256(path / WEIGHTS), "config_sha256": sha256(path / CONFIG)}
+    (path / CARD).write_text(json.dumps({**card, **sums}, indent=2) + "\n")
 
 
 def load_version(path: Path):

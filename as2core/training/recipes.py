@@ -30,15 +30,13 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR
 from as2core.rankers.fusion import standardised
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
-from as2core.rankers.versions import load_version, save_version, sha256
+from as2core.rankers.versions import describe_anew, load_version, read_card, save_version, sha256
 from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level, level_end
-from as2core.training.careless import written_carelessly
 from as2core.training.fine_tune import fine_tune
-from as2core.training.learners import Teacher
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
-from as2core.types import Candidate, OnProgress, Progress, Question
+from as2core.types import Candidate, OnProgress, Question
 
 log = logging.getLogger(__name__)
 
@@ -55,20 +53,16 @@ class Recipe:
     """How much data, and the settings of each stage. SQuAD's `paragraphs` are where hard negatives are mined;
     the generative ranker learns from all their questions, `ranked_questions` of them against wrong passages too. The
     cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
-    backbone knows, and more of SQuAD teaches it to trust shared words; its last exit then teaches the exits below on
-    `exit_questions`. The few starter questions come `starter_repeats` times. `teacher` is the sentence encoder whose
-    cosines the cascade learns from, beside the generative ranker's scores; None is the backbone itself."""
+    backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
+    `starter_repeats` times."""
 
     what: str
     paragraphs: int
     squad_questions: int
     cascade_questions: int
-    exit_questions: int
     ranked_questions: int
     starter_repeats: int
-    teacher: str | None
     cascade: TrainSettings
-    exits: TrainSettings
     mle: TrainSettings
     rll: TrainSettings
     seed: int = 0
@@ -84,7 +78,6 @@ _CASCADE = TrainSettings(
     temperature=0.5,
     evals_per_epoch=3,
 )
-_EXITS = replace(_CASCADE, learning_rate=5e-5, distill=4.0, temperature=1.0, evals_per_epoch=4, patience=5)
 _MLE = TrainSettings(
     epochs=1, learning_rate=2e-4, batch_questions=32, loss="mle", distill=5.0, frozen_layers=2, evals_per_epoch=3
 )
@@ -104,14 +97,11 @@ RECIPES = {
     "default": Recipe(
         "what models/ holds: more than an hour on two cores",
         paragraphs=5500,
-        squad_questions=3000,
-        cascade_questions=6600,
-        exit_questions=3000,
+        squad_questions=4500,
+        cascade_questions=3200,
         ranked_questions=5000,
         starter_repeats=4,
-        teacher="sentence-transformers/all-mpnet-base-v2",
         cascade=_CASCADE,
-        exits=_EXITS,
         mle=_MLE,
         rll=_RLL,
     ),
@@ -120,12 +110,9 @@ RECIPES = {
         paragraphs=60,
         squad_questions=60,
         cascade_questions=100,
-        exit_questions=60,
         ranked_questions=40,
         starter_repeats=1,
-        teacher=None,
         cascade=replace(_CASCADE, evals_per_epoch=1),
-        exits=replace(_EXITS, evals_per_epoch=1),
         mle=replace(_MLE, evals_per_epoch=1),
         rll=replace(_RLL, evals_per_epoch=1),
     ),
@@ -138,24 +125,20 @@ def run_recipe(
     out: Path,
     *,
     stages: Sequence[str] = ("generative", "cascade"),
-    teacher: str | None = None,
     on_event: Callable[[dict], None] | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
     """Train and save `out/generative` and `out/cascade`, which learns from the former (the shipped one, without that
-    stage). Work files and checkpoints go to `out/.work`; a second call resumes there. `teacher`: a folder with the
-    recipe's sentence encoder, or the name of another one.
+    stage). Work files and checkpoints go to `out/.work`; a second call resumes there.
 
-    Raises BadSetting (no such recipe), UnreadableFile (data or teacher missing)."""
+    Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
     if name not in RECIPES:
         raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
     recipe = RECIPES[name]
-    source = teacher or recipe.teacher
     squad_sent, asked, dev, sources = _questions(recipe, Path(data_dir))
-    said = SentenceEncoder(source) if source and "cascade" in stages else None  # before hours of training, not after
     vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), out / ".work")
-    work = out / ".work" / _digest([dataclasses.asdict(recipe), source])[:12]  # another recipe goes on elsewhere
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_bf16()):
+    work = out / ".work" / _digest(dataclasses.asdict(recipe))[:12]  # another recipe goes on elsewhere
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
         vectors.learn(_texts(squad_sent + asked + dev), on_progress)
     widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
     train, dev = widened[: -len(dev)], widened[-len(dev) :]
@@ -164,7 +147,7 @@ def run_recipe(
     vectors.learn(_texts(starter), on_progress)
     own = keep_hardest(starter, vectors)
     own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
-    sources.append({"name": "starter corpus, train part", "sha256": _digest([jsonl.dumps(starter)])})
+    sources.append({"name": "starter corpus, train part", "sha256": _digest(jsonl.dumps(starter))})
     card = {
         "recipe": name,
         "parent": DEFAULT_BACKBONE,
@@ -178,90 +161,37 @@ def run_recipe(
         torch.manual_seed(recipe.seed)  # the heads' first values
         if stage == "generative":
             _generative(recipe, train, own, dev, out, work, card, on_event, vectors)
-            continue
-        few = chosen + train[len(squad_sent) :]
-        if said is None:
-            taught = vectors
         else:
-            taught = Vectors(said, work)
-            taught.learn(_texts(few + own), on_progress)
-            card = {**card, "teacher": Path(source).name}
-        _cascade(recipe, few, own, dev, out, work, card, on_event, taught)
+            few = chosen + train[len(squad_sent) :]
+            _cascade(recipe, few, own, dev, out, work, card, on_event, vectors)
     return [out / stage for stage in stages]
 
 
+def measure_again(out: Path) -> list[Path]:
+    """Set the probabilities of `out/cascade` and measure what its card tells anew, without training. Raises
+    DamagedModel."""
+    path = out / "cascade"
+    ranker, card = load_version(path), read_card(path)
+    describe_anew(ranker, path, {**card, **_measured(ranker)})
+    return [path]
+
+
 def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
-    """All exits from their teachers, then the exits below the last from the last."""
     started = time.monotonic()
-    all_exits, by_last = (
-        written_carelessly(random.Random(seed).sample(train, min(n, len(train))) + own, seed=seed)
-        for seed, n in ((recipe.seed, recipe.cascade_questions), (recipe.seed + 1, recipe.exit_questions))
-    )
-    if not (work / "all-exits").is_dir():
-        base = CascadeRanker(load_backbone())
-        level(base, train[:150])
-        own_stage = out / "generative"
-        generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
+    train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
+    base = CascadeRanker(load_backbone())
+    level(base, train[:150])
+    own_stage = out / "generative"
+    generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
 
-        def teach(question: str, texts: list[str]) -> np.ndarray:
-            both = standardised(_half(generative.score, question, texts)) + standardised(vectors.teach(question, texts))
-            return (both / 2).astype(np.float32)
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+            likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
+        both = standardised(likelihood) + standardised(vectors.teach(question, texts))
+        return (both / 2).astype(np.float32)
 
-        told = _in_other_words(teach, all_exits[1])
-        first = fine_tune(
-            base, all_exits[0], dev, recipe.cascade, workdir=work / "cascade", teacher=told, on_event=on_event
-        )
-        save_version(first.ranker, work / "all-exits", {"recipe": recipe.what}, compact=True)
-    base, whole = (load_version(work / "all-exits") for _ in range(2))
-    whole.drop_ratio = 0.0
-    told = _in_other_words(lambda question, texts: _half(whole.score, question, texts), by_last[1])
-    trained = fine_tune(base, by_last[0], dev, recipe.exits, workdir=work / "exits", teacher=told, on_event=on_event)
-    settings = {"transfer": recipe.cascade, "exits": recipe.exits}
-    _ship(trained, out / "cascade", card, settings, len(all_exits[0]) + len(by_last[0]), started)
-
-
-class SentenceEncoder:
-    """Any encoder sentence-transformers knows, as a teacher."""
-
-    def __init__(self, source: str) -> None:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as e:
-            raise BadSetting("this recipe's teacher needs sentence-transformers: pip install -e '.[bench]'") from e
-        try:
-            self._model = SentenceTransformer(source, device="cuda" if torch.cuda.is_available() else "cpu")
-        except (OSError, ValueError) as e:
-            raise UnreadableFile(
-                f"the teacher {source!r} can't be loaded ({e}): fetch it where there is a network, and give its folder "
-                "with --teacher"
-            ) from e
-        self._model.max_seq_length = 128
-
-    def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:
-        """Unit vectors, float32 `(n, hidden)`."""
-        parts = []
-        for start in range(0, len(texts), 1024):
-            with torch.autocast(self._model.device.type, dtype=torch.bfloat16, enabled=_bf16()):
-                some = self._model.encode(list(texts[start : start + 1024]), batch_size=32, normalize_embeddings=True)
-            parts.append(np.asarray(some, dtype=np.float32))
-            if on_progress:
-                on_progress(Progress(min(start + 1024, len(texts)), len(texts), "asking the teacher"))
-        return np.concatenate(parts)
-
-
-def _bf16() -> bool:
-    return torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported()
-
-
-def _half(score, question: str, texts: list[str]) -> np.ndarray:
-    """A ranker's scores, computed in bfloat16 where the processor has instructions for it."""
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_bf16()):
-        return np.asarray(score(question, [Candidate(str(i), t) for i, t in enumerate(texts)]), dtype=np.float32)
-
-
-def _in_other_words(teach: Teacher, meant: dict[str, str]) -> Teacher:
-    """The teacher, asked what was meant."""
-    return lambda question, texts: teach(meant.get(question, question), texts)
+    trained = fine_tune(base, train, dev, recipe.cascade, workdir=work / "cascade", teacher=teach, on_event=on_event)
+    _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
 
 
 def _generative(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
@@ -287,9 +217,16 @@ def _ship(trained, path: Path, card: dict, settings: dict, questions: int, start
         "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED and the starter corpus); see docs/models.md",
     }
     if isinstance(trained.ranker, CascadeRanker):
-        full["calibration"] = calibrate(trained.ranker, _starter("starter-dev"))
-        full["robustness"] = robustness(trained.ranker, _starter("starter-test"))
+        full |= _measured(trained.ranker)
     save_version(trained.ranker, path, full, compact=True)
+
+
+def _measured(ranker: CascadeRanker) -> dict:
+    """What the card tells of probabilities, which are set here, and of careless questions."""
+    return {
+        "calibration": calibrate(ranker, _starter("starter-dev")),
+        "robustness": robustness(ranker, _starter("starter-test")),
+    }
 
 
 def _starter(part: str) -> list[Question]:
@@ -298,8 +235,8 @@ def _starter(part: str) -> list[Question]:
     return load_questions(part).questions
 
 
-def _digest(what: list) -> str:
-    return hashlib.sha256("".join(w if isinstance(w, str) else json.dumps(w) for w in what).encode()).hexdigest()
+def _digest(what: str | dict) -> str:
+    return hashlib.sha256((what if isinstance(what, str) else json.dumps(what)).encode()).hexdigest()
 
 
 def _texts(questions: Sequence[Question]) -> list[str]:

@@ -2,9 +2,12 @@ from pathlib import Path
 
 import pytest
 
+from as2core.data.catalog import load_questions
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.rankers.versions import load_version, read_card
-from as2core.training.recipes import RECIPES, SentenceEncoder, run_recipe
+from as2core.rankers.catalog import get
+from as2core.rankers.versions import load_version, read_card, save_version
+from as2core.training import recipes
+from as2core.training.recipes import RECIPES, run_recipe
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -19,10 +22,16 @@ def test_missing_data_are_named(tmp_path):
         run_recipe("tiny", tmp_path, tmp_path)
 
 
-def test_a_teacher_that_is_not_there_is_named_with_what_to_do():
-    pytest.importorskip("sentence_transformers")
-    with pytest.raises(UnreadableFile, match=r"nowhere.*--teacher"):
-        SentenceEncoder("./nowhere")
+def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_path, monkeypatch):
+    few = [q for q in load_questions("starter-dev").questions if q.positives][:6]
+    monkeypatch.setattr(recipes, "_starter", lambda part: few)
+    save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "cascade", {"seed": 3})
+    weights = (tmp_path / "cascade" / "model.safetensors").read_bytes()
+    assert recipes.measure_again(tmp_path) == [tmp_path / "cascade"]
+    card = read_card(tmp_path / "cascade")
+    assert (card["seed"], card["calibration"]["questions"], "typo" in card["robustness"]) == (3, 6, True)
+    assert (tmp_path / "cascade" / "model.safetensors").read_bytes() == weights
+    assert load_version(tmp_path / "cascade").calibrated
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from as2core import cli, named
+from as2core.data.catalog import load_questions
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made
 ):
     from as2core.training import recipes
 
-    def run_recipe(name, data_dir, out, *, stages, teacher, on_event, on_progress):
+    def run_recipe(name, data_dir, out, *, stages, on_event, on_progress):
         asked.append((name, data_dir, stages))
         on_event({"kind": "eval", "step": 1, "steps": 1, "dev_ap": {"6": 0.5}})
         for stage in stages:
