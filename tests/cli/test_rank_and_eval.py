@@ -8,7 +8,6 @@ import math
 import pytest
 
 from as2core import cli, named
-from as2core.data.catalog import load_questions
 
 
 @pytest.fixture
