@@ -173,3 +173,13 @@ def test_the_first_look_keeps_no_more_than_was_found():
     shares = [float(c.rstrip("%")) for c in made["the first look"]]
     assert shares[0] > 0
     assert shares == sorted(shares)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.timeout(1200)
+def test_the_cascade_is_adapted_to_a_training_part():
+    [(judged, cells)] = rows(printed("adapted", "--tiny", "--set", "WikiQA train")).items()
+    assert judged == "WikiQA train, 12 questions; 12 to judge"
+    assert cells[0] == "0.3"  # the row of ratio 0 has the same head
+    assert all(0 < number(cell) <= 1 for cell in cells[1:4])
