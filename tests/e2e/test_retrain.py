@@ -43,7 +43,9 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
     expect(card).to_contain_text("On the frozen benchmark")
     expect(card).to_contain_text("Do its probabilities hold?")
     expect(card).to_contain_text("Made from cascade")
-    expect(card).to_contain_text(re.compile(r"Trained on \d+ questions \(\d+ correct, \d+ incorrect labels\)"))
+    expect(card).to_contain_text(
+        re.compile(r"Trained on \d+ questions \(\d+ of the starter corpus; \d+ correct, \d+ incorrect")
+    )
 
     reason = card.get_by_role("textbox")
     if reason.count():  # it got worse: promoting asks why
