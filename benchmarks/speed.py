@@ -63,7 +63,7 @@ class Sizes:
 
     rounds: tuple[int, int] = (9, 3)
     questions: int | None = None
-    pooled: int = 79
+    pooled: tuple[int, int] = (79, 40)
     growth: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000, 10_000)
     few: int = 100
     many: int = 1300
@@ -75,7 +75,7 @@ class Sizes:
 QUICK = Sizes(
     rounds=(1, 1),
     questions=2,
-    pooled=1,
+    pooled=(1, 1),
     growth=(5, 10),
     few=10,
     many=210,
@@ -135,8 +135,8 @@ class Bench:
         yield self.agreement()
         yield self.agreement_dropping()
         yield self.peers()
-        yield self.accuracy(sizes.few, (20, 30, 40, 50))
-        yield self.accuracy(sizes.many, (100, 200, 400))
+        yield self.accuracy(sizes.few, (20, 30, 40, 50), sizes.pooled[0])
+        yield self.accuracy(sizes.many, (100, 200, 400), sizes.pooled[1])
         yield self.together()
         yield self.rates()
         yield self.memory(sizes.peak_counts)
@@ -246,9 +246,9 @@ class Bench:
             lines.append(f"| {name} | {' | '.join(f'{ap:.1f}' for ap in found)} |")
         return [*lines, ""]
 
-    def accuracy(self, n: int, keeps: Sequence[int]) -> list[str]:
-        """AP over `n` candidates: a starter question's own, and other questions' as distractors."""
-        questions = apply_setting(load_questions("starter-test").questions, "clean")[: self.sizes.pooled]
+    def accuracy(self, n: int, keeps: Sequence[int], asked: int) -> list[str]:
+        """AP of so many starter questions over `n` candidates: their own, and other questions' as distractors."""
+        questions = apply_setting(load_questions("starter-test").questions, "clean")[:asked]
         pooled = [replace(q, candidates=self._pooled(q, n)) for q in questions]
         traces = [_complete(self.ways.onnx, [q])[0] for q in pooled]
         ap = _ap(pooled, traces)
