@@ -19,7 +19,7 @@ from app.services import adapting, labelling, people, queueing
 from app.services.views import Shown
 from as2core.errors import NotEnoughLabels
 
-RETRAINS = 6
+RETRAINS = 40  # one after another, so that a kill seldom finds none at work
 PAUSE = 0.02
 
 
