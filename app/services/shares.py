@@ -8,7 +8,6 @@ with several of one question the truth is somewhat wider.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import sqrt
 
 from app.services.label_views import Estimate, SharesView
 from app.services.labels import BINARY
@@ -16,8 +15,6 @@ from app.services.queueing import ADAPTIVE
 from app.services.workbench import Workbench
 from db.repositories import labels as rows
 from db.repositories.leases import Pair
-
-Z = 1.959964  # 95 %
 
 
 def shares(wb: Workbench, corpus_id: int) -> SharesView:
@@ -39,10 +36,10 @@ def shares(wb: Workbench, corpus_id: int) -> SharesView:
 
 def wilson(correct: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a share."""
-    share, square = correct / n, Z * Z / n
-    middle = (share + square / 2) / (1 + square)
-    half = Z * sqrt(share * (1 - share) / n + square / n / 4) / (1 + square)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    from scipy.stats import binomtest
+
+    found = binomtest(correct, n).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
 
 
 def _came_to(said: dict[int, str]) -> bool | None:
