@@ -1,6 +1,6 @@
 """How quick the cascade is, against other ways of running the same weights, and what its quickness costs.
 
-    python benchmarks/speed.py              prints all and writes its part of docs/performance.md (some ten minutes)
+    python benchmarks/speed.py              prints all and writes its part of docs/performance.md (half an hour)
     python benchmarks/speed.py --quick      every part with a little of each; writes nothing
 
 Rounds are interleaved (every way once, then again) with another question each round; medians are told, and ratios of
@@ -59,7 +59,7 @@ GROWING = {LOOP: (GREY, 1000), FLASH: (ORANGE, 3000), BASIC: (BLUE, 10_000), BM2
 class Sizes:
     """How much of everything: rounds of few and of many candidates, questions a set, questions with many candidates,
     numbers of candidates, questions and candidates run together, ways whose memory is measured and over how many
-    candidates (FlashRank's way no more than 1,000: its one batch would not fit)."""
+    candidates (those beside the cascade no more than 1,000)."""
 
     rounds: tuple[int, int] = (9, 3)
     questions: int | None = None
@@ -339,7 +339,7 @@ class Bench:
         for way in self.sizes.peaks:
             if way in self.ways.names:
                 self.sentences(max(counts))  # writes the file that the processes read
-                most = 1000 if way == FLASH else max(counts)
+                most = max(counts) if way.startswith("`cascade") else 1000  # the others take a minute and more
                 peaks = [f"{_peak(way, n, self.ways.folder):,}" if n <= most else "" for n in counts]
                 lines.append(f"| {way} | {' | '.join(peaks)} |")
         return [*lines, ""]
