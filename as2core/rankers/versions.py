@@ -36,7 +36,7 @@ WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
 def save_version(ranker, path: Path, card: dict, *, compact: bool = False) -> None:
-    """Write a ranker as a version; `compact` takes a quarter of the room and is no longer exact.
+    """Write a ranker as a version; `compact` takes a third of the room and is no longer exact.
 
     Raises BadSetting if the path exists or the ranker has no weights of its own.
     """

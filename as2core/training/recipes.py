@@ -131,10 +131,13 @@ def run_recipe(
     """Train and save `out/generative` and `out/cascade`, which learns from the former (the shipped one, without that
     stage). Work files and checkpoints go to `out/.work`; a second call resumes there.
 
-    Raises BadSetting (no such recipe), UnreadableFile (data missing)."""
+    Raises BadSetting (no such recipe, or another's versions there), UnreadableFile (data missing)."""
     if name not in RECIPES:
         raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
     recipe = RECIPES[name]
+    for made in (out / stage for stage in stages if (out / stage).is_dir()):
+        if (made_by := read_card(made).get("recipe")) != name:
+            raise BadSetting(f"{made} was made by the recipe {made_by!r}: choose another folder with --out")
     squad_sent, asked, dev, sources = _questions(recipe, Path(data_dir))
     vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), out / ".work")
     work = out / ".work" / _digest(dataclasses.asdict(recipe))[:12]  # another recipe goes on elsewhere

@@ -22,6 +22,12 @@ def test_missing_data_are_named(tmp_path):
         run_recipe("tiny", tmp_path, tmp_path)
 
 
+def test_a_recipe_does_not_go_on_from_anothers_versions(tiny, tmp_path):
+    save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "cascade", {"recipe": "default"})
+    with pytest.raises(BadSetting, match="made by the recipe 'default': choose another folder"):
+        run_recipe("tiny", SHARED, tmp_path)
+
+
 def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_path, monkeypatch):
     few = [q for q in load_questions("starter-dev").questions if q.positives][:6]
     monkeypatch.setattr(recipes, "_starter", lambda part: few)

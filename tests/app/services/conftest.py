@@ -6,18 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from fake_models import FakeModels, write_version
+from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import services
-from app.services import corpora, people, rules
+from app.services import asking, corpora, people, rules
 from app.settings import Settings
-
-TOWER = """The Eiffel Tower was finished on 31 March 1889. It stands in Paris. Gustave Eiffel's company built the tower.
-
-The tower is 330 metres high. Its lifts were replaced in 1897. Two hundred million people have visited it."""
-BRIDGE = """The Forth Bridge was opened on 4 March 1890. Its steel weighs 53,000 tonnes. Sir John Fowler designed it.
-
-Trains cross the bridge every day. It was painted for the last time in 2011."""
-BREAD = "Bread is baked from flour and water. Yeast makes the dough rise. Sourdough needs no yeast from a shop."
 
 
 class Clock:
@@ -81,3 +74,17 @@ def ann(wb):
 @pytest.fixture
 def bob(wb):
     return people.annotator(wb, "bob")
+
+
+@pytest.fixture
+def asked(wb, towers):
+    """One question, ranked."""
+    return asking.ask(wb, towers.id, QUESTIONS[0])
+
+
+@pytest.fixture
+def scored(wb, towers):
+    """The corpus with all QUESTIONS ranked by both models."""
+    for q in QUESTIONS:
+        asking.generative(wb, asking.ask(wb, towers.id, q))
+    return towers

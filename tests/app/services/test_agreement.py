@@ -10,11 +10,6 @@ from app.services.views import Shown
 
 
 @pytest.fixture
-def asked(wb, towers):
-    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
-
-
-@pytest.fixture
 def give(wb, asked):
     """give(annotator, "+-? ...") labels the first candidates, a sign each: correct, incorrect, unsure, none."""
 

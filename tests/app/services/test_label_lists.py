@@ -1,18 +1,10 @@
 import pytest
 from sqlalchemy import text
+from tower_texts import QUESTIONS
 
-from app.services import asking, labelling, queueing, rules
+from app.services import labelling, queueing, rules
 from app.services.queueing import QUEUES
 from app.services.views import Shown
-
-QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
-
-
-@pytest.fixture
-def scored(wb, towers):
-    for q in QUESTIONS:
-        asking.generative(wb, asking.ask(wb, towers.id, q))
-    return towers
 
 
 @pytest.fixture

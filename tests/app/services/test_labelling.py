@@ -3,15 +3,10 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from app.services import asking, corpora, labelling, people
+from app.services import corpora, labelling, people
 from app.services.people import Gone
 from app.services.views import LABELS, Shown
 from as2core.errors import BadSetting
-
-
-@pytest.fixture
-def asked(wb, towers):
-    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
 from app import services
-from app.services import asking, exchange, labelling, people, queueing, rules
+from app.services import exchange, labelling, people, queueing, rules
 from app.services.labelling import Enough
 from app.services.people import Gone, NotAllowed
 from app.services.views import Shown
@@ -9,11 +9,6 @@ from as2core.errors import BadSetting
 from db.repositories import labels as rows
 
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
-
-
-@pytest.fixture
-def asked(wb, towers):
-    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
 
 
 def test_the_first_person_is_an_admin_and_the_others_annotators(wb):

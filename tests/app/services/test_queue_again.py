@@ -2,6 +2,7 @@
 
 import pytest
 from sqlalchemy import text
+from tower_texts import QUESTIONS
 
 from app.components import label_desk, label_list
 from app.components.label_desk import Seat, Seen
@@ -10,16 +11,8 @@ from app.services.views import Shown
 from db.repositories import labels as label_rows
 from db.repositories import reviews
 
-QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
 SEEN = Seen(scores=True, guideline=0)
 DESKS = pytest.mark.parametrize("desks", [label_desk, label_list], ids=["one", "list"])
-
-
-@pytest.fixture
-def scored(wb, towers):
-    for q in QUESTIONS:
-        asking.generative(wb, asking.ask(wb, towers.id, q))
-    return towers
 
 
 @pytest.fixture

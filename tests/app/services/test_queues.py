@@ -3,6 +3,7 @@ import threading
 from itertools import pairwise
 
 import pytest
+from tower_texts import QUESTIONS
 
 from app.running import run_queued
 from app.services import asking, corpora, labelling, people, queueing, scoring
@@ -10,14 +11,6 @@ from app.services.people import Gone
 from as2core.errors import BadSetting
 
 CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a label takes a pair out
-QUESTIONS = ("When was the Eiffel Tower finished?", "Who designed the Forth Bridge?", "How is bread baked?")
-
-
-@pytest.fixture
-def scored(wb, towers):
-    for q in QUESTIONS:
-        asking.generative(wb, asking.ask(wb, towers.id, q))
-    return towers
 
 
 def walk(wb, corpus, who, queue, label="incorrect"):

@@ -1,13 +1,8 @@
 import pytest
 
-from app.services import agreement, asking, labelling, shares
+from app.services import agreement, labelling, shares
 from app.services.shares import wilson
 from app.services.views import Shown
-
-
-@pytest.fixture
-def asked(wb, towers):
-    return asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
 
 
 @pytest.fixture
