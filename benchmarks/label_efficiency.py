@@ -1,9 +1,9 @@
 """How much a label is worth: queues against chance, transfer against none, what wrong labels cost, what replay saves.
 
-    python benchmarks/label_efficiency.py             one seed over a pool of 300 questions: a quarter of an hour or so
+    python benchmarks/label_efficiency.py             one seed over a pool of 300 questions: an hour or two
     python benchmarks/label_efficiency.py --full      three seeds, 50 to 1,000 labels, all questions: some hours
     python benchmarks/label_efficiency.py --tiny      a minute, to see that it runs; writes nothing
-    python benchmarks/label_efficiency.py --replay    replay alone
+    python benchmarks/label_efficiency.py --only wrong --seeds 3    one part alone: queues, questions, wrong or replay
 
 Two sets, `--set` for one of them: WikiQA's train part, and MedQuAD, are the unlabelled pool, and their labels are the
 person (`_simulated.py` says how). A queue decides which pairs that person is asked about; the shipped cascade learns
@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from _simulated import Desk, Pool, medquad, wikiqa
 
-from app.services import doubts
+from app.services import doubts, slips
 from app.services.learning import settings_for
 from as2core.data.catalog import load_questions
 from as2core.evaluation import evaluate
@@ -62,6 +62,7 @@ PAPER = {"exit_draw": ADAPT.exit_draw, "learning_rate": ADAPT.learning_rate}
 REPLAYS = (0.0, 0.25, 0.5, 1.0)
 
 Say = Callable[[str], None]
+Told = tuple[list[str], str | None]  # the lines of a part of the page, and its picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,19 @@ class Bench:
     def ap(self, ranker, questions: Sequence[Question] | None = None) -> float:
         return evaluate(ranker, questions or self.pool.dev).metrics["AP"]
 
-    def adapted(self, base, train: Sequence[Question], seed: int, **changes):
-        """The base after a retrain on these labels; the base itself where they are of one kind only."""
+    def adapted(self, base, train: Sequence[Question], seed: int, *, doubtful: bool = False, **changes):
+        """The base after a retrain on these labels, with the `doubtful` ones or without; the base itself where they are
+        of one kind only."""
+        if not doubtful:
+            train = self.believed(train, seed).questions
         if not any(q.positives for q in train) or not any(q.negatives for q in train):
             return base
         with tempfile.TemporaryDirectory() as folder:
             settings = replace(settings_for(base, {"seed": seed}), **changes)
             return fine_tune(base, train, [], settings, workdir=Path(folder)).ranker
+
+    def believed(self, train: Sequence[Question], seed: int) -> slips.Believed:
+        return slips.believed(self.base, train, seed=seed)
 
     @cached_property
     def others(self):
@@ -135,15 +142,17 @@ class Bench:
         return random.Random(seed).sample(self.able, min(n, len(self.able)))
 
 
-def by_labels(bench: Bench) -> tuple[list[str], str]:
+def by_labels(bench: Bench) -> Told:
     """AP by labels and queue, as a table and a picture."""
     plan, before = bench.plan, {BARE: bench.ap(bench.bare)}
     found: dict[str, dict[int, list[float]]] = {name: {b: [] for b in plan.budgets} for name in (*QUEUES, BARE)}
     known: dict = {}
+    left_out = []
     for seed in range(plan.seeds):
         with Desk(bench.pool, seed=seed, known=known) as desk:
             for queue in QUEUES:
                 for budget, train in zip(plan.budgets, desk.sitting(queue, plan.budgets), strict=True):
+                    left_out.append(len(bench.believed(train, seed).left_out) / budget)
                     for name, base in ((queue, bench.base), *([(BARE, bench.bare)] if queue == "random" else [])):
                         found[name][budget].append(bench.ap(bench.adapted(base, train, seed)))
                         correct = sum(q.positives for q in train)
@@ -160,7 +169,11 @@ def by_labels(bench: Bench) -> tuple[list[str], str]:
         x_title="labels",
         y_title="AP",
     )
-    return [*lines, "", _against_chance(means, bench.before, plan.budgets), ""], picture
+    told = [
+        _against_chance(means, bench.before, plan.budgets),
+        f"Of these labels, which are all right, at most {max(left_out):.1%} of a sitting's were left out as doubtful.",
+    ]
+    return [*lines, "", *told, ""], picture
 
 
 def _against_chance(means: dict[str, dict[int, float]], before: float, budgets: Sequence[int]) -> str:
@@ -186,8 +199,8 @@ def labels_for(goal: float, before: float, by: dict[int, float]) -> float | None
     return None
 
 
-def by_questions(bench: Bench) -> list[str]:
-    """Whole questions labelled: what share of the full set's gain a few bring."""
+def by_questions(bench: Bench) -> Told:
+    """Whole questions labelled: what share of the full set's gain a few bring, and what the way of training does."""
     rows = []
     for n in sorted({*(n for n in bench.plan.questions if n < len(bench.able)), len(bench.able)}):
         seeds = range(1 if n == len(bench.able) else bench.plan.seeds)
@@ -198,7 +211,7 @@ def by_questions(bench: Bench) -> list[str]:
     for n, value in rows:
         share = f"{(value - bench.before) / gain:.0%}" if gain > 0 else ""
         lines.append(f"| {n:,} | {value:.3f} | {value - bench.before:+.3f} | {share} |")
-    return [*lines, ""]
+    return [*lines, "", *by_training(bench)], None
 
 
 def by_training(bench: Bench) -> list[str]:
@@ -213,9 +226,10 @@ def by_training(bench: Bench) -> list[str]:
     return [*lines, ""]
 
 
-def wrong_labels(bench: Bench) -> list[str]:
-    """A fifth of the labels turned round: what it costs, and how many the list of doubted labels finds."""
-    costs, found, n = [], [], min(max(bench.plan.questions), len(bench.able))
+def wrong_labels(bench: Bench) -> Told:
+    """A fifth of the labels turned round: what it costs, learnt as they are and as a retrain does, and how many the
+    list of doubted labels finds."""
+    costs, shares, found, n = [], [], [], min(max(bench.plan.questions), len(bench.able))
     for seed in range(bench.plan.seeds):
         clean = bench.whole(n, seed)
         noisy, _ = flip_labels(clean, WRONG, seed=seed)
@@ -227,20 +241,35 @@ def wrong_labels(bench: Bench) -> list[str]:
         quarter = np.isin(np.arange(len(given)), np.argsort(-doubt, kind="stable")[: len(given) // 4])
         kinds = (flipped, flipped & (given == 1), flipped & (given == 0))
         found.append([float(quarter[kind].mean()) if kind.any() else 0.0 for kind in kinds])
-        costs.append((bench.taught(n, seed), bench.ap(bench.adapted(bench.base, noisy, seed))))
-        bench.say(f"a fifth flipped: AP {costs[-1][0]:.3f} -> {costs[-1][1]:.3f}, found {found[-1][0]:.0%}")
-    right, wrong = mean(a for a, _ in costs), mean(b for _, b in costs)
+        told, trusted = bench.believed(clean, seed), bench.believed(noisy, seed)
+        right = {(q.qid, c.id): c.label for q in clean for c in q.candidates}
+        hits = sum(right[q.qid, c.id] != c.label for q, c in trusted.left_out)
+        out = len(trusted.left_out)
+        shares.append((len(told.left_out) / len(given), out / len(given), hits / max(1, out)))
+        learnt = [bench.ap(bench.adapted(bench.base, noisy, seed, doubtful=every)) for every in (True, False)]
+        costs.append((bench.taught(n, seed), *learnt))
+        bench.say(f"a fifth flipped: AP {costs[-1]}, left out {shares[-1]}, found {found[-1][0]:.0%}")
+    right, believed, without = np.mean(costs, axis=0)
+    out_clean, out_noisy, hits = np.mean(shares, axis=0)
     all_of_them, made_correct, made_incorrect = np.mean(found, axis=0)
     return [
-        f"A fifth of the labels of {n:,} questions turned round: AP {right:.3f} becomes {wrong:.3f} "
-        f"({(wrong - right) / right:+.1%}). The first quarter of the labels, the most doubted first, holds "
-        f"{all_of_them:.0%} of those turned round: {made_correct:.0%} of those wrongly called correct and "
-        f"{made_incorrect:.0%} of those wrongly called incorrect, which are the fewer.",
+        f"A fifth of the labels of {n:,} questions turned round:",
         "",
-    ]
+        "| learnt from | AP | |",
+        "|---|---|---|",
+        f"| the right labels | {right:.3f} | |",
+        f"| all labels, a fifth wrong | {believed:.3f} | {(believed - right) / right:+.1%} |",
+        f"| the same, but for those that look wrong: a retrain | {without:.3f} | {(without - right) / right:+.1%} |",
+        "",
+        f"Left out were {out_noisy:.0%} of the labels, {hits:.0%} of them wrong; of the right labels alone, "
+        f"{out_clean:.1%}. The first quarter of the labels, the most doubted first, holds {all_of_them:.0%} of those "
+        f"turned round: {made_correct:.0%} of those wrongly called correct and {made_incorrect:.0%} of those wrongly "
+        "called incorrect, which are the fewer.",
+        "",
+    ], None
 
 
-def replay(bench: Bench) -> list[str]:
+def replay(bench: Bench) -> Told:
     """Adapting with a share of the shipped training questions mixed in: what it gains here and forgets there."""
     frozen = load_questions("starter-test").questions
     shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
@@ -259,7 +288,15 @@ def replay(bench: Bench) -> list[str]:
             there.append(bench.ap(ranker, frozen))
         lines.append(f"| {share:g} | {count} | {mean(here):.3f} | {mean(there):.3f} |")
         bench.say(lines[-1])
-    return [*lines, ""]
+    return [*lines, ""], None
+
+
+PARTS: dict[str, tuple[str, Callable[[Bench], Told]]] = {
+    "queues": ("labels by queue", by_labels),
+    "questions": ("whole questions", by_questions),
+    "wrong": ("wrong labels", wrong_labels),
+    "replay": ("replay", replay),
+}
 
 
 def pools(name: str, plan: Plan) -> tuple[Pool, Pool]:
@@ -270,28 +307,19 @@ def pools(name: str, plan: Plan) -> tuple[Pool, Pool]:
     return replace(everything, questions=everything.questions[: plan.pool]), everything
 
 
-def section(bench: Bench, name: str, command: str, *, only_replay: bool) -> tuple[str, str | None]:
-    """The set's part of the page, and its picture."""
-    began, picture = time.monotonic(), None
-    bench.say(
-        f"{bench.pool.name}: {len(bench.pool.questions)} questions to ask about, {len(bench.able)} whole ones with an "
-        f"answer, {len(bench.pool.dev)} to measure on; AP {bench.before:.3f}"
-    )
-    if only_replay:
-        lines = replay(bench)
-    else:
-        lines, picture = by_labels(bench)
-        lines = [f"![AP by labels given](label-efficiency-{name}.svg)", "", *lines]
-        lines += by_questions(bench) + by_training(bench) + wrong_labels(bench)
+def section(bench: Bench, part: str, command: str) -> Told:
+    began = time.monotonic()
+    title, made = PARTS[part]
+    lines, picture = made(bench)
     head = [
-        f"## {bench.pool.name}{': replay' if only_replay else ''}",
+        f"## {bench.pool.name}: {title}",
         "",
         f"Printed and written by `{command}`, in {(time.monotonic() - began) / 60:.1f} minutes. Seeds: "
         f"{bench.plan.seeds}; a pool of {len(bench.pool.questions):,} questions, {len(bench.pool.dev):,} to "
         "measure on.",
         "",
     ]
-    return "\n".join([*head, *lines]), picture
+    return [*head, *lines], picture
 
 
 def main() -> None:
@@ -300,7 +328,7 @@ def main() -> None:
     how.add_argument("--full", action="store_true")
     how.add_argument("--tiny", action="store_true")
     parser.add_argument("--set", choices=("wikiqa", "medquad"))
-    parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--only", choices=tuple(PARTS))
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--threads", type=int, help="of torch; all cores if not given")
     given = parser.parse_args()
@@ -308,16 +336,25 @@ def main() -> None:
         torch.set_num_threads(given.threads)
     plan = FULL if given.full else TINY if given.tiny else SMALL
     plan = replace(plan, seeds=given.seeds or plan.seeds)
-    flags = "".join(f" --{flag}" for flag in ("full", "replay") if getattr(given, flag))
+    flags = " --full" if given.full else ""
+    flags += f" --seeds {given.seeds}" if given.seeds else ""
     for name in [given.set] if given.set else ["wikiqa", "medquad"]:
         bench = Bench(*pools(name, plan), plan, lambda text: print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True))
-        command = f"python benchmarks/label_efficiency.py{flags}"
-        text, picture = section(bench, name, command, only_replay=given.replay)
-        print(text)
-        if not given.tiny:
-            write_section(PAGE, f"{name}-replay" if given.replay else name, text)
+        bench.say(
+            f"{bench.pool.name}: {len(bench.pool.questions)} questions to ask about, {len(bench.able)} whole ones with "
+            f"an answer, {len(bench.pool.dev)} to measure on; AP {bench.before:.3f}"
+        )
+        for part in [given.only] if given.only else PARTS:
+            command = f"python benchmarks/label_efficiency.py --set {name} --only {part}{flags}"
+            lines, picture = section(bench, part, command)
+            text, file = "\n".join(lines), PAGE.with_name(f"label-efficiency-{name}.svg")
             if picture is not None:
-                PAGE.with_name(f"label-efficiency-{name}.svg").write_text(picture)
+                text = text.replace("\n| ", f"\n![AP by labels given]({file.name})\n\n| ", 1)
+            print(text)
+            if not given.tiny:
+                write_section(PAGE, f"{name}-{part}", text)
+                if picture is not None:
+                    file.write_text(picture)
 
 
 if __name__ == "__main__":

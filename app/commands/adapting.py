@@ -34,6 +34,9 @@ def adapt(
     since: Annotated[str, typer.Option(help="Only labels from this day on, as 2024-05-01.")] = "",
     conflicts: Annotated[str, typer.Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
     presumed: Annotated[int, typer.Option(help="Unlabelled candidates a question taken for incorrect.")] = 0,
+    keep_doubtful: Annotated[
+        bool, typer.Option("--keep-doubtful", help="Learn from labels that look wrong, too.")
+    ] = False,
     replay: Annotated[float | None, typer.Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the labels; the default if not given.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Peak rate; the default if not given.")] = None,
@@ -49,7 +52,13 @@ def adapt(
 
     with workbench() as wb:
         of = chosen(wb, corpus)
-        choice = Choice(annotators=tuple(annotator or ()), since=since, conflicts=conflicts, presumed=presumed)
+        choice = Choice(
+            annotators=tuple(annotator or ()),
+            since=since,
+            conflicts=conflicts,
+            presumed=presumed,
+            doubtful=keep_doubtful,
+        )
         share = REPLAY if replay is None else replay
         job = adapting.start_retrain(
             wb,

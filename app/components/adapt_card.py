@@ -21,10 +21,10 @@ from app.components.text import count, escaped, plain, shorten
 Result = Mapping[str, Any]
 LISTED, READ = 6, 140
 KEPT = ("intervals", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
-        "weights", "settings", "seconds", "training_seconds")  # fmt: skip
+        "weights", "left_out", "settings", "seconds", "training_seconds")  # fmt: skip
 BENCHMARKS = {"starter-test": "Starter, test", "wikiqa-dev": "WikiQA, dev"}
 ORIGINS = {"asked": "typed", "starter": "of the starter corpus"}  # the others are called what they are
-HIDDEN = ("trained_on", "per_question")  # too long to be read, and shown above
+HIDDEN = ("trained_on", "per_question", "left_out")  # too long to be read, and shown above
 
 
 def of_version(card: Mapping[str, Any]) -> Result | None:
@@ -66,6 +66,7 @@ def draw(result: Result) -> None:
         _frozen(result)
         _reliability(result)
     _questions(result)
+    _left_out(result)
     _facts(result)
 
 
@@ -216,6 +217,24 @@ def _tops(row: Mapping[str, Any]) -> str:
 
 def _way(row: Mapping[str, Any]) -> str:
     return "up" if row["change"] > 0 else "down"
+
+
+def _left_out(result: Result) -> None:
+    """Labels that looked wrong and were not learnt from, to be read."""
+    found = result.get("left_out") or {}
+    if not found:
+        return
+    title = f"{count(found['labels'], 'label')} left out, more likely wrong than right"
+    with st.expander(title, icon=":material/rule:", key="adapt_left_out"):
+        st.caption(
+            f"It looks as if {found['rate']:.0%} of the labels were wrong. Of those left out {found['correct']:,} say "
+            "correct. The labels stay as they are: Second looks, on the Agreement page, brings such ones back."
+        )
+        shown = [{"Question": x["question"], "Sentence": x["text"],
+                  "Labelled": "correct" if x["correct"] else "incorrect"} for x in found["to_read"]]  # fmt: skip
+        st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", key="adapt_left_out_list")
+        if len(shown) < found["labels"]:
+            st.caption(f"The {len(shown):,} least likely to be right.")
 
 
 def _facts(result: Result) -> None:

@@ -33,6 +33,7 @@ def choice() -> Choice:
         conflicts=form.get("adapt_conflicts", "majority"),
         unsure_incorrect=form.get("adapt_unsure", False),
         presumed=int(form.get("adapt_presumed", 0)),
+        doubtful=not form.get("adapt_slips", True),
     )
 
 
@@ -60,6 +61,10 @@ def draw(by_annotator: Mapping[str, int] | None) -> None:
                 "Where people disagree", list(CONFLICTS), key="adapt_conflicts", format_func=lambda c: CONFLICTS[c]
             )
             st.toggle("Unsure counts as incorrect", key="adapt_unsure")
+            st.toggle(
+                "Leave out labels that look wrong", True, key="adapt_slips",
+                help="Only if one in twenty or more seems to be wrong; the card then says which were left out.",
+            )  # fmt: skip
             st.number_input(
                 "Presumed incorrect, a question", 0, 50, 0, key="adapt_presumed",
                 help="So many candidates that nobody labelled are taken for incorrect. Some may answer after all, "

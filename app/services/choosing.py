@@ -36,7 +36,8 @@ class Choice:
     """`annotators`: names, nobody named means everyone. `kinds`: of KINDS. `since`: a day, "" for all.
     `unsure_incorrect`: pairs that carry nothing but doubt count as incorrect instead of not at all. `conflicts`: of
     CONFLICTS. `presumed`: so many candidates a question that nobody labelled are taken for incorrect, of questions
-    with a correct one; to learn from only, never to judge by."""
+    with a correct one; to learn from only, never to judge by. `doubtful`: labels that are more likely wrong than right
+    are learnt from, too (see `slips`)."""
 
     annotators: tuple[str, ...] = ()
     kinds: tuple[str, ...] = tuple(KINDS)
@@ -44,6 +45,7 @@ class Choice:
     conflicts: str = "majority"
     unsure_incorrect: bool = False
     presumed: int = 0
+    doubtful: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "annotators", tuple(self.annotators))

@@ -57,8 +57,11 @@ def doubted(
     return [(int(i), float(wrong[i])) for i in ranked]
 
 
-def cross_validated(features: np.ndarray, labels: np.ndarray, questions: Sequence[int], *, seed: int = 0) -> np.ndarray:
-    """P(incorrect), P(correct) of each, `(n, 2)`, from folds over questions. Raises TooFewLabels."""
+def cross_validated(
+    features: np.ndarray, labels: np.ndarray, questions: Sequence[int], *, seed: int = 0, balance: float = 0.5
+) -> np.ndarray:
+    """P(incorrect), P(correct) of each, `(n, 2)`, from folds over questions. The kinds of labels weigh as their shares
+    to the power of minus `balance`: 0 as they come, 1 made equal. Raises TooFewLabels."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
     from sklearn.pipeline import make_pipeline
@@ -70,7 +73,7 @@ def cross_validated(features: np.ndarray, labels: np.ndarray, questions: Sequenc
             f"to tell which labels look wrong takes {ENOUGH} correct and {ENOUGH} incorrect ones on {FOLDS} questions; "
             f"there are {int(labels.sum())}, {int(len(labels) - labels.sum())} and {len(set(questions))}"
         )
-    weights = {kind: float(np.mean(labels == kind)) ** -0.5 for kind in (0, 1)}
+    weights = {kind: float(np.mean(labels == kind)) ** -balance for kind in (0, 1)}
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
     return cross_val_predict(model, features, labels, groups=questions, cv=folds, method="predict_proba")
@@ -81,16 +84,16 @@ def of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return 1 - probability[np.arange(len(labels)), labels]
 
 
-def said_of(trace: CascadeTrace, generative: np.ndarray | None, cosine: np.ndarray) -> np.ndarray:
+def said_of(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
     """What the models say of a question's candidates `(n, features)`: logits of a complete trace, by exit, the last
-    one's distance from the best of the others, and the other two models' scores `(n,)`."""
-    logits = np.zeros((len(cosine), len(trace.exits)))
+    one's distance from the best of the others, and other models' scores, each `(n,)`."""
+    logits = np.zeros((len(trace.lengths), len(trace.exits)))
     for number, e in enumerate(trace.exits):
         logits[e.alive, number] = e.scores
     last = logits[:, -1]
     second, best = np.sort(last)[-2:] if len(last) > 1 else (last[0], last[0])
     ahead = last - np.where(last == best, second, best)
-    return np.column_stack([logits, ahead, *([] if generative is None else [generative]), cosine])
+    return np.column_stack([logits, ahead, *scores])
 
 
 def start_doubting(wb: Workbench, corpus_id: int) -> JobView:
@@ -142,8 +145,8 @@ def _features(job: Running, corpus_id: int) -> tuple[list[tuple[int, int]], list
         asked = rows[0].question
         shown = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
         vectors = embedder.embed([asked, *(r.text for r in rows)])
-        read = None if generative is None else np.asarray(generative.score(asked, shown))
-        features += list(said_of(scoring.rank(ranker, asked, shown).trace, read, vectors[1:] @ vectors[0]))
+        read = [] if generative is None else [np.asarray(generative.score(asked, shown))]
+        features += list(said_of(scoring.rank(ranker, asked, shown).trace, *read, vectors[1:] @ vectors[0]))
         pairs += [(question_id, r.sentence_id) for r in rows]
         labels += [said[r.sentence_id] for r in rows]
     return pairs, labels, features

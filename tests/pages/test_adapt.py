@@ -142,9 +142,11 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
     at.selectbox(key="adapt_kind").set_value("calibration")
     at.number_input(key="adapt_presumed").set_value(3)
     at.slider(key="adapt_replay").set_value(50)
+    assert not work.previewed[-1][0].doubtful
+    at.toggle(key="adapt_slips").set_value(False)
     at = at.run()
     chosen, of = work.previewed[-1]
-    assert (chosen.annotators, chosen.conflicts, chosen.presumed) == (("bob",), "latest", 3)
+    assert (chosen.annotators, chosen.conflicts, chosen.presumed, chosen.doubtful) == (("bob",), "latest", 3, True)
     assert of == {"kind": "calibration", "base": "cascade", "replay": 0.5}
     assert "60 correct" in told(at) and "9 of them presumed" in told(at)
     at.button(key="adapt_start").click().run()
@@ -213,6 +215,17 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
     assert "AP went from 0.810 to 0.808: nothing of note was forgotten" in told(at)
     assert "Won · 12 questions" in told(at).replace("**", "")
     assert "before: It rained." in html and "now: The tower was finished in 1889." in html
+
+
+def test_labels_that_were_left_out_are_told_and_shown(work):
+    example = {"question": "Who built it?", "text": "Bread is baked.", "correct": True}
+    left_out = {"rate": 0.21, "labels": 60, "correct": 50, "to_read": [example]}
+    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result() | {"left_out": left_out})
+    at = fake_work.page("adapt", {"job": "1"})
+    assert "21% of the labels were wrong" in told(at) and "The 1 least likely" in told(at)
+    assert [d.value.to_dict("records") for d in at.dataframe if "Labelled" in d.value] == [
+        [{"Question": "Who built it?", "Sentence": "Bread is baked.", "Labelled": "correct"}]
+    ]
 
 
 def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_read(work):

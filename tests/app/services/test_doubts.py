@@ -22,7 +22,7 @@ def test_what_is_said_of_a_candidate_is_its_logits_its_lead_and_two_scores():
 
 
 def test_a_lone_candidate_is_level_with_nobody_and_the_generative_score_may_be_missing():
-    said = said_of(trace_of("Who?", ["Nobody."]), None, np.array([0.2]))
+    said = said_of(trace_of("Who?", ["Nobody."]), np.array([0.2]))
     assert said.shape == (1, 7)
     assert said[0, 5] == 0.0
 

@@ -8,7 +8,18 @@ from tiny_models import tiny_models
 
 from app import jobs, services
 from app.running import run_queued
-from app.services import adapting, asking, corpora, exchange, labelling, measuring, version_care, versions
+from app.services import (
+    adapting,
+    asking,
+    corpora,
+    exchange,
+    labelling,
+    learning,
+    measuring,
+    slips,
+    version_care,
+    versions,
+)
 from app.services.choosing import Choice
 from app.services.models import LoadedModels
 from app.settings import Settings
@@ -138,6 +149,29 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, t
     card = versions.card(at_hand, result["version"])
     assert card["frozen_others"] == result["frozen_others"]
     assert dev[0].text not in card["trained_on"]
+
+
+def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, labelled, monkeypatch):
+    judges = []
+
+    def without_one(judge, questions, *, seed, on_progress):
+        judges.append(judge.name)
+        first, *others = questions
+        wrong = next(c for c in first.candidates if c.label == 0)
+        kept = replace(first, candidates=tuple(c for c in first.candidates if c != wrong))
+        return slips.Believed((kept, *others), 0.2, ((first, wrong),))
+
+    monkeypatch.setattr(slips, "believed", without_one)
+    learnt, learn = [], learning.learn
+    monkeypatch.setattr(learning, "learn", lambda *a, **more: learnt.append(a[2]) or learn(*a, **more))
+    result = retrained(wb, adapting.start_retrain(wb, labelled, epochs=1).id).result
+    assert judges == ["cascade"]
+    assert sum(q.negatives for q in learnt[0].parts.train) == result["labels"]["incorrect"] - 1
+    assert versions.card(wb, result["version"])["left_out"] == result["left_out"]
+    assert (result["left_out"]["labels"], result["left_out"]["correct"]) == (1, 0)
+    for told in ({"kind": "calibration"}, {"epochs": 1, "choice": Choice(doubtful=True)}):
+        assert retrained(wb, adapting.start_retrain(wb, labelled, **told).id).result["left_out"] == {}
+    assert judges == ["cascade"]
 
 
 def test_the_events_tell_the_training_as_it_goes(wb, labelled):

@@ -1,0 +1,98 @@
+"""Wrong labels that a retrain leaves out, once there are many: how many there are, and which.
+
+How many is told by two looks, and the smaller counts. Of the pairs of which the shipped cascade is sure that they do
+not answer, the share that is labelled correct: it learnt from none of these labels, and seldom errs there. And the
+lowest fifth of what a model of the labels (`doubts.cross_validated`) makes of the pairs: were all labels right, it
+would be near 0 there (Menon et al., "Learning from Corrupted Binary Labels via Class-Probability Estimation", ICML
+2015). Taking a slip to be as likely either way, Bayes' rule gives the probability that a label is right; what is more
+likely wrong is not learnt from. The label itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from app.services.doubts import TooFewLabels, cross_validated, said_of
+from app.services.measuring import Recording
+from app.services.workbench import Workbench
+from as2core.errors import As2Error
+from as2core.types import OnProgress, Question
+
+SURE, SURE_PAIRS = 0.01, 50  # probability below which the cascade is sure of "incorrect", and so many such pairs
+LOWEST = 0.2
+MANY = 0.05  # a smaller share of wrong labels costs less than leaving out some that were right
+AT_MOST = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """`questions` to learn from. `rate`: the share of labels taken for wrong, None where it cannot be told;
+    `left_out`: (question, candidate with its label) of those not believed, the least likely first."""
+
+    questions: tuple[Question, ...]
+    rate: float | None = None
+    left_out: tuple[tuple[Question, Any], ...] = ()
+
+
+def shipped_judge(wb: Workbench) -> Any | None:
+    """The shipped cascade, if it can say how sure it is; else None."""
+    try:
+        ranker = wb.models.version(wb.settings.models_dir / "cascade")
+    except As2Error:
+        return None
+    return ranker if getattr(ranker, "calibrated", False) and hasattr(ranker, "trace_many") else None
+
+
+def believed(
+    judge: Any | None, questions: Sequence[Question], *, seed: int = 0, on_progress: OnProgress | None = None
+) -> Believed:
+    """The questions without the labels that are more likely wrong than right, all of them where it cannot be told or
+    few labels are wrong. Every candidate has to be labelled. An exception from `on_progress` stops it."""
+    everything = Believed(tuple(questions))
+    if judge is None:
+        return everything
+    traces = Recording(judge, questions, on_progress).traces
+    said = [said_of(traces[q.text, q.candidates]) for q in questions]
+    given = np.array([int(c.label or 0) for q in questions for c in q.candidates])
+    groups = [i for i, q in enumerate(questions) for _ in q.candidates]
+    try:
+        p = cross_validated(np.concatenate(said), given, groups, seed=seed, balance=0.0)[:, 1]
+    except TooFewLabels:
+        return everything
+    sure = np.concatenate([judge.probability(x[:, len(judge.exits) - 1]) for x in said]) < SURE
+    if sure.sum() < SURE_PAIRS:
+        return everything
+    rate = wrong_share(p, given, sure)
+    if rate < MANY:
+        return replace(everything, rate=rate)
+    right = probability_right(p, given, rate)
+    kept, left_out, at = [], [], 0
+    for q in questions:
+        chances = right[at : at + len(q.candidates)]
+        at += len(q.candidates)
+        left_out += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
+        kept.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
+    kept = [q for q in kept if q.candidates]
+    if not any(q.positives for q in kept) or not any(q.negatives for q in kept):
+        return replace(everything, rate=rate)
+    left_out.sort(key=lambda found: found[0])
+    return Believed(tuple(kept), rate, tuple((q, c) for _, q, c in left_out))
+
+
+def wrong_share(p: np.ndarray, given: np.ndarray, sure: np.ndarray) -> float:
+    """The share of wrong labels, at most AT_MOST: `p` (n,) is what a model of the labels gives "correct", `given` the
+    labels, `sure` the pairs that surely do not answer, of which there has to be one."""
+    return float(min(np.quantile(p, LOWEST), given[sure].mean(), AT_MOST))
+
+
+def probability_right(p: np.ndarray, given: np.ndarray, rate: float) -> np.ndarray:
+    """That each label is right `(n,)`, if `rate` of them were turned round whichever way they were: the posterior of
+    the label before, given the label after and `p`, a model's probability of "correct" after."""
+    before = np.clip((p - rate) / (1 - 2 * rate), 0, 1)
+    if_correct = before * (1 - rate) / np.maximum(p, 1e-9)
+    if_incorrect = (1 - before) * (1 - rate) / np.maximum(1 - p, 1e-9)
+    return np.clip(np.where(given == 1, if_correct, if_incorrect), 0, 1)
