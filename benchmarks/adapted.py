@@ -1,6 +1,6 @@
 """The shipped cascade adapted to the whole of WikiQA's and TREC-QA's training part, as a retrain does it.
 
-    python benchmarks/adapted.py            prints the tables and writes them to docs/results.md; half an hour on two cores
+    python benchmarks/adapted.py            prints the tables and writes them to docs/results.md; half an hour
     python benchmarks/adapted.py --tiny     a few questions, to see that it runs; writes nothing
 
 Questions with an answer alone (no all-), trained with the settings of "Retrain from labels"; a tenth of the training
