@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
@@ -103,12 +104,12 @@ def _progress_text(p: Progress) -> str:
 def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
     by_name = {c.name: c for c in known}
     wanted = url.get("corpus") or st.session_state.get("_as2_corpus", "")
-    if wanted and wanted not in by_name:
-        st.caption(f"There is no corpus called “{plain(wanted)}” here.")
+    _say_gone("as2_corpus", wanted, by_name, "There is no corpus called “{}” here.")
     if st.session_state.get("as2_corpus", wanted) not in by_name:  # it was deleted
         st.session_state.pop("as2_corpus", None)
     names = list(by_name)
-    name = st.selectbox("Corpus", names, index=names.index(wanted) if wanted in by_name else 0, key="as2_corpus")
+    index = names.index(wanted) if wanted in by_name else 0
+    name = st.selectbox("Corpus", names, index=index, key="as2_corpus", on_change=_seen, args=("as2_corpus",))
     corpus = by_name[name]
     st.session_state["_as2_corpus"] = name
     url.put(corpus=name)
@@ -132,8 +133,7 @@ def _version(wb: Workbench, choose: bool) -> str:
     if active not in names:
         names.insert(0, active)
     wanted = url.get("model") or active
-    if wanted not in names:
-        st.caption(f"There is no model called “{plain(wanted)}” here any more; this is the active one.")
+    _say_gone("as2_model", wanted, names, "There is no model called “{}” here any more; this is the active one.")
     if st.session_state.get("as2_model", wanted) not in names:
         st.session_state.pop("as2_model", None)
     name = st.selectbox(
@@ -141,10 +141,25 @@ def _version(wb: Workbench, choose: bool) -> str:
         names,
         index=names.index(wanted if wanted in names else active),
         key="as2_model",
+        on_change=_seen,
+        args=("as2_model",),
         format_func=lambda n: _version_label(n, active, states.get(n)),
     )
     url.put(model=None if name == active else name)
     return name
+
+
+def _say_gone(key: str, wanted: str, known: Collection[str], told: str) -> None:
+    """Say that there is nothing of the name wanted, until something else is chosen: the address is mended at once, and
+    a page that draws itself again would say it for a moment only."""
+    if wanted and wanted not in known:
+        st.session_state[f"_{key}_gone"] = wanted
+    if gone := st.session_state.get(f"_{key}_gone"):
+        st.caption(told.format(plain(gone)))
+
+
+def _seen(key: str) -> None:
+    st.session_state.pop(f"_{key}_gone", None)
 
 
 def _version_label(name: str, active: str, state: str | None) -> str:

@@ -25,6 +25,17 @@ def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(wor
     assert "There is no model called “starter-" in fake_work.texts(at)
     assert at.selectbox(key="as2_model").value == work.active
     assert "model" not in at.query_params
+    assert "There is no model called “starter-" in fake_work.texts(at.run())
+    at.selectbox(key="as2_model").set_value("starter-3").run()
+    assert "There is no model" not in fake_work.texts(at)
+
+
+def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(work):
+    work.corpora = ("Starter", "Towers")
+    at = fake_work.page("ask", {"corpus": "nope"}).run()
+    assert "There is no corpus called “nope” here" in fake_work.texts(at)
+    at.selectbox(key="as2_corpus").set_value("Towers").run()
+    assert "There is no corpus" not in fake_work.texts(at)
 
 
 def test_files_meant_for_a_corpus_deleted_elsewhere_go_into_no_other(work):
