@@ -1,7 +1,8 @@
 """Does the top answer stay when the question or a candidate is written carelessly?
 
 The questions are the same questions: upper case, no question mark, one typo; or the top candidate wrapped in words that
-say nothing. A ranker that reads what is meant keeps its first sentence.
+say nothing. A ranker that reads what is meant keeps its first sentence. `mending` asks the same of a ranker whose
+questions are mended first, as the workbench mends them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from as2core.rankers.base import Ranker, order
+from as2core.spelling import mended
 from as2core.types import Candidate, Question
 
 NOISE = "( see also the note on this page )"
@@ -43,8 +47,21 @@ REWRITES: dict[str, Callable[[str], str]] = {
 }
 
 
-def robustness(ranker: Ranker, questions: Sequence[Question]) -> dict[str, float]:
-    """The share of questions whose top candidate stays on top, by what was done to them; {} without questions."""
+class _Mending:
+    """A ranker that reads every question mended."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        self.name, self._ranker = ranker.name, ranker
+        self._known = getattr(ranker, "known_words", frozenset())
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return self._ranker.score(mended(question, [c.text for c in candidates], self._known), candidates)
+
+
+def robustness(ranker: Ranker, questions: Sequence[Question], *, mending: bool = False) -> dict[str, float]:
+    """The share of questions whose top candidate stays on top, by what was done to them; {} without questions. With
+    `mending` the ranker reads all questions mended (`spelling`)."""
+    ranker = _Mending(ranker) if mending else ranker
     asked = [q for q in questions if len(q.candidates) > 1]
     if not asked:
         return {}

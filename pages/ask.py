@@ -99,11 +99,19 @@ def candidates(found: asked.Result, table: pd.DataFrame) -> None:
             errors.show(failure)
 
 
+def how_read(text: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Read as **{plain(text)}**", width="content")
+        st.button("Read it as typed", type="tertiary", key="as2_as_typed", on_click=asked.read_as_typed)
+
+
 question_box(question)
 if not question:
     examples()
 else:
     found = asked.result(frame, question)
+    if found.asked.typed:
+        how_read(found.asked.question)
     if found.asked.candidates:
         results(found)
     else:

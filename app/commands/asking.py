@@ -28,6 +28,7 @@ def ask(
     drop_ratio: Annotated[
         float, typer.Option(help="The share dropped at each exit, for the account of the cost.")
     ] = 0.3,
+    as_typed: Annotated[bool, typer.Option("--as-typed", help="Mend no slip of the finger in the question.")] = False,
     top_n: Annotated[int, typer.Option(min=1, help="How many sentences to show.")] = 5,
     as_json: Json = False,
 ) -> None:
@@ -45,8 +46,11 @@ def ask(
                 documents=documents,
                 candidates=candidates,
                 first_keep=first_keep,
+                as_typed=as_typed,
                 on_progress=on_progress,
             )
+    if asked.typed:
+        note(f"read as: {asked.question} (--as-typed reads it as it is)")
     for remark in asked.notes:
         note(remark)
     document = described(asked, of.name, drop_ratio)
@@ -80,6 +84,7 @@ def described(asked: AskView, corpus: str, drop_ratio: float) -> dict[str, Any]:
         )
     return {
         "question": asked.question,
+        "typed": asked.typed or asked.question,
         "corpus": corpus,
         "version": asked.version,
         "answered": asked.answered,

@@ -69,6 +69,20 @@ def put_question(text: str) -> None:
     _forget()
 
 
+def read_as_typed() -> None:
+    """Ask the question at hand again, with no word of it mended."""
+    st.session_state["_as2_as_typed"] = st.session_state["_as2_question"]
+    _forget()
+
+
+def _as_typed(text: str) -> bool:
+    """Whether this question is to be read as it is: said here, or by the address it came from."""
+    state = st.session_state
+    if url.get("as_typed") and url.get("q") == text:
+        state["_as2_as_typed"] = text
+    return state.get("_as2_as_typed") == text
+
+
 def _forget() -> None:
     """Let go of the last result; scores nobody waits for any more aren't computed if they can still be stopped."""
     for name in ("_as2_chosen", "_as2_explained"):
@@ -80,10 +94,11 @@ def _forget() -> None:
 
 def result(frame: Frame, text: str) -> Result:
     """Ask, unless this question was just asked of this corpus and this model."""
-    url.put(q=text if len(text) <= LONGEST_LINK else None)
+    as_typed = _as_typed(text)
+    url.put(q=text if len(text) <= LONGEST_LINK else None, as_typed="1" if as_typed else None)
     st.session_state["_as2_address"] = url.get("q")
     slot = st.empty()  # there in every run, or all that follows would move by one place and be built anew
-    key = (frame.corpus.id, text, frame.version)
+    key = (frame.corpus.id, text, frame.version, as_typed)
     held = st.session_state.get("_as2_result")
     if held is not None and held[0] == key:
         return held[1]
@@ -93,7 +108,7 @@ def result(frame: Frame, text: str) -> Result:
     def progress(p: Progress) -> None:
         bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=f"{capital(plain(p.what)) or 'Ranking'} …")
 
-    asked = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, on_progress=progress)
+    asked = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, as_typed=as_typed, on_progress=progress)
     slot.empty()
     found = Result(asked, _pool().submit(asking.generative, frame.wb, asked))
     st.session_state["_as2_result"] = (key, found)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +19,8 @@ from app.services.views import AskView, CandidateView, MeasuredView
 from app.services.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import As2Error
+from as2core.spelling import mended
+from as2core.text import words
 from as2core.types import Candidate, OnProgress, Progress
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
@@ -64,15 +69,17 @@ def ask(
     documents: int = scoring.DOCUMENTS,
     candidates: int | None = None,
     first_keep: int | None = None,
+    as_typed: bool = False,
     on_progress: OnProgress | None = None,
 ) -> AskView:
     """Look at up to `candidates` sentences of the best documents, rank the `first_keep` of them that the first look
-    leaves (both by default as in the settings), dropping none on the way, and keep what was scored.
+    leaves (both by default as in the settings), dropping none on the way, and keep what was scored. A question that
+    nobody asked before is mended first (`spelling`), unless it is to be read `as_typed`.
 
     Raises EmptyQuestion, EmptyCorpus, UnknownCorpus, UnknownVersion, BadSetting, DamagedModel.
     """
     began = time.perf_counter()
-    text = retrieval.checked(question)
+    text = typed = retrieval.checked(question)
     get_corpus(wb, corpus_id)
 
     def tell(done: int, what: str) -> None:
@@ -82,9 +89,16 @@ def ask(
     candidates = wb.settings.candidates if candidates is None else candidates
     first_keep = wb.settings.first_keep if first_keep is None else first_keep
     tell(0, "looking for documents")
-    got = retrieval.retrieve(wb, corpus_id, text, documents=documents, candidates=candidates, on_progress=on_progress)
-    tell(1, f"ranking {min(first_keep, len(got.candidates))} of {len(got.candidates):,} sentences")
+    find = partial(retrieval.retrieve, wb, corpus_id, documents=documents, candidates=candidates)
+    got = find(text, on_progress=on_progress)
     chosen = versions.choose(wb, version)
+    if not as_typed:
+        text = _mended(wb, corpus_id, text, got.candidates, chosen.ranker)
+    slip = words(text) != words(typed)
+    if slip:
+        first, got = got, find(text)
+        got = replace(got, seconds=first.seconds + got.seconds)
+    tell(1, f"ranking {min(first_keep, len(got.candidates))} of {len(got.candidates):,} sentences")
     look = first_look(got.candidates, first_keep)
     ranked = scoring.rank(chosen, text, scoring.as_candidates(got.candidates), look)
     tell(2, "keeping the scores")
@@ -114,7 +128,17 @@ def ask(
         calibrated=bool(chosen.ranker.calibrated),
         seconds=seconds,
         notes=tuple(notes),
+        typed=typed if slip else "",
     )
+
+
+def _mended(wb: Workbench, corpus_id: int, text: str, found: Sequence[retrieval.Found], ranker: object) -> str:
+    """By the words of what was found and those the ranker knows."""
+    with wb.read() as s:
+        if rows.question_reading(s, corpus_id, text):
+            return text
+    there = [*(f.text for f in found), *{f.title for f in found}]
+    return mended(text, there, getattr(ranker, "known_words", frozenset()))
 
 
 def _view(found: retrieval.Found, candidate_id: int | None, label: str | None) -> CandidateView:

@@ -101,6 +101,7 @@ class AskView:
     `trace` dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`;
     `answered` says whether any reaches `threshold`, a number without meaning unless `calibrated`.
     `seconds`: "retrieve", "rank", "store", "total". `notes` are sentences for the reader (a fallback, a cut).
+    `typed`: how the question was typed where a word of it was mended, else "".
     """
 
     question_id: int
@@ -115,6 +116,7 @@ class AskView:
     calibrated: bool
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    typed: str = ""
 
     @property
     def answered(self) -> bool:

@@ -11,6 +11,7 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
@@ -69,6 +70,12 @@ class Backbone(nn.Module):
     @property
     def shape(self) -> EncoderShape:
         return EncoderShape(self.hidden, self.config.intermediate_size, self.layers)
+
+    @cached_property
+    def known_words(self) -> frozenset[str]:
+        """The words, in lower case, of which the tokenizer has a token; shorter ones than four letters are left out."""
+        tokens = (t.lstrip("\u0120\u2581").lower() for t in self.tokenizer.get_vocab())
+        return frozenset(t for t in tokens if len(t) > 3 and t.isalpha())
 
     @property
     def default_exits(self) -> tuple[int, ...]:

@@ -110,6 +110,11 @@ class CascadeRanker:
         return self.module.backbone
 
     @property
+    def known_words(self) -> frozenset[str]:
+        """What is no slip of the finger to it (see `spelling`)."""
+        return self.backbone.known_words
+
+    @property
     def schedule(self) -> DropSchedule:
         if isinstance(self.drop_ratio, int | float):
             return DropSchedule.constant(self.drop_ratio, exits=len(self.exits), keep=self.keep)

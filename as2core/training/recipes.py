@@ -229,6 +229,7 @@ def _measured(ranker: CascadeRanker) -> dict:
     return {
         "calibration": calibrate(ranker, _starter("starter-dev")),
         "robustness": robustness(ranker, _starter("starter-test")),
+        "robustness_mended": robustness(ranker, _starter("starter-test"), mending=True),
     }
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -66,6 +66,7 @@ class Fake:
     measured: list[tuple[float, ...]] = field(default_factory=list)
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
     events: list[tuple] = field(default_factory=list)
+    mends: dict[str, str] = field(default_factory=dict)
 
     def ask(self, corpus_id: int, question: str, version: str) -> views.AskView:
         self.asked.append((corpus_id, question, version))
@@ -155,8 +156,10 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         fake.measured.append(schedule.ratios)
         return views.MeasuredView(whole=0.2, dropped=0.15)
 
-    def ask(wb, corpus_id, question, *, version="active", documents=30, candidates=100, on_progress=None):
-        return fake.ask(corpus_id, question, version)
+    def ask(wb, corpus_id, question, *, version, as_typed, on_progress):
+        read = question if as_typed else fake.mends.get(question, question)
+        view = fake.ask(corpus_id, read, version)
+        return view if read == question else replace(view, typed=question)
 
     def examples(wb, corpus_id, n=6):
         return ["When was the tower finished?", "What did it cost: $5 or $9?", "Who signed the plans?"][:n]

@@ -110,6 +110,20 @@ def test_a_link_reproduces_question_corpus_model_and_shares(work):
     assert at.selectbox(key="as2_corpus").value == "Towers"
 
 
+def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(work):
+    typed = "When was the towre finished?"
+    work.mends = {typed: "When was the tower finished?"}
+    at = answered(work, {"q": typed})
+    assert "Read as **When was the tower finished?**" in [m.value for m in at.markdown]
+    assert "as_typed" not in at.query_params
+    at = at.button(key="as2_as_typed").click().run()
+    assert [q for _, q, _ in work.asked] == ["When was the tower finished?", typed]
+    assert not any("Read as" in m.value for m in at.markdown)
+    assert at.query_params["as_typed"] == "1"
+    answered(work, {"q": typed, "as_typed": "1"})
+    assert work.asked[-1][1] == typed
+
+
 def test_nonsense_in_a_link_is_passed_over(work):
     at = answered(work, {"corpus": "Nowhere", "model": "none", "drop": "lots"})
     assert work.asked == [(1, QUESTION, "cascade")]

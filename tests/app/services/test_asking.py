@@ -24,6 +24,21 @@ def test_the_answer_is_on_top_in_its_context(wb, towers):
     assert set(asked.seconds) == {"retrieve", "rank", "store", "total"}
 
 
+def test_a_slip_of_the_finger_is_mended_before_the_search_and_told(wb, towers):
+    asked = asking.ask(wb, towers.id, "When was the Eifel Tower finihsed")
+    assert (asked.question, asked.typed) == (QUESTION, "When was the Eifel Tower finihsed")
+    assert asked.candidates[asked.best].text == "The Eiffel Tower was finished on 31 March 1889."
+    assert asked.question_id == asking.ask(wb, towers.id, QUESTION).question_id
+    assert asking.ask(wb, towers.id, "when was the tower finished").typed == ""  # a mark alone is not worth a word
+
+
+def test_a_question_is_read_as_typed_if_that_is_wanted_or_somebody_asked_it_so_before(wb, towers):
+    typed = "When was the Eifel Tower finihsed"
+    asked = asking.ask(wb, towers.id, typed, as_typed=True)
+    assert (asked.question, asked.typed) == (typed, "")
+    assert asking.ask(wb, towers.id, typed).question == typed
+
+
 def test_candidates_stand_in_document_order_with_their_retrieval_rank_beside(wb, towers):
     asked = asking.ask(wb, towers.id, "Which tower or bridge was designed by Fowler?")
     places = [(c.document_id, c.position) for c in asked.candidates]

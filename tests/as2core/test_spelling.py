@@ -1,0 +1,45 @@
+import pytest
+
+from as2core.spelling import mended
+
+TEXTS = ["The Eiffel Tower was finished in 1889.", "Microbes live there.", "Halley saw the comet."]
+KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "compete"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("When was the Eifel Tower finished?", "When was the Eiffel Tower finished?"),  # one missing
+        ("when was the tower finihsed", "when was the tower finished?"),  # two exchanged, no mark
+        ("WHEN WAS THE EIFFFEL TOWER FINISHED", "WHEN WAS THE EIFFEL TOWER FINISHED?"),  # one too many
+        ("Who saw the cimet?", "Who saw the comet?"),  # one wrong, of the texts
+        ("Which birdge?", "Which bridge?"),  # known, though in no text
+        ("Which Birdge-Tower?", "Which Bridge-Tower?"),
+    ],
+)
+def test_a_slip_is_mended(typed, read):
+    assert mended(typed, TEXTS, KNOWN) == read
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "Which trial was it?",  # known; so is "trail"
+        "What does a microbe eat?",  # an ending is no slip
+        "What did they devise?",  # a letter from a known word that no text has
+        "Where is Xyzzyx?",
+        "Wer war das?",
+        "埃菲尔铁塔什么时候建成",
+        "Name some microbes.",
+        "",
+        "?",
+    ],
+)
+def test_what_may_be_meant_stays(typed):
+    assert mended(typed, TEXTS, KNOWN) == typed
+
+
+def test_of_several_words_that_it_may_be_the_one_that_is_written_more_often_is_taken():
+    assert mended("What is a spoone?", ["A spoons.", "spooned spooned"]) == "What is a spoone?"  # endings alone
+    assert mended("A traiin?", ["train", "traiin"]) == "A traiin?"  # somebody writes it so
+    assert mended("Who saw the comte?", ["comet comet", "compte"]) == "Who saw the comet?"
