@@ -55,6 +55,8 @@ def draw(by_annotator: Mapping[str, int] | None) -> None:
                 "Labels that", list(KINDS), selection_mode="multi", default=list(KINDS), key="adapt_label_kinds",
                 format_func=lambda k: {"people": "people gave here", "imported": "came with a file"}[k],
             )  # fmt: skip
+            if not st.session_state.get("adapt_label_kinds"):
+                st.caption("None chosen: both go in.")
             st.date_input("Given since", None, key="adapt_since", help="Empty: all of them.")
         with right:
             st.selectbox(

@@ -38,7 +38,8 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
                 st.button("Go on" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
                           icon=":material/play_arrow:" if job.paused else ":material/pause:",
                           on_click=_go_on if job.paused else _pause, args=(wb, job.id),
-                          help="It keeps what it has done and makes room for other work.")  # fmt: skip
+                          help="It goes on where it stopped." if job.paused else
+                          "It keeps what it has done and makes room for other work.")  # fmt: skip
                 st.button("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
                           on_click=_cancel, args=(wb, job.id))  # fmt: skip
             else:
@@ -46,12 +47,12 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
                           on_click=_again, args=(wb, job.id))  # fmt: skip
         if job.active:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
-        if job.state != "running":
+        if job.state != "running" and not job.paused:
             st.caption(state_in_words(job))
         before = waits_for(job, adapting.jobs(wb)) if job.state == "queued" and not job.paused else None
         if before is not None:
-            st.caption(f"Job {before.id} ({before.kind}) has the worker; this one is taken up when it has ended.")
-        elif waits_long(job):
+            st.caption(f"Job {before.id} ({before.kind}) has the worker; this one waits till it ends or makes room.")
+        elif not job.paused and waits_long(job):
             st.caption(NO_WORKER)
         if job.state in ("failed", "lost") and job.error:
             st.error(plain(job.error), icon=":material/error:")
@@ -74,7 +75,7 @@ def _title(job: JobView) -> str:
         "cancelled": "The retrain was cancelled",
         "lost": "The retrain was lost",
     }[job.state]
-    attempt = f", attempt {job.attempt}" if job.attempt > 1 else ""
+    attempt = f", taken up {job.attempt} times" if job.attempt > 1 else ""
     return f"{told} (job {job.id}{attempt})"
 
 

@@ -35,9 +35,8 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
         return
     told = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
     st.markdown(f"**{plain(version.name)}** is not in use; {told}. Shall it take over?")
-    reason = ""
     if worse:
-        reason = st.text_input(
+        st.text_input(
             "It got worse on the held-out questions. To promote it all the same, say why", key="adapt_reason",
             max_chars=300, placeholder="for example: the held-out questions are of another field",
         )  # fmt: skip
@@ -45,7 +44,7 @@ def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
         st.caption("It was in use before.")
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
-                  args=(wb, version.name), disabled=worse and not reason.strip())  # fmt: skip
+                  args=(wb, version.name))  # fmt: skip
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject, args=(wb, version.name))
 
@@ -119,6 +118,7 @@ def dialogs(wb: Workbench) -> None:
 def _close() -> None:
     st.session_state.pop("_adapt_use", None)
     st.session_state.pop("_adapt_edit", None)
+    st.session_state.pop("_adapt_sure", None)
 
 
 @st.dialog("Edit a version", on_dismiss=_close)
@@ -128,11 +128,15 @@ def _edit(wb: Workbench, version: VersionView) -> None:
     with st.container(horizontal=True):
         if st.button("Save", type="primary", key="adapt_edit_save"):
             with boundary():
-                version_care.set_note(wb, version.name, note)
                 if name.strip() != version.name:
                     version_care.rename(wb, version.name, name)
+                version_care.set_note(wb, name.strip(), note)
                 _done("Saved.")
-        if st.button("Delete", icon=":material/delete:", key="adapt_edit_delete"):
+        if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
+            st.session_state["_adapt_sure"] = version.name
+    if st.session_state.get("_adapt_sure") == version.name:
+        st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
+        if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
             with boundary():
                 version_care.delete(wb, version.name)
                 url.put(version=None)
@@ -151,7 +155,10 @@ def _use(wb: Workbench, version: VersionView) -> None:
     told = f" from {plain(before)}" if before else ""
     st.markdown(f"**{plain(version.name)}** takes over{told}, on every page at once.")
     reason = st.text_input("Why", key="adapt_use_reason", max_chars=300, placeholder="kept with the version")
-    if st.button("Use this version", type="primary", key="adapt_use_confirm", disabled=not reason.strip()):
+    if st.button("Use this version", type="primary", key="adapt_use_confirm"):
+        if not reason.strip():
+            st.error("Say why first: it is kept with the version.", icon=":material/edit:")
+            return
         with boundary():
             versions.promote(wb, version.name, reason.strip())
             _done(f"{version.name} is in use.")

@@ -46,27 +46,28 @@ def _conflict(wb: Workbench, me: AnnotatorView, conflict: ConflictView, slot: in
             st.caption(f":green[:material/gavel:] Settled as {conflict.verdict} by {plain(conflict.by)}{why}")
         if me.role != "admin":
             return
-        note = st.text_input("Why", key=f"agreement_note_{slot}", max_chars=agreement.MAX_NOTE,
+        st.text_input("Why", key=f"agreement_note_{slot}", max_chars=agreement.MAX_NOTE,
                              placeholder="A word for those who come after", label_visibility="collapsed")  # fmt: skip
         with st.container(horizontal=True):
             for label in LABELS:
                 name, icon = LOOK[label]
                 st.button(name, icon=icon, key=f"agreement_{slot}_{label}", on_click=_settle,
                           type="primary" if conflict.verdict == label else "secondary",
-                          args=(wb, me.id, conflict, label, note, slot))  # fmt: skip
+                          args=(wb, me.id, conflict, label, slot))  # fmt: skip
             if conflict.verdict:
                 st.button("Open it again", key=f"agreement_{slot}_open", type="tertiary", on_click=_settle,
-                          args=(wb, me.id, conflict, None, note, slot))  # fmt: skip
+                          args=(wb, me.id, conflict, None, slot))  # fmt: skip
 
 
 @guarded
-def _settle(wb: Workbench, by: int, conflict: ConflictView, label: str | None, note: str, slot: int) -> None:
+def _settle(wb: Workbench, by: int, conflict: ConflictView, label: str | None, slot: int) -> None:
+    key = f"agreement_note_{slot}"  # read now: what was typed last came with the click
     agreement.settle(
         wb,
         question_id=conflict.question_id,
         sentence_id=conflict.sentence_id,
         annotator_id=by,
         label=label,
-        note=note,
+        note=st.session_state.get(key, ""),
     )
-    st.session_state[f"agreement_note_{slot}"] = ""
+    st.session_state[key] = ""

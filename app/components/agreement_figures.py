@@ -83,8 +83,9 @@ def _anchoring(found: AnchoringView) -> None:
         )
         return
     _number("Shift", found.shift,
-            f"{percent(found.agree_shown)} of {found.shown:,} labels given with scores say what the model says, "
-            f"{percent(found.agree_blind)} of {found.blind:,} without")  # fmt: skip
+            f"{percent(found.agree_shown)} of {count(found.shown, 'label')} given with scores say what the model "
+            f"says, {percent(found.agree_blind)} of {found.blind:,} without"
+            + ("" if found.shift.low is not None else ": too few to tell"))  # fmt: skip
 
 
 def _second_looks(wb: Workbench, corpus: CorpusView) -> None:
@@ -134,11 +135,11 @@ def _table(first: str, measure: str, rows: list[tuple[str, Estimate]]) -> None:
         pd.DataFrame(
             {
                 first: [name for name, _ in rows],
-                measure: [e.value for _, e in rows],
+                measure: ["undefined" if e.value is None else f"{e.value:.2f}" for _, e in rows],
                 "95 % interval": [_interval(e) for _, e in rows],
                 "Pairs": [e.n for _, e in rows],
             }
         ),
         hide_index=True,
-        column_config={measure: st.column_config.NumberColumn(format="%.2f")},
+        column_config={measure: st.column_config.TextColumn(alignment="right")},
     )

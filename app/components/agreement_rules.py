@@ -21,7 +21,8 @@ state = st.session_state
 def draw_rules(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
     admin = me.role == "admin"
     if not admin:
-        st.caption("An admin can change these.")
+        admins = ", ".join(plain(p.name) for p in people.everybody(wb) if p.role == "admin")
+        st.caption(f"An admin can change these: {admins}.")
     _settings(wb, corpus, me, rules.rules(wb, corpus.id), admin=admin)
     _guidelines(wb, corpus, me, admin=admin)
 

@@ -95,7 +95,10 @@ def _delete(wb: Workbench, corpus: CorpusView) -> None:
     if corpus.labels:
         st.caption("To keep the labels, close this and export them first (Labels, Export).")
     typed = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
-    if st.button("Delete for good", type="primary", disabled=typed.strip() != corpus.name, key="data_delete_confirm"):
+    if st.button("Delete for good", type="primary", key="data_delete_confirm"):
+        if typed.strip() != corpus.name:
+            st.error("That is not its name: type it as it stands above.", icon=":material/edit:")
+            return
         with boundary():
             with st.spinner("Deleting …"):
                 corpora.delete_corpus(wb, corpus.id)

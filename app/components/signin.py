@@ -16,9 +16,9 @@ import streamlit as st
 
 from app.components.text import plain
 from app.services import Workbench, people
+from app.services.people import NOBODY
 from app.services.views import AnnotatorView
 
-NOBODY = "me"
 NAME, DESK = "as2_name", "as2_desk"  # cookies
 _JS = """
 export default function (component) {

@@ -1,7 +1,8 @@
 """Who works here: signing in by name or through an identity provider, and what each role may do.
 
 A viewer looks, an annotator labels, an admin also settles conflicts, writes the rules and gives roles. Whoever signs in
-while nobody is an admin becomes one, so there always is; names that only came with imported labels never signed in.
+while nobody is an admin becomes one, so there always is. Who typed no name yet is called NOBODY and does not count: the
+first who gives a name is an admin, too. Names that only came with imported labels never signed in.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from db.repositories import people as people_rows
 
 ADMIN, ANNOTATOR, VIEWER = ROLES
 MAX_NAME = 60
+NOBODY = "me"
 NO_PERSON = ("starter", "import")  # who signs labels that came from outside
 
 
@@ -117,7 +119,7 @@ def view(person: Annotator) -> AnnotatorView:
 
 
 def _first_role(s: Session, wb: Workbench) -> str:
-    return wb.settings.newcomers if people_rows.count(s, ADMIN) else ADMIN
+    return wb.settings.newcomers if people_rows.count(s, ADMIN, but=NOBODY) else ADMIN
 
 
 def _tidy(name: str) -> str:

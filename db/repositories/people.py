@@ -22,7 +22,7 @@ def person_known_as(session: Session, subject: str) -> Annotator | None:
     return session.scalar(select(Annotator).where(Annotator.subject == subject))
 
 
-def count(session: Session, role: str | None = None) -> int:
-    """How many people there are, or how many of a role."""
-    statement = select(func.count()).select_from(Annotator).where(Annotator.imported.is_(False))
+def count(session: Session, role: str | None = None, but: str = "") -> int:
+    """How many people there are, or how many of a role, not counting one by name."""
+    statement = select(func.count()).select_from(Annotator).where(Annotator.imported.is_(False), Annotator.name != but)
     return session.scalar(statement if role is None else statement.where(Annotator.role == role)) or 0

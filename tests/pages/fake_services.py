@@ -166,7 +166,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
 
     parts = {
         "corpora": {"list_corpora": list_corpora, "ensure_starter": ensure_starter},
-        "people": {"annotator": annotator, "MAX_NAME": 60},
+        "people": {"annotator": annotator, "MAX_NAME": 60, "NOBODY": "me"},
         "labelling": {"give_label": give_label, "labels_of": labels_of, "labels_seen_by": labels_of},
         "versions": {"active": lambda wb: shipped, "list_versions": lambda wb, kind="cascade": [shipped, tried]},
         "asking": {

@@ -89,7 +89,7 @@ def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(work):
     assert "Job 1 retrains from another corpus: this one will wait" in told(at)
     at = at.button(key="adapt_start").click().run()
     assert at.query_params["job"] == "10"
-    assert "Job 1 (retrain) has the worker; this one is taken up when it has ended." in told(at)
+    assert "Job 1 (retrain) has the worker; this one waits till it ends or makes room." in told(at)
     assert at.button(key="adapt_start").disabled
 
 
@@ -130,6 +130,10 @@ def test_a_running_job_is_paused_and_goes_on(work):
     at = at.button(key="adapt_pause").click().run()
     assert work.jobs[1].paused
     assert at.button(key="adapt_pause").label == "Go on"
+    work.jobs[1] = replace(work.jobs[1], state="queued")
+    at = at.run()
+    assert "it waits for you to let it go on" in next(p.proto.text for p in at.get("progress"))
+    assert "Waiting for the worker" not in told(at)
     at.button(key="adapt_pause").click().run()
     assert not work.jobs[1].paused
 
@@ -143,6 +147,8 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
     at.number_input(key="adapt_presumed").set_value(3)
     at.slider(key="adapt_replay").set_value(50)
     assert not work.previewed[-1][0].doubtful
+    at = at.button_group(key="adapt_label_kinds").set_value([]).run()
+    assert "None chosen: both go in." in told(at)
     at.toggle(key="adapt_slips").set_value(False)
     at = at.run()
     chosen, of = work.previewed[-1]
@@ -187,7 +193,9 @@ def test_a_version_is_renamed_noted_and_deleted(work):
     at = at.button(key="adapt_edit_save").click().run()
     assert work.versions["spring"].note == "for the fair"
     at = at.button(key="adapt_edit_2").click().run()
-    at.button(key="adapt_edit_delete").click().run()
+    at = at.button(key="adapt_edit_delete").click().run()
+    assert "spring" in work.versions and "It can't be undone" in told(at)
+    at.button(key="adapt_delete_confirm").click().run()
     assert "spring" not in work.versions
 
 
@@ -247,9 +255,8 @@ def test_a_better_version_is_promoted_with_one_click(work):
 def test_a_worse_one_needs_a_reason(work):
     at = done(work, difference=-0.03, wins=2, losses=14, p=0.01)
     assert "Worse on the held-out questions" in fake_work.markup(at)
-    assert at.button(key="adapt_promote").disabled
-    at = at.text_input(key="adapt_reason").input("the held-out ones are of another field").run()
-    at.button(key="adapt_promote").click().run()
+    at.text_input(key="adapt_reason").input("the held-out ones are of another field")
+    at.button(key="adapt_promote").click().run()  # a click alone, without Enter before it
     assert work.promoted == [("starter-3", "the held-out ones are of another field")]
 
 
@@ -263,7 +270,9 @@ def test_rolling_back_asks_why_in_a_dialog(work):
     at = fake_work.page("adapt")
     at = at.button(key="adapt_use_1").click().run()
     assert "**starter-2** takes over from cascade" in told(at)
-    at = at.text_input(key="adapt_use_reason").input("the newer one is slower").run()
+    at = at.button(key="adapt_use_confirm").click().run()
+    assert "Say why first" in told(at) and work.promoted == []
+    at.text_input(key="adapt_use_reason").input("the newer one is slower")
     at.button(key="adapt_use_confirm").click().run()
     assert work.promoted == [("starter-2", "the newer one is slower")]
 

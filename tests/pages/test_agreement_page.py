@@ -28,7 +28,7 @@ def test_the_share_of_correct_is_told_from_the_fair_sample_and_the_queues_is_cal
     at = fake_work.page("agreement")
     assert "<b>0.25</b> <small>95 % interval: 0.13 to 0.42</small></span></div><p>32 pairs" in fake_work.markup(at)
     [table] = [d.value for d in at.dataframe if "Chosen by a queue (biased)" in d.value]
-    assert table.to_numpy().tolist() == [["uncertain", 0.5, "0.40 to 0.60", 96]]
+    assert table.to_numpy().tolist() == [["uncertain", "0.50", "0.40 to 0.60", 96]]
 
 
 def test_an_admin_settles_a_conflict_with_a_word_why(work):
@@ -37,7 +37,7 @@ def test_an_admin_settles_a_conflict_with_a_word_why(work):
     html = fake_work.markup(at)
     assert "In 1889 &lt;b&gt;" in html
     assert "ann: " in html
-    at.text_input(key="agreement_note_0").set_value("the year counts").run()
+    at.text_input(key="agreement_note_0").set_value("the year counts")
     at.button(key="agreement_0_correct").click().run()
     assert work.settled == [(1, 100, "correct", "the year counts")]
 

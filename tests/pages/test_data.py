@@ -44,10 +44,10 @@ def test_another_corpus_is_taken_into_use(work):
 def test_deleting_wants_the_name_typed(work):
     at = fake_work.page("data").button(key="data_delete_2").click().run()
     assert "This deletes **Towers**" in told(at)
-    assert at.button(key="data_delete_confirm").disabled
-    at = at.text_input(key="data_delete_name").input("towers").run()
-    assert at.button(key="data_delete_confirm").disabled
-    at = at.text_input(key="data_delete_name").input("Towers").run()
+    at.text_input(key="data_delete_name").input("towers")
+    at = at.button(key="data_delete_confirm").click().run()
+    assert "That is not its name" in told(at) and work.deleted == []
+    at.text_input(key="data_delete_name").input("Towers")
     at.button(key="data_delete_confirm").click().run()
     assert work.deleted == [2]
 

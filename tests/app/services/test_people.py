@@ -15,6 +15,11 @@ def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
     assert [people.annotator(wb, name).role for name in ("ann", "bob", "ann")] == ["admin", "annotator", "admin"]
 
 
+def test_who_gave_no_name_yet_does_not_count_as_the_first_person(wb):
+    names = (people.NOBODY, "ann", "bob", people.NOBODY)
+    assert [people.annotator(wb, name).role for name in names] == ["admin", "admin", "annotator", "admin"]
+
+
 def test_newcomers_are_viewers_where_the_settings_say_so(wb, settings, models, clock):
     own = services.open(settings.model_copy(update={"newcomers": "viewer"}), models, clock)
     assert [people.annotator(own, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
