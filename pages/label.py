@@ -149,7 +149,7 @@ with work:
         if desk.item is None:
             label_waiting.draw(frame.wb, frame.corpus, desk)
         elif mode == LIST:
-            label_rows.draw(desk, scores_visible=state["label_scores"], on_row=act)
+            label_rows.draw(desk, scores_visible=state["label_scores"], on_row=act, closed=viewer)
         else:
             draw(desk.item, scores_visible=state["label_scores"])
     closed = desk.item is None or viewer

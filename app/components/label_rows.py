@@ -14,10 +14,12 @@ from app.services.label_views import ListRow
 from app.services.views import LABELS
 
 
-def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[str, str, int], None]) -> None:
-    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for. Keys of the
-    buttons are those of the place in the window: keys of the row would replay old clicks when a rerun interrupts the
-    run."""
+def draw(
+    desk: ListDesk, *, scores_visible: bool, on_row: Callable[[str, str, int], None], closed: bool = False
+) -> None:
+    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for; `closed`:
+    nothing may be clicked. Keys of the buttons are those of the place in the window: keys of the row would replay old
+    clicks when a rerun interrupts the run."""
     item = desk.item
     done = sum(r.label is not None for r in item.rows)
     st.html(
@@ -41,7 +43,7 @@ def draw(desk: ListDesk, *, scores_visible: bool, on_row: Callable[[str, str, in
                     key=f"label_row_{slot}_{label}",
                     help=name,
                     type="primary" if row.label == label else "tertiary",
-                    disabled=not row.free,
+                    disabled=closed or not row.free,
                     on_click=on_row,
                     args=(label, desk.showing, place),
                 )

@@ -50,9 +50,9 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """A candidate in its question's list. `free`: this annotator may label it now; others are looking at the rest, or
-    enough people labelled it. `model_says`: whether its probability reaches the threshold. `why`: what the queue asks
-    of this row; empty for those that come along with their question."""
+    """A candidate in its question's list. `free`: this annotator may label it now (a viewer: could as an annotator);
+    others are looking at the rest, or enough people labelled it. `model_says`: whether its probability reaches the
+    threshold. `why`: what the queue asks of this row; empty for those that come along with their question."""
 
     sentence_id: int
     text: str

@@ -3,6 +3,8 @@
 An adaptive queue is not a sample: what it teaches most about is what it asks for. So a share of it is drawn at random
 and stored as such ("control"), and estimates are made from that share alone. Of what is drawn at random a share is
 shown without scores ("blind"): the difference between its labels and the others' is what seeing the score does.
+
+A viewer, who cannot label, is shown the same without a lease: looking keeps nothing from those who can.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.services.label_views import Dealt, ListRow, QuestionItem, Rules
-from app.services.people import Gone
+from app.services.people import VIEWER, Gone
 from app.services.queue_words import QUEUES, why, why_question
 from app.services.rules import rules_of
 from app.services.views import QueueItem
 from app.services.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.text import words
-from db.models import Document, Question, Sentence
+from db.models import Annotator, Document, Question, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import leases, queues, reviews
@@ -71,9 +73,9 @@ def next_item(
     """
     now, who = wb.clock(), Holder(annotator_id, holder)
     with wb.read() as s:  # looked for without holding anyone up; the lease decides
-        how = rules_of(s, corpus_id)
+        how, looks = rules_of(s, corpus_id), _only_looks(s, annotator_id)
         held = leases.held(s, corpus_id, who, _known(queue), now)
-        if held is not None and (held.question_id, held.sentence_id) in passed:
+        if held is not None and (looks or (held.question_id, held.sentence_id) in passed):
             held = None
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
         wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool)
@@ -86,10 +88,11 @@ def next_item(
     for row in order:
         pair = (row.question_id, row.sentence_id)
         token = held.token if held is not None and pair == (held.question_id, held.sentence_id) else _token(pair)
-        until = now + LEASE
+        until = None if looks else now + LEASE
         with wb.write() as s:
-            leases.release_all(s, corpus_id, who, queue, but=pair)
-            if not leases.lease(s, pair, who, queue=queue, token=token, expires=until, now=now, control=drawn):
+            leases.release_all(s, corpus_id, who, queue, but=None if looks else pair)
+            if until and not leases.lease(s, pair, who, queue=queue, token=token, expires=until, now=now,
+                                          control=drawn):  # fmt: skip
                 continue
             if queue not in queues.REVIEWS and not queues.is_open(s, pair, annotator_id, how.overlap):
                 leases.release(s, pair[0], [pair[1]], annotator_id)  # by the one who held it until just now
@@ -119,7 +122,8 @@ def item_at(
         if row is None or question is None:
             raise Gone("this sentence is no longer a candidate of the question; load the page anew")
         who, until = Holder(annotator_id, holder), now + LEASE
-        taken = leases.lease(s, pair, who, queue="", token=token, expires=until, now=now)
+        looks = _only_looks(s, annotator_id)
+        taken = not looks and leases.lease(s, pair, who, queue="", token=token, expires=until, now=now)
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_as(s, pair, annotator_id)
         return _item(s, row, annotator_id, dealt, token, until if taken else None, 1, 1, how, again=True)
@@ -197,12 +201,15 @@ def question_at(
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_list(how, annotator_id, question_id, queue, control=False)
         leases.release_all(s, question.corpus_id, who, queue)
-        found, version = [], None
+        found, version, looks = [], None, _only_looks(s, annotator_id)
         mine = rows.labels_by(s, annotator_id, [question_id])
         for row in queues.question_rows(s, question_id, who, how.overlap, now, dealt.queue):
             pair, until = (question_id, row.sentence_id), now + LEASE
-            free = bool(row.free) and leases.lease(
-                s, pair, who, queue=dealt.queue, token=token, expires=until, now=now, control=dealt.control
+            free = bool(row.free) and (
+                looks
+                or leases.lease(
+                    s, pair, who, queue=dealt.queue, token=token, expires=until, now=now, control=dealt.control
+                )
             )
             label, said = mine.get(pair), ""
             if row.asked or row.sentence_id == meant:
@@ -236,6 +243,11 @@ def pool_of(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
 
 
 # --- how it is drawn and shown ---------------------------------------------------------------------------------------
+
+
+def _only_looks(s: Session, annotator_id: int) -> bool:
+    person = s.get(Annotator, annotator_id)
+    return person is not None and person.role == VIEWER
 
 
 def _known(queue: str) -> str:

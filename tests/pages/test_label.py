@@ -270,6 +270,13 @@ def test_a_viewer_looks_and_cannot_label(work):
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure", "undo", "flag"))
 
 
+def test_a_viewer_looks_through_a_list_and_cannot_click_in_it(work):
+    work.role = "viewer"
+    at = press(fake_work.page("label", {"mode": "list"}), "down")
+    assert rows(at) == 6
+    assert all(at.button(key=f"label_row_{i}_{name}").disabled for i in range(6) for name in ("correct", "unsure"))
+
+
 def test_when_enough_others_labelled_an_item_the_next_comes_with_a_word(work, monkeypatch):
     at = fake_work.page("label")
     labelling = sys.modules["app.services.labelling"]

@@ -2,7 +2,7 @@ import pytest
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
-from app.services import labelling, queueing, rules
+from app.services import labelling, people, queueing, rules
 from app.services.queueing import QUEUES
 from app.services.views import Shown
 
@@ -49,6 +49,21 @@ def test_a_question_that_one_person_has_before_them_is_not_given_to_another(wb, 
     other = queueing.next_question(wb, scored.id, bob.id, "tops")
     assert mine.question_id != other.question_id
     assert not any(r.free for r in queueing.question_at(wb, mine.question_id, bob.id, "tops").rows)
+
+
+def count_leases(wb):
+    with wb.read() as s:
+        return s.scalar(text("SELECT count(*) FROM lease"))
+
+
+def test_a_viewer_sees_a_list_and_keeps_it_from_nobody(wb, scored, ann, bob):
+    mine = queueing.next_question(wb, scored.id, bob.id, "tops")
+    assert count_leases(wb) == len(mine.rows)
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    seen = queueing.next_question(wb, scored.id, bob.id, "tops")
+    assert seen.question_id == mine.question_id
+    assert count_leases(wb) == 0
+    assert queueing.next_question(wb, scored.id, ann.id, "tops").question_id == mine.question_id
 
 
 def test_the_same_question_comes_until_it_is_passed(wb, scored, ann):

@@ -202,6 +202,15 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
     assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
 
 
+def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
+    mine = queueing.next_item(wb, scored.id, bob.id, "tops")
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    seen = queueing.next_item(wb, scored.id, bob.id, "tops")
+    assert (pair(seen), seen.leased_until) == (pair(mine), None)
+    assert queueing.item_at(wb, *pair(mine), bob.id).leased_until is None
+    assert pair(queueing.next_item(wb, scored.id, ann.id, "tops")) == pair(mine)
+
+
 def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
     with pytest.raises(BadSetting, match="uncertain"):
         queueing.next_item(wb, scored.id, ann.id, "newest")
