@@ -101,18 +101,29 @@ def reject_rest(wb: Workbench, desk: ListDesk, seen: Seen) -> tuple[ListDesk, in
 
 
 def undo(wb: Workbench, desk: ListDesk) -> tuple[ListDesk, int]:
-    """Undo the last act and show its question with that row in front; how many pairs it was about, 0 for none."""
+    """Undo the last act and show its question, in front the row that one was at if it was undone too, else the
+    best-ranked; how many pairs it was about, 0 for none."""
+    before = desk.item.rows[desk.row] if desk.item else None
     undone = labelling.undo_last(wb, desk.seat.annotator_id, desk.seat.corpus_id)
     if undone is None:
         return desk, 0
-    return open_pair(wb, desk, (undone.question_id, undone.sentence_id)), undone.together
+    stood, desk = desk.pair, open_pair(wb, desk, (undone.question_id, undone.sentence_id))
+    if undone.together > 1 and stood and stood[0] == undone.question_id:
+        here = _place(desk, stood)
+        if here is not None and desk.item.rows[here].label != before.label:
+            desk = replace(desk, row=here)
+    return desk, undone.together
 
 
 def open_pair(wb: Workbench, desk: ListDesk, pair: Pair) -> ListDesk:
     """The pair's question, its row in front."""
     dealt = queueing.dealt_as(wb, *pair, desk.seat.annotator_id)
     desk = _show(wb, desk, pair[0], dealt)
-    return replace(desk, row=next((i for i, r in enumerate(desk.item.rows) if r.sentence_id == pair[1]), 0))
+    return replace(desk, row=_place(desk, pair) or 0)
+
+
+def _place(desk: ListDesk, pair: Pair) -> int | None:
+    return next((i for i, r in enumerate(desk.item.rows) if r.sentence_id == pair[1]), None)
 
 
 def up(desk: ListDesk) -> ListDesk:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 
 from sqlalchemy.orm import Session
 
@@ -34,6 +34,7 @@ FREE = ("", "ask")  # labels from here may exceed the overlap: no queue deals th
 MAX_NOTE = 500
 SITTING = timedelta(minutes=5)  # a longer pause ends it
 PACED = 30  # events
+NOWHERE = 10**9  # the rank of what has none
 
 
 class Enough(As2Error):
@@ -128,8 +129,8 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
 
 def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | None:
     """Restore the state before the annotator's last act in the corpus, by one more event a pair; what it took out of a
-    review goes back there. Called again, the act before that one. Returns the first pair's state, None if there is
-    nothing left to undo. Raises NotAllowed, Gone."""
+    review goes back there. Called again, the act before that one. Returns the state of its best-ranked pair, None if
+    there is nothing left to undo. Raises NotAllowed, Gone."""
     with wb.write(durable=True) as s:
         require(s, annotator_id)
         events = rows.last_act(s, annotator_id, corpus_id)
@@ -142,7 +143,11 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
             undone.append(rows.add_event(s, *pair, label, wb.clock(), shown=shown, undoes=event.id))
             if event.queue in queues.REVIEWS:
                 reviews.look_again(s, pair[:2], event.created)
-        return _view(undone[-1], together=len(undone)) if undone else None
+        if not events:
+            return None
+        ranks = [NOWHERE if event.shown_rank is None else event.shown_rank for event in events]
+        best = min(reversed(range(len(events))), key=ranks.__getitem__)  # of equals the first
+        return _view(undone[best], together=len(undone))
 
 
 def recent_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) -> tuple[ActView, ...]:
@@ -202,7 +207,9 @@ def progress(wb: Workbench, corpus_id: int, annotator_id: int, queue: str = "ran
         how = rules_of(s, corpus_id)
         wanted = queues.Wanted(corpus_id, queue, how.overlap)
         remaining = queues.count_open(s, wanted, leases.Holder(annotator_id), now, leased=True)
-        last = [r.LabelEvent.created for r in rows.recent_acts(s, annotator_id, corpus_id, PACED)]
+        newest = rows.recent_acts(s, annotator_id, corpus_id, PACED)
+    # what came before "the rest are incorrect" says nothing: one act, and as many labels as the list is long
+    last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]
     return ProgressView(
         today=of_today,
         mine=mine,

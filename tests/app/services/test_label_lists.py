@@ -184,5 +184,27 @@ def test_pace_is_of_this_sitting_only(wb, scored, give, clock, ann):
     assert labelling.progress(wb, scored.id, ann.id).pace is None
 
 
+def test_the_rest_are_no_labels_a_minute(wb, scored, give, clock, ann):
+    item = queueing.next_question(wb, scored.id, ann.id, "tops")
+    give(ann, item, "correct", item.rows[0].sentence_id)
+    clock.pass_(seconds=2)
+    reject_rest(wb, ann, queueing.question_at(wb, item.question_id, ann.id, "tops"))
+    clock.pass_(seconds=2)
+    assert labelling.progress(wb, scored.id, ann.id).pace is None
+    for _ in range(3):
+        clock.pass_(seconds=10)
+        give(ann, queueing.next_item(wb, scored.id, ann.id, "random"))
+    clock.pass_(seconds=10)
+    assert labelling.progress(wb, scored.id, ann.id).pace == pytest.approx(6.0)
+
+
+def test_undoing_the_rest_names_the_best_ranked_of_them(wb, scored, ann):
+    item = queueing.next_question(wb, scored.id, ann.id, "tops")
+    best = max(item.rows, key=lambda r: r.sentence_id).sentence_id  # never the first by its number
+    shown = {r.sentence_id: Shown(rank=1 if r.sentence_id == best else 1 + r.rank) for r in item.rows}
+    labelling.give_labels(wb, question_id=item.question_id, annotator_id=ann.id, label="incorrect", shown=shown)
+    assert labelling.undo_last(wb, ann.id, scored.id).sentence_id == best
+
+
 def test_every_queue_has_a_line_that_explains_it():
     assert all(line.endswith(".") for line in QUEUES.values())
