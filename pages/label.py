@@ -99,7 +99,7 @@ def step(name: str, desk):
         return getattr(lists, name)(desk)
     elif name in ("back", "forward"):
         return getattr(steps(mode), name)(frame.wb, desk)
-    elif name in ("help", "flag"):
+    elif name == "help" or (name == "flag" and desk.pair is not None):
         open_overlay(name)
     return desk
 
@@ -140,7 +140,8 @@ st.caption(queueing.QUEUES[queue])
 pool = choose_pool() if queue == "tops" else ()
 guidelines = rules.guidelines(frame.wb, frame.corpus.id)
 desk = at_desk(ones.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
-keys(key="label_listener", data={"map": keymap(mode), "doc": desk.showing}, on_key_change=on_key)
+awake = {} if overlay() else keymap(mode)  # what is typed while a dialog is on its way is meant for it
+keys(key="label_listener", data={"map": awake, "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
     if viewer:
@@ -172,7 +173,7 @@ with work:
     url.put(scores=None if scores else "off")
 with side:
     progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue)
-    draw_progress(progress, frame.annotator.name)
+    draw_progress(progress, frame.annotator.name, queue)
     acts = labelling.recent_acts(frame.wb, frame.annotator.id, frame.corpus.id)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair)
     draw_guidelines(guidelines)

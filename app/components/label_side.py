@@ -10,12 +10,15 @@ from app.components.figures import figures
 from app.components.label_desk import Pair
 from app.components.label_item import tag
 from app.components.text import count, escaped, percent, plain, shorten
+from app.services import queueing
 from app.services.label_views import ActView, GuidelineView
 from app.services.views import ProgressView
 
 
-def draw_progress(progress: ProgressView, name: str) -> None:
-    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds."""
+def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
+    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds. A queue of what is
+    labelled already has none: what is left in it is counted under "Mine" or "All", too."""
+    again = queue in queueing.REVIEWS
     rows = (
         ("Today", progress.today, "Your labels since midnight (UTC)"),
         ("Mine", progress.mine, "Pairs that carry a label of yours"),
@@ -23,7 +26,9 @@ def draw_progress(progress: ProgressView, name: str) -> None:
         ("Left", progress.remaining, "What you could still label in this queue"),
     )
     figures(rows, name="as2-progress", even=True)
-    if progress.target:
+    if again:
+        pass
+    elif progress.target:
         missing = max(0, progress.target - progress.all)
         text = f"{progress.all:,} of {count(progress.target, 'pair')} wanted, {missing:,} to go"
         st.progress(min(1.0, progress.all / progress.target), text=text)
@@ -32,7 +37,8 @@ def draw_progress(progress: ProgressView, name: str) -> None:
         share = progress.mine / total if total else 0.0
         st.progress(min(1.0, share), text=f"{percent(share)} of {count(total, 'candidate')} judged by {plain(name)}")
     if progress.pace:
-        goal = max(0, progress.target - progress.all) if progress.target else progress.remaining
+        towards = progress.target and not again
+        goal = max(0, progress.target - progress.all) if towards else progress.remaining
         st.caption(f"{progress.pace:.1f} labels a minute; at this pace {_duration(goal / progress.pace)} for the rest.")
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]

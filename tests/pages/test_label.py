@@ -199,6 +199,20 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(work):
     assert work.labels == {}
 
 
+def test_undoing_the_rest_returns_to_the_row_one_was_at(work):
+    at = fake_work.page("label", {"mode": "list"})
+    at = press(press(press(at, "down"), "down"), "rest")
+    press(press(at, "undo"), "correct")
+    assert work.labels == {(1, 102): "correct"}
+
+
+def test_undoing_the_rest_from_a_row_that_was_not_in_it_goes_to_the_first_that_was(work):
+    at = press(press(fake_work.page("label", {"mode": "list"}), "correct"), "up")
+    at = press(press(at, "rest"), "undo")
+    press(at, "unsure")
+    assert work.labels == {(1, 100): "correct", (1, 101): "unsure"}
+
+
 def test_a_click_on_a_row_of_a_list_no_longer_shown_is_refused(work):
     at = fake_work.page("label", {"mode": "list"})
     stale = at.button(key="label_row_2_correct").click()  # clicked while the next question was on its way
@@ -302,3 +316,23 @@ def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(work):
     work.rules = Rules(target=820)
     at = fake_work.page("label")
     assert "12.0 labels a minute; at this pace 10 min for the rest" in fake_work.texts(at)
+
+
+@pytest.mark.parametrize("target", [None, 820])
+def test_a_queue_of_what_is_labelled_already_has_no_bar(work, target):
+    work.rules = Rules(target=target)
+    assert len(fake_work.page("label", {"queue": "tops"}).get("progress")) == 1
+    at = fake_work.page("label", {"queue": "flagged"})
+    assert not at.get("progress")
+    assert "judged by" not in fake_work.texts(at)
+    assert "wanted" not in fake_work.texts(at)
+
+
+def test_the_keys_sleep_from_the_press_that_opens_a_dialog(work, monkeypatch):
+    maps = []
+    at = fake_work.page("label")
+    listener = sys.modules["app.components.keys"]
+    monkeypatch.setattr(listener, "keys", lambda *, key, data, on_key_change: maps.append(data["map"]))
+    at = at.run()
+    press(at, "flag")
+    assert [m.get("a") for m in maps] == ["correct", None]
