@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # the server puts only this script's own folder there
     sys.path.insert(0, str(ROOT))
 
+from app.components import url
 from app.components.errors import boundary
 from app.components.theme import apply
 
@@ -30,5 +31,8 @@ chosen = st.navigation(
         if (ROOT / "pages" / f"{name}.py").exists()
     ]
 )
+if chosen.title != st.session_state.get("_as2_page"):
+    st.session_state["_as2_page"] = chosen.title
+    url.another_page()
 with boundary():
     chosen.run()

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from app.components import asked, drops, errors
+from app.components import asked, drops, errors, links
 from app.components.answer import draw_answer, draw_facts
 from app.components.candidate import draw_candidate, draw_explained
 from app.components.candidates import candidate_table, draw_candidates
@@ -45,10 +45,15 @@ def example_taken() -> None:
         asked.new_box()
 
 
+def empty_corpus() -> None:
+    st.info("This corpus is empty: bring in some documents first.", icon=":material/upload_file:")
+    links.to("data", "Bring in documents")
+
+
 def examples() -> None:
     known = asking.example_questions(frame.wb, frame.corpus.id)
     if frame.corpus.documents == 0:
-        st.info("This corpus is empty. Open **Data** and bring in some documents.", icon=":material/upload_file:")
+        empty_corpus()
     elif known:
         st.pills("Try one of these", known, format_func=plain, key="as2_example", on_change=example_taken)
     else:
@@ -107,7 +112,10 @@ def how_read(text: str) -> None:
 
 question_box(question)
 if not question:
+    asked.no_question()
     examples()
+elif frame.corpus.documents == 0:
+    empty_corpus()
 else:
     found = asked.result(frame, question)
     if found.asked.typed:

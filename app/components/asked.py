@@ -46,10 +46,9 @@ def question() -> str:
     state, address = st.session_state, url.get("q")
     if "_as2_question" not in state:
         state["_as2_question"] = address
-    elif address and address != state.get("_as2_address"):
+    elif url.moved("q"):
         put_question(address)
         new_box()
-    state["_as2_address"] = address
     return state["_as2_question"]
 
 
@@ -67,6 +66,11 @@ def put_question(text: str) -> None:
     text = text.strip()
     st.session_state["_as2_question"] = text
     _forget()
+
+
+def no_question() -> None:
+    """Nothing is asked: the address is not to say so either."""
+    url.put(q=None, as_typed=None)
 
 
 def read_as_typed() -> None:
@@ -96,7 +100,6 @@ def result(frame: Frame, text: str) -> Result:
     """Ask, unless this question was just asked of this corpus and this model."""
     as_typed = _as_typed(text)
     url.put(q=text if len(text) <= LONGEST_LINK else None, as_typed="1" if as_typed else None)
-    st.session_state["_as2_address"] = url.get("q")
     slot = st.empty()  # there in every run, or all that follows would move by one place and be built anew
     key = (frame.corpus.id, text, frame.version, as_typed)
     held = st.session_state.get("_as2_result")
@@ -108,8 +111,12 @@ def result(frame: Frame, text: str) -> Result:
     def progress(p: Progress) -> None:
         bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=f"{capital(plain(p.what)) or 'Ranking'} …")
 
-    asked = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, as_typed=as_typed, on_progress=progress)
-    slot.empty()
+    try:
+        asked = asking.ask(
+            frame.wb, frame.corpus.id, text, version=frame.version, as_typed=as_typed, on_progress=progress
+        )
+    finally:
+        slot.empty()
     found = Result(asked, _pool().submit(asking.generative, frame.wb, asked))
     st.session_state["_as2_result"] = (key, found)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import links
+from app.components import links, url
 from app.components.data_progress import reporter
 from app.components.errors import boundary
 from app.components.text import count, plain
@@ -63,8 +63,7 @@ def _vectors(wb: Workbench, corpus_id: int) -> None:
         st.rerun()
     st.progress(
         corpus.vectors_done / corpus.vectors_total,
-        text=f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. "
-        "Until then search goes by words; search by meaning follows.",
+        text=f"Search by meaning: {corpus.vectors_ready} % ready. Until then search goes by words.",
     )
 
 
@@ -103,6 +102,9 @@ def _delete(wb: Workbench, corpus: CorpusView) -> None:
             with st.spinner("Deleting …"):
                 corpora.delete_corpus(wb, corpus.id)
             _close()
+            if url.get("corpus") == corpus.name:
+                url.put(corpus=None)
+            st.session_state.pop("_as2_corpus", None)
             st.session_state["_data_said"] = f"The corpus {corpus.name} is gone."
             st.rerun()
 
@@ -154,10 +156,10 @@ def _ingest(wb: Workbench, corpus: CorpusView) -> None:
             st.session_state["_data_report"] = (corpus.name, report)
             st.session_state["_data_upload_turn"] = turn + 1
             st.rerun()
-    _report()
+    _report(corpus)
 
 
-def _report() -> None:
+def _report(chosen: CorpusView) -> None:
     told = st.session_state.get("_data_report")
     if told is None:
         return
@@ -166,13 +168,16 @@ def _report() -> None:
         st.markdown(f"**{plain(report_in_words(name, report))}**")
         if report.failed:
             files = count(len({f for f, _ in report.failed}), "file")
-            st.caption(f"{files} could not be read, or not every line; the rest went in.")
+            st.caption(f"{files} could not be read, or not every line of it; what could went in.")
             st.dataframe(
                 {"file": [f for f, _ in report.failed], "why": [why for _, why in report.failed]},
                 hide_index=True, key="data_failed",
             )  # fmt: skip
         with st.container(horizontal=True):
-            links.to("ask", "Ask about it")
+            if name == chosen.name:
+                links.to("ask", "Ask about it")
+            else:
+                st.button(f"Use {plain(name)}", key="data_report_use", on_click=_use, args=(name,))
             st.button("Put the report away", type="tertiary", on_click=_forget_report, key="data_report_away")
 
 
@@ -184,5 +189,5 @@ def report_in_words(name: str, report: IngestView) -> str:
     """One sentence on what an ingest did."""
     parts = [f"{report.added:,} added", f"{report.updated:,} changed", f"{report.unchanged:,} as before"]
     if report.failed:
-        parts.append(f"{len(report.failed):,} not readable")
-    return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'sentence')} to ask about."
+        parts.append(f"{len({f for f, _ in report.failed}):,} not readable, or not all of it")
+    return f"{name}: {', '.join(parts)}, in {report.seconds:.1f} s. {count(report.sentences, 'new sentence')}."

@@ -82,7 +82,8 @@ def _report(wb: Workbench, corpus: CorpusView | None) -> None:
     with st.container(border=True, key="data_import_report"):
         st.markdown(f"**{plain(import_in_words(name, report))}**")
         if report.malformed:
-            st.caption(f"{count(len(report.malformed), 'line')} could not be read; the rest went in.")
+            rest = "the rest went in" if report.new or report.same else "nothing went in"
+            st.caption(f"{count(len(report.malformed), 'line')} could not be taken; {rest}.")
             st.dataframe(
                 {"line": [n for n, _ in report.malformed], "why": [why for _, why in report.malformed]},
                 hide_index=True, key="data_malformed",
@@ -122,7 +123,7 @@ def import_in_words(name: str, report: ImportView) -> str:
     if report.conflicting:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
-        parts.append(count(len(report.malformed), "unreadable line"))
+        parts.append(f"{count(len(report.malformed), 'line')} not taken")
     return f"{name} ({report.format}): {', '.join(parts)}; {count(report.questions, 'question')}."
 
 

@@ -13,6 +13,7 @@ DEFAULT, MOST, STEP = 30, 70, 5
 
 def schedule(exits: int) -> DropSchedule:
     """The schedule chosen at present; it may be asked for before `controls` are drawn."""
+    _follow(exits)
     return DropSchedule(tuple(p / 100 for p in _percents(exits)))
 
 
@@ -20,7 +21,7 @@ def controls(layers: tuple[int, ...]) -> None:
     """Draw the slider and the per-exit ones, and write the choice to the address. `layers` are the exits'.
 
     Widgets get their first value as a default, not through the session: a value set there is shown only if its one
-    message to the browser isn't overtaken by the next run's.
+    message to the browser isn't overtaken by the next run's. They get none later, when the browser's way back sets one.
     """
     exits = len(layers)
     first = _first(exits)
@@ -30,23 +31,38 @@ def controls(layers: tuple[int, ...]) -> None:
         "Share dropped at each exit",
         0,
         MOST,
-        common,
+        None if "as2_drop" in st.session_state else common,
         STEP,
         format="%d %%",
         key="as2_drop",
         disabled=each,
         help="Replays the recorded run at once; the model isn't asked again. The last exit drops nothing.",
     )
-    st.toggle("A share of its own for each exit", value=len(first) > 1, key="as2_drop_each")
+    split = len(first) > 1 and "as2_drop_each" not in st.session_state
+    st.toggle("A share of its own for each exit", value=split, key="as2_drop_each")
     if each:
         common = st.session_state.get("as2_drop", common)
         for i in range(exits - 1):
-            start = first[i] if len(first) > 1 else common
-            st.slider(f"after layer {layers[i]}", 0, MOST, start, STEP, format="%d %%", key=f"as2_drop_{i}")
+            start, key = first[i] if len(first) > 1 else common, f"as2_drop_{i}"
+            start = None if key in st.session_state else start
+            st.slider(f"after layer {layers[i]}", 0, MOST, start, STEP, format="%d %%", key=key)
     percents = _percents(exits)
     told = "-".join(str(p) for p in (percents if each else percents[:1]))
     st.session_state["_as2_drop"] = told
     url.put(drop=None if told == str(DEFAULT) else told)
+
+
+def _follow(exits: int) -> None:
+    """Set the widgets, where they are there already, to an address that the browser went back or forward to."""
+    state = st.session_state
+    if "as2_drop" not in state or not url.moved("drop"):
+        return
+    percents = parse(url.get("drop"), exits) or [DEFAULT]
+    state["as2_drop_each"] = len(percents) > 1
+    if len(percents) == 1:
+        state["as2_drop"] = percents[0]
+    else:
+        state.update({f"as2_drop_{i}": p for i, p in enumerate(percents)})
 
 
 def parse(text: str, exits: int) -> list[int] | None:

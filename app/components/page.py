@@ -66,6 +66,10 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
         corpus = _corpus_choice(known) if known else None
         version = _version(wb, choose_model)
         annotator = signin.who(wb)
+    if needs_corpus and _gone("as2_corpus"):
+        st.warning(_NO_CORPUS.format(plain(_gone("as2_corpus"))), icon=":material/folder_off:")
+        st.button(f"Go on with {plain(corpus.name)}", key="as2_go_on", on_click=_seen, args=("as2_corpus",))
+        st.stop()
     return Frame(wb, corpus, known, annotator, version)
 
 
@@ -101,15 +105,18 @@ def _progress_text(p: Progress) -> str:
     return f"First start: {plain(p.what) or 'reading the starter corpus'} …"
 
 
+_NO_CORPUS = "There is no corpus called “{}” here."
+
+
 def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
     by_name = {c.name: c for c in known}
     wanted = url.get("corpus") or st.session_state.get("_as2_corpus", "")
-    _say_gone("as2_corpus", wanted, by_name, "There is no corpus called “{}” here.")
-    if st.session_state.get("as2_corpus", wanted) not in by_name:  # it was deleted
-        st.session_state.pop("as2_corpus", None)
-    names = list(by_name)
-    index = names.index(wanted) if wanted in by_name else 0
-    name = st.selectbox("Corpus", names, index=index, key="as2_corpus", on_change=_seen, args=("as2_corpus",))
+    _say_gone("as2_corpus", wanted, by_name, _NO_CORPUS)
+    names, state = list(by_name), st.session_state
+    followed = url.moved("corpus") and url.get("corpus") in by_name
+    if followed or state.get("as2_corpus") not in by_name:  # as a default it would not change what a browser shows
+        state["as2_corpus"] = wanted if wanted in by_name else names[0]
+    name = st.selectbox("Corpus", names, key="as2_corpus", on_change=_seen, args=("as2_corpus",))
     corpus = by_name[name]
     st.session_state["_as2_corpus"] = name
     url.put(corpus=name)
@@ -118,7 +125,7 @@ def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
         parts.append(count(corpus.labels, "label"))
     st.caption(" · ".join(parts))
     if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
-        st.caption(f"Vectors: {corpus.vectors_done:,} of {corpus.vectors_total:,}. Until then search goes by words.")
+        st.caption(f"Search by meaning: {corpus.vectors_ready} % ready; until then it goes by words.")
     return corpus
 
 
@@ -154,8 +161,12 @@ def _say_gone(key: str, wanted: str, known: Collection[str], told: str) -> None:
     a page that draws itself again would say it for a moment only."""
     if wanted and wanted not in known:
         st.session_state[f"_{key}_gone"] = wanted
-    if gone := st.session_state.get(f"_{key}_gone"):
+    if gone := _gone(key):
         st.caption(told.format(plain(gone)))
+
+
+def _gone(key: str) -> str:
+    return st.session_state.get(f"_{key}_gone", "")
 
 
 def _seen(key: str) -> None:

@@ -6,6 +6,8 @@ import re
 
 import streamlit as st
 
+_WRITTEN = "_as2_written"
+
 
 def get(name: str, default: str = "") -> str:
     return st.query_params.get(name, default)
@@ -28,9 +30,22 @@ def job() -> int | None:
 
 def put(**values: str | float | None) -> None:
     """Write these; None or "" removes. Only what differs is touched: each change is a message to the browser."""
+    written = st.session_state.setdefault(_WRITTEN, {})
     for name, value in values.items():
         if value is None or value == "":
             if name in st.query_params:
                 del st.query_params[name]
         elif st.query_params.get(name) != str(value):
             st.query_params[name] = str(value)
+        written[name] = get(name)
+
+
+def moved(name: str) -> bool:
+    """Whether the address says something else than was last put there: the browser went back or forward, or the page
+    was opened by a link."""
+    return get(name) != st.session_state.get(_WRITTEN, {}).get(name, "")
+
+
+def another_page() -> None:
+    """Forget what was put: an address that a page is opened with says nothing of what it left out."""
+    st.session_state.pop(_WRITTEN, None)

@@ -28,6 +28,8 @@ from db.repositories import questions as rows
 
 log = logging.getLogger(__name__)
 
+LONG = 60  # words of a question; the encoders cut it after 64 tokens
+
 
 def example_questions(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
     """Questions to begin with: labelled ones that have an answer, of different kinds and documents; for a corpus
@@ -111,6 +113,8 @@ def ask(
         labels = settled(label_rows.labels_of_question(s, question_id))
     seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
     notes = [n for n in (chosen.note, *got.notes, _preparing(chosen.ranker)) if n]
+    if len(words(text)) > LONG:
+        notes.append(f"This is a long question: the models read its first {LONG} words or so.")
     if got.left_out:
         notes.append(
             f"{got.left_out:,} more sentences of the documents found were not ranked: the limit is {candidates}."

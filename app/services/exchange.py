@@ -1,8 +1,8 @@
-"""Labels in and out, in the formats others use; importing what was exported changes nothing.
+"""Labels in and out, in the formats others use.
 
-JSONL keeps every label with who gave it. The other formats hold what labels come to, correct or incorrect: they lose
-what is unsure or evenly disputed, and a rating above 1 leaves as 1. No format keeps a set's finer grades: the database
-has none.
+JSONL keeps every label with who gave it, so importing what was exported changes nothing. The other formats hold what
+labels come to, correct or incorrect: they lose what is unsure or evenly disputed, a rating above 1 leaves as 1, and
+what comes back is signed by whoever imports it. No format keeps a set's finer grades: the database has none.
 """
 
 from __future__ import annotations

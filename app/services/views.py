@@ -41,6 +41,11 @@ class CorpusView:
     vectors_total: int
     created: datetime
 
+    @property
+    def vectors_ready(self) -> int:
+        """Per cent of the passages that can be found by meaning; 100 only when all can."""
+        return 100 * self.vectors_done // self.vectors_total if self.vectors_total else 100
+
 
 @dataclass(frozen=True, slots=True)
 class IngestView:

@@ -66,6 +66,7 @@ class Fake:
     measured: list[tuple[float, ...]] = field(default_factory=list)
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
     events: list[tuple] = field(default_factory=list)
+    documents: int = 64
     mends: dict[str, str] = field(default_factory=dict)
 
     def ask(self, corpus_id: int, question: str, version: str) -> views.AskView:
@@ -116,7 +117,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
 
     def list_corpora(wb):
         return [
-            views.CorpusView(i, name, 64, 1480, 240, len(fake.labels), 10, 10, now)
+            views.CorpusView(i, name, fake.documents, 1480, 240, len(fake.labels), 10, 10, now)
             for i, name in enumerate(fake.corpora, start=1)
         ]
 

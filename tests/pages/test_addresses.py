@@ -32,10 +32,19 @@ def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(wor
 
 def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(work):
     work.corpora = ("Starter", "Towers")
-    at = fake_work.page("ask", {"corpus": "nope"}).run()
-    assert "There is no corpus called “nope” here" in fake_work.texts(at)
+    at = fake_work.page("ask", {"corpus": "nope", "q": "Who?"}).run()
+    assert "There is no corpus called “nope” here" in at.warning[0].value
+    assert work.asked == []  # not of another
     at.selectbox(key="as2_corpus").set_value("Towers").run()
-    assert "There is no corpus" not in fake_work.texts(at)
+    assert not at.warning
+    assert work.asked == [(2, "Who?", "cascade")]
+
+
+def test_a_corpus_that_is_not_there_may_be_done_without(work):
+    at = fake_work.page("ask", {"corpus": "nope", "q": "Who?"})
+    at = at.button(key="as2_go_on").click().run()
+    assert not at.warning
+    assert work.asked == [(1, "Who?", "cascade")]
 
 
 def test_files_meant_for_a_corpus_deleted_elsewhere_go_into_no_other(work):

@@ -124,8 +124,37 @@ def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(work):
     assert work.asked[-1][1] == typed
 
 
+def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(work):
+    at = answered(work)
+    at = at.slider(key="as2_drop").set_value(50).run()
+    assert at.query_params["drop"] == "50"
+    del at.query_params["drop"]
+    at = at.run()
+    assert at.slider(key="as2_drop").value == 30
+    at.query_params["drop"] = "20-20-30-40"
+    at = at.run()
+    assert [at.slider(key=f"as2_drop_{i}").value for i in range(4)] == [20, 20, 30, 40]
+    del at.query_params["q"]
+    at = at.run()
+    assert at.header[0].value == "What would you like to know?"
+
+
+def test_an_emptied_question_leaves_the_address(work):
+    at = answered(work)
+    at.text_input(key="as2_question_0").set_value("")
+    at = next(b for b in at.button if b.label == "Ask").click().run()
+    assert "q" not in at.query_params
+
+
+def test_a_corpus_without_documents_says_where_to_bring_some_in(work):
+    work.documents = 0
+    at = opened({"q": QUESTION})
+    assert work.asked == []
+    assert "bring in some documents" in fake_work.texts(at)
+
+
 def test_nonsense_in_a_link_is_passed_over(work):
-    at = answered(work, {"corpus": "Nowhere", "model": "none", "drop": "lots"})
+    at = answered(work, {"model": "none", "drop": "lots"})
     assert work.asked == [(1, QUESTION, "cascade")]
     assert at.slider(key="as2_drop").value == 30
 
