@@ -140,7 +140,8 @@ st.caption(queueing.QUEUES[queue])
 pool = choose_pool() if queue == "tops" else ()
 guidelines = rules.guidelines(frame.wb, frame.corpus.id)
 desk = at_desk(ones.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
-awake = {} if overlay() else keymap(mode)  # what is typed while a dialog is on its way is meant for it
+dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
+awake = {} if dialog else keymap(mode)  # what is typed while a dialog is on its way is meant for it
 keys(key="label_listener", data={"map": awake, "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
@@ -179,7 +180,7 @@ with side:
     draw_guidelines(guidelines)
 if said := state.pop("_label_said", ""):
     st.toast(said, icon=":material/check:")
-if overlay() == "help":
+if dialog == "help":
     help_overlay(mode)
-elif overlay() == "flag" and desk.pair is not None:
+elif dialog == "flag":
     flag_overlay(frame.wb, desk.pair, frame.annotator.id)

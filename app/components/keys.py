@@ -5,8 +5,9 @@
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
 actions; `doc` names what is shown. A press arrives once as `st.session_state[key].key == {"act": ..., "doc": ...}`: one
 action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. Enter in a
-field and a choice in a menu give the focus back, so that the keys work again at once. The server still has to refuse an
-action whose `doc` is no longer shown.
+field and a choice in a menu give the focus back, so that the keys work again at once. A dialog that opens with a text
+field gives that field the focus. A press that comes before the page has answered the last one is not taken, and a word
+at the foot of the page says so. The server still has to refuse an action whose `doc` is no longer shown.
 """
 
 from __future__ import annotations
@@ -17,6 +18,34 @@ from typing import Any
 import streamlit as st
 
 _JS = """
+const FIELD = "input:not([type=checkbox]):not([type=radio]):not([type=hidden]),textarea";
+
+function late(state) {
+  if (!state.late) {
+    state.late = document.createElement("div");
+    state.late.setAttribute("role", "status");
+    state.late.dataset.testid = "as2-late";
+    state.late.style.cssText = "position:fixed;z-index:999;left:50%;bottom:1.5rem;transform:translateX(-50%);" +
+      "padding:.4rem .9rem;border-radius:.5rem;font:600 .9rem sans-serif;color:#fff;background:#31333f;" +
+      "border:1px solid #fff;pointer-events:none;visibility:hidden";
+    document.body.append(state.late);
+  }
+  clearTimeout(state.hide);
+  state.late.textContent = "Too fast: that key was not taken";
+  state.late.style.visibility = "visible";
+  state.hide = setTimeout(() => {
+    state.late.style.visibility = "hidden";
+    state.late.textContent = "";
+  }, 1500);
+}
+
+function focusField(dialog, tries) {
+  const field = dialog.querySelector(FIELD);
+  const elsewhere = dialog.contains(document.activeElement) && document.activeElement.matches("button,a,select");
+  if (field && !elsewhere && document.activeElement !== field) field.focus();
+  if (tries && dialog.isConnected) setTimeout(() => focusField(dialog, tries - 1), 50);
+}
+
 export default function (component) {
   const { data, setTriggerValue } = component;
   const state = (window.__as2keys = window.__as2keys || {});
@@ -37,7 +66,8 @@ export default function (component) {
       if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
       event.preventDefault();
       event.stopImmediatePropagation();
-      if (event.repeat || state.sentFor === state.data.doc) return;
+      if (event.repeat) return;
+      if (state.sentFor === state.data.doc) return late(state);
       state.sentFor = state.data.doc;
       state.send("key", { act, doc: state.data.doc });
     };
@@ -46,10 +76,20 @@ export default function (component) {
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
     };
     window.addEventListener("click", state.chosen, true);
+    state.opened = new MutationObserver(() => {
+      const dialog = document.querySelector("[role=dialog]");
+      if (dialog === state.dialog || (dialog && !dialog.querySelector(FIELD))) return;
+      state.dialog = dialog;
+      if (dialog) focusField(dialog, 8);  // the dialog itself takes the focus once more when it is drawn
+    });
+    state.opened.observe(document.body, { childList: true, subtree: true });
   }
   return () => {
     window.removeEventListener("keydown", state.listen, true);
     window.removeEventListener("click", state.chosen, true);
+    state.opened.disconnect();
+    clearTimeout(state.hide);
+    state.late?.remove();
     window.__as2keys = undefined;
   };
 }

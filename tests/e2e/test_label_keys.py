@@ -129,6 +129,38 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     assert len(events(small.home, "Helped")) == 1
 
 
+def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, small):
+    opened(page, queue, "Flagger")
+    before = shown(page)
+    page.keyboard.press("f")
+    field = page.get_by_role("textbox", name="What should they look at?")
+    expect(field).to_be_focused()
+    page.wait_for_timeout(600)  # nothing takes the focus away again
+    page.keyboard.type("a fax")
+    expect(field).to_have_value("a fax")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    settled(page)
+    assert shown(page) == before
+    assert events(small.home, "Flagger") == []
+    with sqlite3.connect(small.home / "as2.db") as database:
+        assert ("a fax",) in database.execute("select note from flag").fetchall()
+
+
+def test_a_key_that_comes_too_early_is_not_taken_and_says_so(page, queue, small):
+    opened(page, queue, "Hasty")
+    before = shown(page)
+    page.evaluate(
+        "() => { for (const key of 'ax') document.body.dispatchEvent(new KeyboardEvent('keydown', "
+        "{ key, bubbles: true, composed: true })) }"
+    )
+    expect(page.get_by_test_id("as2-late")).to_be_visible()
+    expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
+    expect(page.get_by_test_id("as2-late")).to_be_hidden()
+    settled(page)
+    assert [label for label, _ in events(small.home, "Hasty")] == ["correct"]
+
+
 def test_two_browsers_never_show_the_same_item(page, queue, browser):
     opened(page, queue, "Twin")
     context = browser.new_context()
