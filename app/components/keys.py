@@ -51,6 +51,7 @@ export default function (component) {
   const state = (window.__as2keys = window.__as2keys || {});
   state.data = data;
   state.send = setTriggerValue;
+  const mine = (state.mine = {});
   if (!state.listen) {
     state.listen = (event) => {
       if (event.altKey || event.isComposing || !state.data) return;
@@ -85,6 +86,7 @@ export default function (component) {
     state.opened.observe(document.body, { childList: true, subtree: true });
   }
   return () => {
+    if (state.mine !== mine) return;  // of a call that a later one overtook: the keys are that one's now
     window.removeEventListener("keydown", state.listen, true);
     window.removeEventListener("click", state.chosen, true);
     state.opened.disconnect();
