@@ -4,8 +4,8 @@ x: as found, then the exits, each with how many went in and stayed. y: rank, dow
 share dropped is a straight edge. Pale band: alive. Bar: the cut. Grey lines end in a tick where the candidate was
 dropped. Green diamond: correct and returned; blue: returned; orange dashes with a cross: a correct answer lost there.
 
-The last exit drops nobody; its bar is where the answers shown end. At most `max_lines` grey lines are drawn, for 1,300
-block a browser for three seconds; the ticks are drawn for all.
+The last exit drops nobody, so it has no bar: below the answers shown, lines just end. At most `max_lines` grey lines are
+drawn, for 1,300 block a browser for three seconds; the ticks are drawn for all.
 """
 
 from __future__ import annotations
@@ -40,12 +40,24 @@ class Stop(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """An exit: its column and title ("layer 4"), who went in and who stayed."""
+    """An exit: its column and title ("layer 4"), who went in and who stayed, and at the last how many are shown."""
 
     x: int
     title: str
     entered: int
     kept: int
+    shown: int | None = None
+
+    @property
+    def drops(self) -> bool:
+        return self.kept < self.entered
+
+    @property
+    def flow(self) -> tuple[str, str]:
+        """In two halves: `25 → 18`; where the last one scored more than are shown, `best 5 of 25`."""
+        if self.shown is not None and self.shown < self.kept:
+            return f"best {self.shown:,}", f"of {self.kept:,}"
+        return f"{self.entered:,}", f"→ {self.kept:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ def picture(
         best_first = e.alive[np.argsort(-e.scores.astype(np.float64), kind="stable")].tolist()
         last = x == len(trace.stages)
         kept = min(returned, len(best_first)) if last else e.kept
-        cuts.append(Cut(x, e.title, len(best_first), kept))
+        cuts.append(Cut(x, e.title, len(best_first), e.kept, kept if last else None))
         for rank, c in enumerate(best_first, start=1):
             stops.append(Stop(c, x, rank, rank <= kept))
             gone = f"rank {rank} at the end" if last else f"dropped after {e.title}"
@@ -96,7 +108,7 @@ def _kind(correct: bool, dropped: bool) -> str:
 
 def describe(p: Picture) -> str:
     """The picture in words, for those who can't see it."""
-    steps = "; ".join(f"{c.title}: {c.entered:,} to {c.kept:,}" for c in p.cuts)
+    steps = "; ".join(f"{c.title}: {' '.join(c.flow).replace('→', 'to')}" for c in p.cuts)
     lost = f" Lost on the way: {count(p.lost, 'correct answer')}." if p.lost else ""
     return f"Rank of {count(len(p.kinds), 'candidate')} at each exit. {steps}.{lost} The table below has the same."
 
@@ -120,7 +132,7 @@ def cascade_chart(
     spec = dict(template(tuple(c.title for c in p.cuts), candidates, height, candidates > max_lines))
     spec["datasets"] = {
         "edge": _edge(p.cuts, candidates),
-        "cuts": _table(x=[c.x for c in p.cuts], rank=[c.kept + 0.5 for c in p.cuts]),
+        "cuts": _table(x=[c.x for c in p.cuts if c.drops], rank=[c.kept + 0.5 for c in p.cuts if c.drops]),
         "feet": _feet(p.cuts),
         "grey": _stops(p, grey),
         "ends": _stops(p, (s for s in p.stops if not s.stays and p.kinds[s.cand] == DROPPED)),
@@ -160,18 +172,17 @@ def _targets(p: Picture, stops: list[Stop]) -> pa.Table:
 
 
 def _edge(cuts: Sequence[Cut], candidates: int) -> pa.Table:
-    """The lower edge of who is alive."""
-    ranks = [float(candidates), *(c.kept + 0.5 for c in cuts)]
+    """The lower edge of who is alive; never below the last candidate."""
+    ranks = [float(candidates), *(min(c.kept + 0.5, float(candidates)) for c in cuts)]
     return _table(x=[0, *(c.x for c in cuts)], rank=ranks, top=[1.0] * len(ranks))
 
 
 def _feet(cuts: Sequence[Cut]) -> pa.Table:
-    """What stands under each column: its name, and who went in and stayed, in one line and in two."""
-    flow = ["", *(f"{c.entered:,} → {c.kept:,}" for c in cuts)]
+    """What stands under each column: its name, and its flow in one line and in two."""
     columns = {
         "name": ["found", *(c.title for c in cuts)],
-        "flow": flow,
-        "narrow": [f.replace(" ", "\n", 1) for f in flow],
+        "flow": ["", *(" ".join(c.flow) for c in cuts)],
+        "narrow": ["", *("\n".join(c.flow) for c in cuts)],
     }
     texts = {name: pa.array(values, pa.string()) for name, values in columns.items()}
     return pa.table({"x": pa.array([0, *(c.x for c in cuts)], pa.int32()), **texts})

@@ -28,9 +28,10 @@ def legend_html() -> str:
     marks = {
         RIGHT: f'<path d="M0 7h26" stroke="{GREEN}" stroke-width="2.6"/><path d="M13 2l5 5-5 5-5-5z" fill="{GREEN}"/>',
         RETURNED: f'<path d="M0 7h26" stroke="{BLUE}" stroke-width="2.6"/><circle cx="13" cy="7" r="4" fill="{BLUE}"/>',
-        LOST: f'<path d="M0 7h17" stroke="{ORANGE}" stroke-width="2.6" stroke-dasharray="6 3.5"/>'
+        "correct, lost or not shown": f'<path d="M0 7h17" stroke="{ORANGE}" stroke-width="2.6" '
+        'stroke-dasharray="6 3.5"/>'
         f'<path d="M17 3l8 8m0-8l-8 8" stroke="{ORANGE}" stroke-width="2.8"/>',
-        DROPPED: f'<path d="M0 7h26M26 3v8" stroke="{GREY}" stroke-width="1.2" fill="none"/>',
+        "dropped, or at the end not shown": f'<path d="M0 7h26M26 3v8" stroke="{GREY}" fill="none"/>',
         "the cut": f'<path d="M2 7h22" stroke="{GREY}" stroke-width="3"/>',
         "still alive": f'<path d="M0 1h26v12h-26z" fill="{BLUE}" opacity=".16"/>',
     }

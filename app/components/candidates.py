@@ -14,6 +14,7 @@ from as2core.rankers.base import order
 
 FAR = 4.0  # ranks this many times apart, one of them near the top, count as disagreement
 NEAR_TOP = 10
+ROW, HEAD = 36, 40  # pixels
 
 
 def places(best_first: np.ndarray) -> np.ndarray:
@@ -68,6 +69,11 @@ def candidate_table(
     return pd.DataFrame(rows)
 
 
+def table_height(rows: int) -> int:
+    """Pixels: the head and every row, scrolling after some ten."""
+    return min(388, HEAD + ROW * rows)
+
+
 def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable[[int], None]) -> None:
     """Draw it; `choose` gets the position of the candidate whose row was taken."""
     scores = [s for line in table["by exit"] for s in line]
@@ -92,8 +98,8 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
         key=key,
         hide_index=True,
         column_order=shown,
-        height=388,
-        row_height=36,
+        height=table_height(len(table)),
+        row_height=ROW,
         on_select=taken,
         selection_mode="single-row",
         selection_default={"selection": {"rows": wanted}},

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components.text import percent
 from app.services.views import MeasuredView
 from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
+
+CLASSIFIERS = " It took more, for it has a classifier at every exit."
+AGAIN = " The last exit reads the first places a second time, in full precision; its saving is less by that."
 
 
 def saved(trace: CascadeTrace) -> float:
@@ -37,7 +41,7 @@ def draw_saved(run: CascadeTrace, full: CascadeTrace) -> None:
     """The numbers that go with the slider."""
     kept = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the end"
     share = saved(run)
-    told = f"<b>{share * 100:.0f} %</b> of the compute saved" if share > 0 else "nothing saved"
+    told = f"<b>{percent(share)}</b> of the compute saved" if share > 0 else "nothing saved"
     st.html(f'<p class="as2-saved">{told} <span>·</span> {kept}</p>')
     if run.first is not None:
         st.caption(
@@ -59,7 +63,7 @@ def draw_measured(measured: MeasuredView, promised: float) -> None:
 
 def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     """`run` is `full` (measured, nothing dropped) under the chosen schedule."""
-    measured = not any(run.schedule.ratios)
+    measured = not any(len(e.dropped) for e in run.exits)
     if measured:
         run = full
     rows = cost_rows(run)
@@ -75,19 +79,26 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     head = "<tr><th scope=col>exit</th><th scope=col>in</th><th scope=col>out</th>"
     head += f"<th scope=col>time, {'measured' if measured else 'estimated'}</th><th scope=col>compute saved</th></tr>"
     st.html(f'<table class="as2-table as2-costs"><thead>{head}</thead><tbody>{body}{total}</tbody></table>')
+    why = CLASSIFIERS if saved(run) <= -0.005 else ""
+    why += AGAIN if len(run.exits[-1].again) else ""
     if measured:
         st.caption(
             "Times were measured in this run, which dropped nothing on the way. Savings are told against one whole "
-            "model that reads every candidate."
+            f"model that reads every candidate.{why}"
         )
     else:
         st.caption(
             f"This page scores everyone in the encoder at every exit, so that the slider can replay the run; that took "
             f"{full.seconds * 1000:,.0f} ms. The times above are estimates: the measured time of each stretch, scaled "
-            "by its share of compute. Savings are told against one whole model that reads every candidate."
+            f"by its share of compute. Savings are told against one whole model that reads every candidate.{why}"
         )
 
 
 def _bar(share: float) -> str:
     width = max(0.0, min(1.0, share)) * 100
-    return f'<span class="as2-bar"><i style="width:{width:.0f}%"></i></span> {share * 100:.0f} %'
+    return f'<span class="as2-bar"><i style="width:{width:.0f}%"></i></span> {share_in_words(share)}'
+
+
+def share_in_words(share: float) -> str:
+    """`30 %`; a run that took more than the whole model, for its classifiers and the second look, says `1 % more`."""
+    return f"{-share * 100:.0f} % more" if share <= -0.005 else percent(max(0.0, share))

@@ -46,9 +46,10 @@ def test_a_candidate_has_its_rank_at_every_exit_it_reached_and_none_after():
 
 def test_the_feet_count_who_went_in_and_who_stayed():
     p = drawn()
-    assert p.cuts == ((1, "layer 2", 6, 3), (2, "layer 6", 3, 2))
+    assert p.cuts == ((1, "layer 2", 6, 3, None), (2, "layer 6", 3, 3, 2))
     assert column(p, "feet", "name") == ["found", "layer 2", "layer 6"]
-    assert column(p, "feet", "flow") == ["", "6 → 3", "3 → 2"]
+    assert column(p, "feet", "flow") == ["", "6 → 3", "best 2 of 3"]
+    assert column(p, "feet", "narrow") == ["", "6\n→ 3", "best 2\nof 3"]
 
 
 def test_kinds_say_who_was_returned_and_which_correct_answers_were_lost():
@@ -72,9 +73,17 @@ def test_returned_sentences_are_labelled_and_correct_ones_ticked():
     assert {r["cand"]: r["label"] for r in labels} == {2: "✓ Sentence 2.", 0: "Sentence 0."}
 
 
-def test_without_dropping_only_the_last_exit_cuts():
+def test_without_dropping_nothing_is_drawn_as_a_cut_and_all_stay_alive():
     p = drawn(ratio=0.0)
-    assert [c.kept for c in p.cuts] == [6, 2]
+    assert [c.kept for c in p.cuts] == [6, 6]
+    assert column(p, "cuts", "x") == []
+    assert column(p, "edge", "rank") == [6, 6, 6]
+
+
+def test_the_answers_shown_are_no_cut():
+    p = drawn(ratio=0.5)
+    assert list(zip(column(p, "cuts", "x"), column(p, "cuts", "rank"), strict=True)) == [(1, 3.5)]
+    assert column(p, "edge", "rank") == [6, 3.5, 3.5]
 
 
 def test_of_many_dropped_lines_three_hundred_are_drawn_but_every_end_is_ticked():
@@ -100,7 +109,7 @@ def test_a_replay_changes_data_and_nothing_else():
 def test_the_picture_is_told_in_words():
     told = describe(drawn(correct={5}))
     assert "6 candidates" in told
-    assert "layer 2: 6 to 3; layer 6: 3 to 2" in told
+    assert "layer 2: 6 to 3; layer 6: best 2 of 3" in told
     assert "1 correct answer" in told
 
 
@@ -108,6 +117,14 @@ def test_one_candidate_is_drawn():
     p = picture(a_trace([0.3], [0.1]), texts=["Alone."], retrieval_ranks=[1])
     assert p.kinds == ("returned",)
     assert column(p, "labels", "label") == ["Alone."]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_with_few_candidates_nothing_is_drawn_below_the_last_rank(n):
+    run = a_trace([0.3] * n, [0.1] * n).replay(DropSchedule((0.3,)))
+    p = picture(run, texts=["x"] * n, retrieval_ranks=range(1, n + 1))
+    assert max(column(p, "edge", "rank") + column(p, "cuts", "rank")) <= n
+    assert column(p, "feet", "flow")[-1] == f"{run.stages[-1].kept} → {run.stages[-1].kept}"
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,12 +1,15 @@
 """What the components compute before they draw."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from app.components.answer import in_words, percent
 from app.components.candidate import way
-from app.components.candidates import disagreement, places
-from app.components.cost import cost_rows, saved, spared
+from app.components.candidates import disagreement, places, table_height
+from app.components.cost import cost_rows, draw_costs, saved, share_in_words, spared
 from app.components.drops import parse
 from app.components.heat import heat_html, strength
 from as2core.cascade.first import with_first
@@ -78,6 +81,43 @@ def test_the_cost_table_tells_what_each_stretch_saved():
     layers, heads = layer_flops(np.full(4, 30), SHAPE), head_flops(4, SHAPE)
     assert saved(run) == pytest.approx(1 - (3.5 * layers + 1.75 * heads) / (6 * layers + heads))
     assert spared(run, full) == pytest.approx(1 - 3.5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [(-0.002, "0 %"), (-0.0, "0 %"), (0.0, "0 %"), (-0.012, "1 % more"), (0.003, "< 1 %"), (0.304, "30 %")],
+)
+def test_a_saving_is_never_a_negative_zero(share, told):
+    assert share_in_words(share) == told
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What is put on the page, a text a call."""
+    out = []
+    monkeypatch.setattr("app.components.cost.st", SimpleNamespace(html=out.append, caption=out.append))
+    return out
+
+
+def test_a_run_that_dropped_nobody_shows_the_times_measured_whatever_its_schedule(written):
+    full = a_trace([[2, 1]] * 3)
+    draw_costs(full.replay(DropSchedule((0.3, 0.3))), full)  # three tenths of two are nobody
+    assert "time, measured" in written[0]
+    assert "estimated" not in "".join(written)
+
+
+def test_the_second_look_is_told_where_there_was_one(written):
+    full = a_trace([[4, 3, 2, 1]] * 3)
+    draw_costs(full, full)
+    assert "second time" not in written[-1]
+    again = replace(full, exits=(*full.exits[:-1], replace(full.exits[-1], again=np.array([0, 1]))))
+    draw_costs(again, again)
+    assert "second time" in written[-1]
+
+
+def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
+    assert table_height(2) == 112
+    assert table_height(100) == table_height(400) == 388
 
 
 def test_behind_a_first_look_savings_are_told_against_everyone_and_the_promise_against_who_entered():
