@@ -4,8 +4,8 @@ x: as found, then the exits, each with how many went in and stayed. y: rank, dow
 share dropped is a straight edge. Pale band: alive. Bar: the cut. Grey lines end in a tick where the candidate was
 dropped. Green diamond: correct and returned; blue: returned; orange dashes with a cross: a correct answer lost there.
 
-The last exit drops nobody, so it has no bar: below the answers shown, lines just end. At most `max_lines` grey lines are
-drawn, for 1,300 block a browser for three seconds; the ticks are drawn for all.
+The last exit drops nobody and has no bar: whoever isn't among the answers shown ends there with a tick. At most
+`max_lines` grey lines are drawn, for 1,300 block a browser for three seconds; the ticks are drawn for all.
 """
 
 from __future__ import annotations

@@ -71,9 +71,15 @@ def _table(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
             frame[m] = [float(r[m]) for r in rows]
     frame[f"{metric}, 95 %"] = [_span(r, metric) for r in rows]
     frame["seconds"] = [float(r["seconds"]) for r in rows]
+    together = timed_together(rows)
+    if not together:
+        frame["measured"] = [measured_in_words(r) for r in rows]
     frame["compute"] = [_share(r.get("relative_cost")) for r in rows]
     config = {m: st.column_config.NumberColumn(format="%.3f", help=what) for m, what in METRICS.items()}
     config["seconds"] = st.column_config.NumberColumn(format="%.1f", help="For all questions, on this machine")
+    config["measured"] = st.column_config.TextColumn(
+        help="When the seconds were taken; the same ranker on the same questions is not run twice"
+    )
     config["compute"] = st.column_config.TextColumn(
         help="FLOPs as a share of the whole model's; a dash where that means nothing"
     )
@@ -81,6 +87,22 @@ def _table(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
         frame.sort_values(metric, ascending=False, kind="stable"), hide_index=True, column_config=config,
         key="compare_table",
     )  # fmt: skip
+    if not together:
+        st.caption(
+            "Seconds with a date are remembered from an earlier run. The machine may have been busier or idler then: "
+            "don't compare them with the others."
+        )
+
+
+def timed_together(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all seconds were taken in this comparison."""
+    return all(r.get("timed_here", True) for r in rows)
+
+
+def measured_in_words(row: Mapping[str, Any]) -> str:
+    if row.get("timed_here", True):
+        return "in this comparison"
+    return f"{row['measured']:%d %b %Y, %H:%M}" if row.get("measured") else "at an unknown time"
 
 
 def _share(cost: float | None) -> str:
@@ -98,6 +120,12 @@ def _cost(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
     cost = st.segmented_control("Cost", list(COSTS), default="relative_cost" if has_share else "seconds", required=True,
                                 key="compare_cost", format_func=COSTS.get, label_visibility="collapsed")  # fmt: skip
     title = "compute, as a share of the whole model" if cost == "relative_cost" else "seconds for all questions"
+    if cost == "seconds" and not timed_together(rows):
+        st.caption(
+            "These seconds were not all measured in this comparison, so there is no fair picture of them. The table "
+            "above says when each was."
+        )
+        return
     chart = tradeoff(rows, metric=metric, cost=cost, cost_title=title)
     if chart is None:
         st.caption("None of these rankers counts its compute; look at seconds instead.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.evaluation import Evaluation, intervals, paired_test
 from as2core.rankers.base import order, untrained
 from as2core.types import Progress, Question
+from db.models import Evaluation as Stored
 from db.repositories import versions as rows
 
 if TYPE_CHECKING:
@@ -192,7 +194,8 @@ def _row(name: str, e: Evaluation) -> dict[str, Any]:
 
 
 def comparison(wb: Workbench, job_id: int) -> ComparisonView:
-    """What a finished comparison found. Raises UnknownJob, As2Error when it is not finished or its files are gone."""
+    """What a finished comparison found; its rows say when their seconds were taken (`measured`, None if unknown) and
+    whether that was in this comparison (`timed_here`). Raises UnknownJob, As2Error when it is not finished or its files are gone."""
     import pandas as pd
 
     from as2core.data import jsonl
@@ -204,7 +207,9 @@ def comparison(wb: Workbench, job_id: int) -> ComparisonView:
     if not file.is_file():
         raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
     questions = jsonl.read(file)[0]
-    found = _stored(wb, done)
+    kept = _stored(wb, done)
+    found = {name: row.result for name, row in kept.items()}
+    measured = {name: row.created for name, row in kept.items()}
     texts = {q.qid: q.text for q in questions}
     columns: dict[str, list[Any]] = {"qid": [], "question": [], "ranker": []}
     for name, stored in found.items():
@@ -220,7 +225,7 @@ def comparison(wb: Workbench, job_id: int) -> ComparisonView:
         data=done.settings["data"],
         setting=done.settings["setting"],
         questions=done.result["questions"],
-        rows=tuple(done.result["rows"]),
+        rows=tuple({**row, **_timed(done, measured.get(row["ranker"]))} for row in done.result["rows"]),
         paired=tuple(done.result["paired"]),
         per_question=pd.DataFrame(columns),
         ranks=_Ranks(questions, {name: stored["scores"] for name, stored in found.items()}),
@@ -228,13 +233,21 @@ def comparison(wb: Workbench, job_id: int) -> ComparisonView:
     )
 
 
-def _stored(wb: Workbench, done: JobView) -> dict[str, dict[str, Any]]:
+def _timed(done: JobView, measured: datetime | None) -> dict[str, Any]:
+    """Seconds remembered from another moment were taken under another load. An evaluation later than the job has
+    replaced the one it used, whose moment is lost."""
+    if measured is None or not done.started or not done.finished or measured > done.finished:
+        return {"measured": None, "timed_here": False}
+    return {"measured": measured, "timed_here": measured >= done.started}
+
+
+def _stored(wb: Workbench, done: JobView) -> dict[str, Stored]:
     found = {}
     with wb.read() as s:
         for name, key in done.result["keys"].items():
             row = rows.evaluation(s, key, done.result["data_hash"], done.settings["setting"])
             if row is not None:
-                found[name] = row.result
+                found[name] = row
     return found
 
 

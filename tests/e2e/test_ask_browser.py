@@ -36,14 +36,15 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
     assert answer.bounding_box()["y"] < picture.bounding_box()["y"]
     written = picture.locator("svg text").all_text_contents()
     flows = [found.groups() for t in written if (found := re.fullmatch(r"(\d+) → (\d+)", t))]
-    assert len(flows) == 6
+    assert len(flows) == 5  # the first look and four exits; the last drops nobody
     assert int(flows[0][0]) > 100 == int(flows[0][1])  # the first look
     # at 30 per cent floor(0.3 k) of k leave, and who stays goes into the next exit
     kept = 100
-    for entered, left in flows[1:-1]:
+    for entered, left in flows[1:]:
         assert int(entered) == kept
         kept -= int(0.3 * kept + 1e-9)
         assert int(left) == kept
+    expect(picture).to_contain_text(f"best 5 of {kept}")
 
 
 def test_the_slider_replays_at_once_and_without_the_model(page, server):

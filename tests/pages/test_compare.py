@@ -1,5 +1,7 @@
 """The compare page with services in memory."""
 
+from dataclasses import replace
+
 import fake_work
 import pandas as pd
 import pytest
@@ -51,6 +53,34 @@ def test_results_stay_for_whoever_opens_the_address(work):
     assert list(table["compute"]) == ["0.61", "–", "1.02", "–"]
     assert "12 of 480 candidates carry no label" in fake_work.texts(at)
     assert "29 questions better, 5 worse, 6 the same" in fake_work.markup(at)
+
+
+def remembered(monkeypatch):
+    """The cascade's seconds are from an earlier day; the others' are this comparison's."""
+    from app.services import comparing
+
+    view = fake_work.a_comparison()
+    first = {**view.rows[0], "timed_here": False, "measured": fake_work.NOW}
+    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: replace(view, rows=(first, *view.rows[1:])))
+
+
+def test_remembered_seconds_carry_their_date_and_stay_out_of_the_chart(work, monkeypatch):
+    remembered(monkeypatch)
+    at = opened(work)
+    table = next(d.value for d in at.dataframe if "AP, 95 %" in d.value.columns)
+    assert list(table["measured"]) == ["04 May 2024, 12:30", *["in this comparison"] * 3]
+    assert "remembered from an earlier run" in fake_work.texts(at)
+    assert "no fair picture" not in fake_work.texts(at)  # compute compares
+    at = at.button_group(key="compare_cost").set_value("seconds").run()
+    assert "no fair picture" in fake_work.texts(at)
+
+
+def test_seconds_taken_together_need_no_date(work):
+    at = opened(work)
+    table = next(d.value for d in at.dataframe if "AP, 95 %" in d.value.columns)
+    assert "measured" not in table.columns
+    at = at.button_group(key="compare_cost").set_value("seconds").run()
+    assert "no fair picture" not in fake_work.texts(at)
 
 
 def test_another_metric_is_put_into_the_address(work):

@@ -110,6 +110,26 @@ def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, 
     assert second.rows[0] == first.rows[0]
 
 
+def test_seconds_remembered_from_an_earlier_comparison_say_so(wb, data, clock):
+    first = compared(wb, ["rr", "bm25"], data)
+    assert [r["timed_here"] for r in first.rows] == [True, True]
+    then = clock.now
+    clock.pass_(days=2)
+    second = compared(wb, ["rr", "jaccard"], data)
+    assert [(r["timed_here"], r["measured"]) for r in second.rows] == [(False, then), (True, clock.now)]
+    again = comparing.comparison(wb, adapting.jobs(wb, "compare")[-1].id)
+    assert [r["timed_here"] for r in again.rows] == [True, True]
+
+
+def test_an_evaluation_replaced_or_gone_leaves_the_moment_of_the_seconds_unknown(wb, data, clock):
+    job = comparing.start_compare(wb, ["rr"], data)
+    run_queued(wb)
+    done = adapting.job(wb, job.id)
+    clock.pass_(days=2)
+    unknown = {"measured": None, "timed_here": False}
+    assert comparing._timed(done, clock.now) == comparing._timed(done, None) == unknown
+
+
 def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data, ann):
     job = comparing.start_compare(wb, ["rr"], data)
     run_queued(wb)
