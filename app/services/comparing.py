@@ -195,7 +195,8 @@ def _row(name: str, e: Evaluation) -> dict[str, Any]:
 
 def comparison(wb: Workbench, job_id: int) -> ComparisonView:
     """What a finished comparison found; its rows say when their seconds were taken (`measured`, None if unknown) and
-    whether that was in this comparison (`timed_here`). Raises UnknownJob, As2Error when it is not finished or its files are gone."""
+    whether that was in this comparison (`timed_here`). Raises UnknownJob, As2Error when it is not finished or its files
+    are gone."""
     import pandas as pd
 
     from as2core.data import jsonl
