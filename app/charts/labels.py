@@ -25,3 +25,23 @@ def pushed_apart(ranks: Sequence[float], *, height: float, low: float, high: flo
         pixels[i] = ceiling
         ceiling -= gap
     return [low * math.exp(pixels[i] / height * span) for i in range(len(ranks))]
+
+
+def shifted(
+    boxes: Sequence[tuple[float, float, float]], *, low: float = -math.inf, high: float = math.inf, gap: float = 15
+) -> list[float]:
+    """How many pixels to move each label up (negative) or down so that none covers another. `boxes`: left, right and
+    height of its line. An earlier one is moved less; outside `low` to `high` only where nothing else is free."""
+    placed: list[tuple[float, float, float]] = []
+    shifts = []
+    for left, right, y in boxes:
+        steps = sorted(range(-len(boxes), len(boxes) + 1), key=lambda k: (not low <= y + k * gap <= high, abs(k), k))
+        free = (k * gap for k in steps if not any(_cover((left, right, y + k * gap), other, gap) for other in placed))
+        shift = next(free, 0.0)
+        placed.append((left, right, y + shift))
+        shifts.append(shift)
+    return shifts
+
+
+def _cover(one: tuple[float, float, float], other: tuple[float, float, float], gap: float) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and abs(one[2] - other[2]) < gap

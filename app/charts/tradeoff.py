@@ -8,8 +8,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from app.charts.labels import shifted
 from app.components.theme import BLUE, GREY
 from as2core.cost import pareto
+
+WIDTH, LETTER = 380, 7  # pixels: of a narrow plot, and of a letter in a name
 
 
 def tradeoff(
@@ -62,11 +65,25 @@ def tradeoff(
             "on the front:N",
         ],
     )
-    dear = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
+    frame["dear"] = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
+    frame["dy"] = _raised(frame, height)
     names = [
-        alt.Chart(frame[told])
-        .mark_text(align=align, dx=dx, dy=-9, fontSize=12, color=GREY)
+        alt.Chart(part)
+        .mark_text(align="right" if dear else "left", dx=-9 if dear else 9, dy=dy, fontSize=12, color=GREY)
         .encode(x, y, text="ranker:N")
-        for told, align, dx in ((~dear, "left", 9), (dear, "right", -9))
+        for (dear, dy), part in frame.groupby(["dear", "dy"])
     ]
     return alt.layer(line, bars, points, *names).properties(height=height, width="container")
+
+
+def _raised(frame: pd.DataFrame, height: int) -> list[float]:
+    """Pixels from a point to its name, which stands above it or, where another does, further up or down."""
+    bottom, top = frame[["low", "value"]].min(axis=None), frame[["high", "value"]].max(axis=None)
+    pixels = height / ((top - bottom) or 1.0)
+    across = WIDTH / (frame["cost"].max() or 1.0)
+    boxes = []
+    for r in frame.itertuples():
+        at, width = r.cost * across, LETTER * len(r.ranker)
+        left = at - 9 - width if r.dear else at + 9
+        boxes.append((left, left + width, (top - r.value) * pixels - 9))
+    return [shift - 9.0 for shift in shifted(boxes, low=0, high=height)]

@@ -32,6 +32,16 @@ def draw(view: ComparisonView) -> None:
     metric = _metric()
     _table(view.rows, metric)
     named, swept = parted(view.rows)
+    if named:
+        _named(named, metric)
+    if swept:
+        _sweep(swept, metric)
+    _paired(view.paired)
+    _questions(view, names, metric)
+    _slope(view, [r["ranker"] for r in named] or names)
+
+
+def _named(named: Sequence[Mapping[str, Any]], metric: str) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader(f"{metric} with its uncertainty", anchor=False)
@@ -41,11 +51,6 @@ def draw(view: ComparisonView) -> None:
         st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
     with right:
         _cost(named, metric)
-    if swept:
-        _sweep(swept, metric)
-    _paired(view.paired)
-    _questions(view, names, metric)
-    _slope(view, [r["ranker"] for r in named] or names)
 
 
 def _sweep(swept: Sequence[Mapping[str, Any]], metric: str) -> None:
@@ -170,6 +175,9 @@ def _questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
     frame = by_question(view.per_question, first, second, metric)
     if first == second or frame.empty:
         st.caption("Choose two different rankers.")
+        return
+    if not (frame["difference"].abs() > 1e-9).any():
+        st.caption("No question changed.")
         return
     st.altair_chart(differences(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip

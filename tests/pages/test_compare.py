@@ -83,6 +83,32 @@ def test_seconds_taken_together_need_no_date(work):
     assert "no fair picture" not in fake_work.texts(at)
 
 
+def test_where_no_question_changed_there_is_no_empty_chart(work, monkeypatch):
+    from app.services import comparing
+
+    view = fake_work.a_comparison()
+    same = view.per_question.assign(AP=0.5)
+    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: replace(view, per_question=same))
+    assert "No question changed." in fake_work.texts(opened(work))
+
+
+def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(work, monkeypatch):
+    from app.services import comparing
+
+    view = fake_work.a_comparison()
+    names = {r["ranker"]: compare_sweep.spec(i / 10) for i, r in enumerate(view.rows)}
+    rows = tuple({**r, "ranker": names[r["ranker"]], "relative_cost": 1 - i / 10} for i, r in enumerate(view.rows))
+    frame = view.per_question.replace({"ranker": names})
+    swept = replace(
+        view, rows=rows, per_question=frame, ranks={q: f.rename(columns=names) for q, f in view.ranks.items()}
+    )
+    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: swept)
+    told = [s.value for s in opened(work).subheader]
+    assert "How much may be dropped" in told
+    assert "AP with its uncertainty" not in told
+    assert "Accuracy against cost" not in told
+
+
 def test_another_metric_is_put_into_the_address(work):
     at = opened(work)
     at = at.button_group(key="compare_metric").set_value("P@1").run()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.charts.labels import pushed_apart
+from app.charts.labels import pushed_apart, shifted
 
 
 def pixel(rank, *, height, low, high):
@@ -34,3 +34,11 @@ def test_no_two_labels_are_closer_than_the_gap_and_their_order_is_that_of_the_ra
     by_rank = [places[i] for i in sorted(range(len(ranks)), key=lambda i: ranks[i])]
     assert all(b - a >= 18 - 1e-6 for a, b in itertools.pairwise(by_rank))
     assert all(p <= 400 + 1e-6 for p in places)
+
+
+def test_labels_side_by_side_stay_and_those_on_one_place_are_moved_as_little_as_they_can():
+    assert shifted([(0, 50, 100), (60, 90, 100), (10, 40, 100), (10, 40, 100)]) == [0, 0, -15, 15]
+
+
+def test_labels_at_an_edge_are_moved_inwards():
+    assert shifted([(0, 50, 0)] * 3, low=0, high=100) == [0, 15, 30]

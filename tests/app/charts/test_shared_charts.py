@@ -1,5 +1,7 @@
 """The charts several pages draw: what they keep, leave out and mark."""
 
+from itertools import pairwise
+
 import pandas as pd
 import pytest
 
@@ -25,6 +27,27 @@ def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
     assert set(data(tradeoff(ROWS), "ranker")) == {"cascade", "cross-encoder"}
     assert tradeoff(ROWS[:1]) is None
     assert set(data(tradeoff(ROWS, cost="seconds", cost_title="seconds"), "ranker")) == {r["ranker"] for r in ROWS}
+
+
+def names_drawn(chart):
+    """(name, its offset from its point) of every name."""
+    spec = chart.to_dict()
+    texts = [layer for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    return [(row["ranker"], t["mark"]["dy"]) for t in texts for row in spec["datasets"][t["data"]["name"]]]
+
+
+def test_names_of_points_that_coincide_stand_on_lines_of_their_own():
+    same = [{**ROWS[1], "ranker": f"cascade:drop_ratio=0.{i}"} for i in range(4)]
+    drawn = names_drawn(tradeoff([*same, ROWS[2]]))
+    offsets = sorted(dy for name, dy in drawn if name != "cross-encoder")
+    assert len(drawn) == 5
+    assert all(b - a >= 15 for a, b in pairwise(offsets))
+    assert (same[0]["ranker"], -9) in drawn  # the first stays where it was
+
+
+def test_the_trade_off_draws_no_empty_data():
+    for rows in (ROWS[1:2], ROWS[1:], [{**ROWS[1], "relative_cost": 0.0}]):
+        assert all(tradeoff(rows).to_dict()["datasets"].values())
 
 
 def test_intervals_stand_best_first_and_mark_the_best():
