@@ -115,6 +115,16 @@ def test_the_second_look_is_told_where_there_was_one(written):
     assert "second time" in written[-1]
 
 
+def test_a_run_that_took_more_than_the_whole_model_says_why(written):
+    full = a_trace([[2, 1]] * 3)
+    draw_costs(full, full)
+    assert "took more" not in written[-1]
+    dearer = replace(full, exits=tuple(replace(e, flops=e.flops * 101 // 100) for e in full.exits))
+    draw_costs(dearer, dearer)
+    assert "1 % more" in written[-2]
+    assert "It took more" in written[-1]
+
+
 def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
     assert table_height(2) == 112
     assert table_height(100) == table_height(400) == 388
