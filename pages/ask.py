@@ -36,12 +36,12 @@ def question_box(question: str) -> None:
 
 
 def submitted() -> None:
-    asked.put_question(st.session_state[asked.box_key()])
+    asked.submit(st.session_state[asked.box_key()])
 
 
 def example_taken() -> None:
     if text := st.session_state.get("as2_example"):
-        asked.put_question(text)
+        asked.submit(text)
         asked.new_box()
 
 

@@ -44,9 +44,10 @@ def _pool() -> ThreadPoolExecutor:
 def question() -> str:
     """The question at hand: the session's; the address's at first, and when the browser went back or forward to it."""
     state, address = st.session_state, url.get("q")
+    submitted = state.pop("_as2_submitted", False)  # it outranks an address from before
     if "_as2_question" not in state:
         state["_as2_question"] = address
-    elif url.moved("q"):
+    elif url.moved("q") and not submitted:
         put_question(address)
         new_box()
     return state["_as2_question"]
@@ -60,6 +61,12 @@ def box_key() -> str:
 
 def new_box() -> None:
     st.session_state["_as2_box"] = st.session_state.get("_as2_box", 0) + 1
+
+
+def submit(text: str) -> None:
+    """Ask what was typed or taken; before the run that follows."""
+    st.session_state["_as2_submitted"] = True
+    put_question(text)
 
 
 def put_question(text: str) -> None:

@@ -39,7 +39,7 @@ def draw_cascade(wb: Workbench, view: AskView, run: CascadeTrace, labels: Mappin
 
 def _measure(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
     """A button that runs this schedule for real; what came of it stays beside the slider while the schedule does."""
-    if not any(run.schedule.ratios):
+    if not any(len(e.dropped) for e in run.exits):
         return
     known = st.session_state.setdefault("_as2_measured", {})
     at = (view.run_id, run.schedule.ratios)

@@ -9,6 +9,7 @@ from app.components import url
 from as2core.cascade.schedule import DropSchedule
 
 DEFAULT, MOST, STEP = 30, 70, 5
+SETTLING = 2.0  # seconds in which a slider that is dragged is ahead of the address
 
 
 def schedule(exits: int) -> DropSchedule:
@@ -55,7 +56,7 @@ def controls(layers: tuple[int, ...]) -> None:
 def _follow(exits: int) -> None:
     """Set the widgets, where they are there already, to an address that the browser went back or forward to."""
     state = st.session_state
-    if "as2_drop" not in state or not url.moved("drop"):
+    if "as2_drop" not in state or not url.moved("drop", settling=SETTLING):
         return
     percents = parse(url.get("drop"), exits) or [DEFAULT]
     state["as2_drop_each"] = len(percents) > 1

@@ -1,5 +1,8 @@
 """The Ask page, with services in memory. The picture's clicks and timings are in tests/e2e/test_ask_browser.py."""
 
+import sys
+from types import SimpleNamespace
+
 import fake_work
 import pytest
 from fake_services import HOSTILE
@@ -124,16 +127,23 @@ def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(work):
     assert work.asked[-1][1] == typed
 
 
-def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(work):
-    at = answered(work)
+def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(work, monkeypatch):
+    at, clock = answered(work), SimpleNamespace(now=0.0)
+    url = sys.modules["app.components.url"]  # as the page has it
+    monkeypatch.setattr(url, "time", SimpleNamespace(monotonic=lambda: clock.now))
     at = at.slider(key="as2_drop").set_value(50).run()
     assert at.query_params["drop"] == "50"
+    del at.query_params["drop"]
+    at = at.run()
+    assert at.slider(key="as2_drop").value == 50  # so soon after, it may be a browser that is behind
+    clock.now += 10
     del at.query_params["drop"]
     at = at.run()
     assert at.slider(key="as2_drop").value == 30
     at.query_params["drop"] = "20-20-30-40"
     at = at.run()
     assert [at.slider(key=f"as2_drop_{i}").value for i in range(4)] == [20, 20, 30, 40]
+    clock.now += 10
     del at.query_params["q"]
     at = at.run()
     assert at.header[0].value == "What would you like to know?"
