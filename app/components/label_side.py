@@ -19,6 +19,8 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds. A queue of what is
     labelled already has none: what is left in it is counted under "Mine" or "All", too."""
     again = queue in queueing.REVIEWS
+    target = 0 if again else progress.target or 0
+    missing = max(0, target - progress.all)
     rows = (
         ("Today", progress.today, "Your labels since midnight (UTC)"),
         ("Mine", progress.mine, "Pairs that carry a label of yours"),
@@ -26,19 +28,15 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
         ("Left", progress.remaining, "What you could still label in this queue"),
     )
     figures(rows, name="as2-progress", even=True)
-    if again:
-        pass
-    elif progress.target:
-        missing = max(0, progress.target - progress.all)
-        text = f"{progress.all:,} of {count(progress.target, 'pair')} wanted, {missing:,} to go"
-        st.progress(min(1.0, progress.all / progress.target), text=text)
-    else:
+    if target:
+        text = f"{progress.all:,} of {count(target, 'pair')} wanted, {missing:,} to go"
+        st.progress(min(1.0, progress.all / target), text=text)
+    elif not again:
         total = progress.mine + progress.remaining
         share = progress.mine / total if total else 0.0
         st.progress(min(1.0, share), text=f"{percent(share)} of {count(total, 'candidate')} judged by {plain(name)}")
     if progress.pace:
-        towards = progress.target and not again
-        goal = max(0, progress.target - progress.all) if towards else progress.remaining
+        goal = missing if target else progress.remaining
         st.caption(f"{progress.pace:.1f} labels a minute; at this pace {_duration(goal / progress.pace)} for the rest.")
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
