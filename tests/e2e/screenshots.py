@@ -125,7 +125,7 @@ def searchable(page: Page, url: str) -> None:
     """Search by meaning works: the pictures show what people will see."""
     page.goto(f"{url}/data")
     expect(page.locator('[class*="st-key-data_corpus_"]')).to_be_visible()
-    expect(page.get_by_text("search by meaning follows")).to_have_count(0, timeout=LONG)
+    expect(page.get_by_text("Until then search goes by words")).to_have_count(0, timeout=LONG)
 
 
 def judge_lists(page: Page, url: str, odd: tuple[int, ...]) -> None:
@@ -178,7 +178,7 @@ def bring_labels_in(page: Page, url: str) -> None:
         {"name": "handbook.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
     )
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text("1 line could not be read")).to_be_visible()
+    expect(page.get_by_text("1 line could not be taken")).to_be_visible()
 
 
 def photograph(page: Page, name: Path, widths: tuple[int, ...], tallest: int) -> None:
