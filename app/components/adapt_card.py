@@ -150,7 +150,7 @@ def benchmarks_table(benchmarks: Mapping[str, Mapping[str, Mapping[str, float]]]
         f"<tr><th>{escaped(BENCHMARKS.get(name, name))}</th>{''.join(_change(sides, m) for m in METRICS)}</tr>"
         for name, sides in benchmarks.items()
     )
-    return f'<table class="as2-table"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<table class="as2-table as2-wraps"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def _change(sides: Mapping[str, Mapping[str, float]], metric: str) -> str:
