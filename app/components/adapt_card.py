@@ -270,6 +270,8 @@ def _made_of(result: Result) -> list[str]:
     replayed = (result.get("labels") or {}).get("replayed_questions")
     if replayed:
         told.append(f"{count(replayed, 'shipped question')} mixed in.")
+    if left_out := result.get("left_out"):
+        told.append(f"{count(left_out['labels'], 'label')} of these left out.")
     chosen = result.get("choice") or {}
     if chosen.get("annotators"):
         told.append(f"Labels of {', '.join(chosen['annotators'])} alone.")
