@@ -112,13 +112,6 @@ def ask(
     with wb.read() as s:
         labels = settled(label_rows.labels_of_question(s, question_id))
     seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
-    notes = [n for n in (chosen.note, *got.notes, _preparing(chosen.ranker)) if n]
-    if len(words(text)) > LONG:
-        notes.append(f"This is a long question: the models read its first {LONG} words or so.")
-    if got.left_out:
-        notes.append(
-            f"{got.left_out:,} more sentences of the documents found were not ranked: the limit is {candidates}."
-        )
     return AskView(
         question_id=question_id,
         run_id=run_id,
@@ -131,9 +124,19 @@ def ask(
         threshold=float(chosen.ranker.threshold),
         calibrated=bool(chosen.ranker.calibrated),
         seconds=seconds,
-        notes=tuple(notes),
+        notes=_notes(text, chosen, got, candidates),
         typed=typed if slip else "",
     )
+
+
+def _notes(text: str, chosen: versions.Chosen, got: retrieval.Retrieved, limit: int) -> tuple[str, ...]:
+    """Sentences for the reader on what was not as usual."""
+    notes = [chosen.note, *got.notes, _preparing(chosen.ranker)]
+    if len(words(text)) > LONG:
+        notes.append(f"This is a long question: the models read its first {LONG} words or so.")
+    if got.left_out:
+        notes.append(f"{got.left_out:,} more sentences of the documents found were not ranked: the limit is {limit}.")
+    return tuple(n for n in notes if n)
 
 
 def _mended(wb: Workbench, corpus_id: int, text: str, found: Sequence[retrieval.Found], ranker: object) -> str:
