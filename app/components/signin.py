@@ -22,8 +22,13 @@ from app.services.views import AnnotatorView
 NAME, DESK = "as2_name", "as2_desk"  # cookies
 _JS = """
 export default function (component) {
-  for (const [cookie, value, age] of component.data.cookies)
-    document.cookie = `${cookie}=${encodeURIComponent(value)}; path=/; ${age}SameSite=Strict`;
+  for (const [cookie, value, age] of component.data.cookies) {
+    const kept = `${cookie}=${encodeURIComponent(value)}`;
+    const field = document.activeElement;
+    const typed = field?.matches("input") && field.value.trim().replace(/\\s+/g, " ") === value;
+    if (typed && !document.cookie.split("; ").includes(kept)) field.blur();  // signed in just now: the keys wake
+    document.cookie = `${kept}; path=/; ${age}SameSite=Strict`;
+  }
 }
 """
 

@@ -33,6 +33,7 @@ def opened(page: Page, queue: str, name: str) -> None:
     field.fill(name)
     field.press("Enter")
     expect(page.get_by_text(f"judged by {name}")).to_be_visible()
+    expect(field).not_to_be_focused()
     settled(page)
 
 
