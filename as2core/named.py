@@ -69,7 +69,7 @@ def questions_of(spec: str) -> list[Question]:
 
 
 def read_candidates(path: Path) -> list[Candidate]:
-    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text". Raises UnreadableFile."""
+    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text", and "title" if they like. Raises UnreadableFile."""
     from as2core.data.source import numbered_lines
 
     source = sys.stdin.buffer.read() if str(path) == "-" else path
@@ -86,7 +86,10 @@ def read_candidates(path: Path) -> list[Candidate]:
             record = {"text": record}
         if not isinstance(record.get("text"), str):
             raise UnreadableFile(f'{path}: line {number}: "text" is missing')
-        found.append(Candidate(str(record.get("id", len(found))), record["text"]))
+        title = record.get("title") or ""
+        if not isinstance(title, str):
+            raise UnreadableFile(f'{path}: line {number}: "title" is not a text')
+        found.append(Candidate(str(record.get("id", len(found))), record["text"], title=title))
     if not found:
         raise UnreadableFile(f"{path}: holds no candidates: write one text a line")
     return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+TITLE_WORDS = 12  # of a title are read before a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,13 @@ class Candidate:
     grade: int | None = None
     said: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def reading(self) -> str:
+        """What a ranker that understands text reads: the sentence after its document's title, where that is known. A
+        sentence often leaves out what its document is about."""
+        title = " ".join(self.title.split()[:TITLE_WORDS])
+        return f"{title}: {self.text}" if title else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -30,6 +39,10 @@ class Question:
     text: str
     candidates: tuple[Candidate, ...] = ()
     kind: str = ""
+
+    def untitled(self) -> Question:
+        """The same with candidates that tell no title."""
+        return replace(self, candidates=tuple(replace(c, title="") for c in self.candidates))
 
     @property
     def positives(self) -> int:

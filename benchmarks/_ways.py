@@ -124,4 +124,4 @@ class Ways:
 
 
 def _texts(score: _peers.Score) -> Way:
-    return lambda q, candidates: score([(q, c.text) for c in candidates])
+    return lambda q, candidates: score([(q, c.reading) for c in candidates])

@@ -37,7 +37,7 @@ def main() -> None:
     questions = [q for q in load_questions("starter-test").questions if q.positives]
     sentences = list({c.text: c for q in questions for c in q.candidates}.values())[:candidates]
     module = get("generative").module
-    tokens = [len(i) for i in module.tokenizer([c.text for c in sentences])["input_ids"]]
+    tokens = [len(i) for i in module.tokenizer([c.reading for c in sentences])["input_ids"]]
     asked = [len(i) for i in module.tokenizer([q.text for q in questions[:rounds]])["input_ids"]]
     with tempfile.TemporaryDirectory() as folder:
         cache = PassageCache(Path(folder) / "kept.db")

@@ -89,7 +89,7 @@ def speed(
     pool = list({c.text: replace(c, label=None) for q in labelled for c in q.candidates}.values())
     sentences = [pool[i % len(pool)] for i in range(candidates)]
     asked: Asked = [(q.text, sentences) for q in labelled[:questions]]
-    pairs = [(q, c.text) for q, some in asked for c in some]
+    pairs = [(q, c.reading) for q, some in asked for c in some]
     ways: dict[str, Callable[[], object]] = {}
     with tempfile.TemporaryDirectory() as folder:
         if _peers.has("sentence_transformers"):

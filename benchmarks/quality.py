@@ -4,7 +4,8 @@
     python benchmarks/quality.py --limit 20 a quick look; writes nothing
 
 Each row is what `as2 eval RANKER DATA --setting clean` gives; the interval is a 95 % bootstrap over questions, and the
-last column a paired randomisation test of AP against the bi-encoder. WikiQA and TREC-QA are read from
+last column a paired randomisation test of AP against the bi-encoder. Where sentences have titles, some rankers are
+told without them too. WikiQA and TREC-QA are read from
 AS2_BENCH_DATA, or from ../shared/data beside the repository.
 """
 
@@ -45,6 +46,7 @@ FUSED = (
     ("cascade:drop_ratio=0", "generative"),
     ("cascade:drop_ratio=0", "generative", "bi-encoder"),
 )
+UNTITLED = ("bi-encoder", "generative", "cascade:drop_ratio=0")  # told once more for sentences without their titles
 AGAINST = "bi-encoder"
 
 
@@ -82,10 +84,15 @@ def table(data: str, evaluations: dict[str, Evaluation]) -> list[str]:
             p = paired_test(e.per_question["AP"], base)
             against = f"{p.difference:+.3f} (p {'< 0.001' if p.p < 0.001 else f'= {p.p:.3f}'})"
         lines.append(
-            f"| `{name}` | {m['AP']:.3f} ({low:.3f} to {high:.3f}) | {m['RR']:.3f} | {m['P@1']:.3f} "
+            f"| {_ranker(name)} | {m['AP']:.3f} ({low:.3f} to {high:.3f}) | {m['RR']:.3f} | {m['P@1']:.3f} "
             f"| {m['nDCG@10']:.3f} | {cost} | {against} |"
         )
     return [*lines, ""]
+
+
+def _ranker(name: str) -> str:
+    spec, comma, how = name.partition(", ")
+    return f"`{spec}`{comma}{how}"
 
 
 def main() -> None:
@@ -102,8 +109,13 @@ def main() -> None:
             print(f"{label}: not at hand ({spec}), left out")
             continue
         questions = load_questions(spec).questions[:limit]
-        text += table(label, {name: evaluate(r, questions) for name, r in rankers.items()})
-        print("\n".join(text[-len(rankers) - 5 :]), flush=True)
+        found = {name: evaluate(r, questions) for name, r in rankers.items()}
+        if any(c.title for q in questions for c in q.candidates):
+            bare = [q.untitled() for q in questions]
+            found |= {f"{name}, without titles": evaluate(get(name), bare) for name in UNTITLED}
+        part = table(label, found)
+        print("\n".join(part), flush=True)
+        text += part
     if limit is None:
         write_section(ROOT / "docs" / "results.md", "quality", "\n".join(text))
 

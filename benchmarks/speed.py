@@ -300,7 +300,7 @@ class Bench:
 
     def _together(self, asked: list[tuple[str, list[Candidate]]]) -> dict[str, float]:
         """Candidates a second of every way."""
-        pairs = [(q, c.text) for q, some in asked for c in some]
+        pairs = [(q, c.reading) for q, some in asked for c in some]
         ways: dict[str, Way] = {}
         for name in (n for n in (CROSS, INT8) if n in self.ways.names):
             way, peer = self.ways[name], self.ways.peer(name)

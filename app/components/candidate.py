@@ -46,13 +46,12 @@ def draw_candidate(asked: AskView, run: CascadeTrace, position: int, generative:
 
 def draw_explained(wb: object, asked: AskView, position: int) -> None:
     """The question's words under the generative ranker; a failure is said in its place and costs nothing else."""
-    text = asked.candidates[position].text
     known = st.session_state.setdefault("_as2_explained", {})
     at = (asked.run_id, position)
     try:
         if at not in known:
             with st.spinner("Reading the question against this sentence …"):
-                known[at] = asking.explain(wb, asked.question, text)
+                known[at] = asking.explain(wb, asked.question, asked.candidates[position])
         draw_heat(known[at])
     except As2Error as error:
         st.caption(plain(f"No word scores: {error}"))

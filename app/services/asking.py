@@ -21,7 +21,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import As2Error
 from as2core.spelling import mended
 from as2core.text import words
-from as2core.types import Candidate, OnProgress, Progress
+from as2core.types import OnProgress, Progress
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
@@ -172,7 +172,7 @@ def generative(wb: Workbench, asked: AskView) -> np.ndarray:
     chosen = versions.choose(wb, kind=versions.GENERATIVE)
     entered = asked.trace.entered
     read = [asked.candidates[i] for i in entered]
-    candidates = [Candidate(str(c.sentence_id), c.text, title=c.title) for c in read]
+    candidates = scoring.as_candidates(read)
     scores = np.full(len(asked.candidates), np.nan)
     scores[entered] = chosen.ranker.score(asked.question, candidates)
     scoring.store_generative(wb, asked.run_id, chosen.id, [c.id for c in read if c.id], scores[entered])
@@ -183,7 +183,7 @@ def measure(wb: Workbench, asked: AskView, schedule: DropSchedule, rounds: int =
     """Run the question's cascade for real, with the schedule and dropping none, in turns: medians, after a round that
     doesn't count. Raises DamagedModel."""
     ranker = versions.choose(wb, asked.version).ranker
-    read = [Candidate(str(asked.candidates[i].sentence_id), asked.candidates[i].text) for i in asked.trace.entered]
+    read = scoring.as_candidates([asked.candidates[i] for i in asked.trace.entered])
     ways = (DropSchedule.constant(0.0, exits=schedule.exits), schedule)
     taken: list[list[float]] = []
     for _ in range(1 + rounds):
@@ -196,9 +196,10 @@ def measure(wb: Workbench, asked: AskView, schedule: DropSchedule, rounds: int =
     return MeasuredView(float(whole), float(dropped))
 
 
-def explain(wb: Workbench, question: str, text: str) -> list[tuple[str, float]]:
+def explain(wb: Workbench, question: str, candidate: CandidateView) -> list[tuple[str, float]]:
     """Each word of the question with its log P given the sentence. Raises DamagedModel."""
-    return versions.choose(wb, kind=versions.GENERATIVE).ranker.explain(question, text)
+    reading = scoring.as_candidates([candidate])[0].reading
+    return versions.choose(wb, kind=versions.GENERATIVE).ranker.explain(question, reading)
 
 
 def _preparing(ranker: object) -> str:

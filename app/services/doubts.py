@@ -144,7 +144,7 @@ def _features(job: Running, corpus_id: int) -> tuple[list[tuple[int, int]], list
             continue
         asked = rows[0].question
         shown = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
-        vectors = embedder.embed([asked, *(r.text for r in rows)])
+        vectors = embedder.embed([asked, *(c.reading for c in shown)])
         read = [] if generative is None else [np.asarray(generative.score(asked, shown))]
         features += list(said_of(scoring.rank(ranker, asked, shown).trace, *read, vectors[1:] @ vectors[0]))
         pairs += [(question_id, r.sentence_id) for r in rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -22,7 +22,7 @@ from app.services import retrieval, versions
 from app.services.first_look import first_look
 from app.services.retrieval import Found
 from app.services.versions import Chosen
-from app.services.views import JobView
+from app.services.views import CandidateView, JobView
 from app.services.workbench import Workbench
 from as2core.cascade.first import First, with_first
 from as2core.cascade.schedule import DropSchedule
@@ -54,7 +54,7 @@ class Ranked:
     seconds: float
 
 
-def as_candidates(found: Sequence[Found]) -> list[Candidate]:
+def as_candidates(found: Iterable[Found | CandidateView]) -> list[Candidate]:
     return [Candidate(str(f.sentence_id), f.text, title=f.title) for f in found]
 
 
@@ -66,7 +66,7 @@ def rank(chosen: Chosen, question: str, candidates: Sequence[Candidate], first: 
     engine = getattr(getattr(ranker, "engine", None), "name", "")
     cut = first.cut(question, candidates) if first else None
     entered = candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
-    key = (engine, question, tuple(c.text for c in entered))
+    key = (engine, question, tuple(c.reading for c in entered))
     with _lock:
         kept = _kept.setdefault(ranker, OrderedDict())
         trace = kept.get(key)

@@ -56,7 +56,7 @@ class First:
 def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Candidate]) -> CascadeTrace:
     """The trace of those who went on, told as a run over all: positions are those of `candidates`."""
     entered = np.setdiff1d(first.alive, first.dropped)
-    characters = np.array([len(c.text) for c in candidates], dtype=np.float64)
+    characters = np.array([len(c.reading) for c in candidates], dtype=np.float64)
     slope, least = _tokens_a_character(characters[entered], trace.lengths)
     lengths = np.rint(least + slope * characters).astype(np.int64).clip(1)
     lengths[entered] = trace.lengths

@@ -63,15 +63,20 @@ class Options:
     pictures: Path | None = None
 
     def questions(self, name: str, setting: str = "clean", *, limit: int | None = None) -> list[Question]:
-        """A set of SETS, or a shipped one. Raises UnknownData when it is not at hand."""
+        """A set of SETS, or a shipped one, without its titles: the papers' rankers read the sentence alone. Raises
+        UnknownData when it is not at hand."""
         if name not in SETS:
-            return apply_setting(load_questions(name).questions, setting)[:limit]
+            return self._untitled(name, setting, limit)
         if self.data_dir is None:
             raise BadSetting(f"say where {name} is: --data-dir DIR, or AS2_DATA_DIR")
         path = self.data_dir / SETS[name]
         if not path.exists():
             raise UnknownData(f"{path} is missing: it is the file of {name}, below --data-dir")
-        return apply_setting(load_questions(path).questions, setting)[:limit]
+        return self._untitled(path, setting, limit)
+
+    @staticmethod
+    def _untitled(data: str | Path, setting: str, limit: int | None) -> list[Question]:
+        return [q.untitled() for q in apply_setting(load_questions(data).questions, setting)[:limit]]
 
 
 Run = Callable[[Options, OnProgress | None], Report | Sequence[Row]]

@@ -63,7 +63,7 @@ class BiEncoderRanker:
         """Scores (n,), and the texts that were embedded for them."""
         if not candidates:
             return np.zeros(0, dtype=np.float32), []
-        texts = [c.text for c in candidates]
+        texts = [c.reading for c in candidates]
         if self.cache is None:
             vectors = self.embed([question, *texts])
             return vectors[1:] @ vectors[0], [question, *texts]

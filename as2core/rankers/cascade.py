@@ -205,7 +205,7 @@ class CascadeRanker:
         """A trace a question; the candidates of all of them share the batches."""
         cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in asked]
         left = [
-            (q, [c.text for c in candidates] if cut is None else _texts(candidates, cut))
+            (q, [c.reading for c in candidates] if cut is None else _readings(candidates, cut))
             for (q, candidates), cut in zip(asked, cuts, strict=True)
         ]
         traces = run_cascade(self.engine, left, schedule or self.schedule)
@@ -228,6 +228,6 @@ class CascadeRanker:
         return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
 
 
-def _texts(candidates: Sequence[Candidate], cut: ExitRecord) -> list[str]:
+def _readings(candidates: Sequence[Candidate], cut: ExitRecord) -> list[str]:
     gone = set(cut.dropped.tolist())
-    return [c.text for i, c in enumerate(candidates) if i not in gone]
+    return [c.reading for i, c in enumerate(candidates) if i not in gone]

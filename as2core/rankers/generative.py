@@ -61,7 +61,7 @@ class GenerativeRanker:
         return self.module.encode(texts, questions)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        texts = [c.text for c in candidates]
+        texts = [c.text if self.direction == "answer" else c.reading for c in candidates]
         if self.cache is not None and self.direction == "question" and texts:
             return self._score_kept(question, texts)
         rows = self._token_log_p([question] * len(texts), texts)

@@ -23,8 +23,8 @@ class Seq2SeqClassifierRanker:
     @torch.inference_mode()
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         out = np.zeros(len(candidates), dtype=np.float32)
-        for rows in micro_batches([len(c.text) + 1 for c in candidates], max_tokens=8192):
-            batch = self.module.encode([question] * len(rows), [candidates[r].text for r in rows])
+        for rows in micro_batches([len(c.reading) + 1 for c in candidates], max_tokens=8192):
+            batch = self.module.encode([question] * len(rows), [candidates[r].reading for r in rows])
             out[rows] = self.module(**batch).float().cpu().numpy()
         return out
 

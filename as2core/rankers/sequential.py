@@ -148,7 +148,7 @@ def monolithic_flops(ranker: Any, question: str, candidates: Sequence[Candidate]
         return monolithic_flops(ranker.stages[-1].ranker, question, candidates)
     if not hasattr(ranker, "exits"):
         return 0
-    texts = [c.text for c in candidates]
+    texts = [c.reading for c in candidates]
     lengths = ranker.backbone.encode([question] * len(texts), texts, max_length=ranker.max_length).lengths
     shape = ranker.backbone.shape
     return ranker.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)

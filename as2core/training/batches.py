@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from as2core.data.asnq import apply_asnq_negatives
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.training.settings import TrainSettings
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,16 @@ class Group:
     rows: tuple[int, ...]
 
     @property
-    def texts(self) -> list[str]:
-        return [self.question.candidates[r].text for r in self.rows]
+    def candidates(self) -> list[Candidate]:
+        return [self.question.candidates[r] for r in self.rows]
+
+    @property
+    def readings(self) -> list[str]:
+        return [c.reading for c in self.candidates]
 
     @property
     def labels(self) -> list[int]:
-        return [int(self.question.candidates[r].label or 0) for r in self.rows]
+        return [int(c.label or 0) for c in self.candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def plan(
         epoch = []
         window = settings.batch_questions * 32  # like lengths together inside a window: less padding, still shuffled
         for start in range(0, len(groups), window):
-            near = sorted(groups[start : start + window], key=lambda g: max(len(t) for t in g.texts))
+            near = sorted(groups[start : start + window], key=lambda g: max(len(t) for t in g.readings))
             epoch += _cut(near, settings, tokens)
         rng.shuffle(epoch)
         batches += epoch

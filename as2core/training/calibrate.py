@@ -120,7 +120,7 @@ def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
     module = ranker.module
     near, margin, labels = [], [], []
     for q in questions:
-        texts = [c.text for c in q.candidates]
+        texts = [c.reading for c in q.candidates]
         with torch.inference_mode():
             log_p, valid, asked, about = module.read(**module.encode(texts, [q.text] * len(texts)))
         end = log_p[torch.arange(len(texts)), valid.sum(1) - 1].double().clamp(max=-1e-7)

@@ -54,7 +54,8 @@ class Recipe:
     the generative ranker learns from all their questions, `ranked_questions` of them against wrong passages too. The
     cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
     backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
-    `starter_repeats` times."""
+    `starter_repeats` times. A share of the questions, `untitled`, is read without titles, for not every corpus has
+    them."""
 
     what: str
     paragraphs: int
@@ -65,6 +66,7 @@ class Recipe:
     cascade: TrainSettings
     mle: TrainSettings
     rll: TrainSettings
+    untitled: float = 0.3
     seed: int = 0
 
 
@@ -182,6 +184,8 @@ def measure_again(out: Path) -> list[Path]:
 def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
     started = time.monotonic()
     train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
+    train = _some_untitled(train, recipe)
+    vectors.learn(_texts(train))
     base = CascadeRanker(load_backbone())
     level(base, train[:150])
     own_stage = out / "generative"
@@ -199,14 +203,21 @@ def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vector
 
 def _generative(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
     started = time.monotonic()
-    asked, train = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))), train + own
+    asked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train)))
+    asked, train = _some_untitled(asked + own, recipe), _some_untitled(train + own, recipe)
+    vectors.learn(_texts(asked + train))
     dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
     teach = vectors.both
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
     level_end(mle.ranker, train[:150])
-    rll = fine_tune(mle.ranker, asked + own, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
+    rll = fine_tune(mle.ranker, asked, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
     _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
+
+
+def _some_untitled(questions: list[Question], recipe: Recipe) -> list[Question]:
+    rng = random.Random(recipe.seed)
+    return [q.untitled() if rng.random() < recipe.untitled else q for q in questions]
 
 
 def _ship(trained, path: Path, card: dict, settings: dict, questions: int, started: float) -> None:
@@ -244,7 +255,7 @@ def _digest(what: str | dict) -> str:
 
 
 def _texts(questions: Sequence[Question]) -> list[str]:
-    return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
+    return [t for q in questions for t in (q.text, *(c.reading for c in q.candidates))]
 
 
 def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question], list[dict]]:

@@ -50,6 +50,7 @@ POINTWISE = {
     "generative": SPECS["generative"],
 }
 # Those that compare the candidates of a question, but do not care about their order as long as no scores tie.
+READING = ("bi-encoder", "cascade", "cross-encoder", "generative")  # more than shared words
 UNORDERED = {"bm25": "bm25", "fusion": SPECS["fusion"]}
 
 
@@ -82,6 +83,22 @@ def test_a_ranker_takes_any_question(ranker, question):
 def test_scores_do_not_look_at_labels(ranker):
     labelled = [dataclasses.replace(c, label=i % 2) for i, c in enumerate(CANDIDATES)]
     np.testing.assert_array_equal(ranker.score(QUESTION, CANDIDATES), ranker.score(QUESTION, labelled))
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_reads_text_reads_the_title_before_it_and_what_counts_words_does_not(name, tiny):
+    ranker = get(SPECS[name].format(tiny=tiny()))
+    titled = [dataclasses.replace(c, title="The water  of winter") for c in CANDIDATES]
+    as_text = [dataclasses.replace(c, text=f"The water of winter: {c.text}") for c in CANDIDATES]
+    if name in READING:
+        np.testing.assert_allclose(ranker.score(QUESTION, titled), ranker.score(QUESTION, as_text), atol=1e-5)
+    elif name not in ("fusion", "sequential"):  # which have both kinds
+        np.testing.assert_array_equal(ranker.score(QUESTION, titled), ranker.score(QUESTION, CANDIDATES))
+
+
+def test_a_long_title_leaves_room_for_its_sentence():
+    candidate = Candidate("0", "It is iron.", title=" ".join("abcdefghijklmnop"))
+    assert candidate.reading == "a b c d e f g h i j k l: It is iron."
 
 
 def test_one_candidate_alone_is_scored(ranker):

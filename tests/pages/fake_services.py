@@ -149,8 +149,8 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         scores[np.setdiff1d(np.arange(len(scores)), asked.trace.entered)] = np.nan
         return scores
 
-    def explain(wb, question, text):
-        known = set(text.lower().split())
+    def explain(wb, question, candidate):
+        known = set(candidate.text.lower().split())
         return [(w, -0.4 if w.lower() in known else -5.5) for w in question.rstrip("?").split()]
 
     def measure(wb, asked, schedule):

@@ -59,10 +59,10 @@ class CascadeLearner:
 
     def tokens(self, group: Group) -> int:
         asked = [group.question.text] * len(group.rows)
-        return sum(self.ranker.backbone.encode(asked, group.texts, max_length=self.ranker.max_length).lengths)
+        return sum(self.ranker.backbone.encode(asked, group.readings, max_length=self.ranker.max_length).lengths)
 
     def collate(self, batch: PlannedBatch) -> dict:
-        texts = [t for g in batch.groups for t in g.texts]
+        texts = [t for g in batch.groups for t in g.readings]
         asked = [g.question.text for g in batch.groups for _ in g.rows]
         packed = self.ranker.backbone.encode(asked, texts, max_length=self.ranker.max_length)
         parts = micro_batches(packed.lengths, max_tokens=1024)
@@ -75,7 +75,7 @@ class CascadeLearner:
         }
         if self.teacher is not None:
             out["teacher"] = torch.from_numpy(
-                np.concatenate([self.teacher(g.question.text, g.texts) for g in batch.groups])
+                np.concatenate([self.teacher(g.question.text, g.readings) for g in batch.groups])
             )
         return out
 
@@ -83,6 +83,6 @@ class CascadeLearner:
         return self.dev_scores_many([question])[0]
 
     def dev_scores_many(self, questions: Sequence[Question]) -> list[dict[str, np.ndarray]]:
-        asked = [(q.text, [c.text for c in q.candidates]) for q in questions]
+        asked = [(q.text, [c.reading for c in q.candidates]) for q in questions]
         traces = run_cascade(self.ranker.engine, asked, self._complete)  # without a first ranker: all are scored
         return [{str(e.layer): e.scores for e in trace.exits} for trace in traces]

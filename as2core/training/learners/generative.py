@@ -11,7 +11,7 @@ from as2core.errors import BadSetting
 from as2core.losses.generative import lul, mle, rll
 from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.generative import GenerativeRanker
-from as2core.training.batches import PlannedBatch
+from as2core.training.batches import Group, PlannedBatch
 from as2core.training.learners.base import DISCRIMINATIVE, Teacher, without_aliases
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
@@ -68,7 +68,7 @@ class GenerativeLearner:
         rows = [
             (g.question.text, t, y)
             for g in batch.groups
-            for t, y in zip(g.texts, g.labels, strict=True)
+            for t, y in zip(self._read(g), g.labels, strict=True)
             if y == 1 or self.pairs
         ]
         asked, texts, labels = zip(*rows, strict=True) if rows else ((), (), ())
@@ -79,6 +79,9 @@ class GenerativeLearner:
             taught = [self.teacher(q, [t]) for q, t in zip(asked, texts, strict=True)]
             out["teacher"] = torch.from_numpy(np.stack(taught, axis=1))  # (2, batch, hidden)
         return out
+
+    def _read(self, group: Group) -> list[str]:
+        return [c.text for c in group.candidates] if self.ranker.direction == "answer" else group.readings
 
     def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
         return {"lm": self.ranker.score(question.text, question.candidates)}

@@ -41,7 +41,7 @@ class Seq2SeqLearner:
 
     def collate(self, batch: PlannedBatch) -> dict:
         asked = [g.question.text for g in batch.groups for _ in g.rows]
-        out = dict(self.ranker.module.encode(asked, [t for g in batch.groups for t in g.texts]))
+        out = dict(self.ranker.module.encode(asked, [t for g in batch.groups for t in g.readings]))
         out["labels"] = torch.tensor([y for g in batch.groups for y in g.labels])
         out["sizes"] = [len(g.rows) for g in batch.groups]
         return out
