@@ -69,7 +69,8 @@ def questions_of(spec: str) -> list[Question]:
 
 
 def read_candidates(path: Path) -> list[Candidate]:
-    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text", and "title" if they like. Raises UnreadableFile."""
+    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text" and perhaps "title".
+    Raises UnreadableFile."""
     from as2core.data.source import numbered_lines
 
     source = sys.stdin.buffer.read() if str(path) == "-" else path
