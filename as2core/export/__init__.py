@@ -63,16 +63,19 @@ def _writer(ranker: Any, to: str):
 
 
 def import_ranker(folder: Path) -> tuple[Any, dict[str, Any]]:
-    """A ranker and its card from a version's directory, or one that was exported as hf or cross-encoder.
+    """A ranker and its card from a version's directory, or whatever `export_ranker` made of one.
 
-    Raises DamagedModel for anything else; an ONNX file gives its numbers back to nobody.
+    Raises DamagedModel for anything else.
     """
+    from as2core.export import onnx_file
+
     folder = Path(folder)
+    if (folder / onnx_file.FILE).is_file():
+        return onnx_file.read(folder)
     try:
         config = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as e:
-        hint = " (an ONNX export cannot be taken back: export as hf or as2)" if list(folder.glob("*.onnx")) else ""
-        raise DamagedModel(f"{folder} holds no version{hint}: give a directory that as2 exported") from e
+        raise DamagedModel(f"{folder} holds no version: give a directory that as2 exported") from e
     if config.get("model_type") == "as2-cross-encoder":
         from as2core.export import hugging_face
 

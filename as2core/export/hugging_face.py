@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from as2core.errors import DamagedModel
-from as2core.export import modeling_as2
-from as2core.nn.backbone import Backbone, load_backbone
+from as2core.export import last_exit, modeling_as2
+from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 
 CODE = Path(modeling_as2.__file__)
 HEAD_LINEARS = {1: 0, 4: 2, 7: 4}  # their places in our head's Sequential, which has dropout, and in the exported one
-CARD = "as2_card.json"
 
 
 def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
@@ -40,7 +39,7 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[
         tokenizer.save_pretrained(folder)
     finally:
         tokenizer.model_max_length = before
-    (folder / CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
+    (folder / last_exit.CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
     return sorted(p for p in folder.iterdir() if p.is_file())
 
 
@@ -52,18 +51,10 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
         told = json.loads((folder / "config.json").read_text())
         kept = told["as2"]
         tensors = load_file(folder / "model.safetensors")
-        card = json.loads((folder / CARD).read_text()) if (folder / CARD).is_file() else {}
+        card = json.loads((folder / last_exit.CARD).read_text()) if (folder / last_exit.CARD).is_file() else {}
     except (OSError, ValueError, KeyError) as e:
         raise DamagedModel(f"{folder} is no model that as2 exported ({e}): export it again") from e
-    ranker = CrossEncoderRanker(
-        load_backbone(kept["backbone"]),
-        depth=kept["depth"],
-        max_length=kept["max_length"],
-        calibration=kept["calibration"],
-        threshold=kept["threshold"],
-    )
-    ranker.module.load_state_dict(_back(tensors), strict=False)
-    return ranker, card
+    return last_exit.cross_encoder(kept, _back(tensors)), card
 
 
 def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
@@ -76,13 +67,7 @@ def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
         separator_id=backbone.tokenizer.sep_token_id,
         hidden_size=backbone.hidden,
         pad_token_id=backbone.tokenizer.pad_token_id,
-        as2={
-            "backbone": backbone.name,
-            "depth": depth,
-            "max_length": ranker.max_length,
-            "calibration": [list(ranker.calibration[-1])] if ranker.calibrated else None,
-            "threshold": ranker.threshold,
-        },
+        as2=last_exit.settings(ranker),
     )
     config.auto_map = {
         "AutoConfig": f"{CODE.stem}.As2Config",

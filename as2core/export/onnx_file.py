@@ -1,11 +1,13 @@
 """One ONNX file, float32: `input_ids` and `attention_mask` (batch, length), int64, in; `logits` (batch) out.
 
-It holds the last exit: every candidate passes all layers. The tokenizer stands beside it. (The workbench's own quick
-engine is another thing: a graph an exit, int8; see as2core.cascade.graphs.)
+It holds the last exit: every candidate passes all layers. The tokenizer stands beside it, and the file's metadata tell
+what `read` needs to take the model back. (The workbench's own quick engine is another thing: a graph an exit, int8; see
+as2core.cascade.graphs.)
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import warnings
@@ -13,14 +15,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
+from as2core.errors import BadSetting, DamagedModel
+from as2core.export import last_exit
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cross_encoder import CrossEncoderRanker
 
-FILE = "model.onnx"
+FILE, KEY = "model.onnx", "as2"
 
 
 class _Scorer(nn.Module):
@@ -61,6 +67,56 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[
             external_data=False,
             verbose=False,
         )
+    _tell(folder / FILE, ranker, scorer)
     backbone.tokenizer.save_pretrained(folder)
-    (folder / "as2_card.json").write_text(json.dumps(dict(card), indent=2) + "\n")
+    (folder / last_exit.CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
     return sorted(p for p in folder.iterdir() if p.is_file())
+
+
+def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
+    """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel, also for another program's file, and
+    BadSetting without the package onnx."""
+    onnx = _onnx()
+    from google.protobuf.message import DecodeError
+
+    try:
+        graph = onnx.load(folder / FILE)
+        told = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
+        held = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
+        tensors = {name: held[at].T if turned else held[at] for name, (at, turned) in told["tensors"].items()}
+        card = json.loads((folder / last_exit.CARD).read_text()) if (folder / last_exit.CARD).is_file() else {}
+        return last_exit.cross_encoder(told["settings"], tensors), card
+    except (OSError, ValueError, KeyError, RuntimeError, DecodeError) as e:
+        raise DamagedModel(f"{folder / FILE} is no file that as2 exported ({e}): export it again") from e
+
+
+def _tell(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
+    """Write into the file what `read` needs: the settings, and which of the file's tensors is each weight. The exporter
+    keeps equal tensors once, and renames the matrices that it transposes."""
+    onnx = _onnx()
+    graph = onnx.load(file)
+    held = {_sum(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
+    above = tuple(f"backbone.blocks.{i}." for i in range(scorer.depth, ranker.backbone.layers))
+    tensors = {}
+    for name, t in scorer.state_dict().items():
+        if name.startswith(above):
+            continue
+        a = t.cpu().numpy()
+        turned = _sum(a) not in held
+        ours = f"heads.0.{name.removeprefix('head.')}" if name.startswith("head.") else name
+        tensors[ours] = (held[_sum(a.T if turned else a)], turned)
+    told = {"settings": last_exit.settings(ranker), "tensors": tensors}
+    onnx.helper.set_model_props(graph, {KEY: json.dumps(told)})
+    onnx.save(graph, file)
+
+
+def _sum(a: np.ndarray) -> tuple[tuple[int, ...], bytes]:
+    return a.shape, hashlib.blake2b(a.tobytes()).digest()
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError as e:
+        raise BadSetting("an ONNX file needs the package onnx: pip install onnxscript") from e
+    return onnx

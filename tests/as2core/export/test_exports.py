@@ -92,6 +92,16 @@ def test_one_onnx_file_scores_the_same_whatever_the_batch_and_length(backbone, t
 
 
 @pytest.mark.slow
+def test_an_onnx_file_comes_back_as_a_cross_encoder_with_its_card_and_calibration(cascade, tmp_path):
+    pytest.importorskip("onnxscript")
+    export_ranker(cascade, "onnx", tmp_path / "out", card={"note": "a try"})
+    back, card = import_ranker(tmp_path / "out")
+    np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), last_exit(cascade), atol=1e-5)
+    assert card["note"] == "a try"
+    assert back.calibration == ((1.2, -0.3),)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("sentence_transformers") is None,
     reason="sentence-transformers is not installed: `pip install sentence-transformers` to see it load ours",
@@ -127,6 +137,13 @@ def test_an_unknown_format_and_a_full_folder_are_refused(backbone, tmp_path):
 
 
 def test_a_folder_without_a_version_is_said_to_be_none(tmp_path):
-    (tmp_path / "model.onnx").write_bytes(b"")
-    with pytest.raises(DamagedModel, match="cannot be taken back"):
+    with pytest.raises(DamagedModel, match="give a directory that as2 exported"):
+        import_ranker(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no graph at all"])
+def test_an_onnx_file_of_another_program_is_said_to_be_none_of_ours(tmp_path, content):
+    pytest.importorskip("onnx")
+    (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(DamagedModel, match="no file that as2 exported"):
         import_ranker(tmp_path)
