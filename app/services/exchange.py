@@ -72,7 +72,8 @@ def import_labels(
     with wb.write() as s:
         who = _annotator(s, wb, annotator)
         signers = {name: _annotator(s, wb, name) for name in names}
-    outcome = store_questions(wb, corpus.id, questions, annotator_id=who, signers=signers, by_text=fmt in BY_TEXT)
+    whose = {"annotator_id": who, "signers": signers, "unsigned": annotator == IMPORT}
+    outcome = store_questions(wb, corpus.id, questions, **whose, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
     refused = [import_report.told_at(lines, qid, c, reason) for qid, c, reason in outcome.refused]
     malformed = tuple(sorted([*problems, *refused]))

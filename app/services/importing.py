@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from sqlalchemy.orm import Session
 
 from app.services.corpora import content_digest
+from app.services.labels import settled
+from app.services.views import UNSURE
 from app.services.workbench import Workbench, storable
 from as2core.types import Candidate, Document, Question
 from db.models import Document as DocumentRow
@@ -53,14 +56,16 @@ def store_questions(
     split: str = "",
     by_text: bool = False,
     override: bool = False,
+    unsigned: bool = False,
 ) -> Outcome:
     """Store questions, their candidates and their labels as this annotator's, in batches; where a candidate tells who
-    said what, as theirs whose ids `signers` has.
+    said what, as theirs whose ids `signers` has. `unsigned`: the annotator is nobody, so a label that people have
+    settled already is the same as theirs or in conflict with it.
 
     `by_text`: a question is known by its wording (CSV has no ids). `override`: a label that differs from an earlier one
     replaces it; otherwise it is reported and not taken.
     """
-    outcome, by = Outcome(), _By(annotator_id, signers or {})
+    outcome, by = Outcome(), _By(annotator_id, signers or {}, unsigned)
     waiting: list[Question] = []
     for question in questions:
         waiting.append(_storable(question))
@@ -176,10 +181,11 @@ def _candidates(s: Session, asked: _Asked) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _By:
-    """Whose labels these are: `annotator_id`'s, or theirs whom the file names."""
+    """Whose labels these are: `annotator_id`'s, who is nobody if `unsigned`, or theirs whom the file names."""
 
     annotator_id: int
     signers: Mapping[str, int]
+    unsigned: bool
 
     def said(self, c: Candidate) -> dict[int, str]:
         """Annotator id -> label."""
@@ -192,6 +198,8 @@ def _labels(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome,
     who = {a for _, question, _ in asked for c in question.candidates for a in by.said(c)}
     stored_ids = [stored.id for stored, _, _ in asked]
     current = {a: label_rows.labels_by(s, a, stored_ids) for a in who}
+    if by.unsigned and by.annotator_id in who:
+        current[by.annotator_id] |= _of_people(s, stored_ids)
     events = []
     for stored, question, found in asked:
         for c in question.candidates:
@@ -211,6 +219,18 @@ def _labels(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome,
                     event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": wb.clock()}
                     events.append({**event, "annotator_id": annotator_id})
     label_rows.add_events(s, events)
+
+
+def _of_people(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
+    """(question id, sentence id) -> what people's labels come to."""
+    found = [r for r in label_rows.labels_of_questions(s, question_ids) if not r.imported]
+    grouped = groupby(sorted(found, key=lambda r: r.question_id), key=lambda r: r.question_id)
+    return {
+        (question_id, sentence_id): label
+        for question_id, of_one in grouped
+        for sentence_id, label in settled(of_one).items()
+        if label != UNSURE
+    }
 
 
 class _Sentences:

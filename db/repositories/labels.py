@@ -176,12 +176,18 @@ def of_pair(session: Session, question_id: int, sentence_id: int) -> list[Row]:
 
 
 def labels_of_question(session: Session, question_id: int) -> list[Row]:
-    """Current labels: rows (sentence_id, annotator_id, imported, label), oldest first."""
+    """Current labels: rows (question_id, sentence_id, annotator_id, imported, label), oldest first."""
+    return labels_of_questions(session, [question_id])
+
+
+def labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[Row]:
+    """The same of several questions."""
+    columns = (current_label.c[name] for name in ("question_id", "sentence_id", "annotator_id"))
     return list(
         session.execute(
-            select(current_label.c.sentence_id, current_label.c.annotator_id, Annotator.imported, current_label.c.label)
+            select(*columns, Annotator.imported, current_label.c.label)
             .join(Annotator, Annotator.id == current_label.c.annotator_id)
-            .where(current_label.c.question_id == question_id)
+            .where(current_label.c.question_id.in_(question_ids))
             .order_by(current_label.c.id)
         )
     )

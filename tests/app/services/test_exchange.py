@@ -194,6 +194,22 @@ def test_a_label_given_on_the_page_leaves_with_the_others(wb, ann):
     assert {c.id: c.label for c in found[1].candidates} == {"D1-1": 0, "D2-0": 1, "D1-0": 0}
 
 
+@pytest.mark.parametrize("fmt", ["csv", "qrels", "wikiqa", "beir", "pairs"])
+def test_what_people_labelled_comes_back_unsigned_as_the_same_and_its_opposite_as_a_conflict(wb, towers, ann, fmt):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    first = asked.candidates[0].sentence_id
+    for c, label in zip(asked.candidates[:3], ("correct", "incorrect", "unsure"), strict=True):
+        labelling.give_label(
+            wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label=label
+        )
+    out = exchange.export_labels(wb, towers.id, fmt)
+    done = exchange.import_labels(wb, towers.id, "again", out, fmt)
+    assert (done.new, done.same, done.conflicting) == (0, 2, 0)
+    labelling.give_label(wb, question_id=asked.question_id, sentence_id=first, annotator_id=ann.id, label="incorrect")
+    done = exchange.import_labels(wb, towers.id, "again", out, fmt)
+    assert (done.new, done.same, done.conflicting) == (0, 1, 1)
+
+
 def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
     done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
     run, problems = qrels.read_run(exchange.export_labels(wb, done.corpus_id, "run"))
