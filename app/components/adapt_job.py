@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.charts.training import dev_curve, loss_curve
-from app.components.adapt_words import NO_WORKER, log_line, seconds_in_words, state_in_words, waits_long
+from app.components.adapt_words import log_line, seconds_in_words, state_in_words, waits_for
 from app.components.errors import guarded
 from app.components.text import escaped, plain
 from app.services import Workbench, adapting
@@ -49,21 +49,13 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
         if job.state != "running" and not job.paused:
             st.caption(state_in_words(job))
-        before = waits_for(job, adapting.jobs(wb)) if job.state == "queued" and not job.paused else None
-        if before is not None:
-            st.caption(f"Job {before.id} ({before.kind}) has the worker; this one waits till it ends or makes room.")
-        elif not job.paused and waits_long(job):
-            st.caption(NO_WORKER)
+        if why := waits_for(job, adapting.jobs(wb)):
+            st.caption(why)
         if job.state in ("failed", "lost") and job.error:
             st.error(plain(job.error), icon=":material/error:")
             if job.log:
                 st.caption(f"The full account is in {plain(job.log)}.")
         _curves(job)
-
-
-def waits_for(job: JobView, jobs: Sequence[JobView]) -> JobView | None:
-    """The job that has the worker, None if none runs."""
-    return next((j for j in jobs if j.id != job.id and j.state == "running"), None)
 
 
 def _title(job: JobView) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -69,7 +69,16 @@ NO_WORKER = (
 PATIENCE = 30  # seconds a worker may take to start
 
 
-def waits_long(job: JobView) -> bool:
+def waits_for(job: JobView, jobs: Sequence[JobView]) -> str:
+    """What a queued job waits for, another job or a worker; empty for one that doesn't, or does so on purpose."""
+    if job.state != "queued" or job.paused:
+        return ""
+    if other := next((j for j in jobs if j.id != job.id and j.state == "running"), None):
+        return f"Job {other.id} ({other.kind}) has the worker; this one waits till it ends or makes room."
+    return NO_WORKER if _waits_long(job) else ""
+
+
+def _waits_long(job: JobView) -> bool:
     """Whether this session has seen the job queued for longer than a worker takes to start."""
     seen = st.session_state.setdefault("_as2_queued", {})
     if job.state != "queued":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components.adapt_words import NO_WORKER, waits_long
+from app.components.adapt_words import waits_for
 from app.components.errors import guarded
 from app.components.text import plain
 from app.services import Workbench, adapting
@@ -31,8 +31,9 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
         if job.active:
             doing = "Stopping …" if job.cancelling else job.message or "Comparing"
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(doing[:1].upper() + doing[1:]))
-            if waits_long(job):
-                st.caption(NO_WORKER)
+        st.caption(_of_what(job))
+        if why := waits_for(job, adapting.jobs(wb)):
+            st.caption(why)
         if job.state in TOLD:
             st.markdown(TOLD[job.state])
         if job.error and job.state in ("failed", "lost"):
@@ -43,6 +44,12 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
         else:
             st.button("Run again", key="compare_again", icon=":material/replay:", type="primary", on_click=_again,
                       args=(wb, job.id))  # fmt: skip
+
+
+def _of_what(job: JobView) -> str:
+    s = job.settings
+    few = f", {s['limit']} of its questions" if s.get("limit") else ""
+    return plain(f"{', '.join(s['rankers'])}, on {s['data']} ({s['setting']}{few})")
 
 
 @guarded

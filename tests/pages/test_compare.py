@@ -17,7 +17,7 @@ def work(monkeypatch):
 
 
 def opened(work, state="done", **changes):
-    settings = {"rankers": ["cascade", "bm25"], "data": "starter-dev"}
+    settings = {"rankers": ["cascade", "bm25"], "data": "starter-dev", "setting": "clean", "limit": None}
     work.jobs[5] = fake_work.a_job(5, kind="compare", state=state, settings=settings, **changes)
     return fake_work.page("compare", {"job": "5"})
 
@@ -120,6 +120,13 @@ def test_a_running_comparison_shows_its_message_and_can_be_cancelled(work):
     at = opened(work, state="running", message="bi-encoder: 12 of 40 questions")
     at.button(key="compare_cancel").click().run()
     assert work.jobs[5].cancelling
+
+
+def test_a_comparison_that_waits_says_of_what_it_is_and_for_whom_it_waits(work):
+    work.jobs[1] = fake_work.a_job(1, state="running")
+    said = fake_work.texts(opened(work, state="queued")).replace("\\", "")
+    assert "cascade, bm25, on starter-dev (clean)" in said
+    assert "Job 1 (retrain) has the worker; this one waits till it ends or makes room." in said
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled", "lost"])
