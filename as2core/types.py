@@ -12,7 +12,8 @@ TITLE_WORDS = 12  # of a title are read before a sentence
 class Candidate:
     """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled.
 
-    `grade` is the finer label of a set that has one (ASNQ: 1 to 4), from which `label` was made. `said` is who labelled
+    `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
+    it. `said` is who labelled
     it what, where that is told: (name, "correct", "incorrect" or "unsure"); `label` is what that comes to.
     """
 
@@ -22,6 +23,12 @@ class Candidate:
     title: str = ""
     grade: int | None = None
     said: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def relevance(self) -> int | None:
+        """For formats in which what is above 0 is correct: the grade if it says what the label says, else the label."""
+        agrees = self.grade is not None and self.label is not None and (self.grade > 0) == (self.label == 1)
+        return self.grade if agrees else self.label
 
     @property
     def reading(self) -> str:

@@ -189,7 +189,8 @@ class Run(Base):
 class Candidate(Base):
     """A sentence that may answer a question, at its place `ordinal` among them, and where it came from.
 
-    `run_id` is the newest run it took part in. `cut_*`: where it came nearest to a cut of the version's own schedule:
+    `grade` is the finer label of the set it was imported from, where that has one. `run_id` is the newest run it took
+    part in. `cut_*`: where it came nearest to a cut of the version's own schedule:
     at which layer, on which rank, how many stayed, and how far its logit was from the cut.
     """
 
@@ -203,6 +204,7 @@ class Candidate(Base):
     retrieval_rank: Mapped[int | None]
     origin: Mapped[str]
     external_id: Mapped[str | None]
+    grade: Mapped[int | None]
     cut_layer: Mapped[int | None]
     cut_rank: Mapped[int | None]
     cut_kept: Mapped[int | None]

@@ -1,8 +1,9 @@
 """Labels in and out, in the formats others use.
 
 JSONL keeps every label with who gave it, so importing what was exported changes nothing. The other formats hold what
-labels come to, correct or incorrect: they lose what is unsure or evenly disputed, a rating above 1 leaves as 1, and
-what comes back is signed by whoever imports it. No format keeps a set's finer grades: the database has none.
+labels come to, correct or incorrect: they lose what is unsure or evenly disputed, and what comes back is signed by
+whoever imports it. A grade that came in (a rating or relevance other than 0 and 1, JSONL's `grade`) leaves again as
+long as the label it came with stands.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from sqlalchemy.orm import Session
@@ -79,9 +79,14 @@ def store_questions(
 
 def _storable(q: Question) -> Question:
     candidates = tuple(
-        Candidate(storable(c.id), storable(c.text), c.label, storable(c.title), said=c.said) for c in q.candidates
+        replace(c, id=storable(c.id), text=storable(c.text), title=storable(c.title), grade=_storable_grade(c.grade))
+        for c in q.candidates
     )
     return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind))
+
+
+def _storable_grade(grade: int | None) -> int | None:
+    return grade if grade is not None and abs(grade) < 2**31 else None
 
 
 def _store(
@@ -171,7 +176,10 @@ def _candidates(s: Session, asked: _Asked) -> None:
     rows.add_candidates(
         s,
         [
-            (stored.id, rows.NewCandidate(found[c.id].id, next_place.get(stored.id, 0) + i, external_id=c.id))
+            (
+                stored.id,
+                rows.NewCandidate(found[c.id].id, next_place.get(stored.id, 0) + i, external_id=c.id, grade=c.grade),
+            )
             for stored, question, found in asked
             for i, c in enumerate(question.candidates)
             if c.id in found

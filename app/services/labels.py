@@ -88,6 +88,7 @@ def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, 
     for row in labels if signed else ():
         if (first.question_id, row.sentence_id) not in verdicts:
             said.setdefault(row.sentence_id, {})[row.annotator] = row.label
+    imported = {row.sentence_id: row.label for row in labels if row.imported}
     votes = {
         sentence_id: verdicts.get((first.question_id, sentence_id)) or _verdict(v)
         for sentence_id, v in _by_sentence(labels).items()
@@ -98,6 +99,7 @@ def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, 
             row.text,
             BINARY.get(votes.get(row.sentence_id) or ""),
             row.title,
+            row.grade if votes.get(row.sentence_id) == imported.get(row.sentence_id) else None,
             said=tuple(sorted(said.get(row.sentence_id, {}).items())),
         )
         for row in group

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, stream_lines, write_text
+from as2core.data.source import Report, by_relevance, stream_lines, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -43,9 +43,8 @@ def read(folder: str | Path, *, split: str | None = "test", strict: bool = False
                 problems.add(number, of_which + missing)
                 continue
             record = corpus[docid]
-            found.setdefault(qid, {})[docid] = Candidate(
-                docid, record["text"], int(int(score) > 0), str(record.get("title") or "")
-            )
+            title = str(record.get("title") or "")
+            found.setdefault(qid, {})[docid] = Candidate(docid, record["text"], title=title, **by_relevance(int(score)))
     questions = (Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in found.items())
     return [problems.took(q) for q in questions], problems
 
@@ -103,7 +102,7 @@ def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, st
                 record["_id"] = f"{q.qid}/{c.id}"
                 corpus[record["_id"]] = record
             if c.label is not None:
-                qrels.append(f"{q.qid}\t{record['_id']}\t{c.label}")
+                qrels.append(f"{q.qid}\t{record['_id']}\t{c.relevance}")
     return {
         "corpus.jsonl": _lines(corpus.values()),
         "queries.jsonl": _lines(queries),

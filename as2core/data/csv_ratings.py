@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 from pathlib import Path
 
-from as2core.data.source import Report, Source, collect, name_of, read_text, write_text
+from as2core.data.source import Report, Source, by_relevance, collect, name_of, read_text, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -48,7 +48,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         elif row[1] in found.setdefault(row[0], {}):
             report.add(number, f"document {row[1]!r} stands twice for query {row[0]!r}")
         else:
-            found[row[0]][row[1]] = Candidate(row[1], "", int(int(row[2]) > 0))
+            found[row[0]][row[1]] = Candidate(row[1], "", **by_relevance(int(row[2])))
     for query, candidates in found.items():
         yield report.took(Question(qid_of(query), query, tuple(candidates.values())))
 
@@ -72,5 +72,5 @@ def dumps(questions: Iterable[Question]) -> str:
     for q in questions:
         for c in q.candidates:
             if c.label is not None:  # the csv module leaves a lone carriage return unquoted
-                (quoting if "\r" in q.text + c.id else writer).writerow([q.text, c.id, c.label])
+                (quoting if "\r" in q.text + c.id else writer).writerow([q.text, c.id, c.relevance])
     return out.getvalue()

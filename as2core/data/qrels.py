@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Report, Source, collect, stream_lines, write_text
+from as2core.data.source import Report, Source, by_relevance, collect, stream_lines, write_text
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Candidate, Question
@@ -45,7 +45,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             if docid in found.setdefault(qid, {}):
                 report.add(number, f"document {docid!r} stands twice for question {qid!r}")
             else:
-                found[qid][docid] = Candidate(docid, "", int(int(fields[3]) > 0))
+                found[qid][docid] = Candidate(docid, "", **by_relevance(int(fields[3])))
     for qid, candidates in found.items():
         yield report.took(Question(qid, "", tuple(candidates.values())))
 
@@ -58,7 +58,7 @@ def write(questions: Iterable[Question], path: str | Path) -> None:
 def dumps(questions: Iterable[Question]) -> str:
     """What `write` writes."""
     return "".join(
-        f"{_escape(q.qid)} 0 {_escape(c.id)} {c.label}\n"
+        f"{_escape(q.qid)} 0 {_escape(c.id)} {c.relevance}\n"
         for q in questions
         for c in q.candidates
         if c.label is not None

@@ -98,6 +98,11 @@ class Seen:
         return True
 
 
+def by_relevance(value: int) -> dict[str, int | None]:
+    """A candidate's `label` and `grade`, from a number of which all above 0 are correct."""
+    return {"label": int(value > 0), "grade": None if value in (0, 1) else value}
+
+
 def name_of(source: Source) -> str:
     """How a message calls the source."""
     return "the data given" if isinstance(source, bytes) else Path(source).name

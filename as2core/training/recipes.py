@@ -55,7 +55,7 @@ class Recipe:
     cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
     backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
     `starter_repeats` times. A share of the questions, `untitled`, is read without titles, for not every corpus has
-    them."""
+    them; a share of the cascade's candidates, `padded`, has other words behind it."""
 
     what: str
     paragraphs: int
@@ -67,6 +67,7 @@ class Recipe:
     mle: TrainSettings
     rll: TrainSettings
     untitled: float = 0.3
+    padded: float = 0.2
     seed: int = 0
 
 
@@ -100,7 +101,7 @@ RECIPES = {
         "what models/ holds: more than an hour on two cores",
         paragraphs=5500,
         squad_questions=4500,
-        cascade_questions=3200,
+        cascade_questions=5200,
         ranked_questions=5000,
         starter_repeats=4,
         cascade=_CASCADE,
@@ -186,12 +187,14 @@ def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vector
     train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
     train = _some_untitled(train, recipe)
     vectors.learn(_texts(train))
+    train, meant = _some_padded(train, recipe)
     base = CascadeRanker(load_backbone())
     level(base, train[:150])
     own_stage = out / "generative"
     generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
 
     def teach(question: str, texts: list[str]) -> np.ndarray:
+        texts = [meant.get(t, t) for t in texts]
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
             likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
         both = standardised(likelihood) + standardised(vectors.teach(question, texts))
@@ -218,6 +221,24 @@ def _generative(recipe, train, own, dev, out, work, card, on_event, vectors: Vec
 def _some_untitled(questions: list[Question], recipe: Recipe) -> list[Question]:
     rng = random.Random(recipe.seed)
     return [q.untitled() if rng.random() < recipe.untitled else q for q in questions]
+
+
+def _some_padded(questions: list[Question], recipe: Recipe) -> tuple[list[Question], dict[str, str]]:
+    """A share of the candidates with the first words of a sentence from anywhere behind them; and what a teacher reads
+    for each of these, the candidate as it was."""
+    rng = random.Random(recipe.seed)
+    anywhere = [c.text for q in questions for c in q.candidates]
+    meant: dict[str, str] = {}
+
+    def padded(c: Candidate) -> Candidate:
+        if rng.random() >= recipe.padded:
+            return c
+        words = " ".join(rng.choice(anywhere).split()[: rng.randint(3, 9)])
+        longer = replace(c, text=f"{c.text} ( {words} )" if rng.random() < 0.5 else f"{c.text} {words}")
+        meant[longer.reading] = c.reading
+        return longer
+
+    return [replace(q, candidates=tuple(padded(c) for c in q.candidates)) for q in questions], meant
 
 
 def _ship(trained, path: Path, card: dict, settings: dict, questions: int, started: float) -> None:

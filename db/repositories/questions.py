@@ -25,6 +25,7 @@ class NewCandidate:
     ordinal: int
     retrieval_rank: int | None = None
     external_id: str | None = None
+    grade: int | None = None
     cut: Cut | None = None
 
 
@@ -169,6 +170,7 @@ def _candidate(question_id: int, row: NewCandidate, origin: str, run_id: int | N
         "retrieval_rank": row.retrieval_rank,
         "origin": origin,
         "external_id": row.external_id,
+        "grade": row.grade,
         "cut_layer": layer,
         "cut_rank": rank,
         "cut_kept": kept,
@@ -225,10 +227,14 @@ def next_ordinals(session: Session, question_ids: Sequence[int]) -> dict[int, in
 
 
 def add_candidates(session: Session, rows: Sequence[tuple[int, NewCandidate]]) -> None:
-    """Store imported candidates as (question id, candidate); one that is there already stays as it is."""
+    """Store imported candidates as (question id, candidate); one that is there already stays as it is, but for a grade
+    that comes with it."""
     if rows:
-        key = [Candidate.question_id, Candidate.sentence_id]
-        statement = upsert_into(session, Candidate).on_conflict_do_nothing(index_elements=key)
+        statement = upsert_into(session, Candidate)
+        statement = statement.on_conflict_do_update(
+            index_elements=[Candidate.question_id, Candidate.sentence_id],
+            set_={"grade": func.coalesce(statement.excluded.grade, Candidate.grade)},
+        )
         session.execute(statement, [_candidate(question_id, r, IMPORTED, None) for question_id, r in rows])
 
 
@@ -295,6 +301,7 @@ def with_candidates(session: Session, corpus_id: int) -> list[Row]:
             Candidate.sentence_id,
             func.coalesce(Candidate.external_id, Sentence.external_id).label("candidate"),
             Candidate.origin.label("candidate_origin"),
+            Candidate.grade,
             Sentence.text,
             Document.title,
         )

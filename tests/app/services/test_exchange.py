@@ -194,6 +194,40 @@ def test_a_label_given_on_the_page_leaves_with_the_others(wb, ann):
     assert {c.id: c.label for c in found[1].candidates} == {"D1-1": 0, "D2-0": 1, "D1-0": 0}
 
 
+def test_a_rating_leaves_as_it_came_until_somebody_says_otherwise(wb, towers, ann):
+    question = "When was the Eiffel Tower finished?"
+    content = f"query,docid,rating\n{question},tower-0,3\n{question},tower-1,0\n{question},tower-2,-1\n".encode()
+    done = exchange.import_labels(wb, towers.id, "ratings.csv", content)
+    assert done.new == 3
+    assert exchange.export_labels(wb, towers.id, "csv") == content
+    asked = asking.ask(wb, towers.id, question)
+    assert exchange.export_labels(wb, towers.id, "csv") == content
+    first = next(c for c in asked.candidates if (c.title, c.position) == ("tower", 0))
+    labelling.give_label(
+        wb, question_id=asked.question_id, sentence_id=first.sentence_id, annotator_id=ann.id, label="incorrect"
+    )
+    assert exchange.export_labels(wb, towers.id, "csv") == content.replace(b"tower-0,3", b"tower-0,0")
+
+
+def test_a_grade_is_added_to_a_label_that_came_without(wb):
+    done = import_new(wb, "WikiQA-dev.tsv", WIKIQA)
+    content = "".join(f"Q1 0 D1-{i} {grade}\n" for i, grade in enumerate((0, 2, 0)))
+    again = exchange.import_labels(wb, done.corpus_id, "graded.qrels", content.encode())
+    assert (again.new, again.same, again.conflicting) == (0, 3, 0)
+    assert exchange.export_labels(wb, done.corpus_id, "qrels").decode().startswith(content)
+
+
+def test_jsonl_and_beir_keep_grades(wb):
+    graded = [
+        Question("q-1", "How high?", (Candidate("a", "It is high.", 1, "Tower", 3), Candidate("b", "No.", 0, "", -2)))
+    ]
+    for number, fmt in enumerate(("jsonl", "beir")):
+        done = import_new(wb, f"set{number}.jsonl", jsonl.dumps(graded))
+        out = exchange.export_labels(wb, done.corpus_id, fmt)
+        again = import_new(wb, f"again{number}.{'zip' if fmt == 'beir' else fmt}", out)
+        assert exchange.labelled_questions(wb, again.corpus_id) == graded
+
+
 @pytest.mark.parametrize("fmt", ["csv", "qrels", "wikiqa", "beir", "pairs"])
 def test_what_people_labelled_comes_back_unsigned_as_the_same_and_its_opposite_as_a_conflict(wb, towers, ann, fmt):
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
