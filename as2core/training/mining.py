@@ -72,12 +72,12 @@ def add_hard_negatives(
     """Each question with `each` more incorrect candidates: drawn from the `among` nearest sentences of its article
     (candidates of other questions under the same title), and one from a random other article."""
     rng = random.Random(seed)
-    pools: dict[str, dict[str, str]] = defaultdict(dict)
+    pools: dict[str, dict[str, None]] = defaultdict(dict)
     for q in questions:
         for c in q.candidates:
-            pools[c.title][c.text] = c.reading
+            pools[c.title][c.text] = None
     texts = {title: list(pool) for title, pool in pools.items()}
-    matrices = {title: vectors.of(list(pool.values())) for title, pool in pools.items()}
+    matrices = {title: vectors.of(pool) for title, pool in texts.items()}
     titles = list(texts)
     out = []
     for q in questions:
@@ -99,7 +99,7 @@ def keep_hardest(questions: Sequence[Question], vectors: Vectors, *, among: int 
     random ones of a long list are too easy to learn from."""
     out = []
     for q in questions:
-        cosines = vectors.teach(q.text, [c.reading for c in q.candidates])
+        cosines = vectors.teach(q.text, [c.text for c in q.candidates])
         wrong = [i for i in np.argsort(-cosines, kind="stable") if q.candidates[i].label == 0][:among]
         kept = {*wrong, *(i for i, c in enumerate(q.candidates) if c.label == 1)}
         out.append(replace(q, candidates=tuple(c for i, c in enumerate(q.candidates) if i in kept)))

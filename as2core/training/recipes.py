@@ -54,8 +54,8 @@ class Recipe:
     the generative ranker learns from all their questions, `ranked_questions` of them against wrong passages too. The
     cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
     backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
-    `starter_repeats` times. A share of the questions, `untitled`, is read without titles, for not every corpus has
-    them; a share of the cascade's candidates, `padded`, has other words behind it."""
+    `starter_repeats` times. A share of the questions, `untitled`, is read without titles; a share of the cascade's
+    candidates, `padded`, has other words behind it."""
 
     what: str
     paragraphs: int
@@ -66,8 +66,8 @@ class Recipe:
     cascade: TrainSettings
     mle: TrainSettings
     rll: TrainSettings
-    untitled: float = 0.3
-    padded: float = 0.2
+    untitled: float = 1.0
+    padded: float = 0.0
     seed: int = 0
 
 
@@ -101,12 +101,25 @@ RECIPES = {
         "what models/ holds: more than an hour on two cores",
         paragraphs=5500,
         squad_questions=4500,
+        cascade_questions=3200,
+        ranked_questions=5000,
+        starter_repeats=4,
+        cascade=_CASCADE,
+        mle=_MLE,
+        rll=_RLL,
+    ),
+    "titled": Recipe(
+        "sentences read after their titles in training, too, and some padded: level with the default, and not shipped",
+        paragraphs=5500,
+        squad_questions=4500,
         cascade_questions=5200,
         ranked_questions=5000,
         starter_repeats=4,
         cascade=_CASCADE,
         mle=_MLE,
         rll=_RLL,
+        untitled=0.3,
+        padded=0.2,
     ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
@@ -118,6 +131,8 @@ RECIPES = {
         cascade=replace(_CASCADE, evals_per_epoch=1),
         mle=replace(_MLE, evals_per_epoch=1),
         rll=replace(_RLL, evals_per_epoch=1),
+        untitled=0.3,
+        padded=0.2,
     ),
 }
 
@@ -146,13 +161,17 @@ def run_recipe(
     work = out / ".work" / _digest(dataclasses.asdict(recipe))[:12]  # another recipe goes on elsewhere
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
         vectors.learn(_texts(squad_sent + asked + dev), on_progress)
-    widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
+        widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
+        widened = _some_untitled(widened, recipe)
+        vectors.learn(_readings(widened), on_progress)
     train, dev = widened[: -len(dev)], widened[-len(dev) :]
     chosen = random.Random(recipe.seed).sample(train[: len(squad_sent)], min(recipe.squad_questions, len(squad_sent)))
     starter = _starter("starter-train")
     vectors.learn(_texts(starter), on_progress)
     own = keep_hardest(starter, vectors)
     own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
+    own = _some_untitled(own, recipe)
+    vectors.learn(_readings(own), on_progress)
     sources.append({"name": "starter corpus, train part", "sha256": _digest(jsonl.dumps(starter))})
     card = {
         "recipe": name,
@@ -185,8 +204,6 @@ def measure_again(out: Path) -> list[Path]:
 def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
     started = time.monotonic()
     train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
-    train = _some_untitled(train, recipe)
-    vectors.learn(_texts(train))
     train, meant = _some_padded(train, recipe)
     base = CascadeRanker(load_backbone())
     level(base, train[:150])
@@ -206,15 +223,13 @@ def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vector
 
 def _generative(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
     started = time.monotonic()
-    asked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train)))
-    asked, train = _some_untitled(asked + own, recipe), _some_untitled(train + own, recipe)
-    vectors.learn(_texts(asked + train))
+    asked, train = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))), train + own
     dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
     teach = vectors.both
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
     level_end(mle.ranker, train[:150])
-    rll = fine_tune(mle.ranker, asked, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
+    rll = fine_tune(mle.ranker, asked + own, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
     _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
 
 
@@ -276,7 +291,11 @@ def _digest(what: str | dict) -> str:
 
 
 def _texts(questions: Sequence[Question]) -> list[str]:
-    return [t for q in questions for t in (q.text, *(c.reading for c in q.candidates))]
+    return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
+
+
+def _readings(questions: Sequence[Question]) -> list[str]:
+    return [c.reading for q in questions for c in q.candidates]
 
 
 def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question], list[dict]]:

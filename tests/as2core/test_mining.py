@@ -16,13 +16,13 @@ QUESTIONS = [
     asked("c", "Rivers", ["the river is long", "water of the river"]),
 ]
 
-TEXTS = list(dict.fromkeys(c.reading for q in QUESTIONS for c in q.candidates))
+TEXTS = list(dict.fromkeys(c.text for q in QUESTIONS for c in q.candidates))
 
 
 @pytest.fixture
 def vectors(tiny, tmp_path):
     learnt = Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path)
-    learnt.learn([t for q in QUESTIONS for t in (q.text, *(c.reading for c in q.candidates))])
+    learnt.learn([t for q in QUESTIONS for t in (q.text, *(c.text for c in q.candidates))])
     return learnt
 
 
@@ -40,7 +40,7 @@ def test_hard_negatives_come_from_the_same_article_and_one_from_anywhere(vectors
 def test_the_nearest_sentence_is_taken_first_when_one_is_wanted(vectors):
     (first, *_) = add_hard_negatives(QUESTIONS, vectors, each=1, among=1)
     others = ["the tower stands in the city", "bread in winter"]
-    nearest = others[int(np.argmax(vectors.of([f"Towers: {t}" for t in others]) @ vectors.of([first.text])[0]))]
+    nearest = others[int(np.argmax(vectors.of(others) @ vectors.of([first.text])[0]))]
     assert first.candidates[2].text == nearest
 
 
@@ -66,6 +66,6 @@ def test_the_hardest_are_kept_in_their_order_with_every_correct_one(vectors):
 
 
 def test_the_teacher_gives_cosines(vectors):
-    cosines = vectors.teach("the river is long", ["the river is long", "Towers: bread in winter"])
+    cosines = vectors.teach("the river is long", ["the river is long", "bread in winter"])
     assert cosines[0] == pytest.approx(1.0, abs=2e-3)
     assert cosines[1] < 1
