@@ -9,6 +9,7 @@ from app.components import url
 from as2core.cascade.schedule import DropSchedule
 
 DEFAULT, MOST, STEP = 30, 70, 5
+_FOLLOWED = "_as2_drop_followed"
 SETTLING = 2.0  # seconds in which a slider that is dragged is ahead of the address
 
 
@@ -21,31 +22,30 @@ def schedule(exits: int) -> DropSchedule:
 def controls(layers: tuple[int, ...]) -> None:
     """Draw the slider and the per-exit ones, and write the choice to the address. `layers` are the exits'.
 
-    Widgets get their first value as a default, not through the session: a value set there is shown only if its one
-    message to the browser isn't overtaken by the next run's. They get none later, when the browser's way back sets one.
+    Every run tells the widgets' values as defaults, for a later run may overtake the one that made a widget before the
+    browser has drawn it. Only the run in which the browser's way back sets them tells none.
     """
     exits = len(layers)
     first = _first(exits)
-    common = first[0] if len(first) == 1 else DEFAULT
+    followed = st.session_state.pop(_FOLLOWED, False)
+    common = st.session_state.get("as2_drop", first[0] if len(first) == 1 else DEFAULT)
     each = st.session_state.get("as2_drop_each", len(first) > 1)
     st.slider(
         "Share dropped at each exit",
         0,
         MOST,
-        None if "as2_drop" in st.session_state else common,
+        None if followed else common,
         STEP,
         format="%d %%",
         key="as2_drop",
         disabled=each,
         help="Replays the recorded run at once; the model isn't asked again. The last exit drops nothing.",
     )
-    split = len(first) > 1 and "as2_drop_each" not in st.session_state
-    st.toggle("A share of its own for each exit", value=split, key="as2_drop_each")
+    st.toggle("A share of its own for each exit", value=each and not followed, key="as2_drop_each")
     if each:
-        common = st.session_state.get("as2_drop", common)
         for i in range(exits - 1):
-            start, key = first[i] if len(first) > 1 else common, f"as2_drop_{i}"
-            start = None if key in st.session_state else start
+            key = f"as2_drop_{i}"
+            start = None if followed else st.session_state.get(key, first[i] if len(first) > 1 else common)
             st.slider(f"after layer {layers[i]}", 0, MOST, start, STEP, format="%d %%", key=key)
     percents = _percents(exits)
     told = "-".join(str(p) for p in (percents if each else percents[:1]))
@@ -59,6 +59,7 @@ def _follow(exits: int) -> None:
     if "as2_drop" not in state or not url.moved("drop", settling=SETTLING):
         return
     percents = parse(url.get("drop"), exits) or [DEFAULT]
+    state[_FOLLOWED] = True
     state["as2_drop_each"] = len(percents) > 1
     if len(percents) == 1:
         state["as2_drop"] = percents[0]

@@ -97,6 +97,17 @@ def test_the_slider_replays_the_run_without_asking_again(work):
     assert len(work.asked) == 1
 
 
+def test_every_run_tells_the_sliders_values_for_a_browser_that_never_drew_an_earlier_one(work):
+    at = answered(work, {"drop": "50-20-0-10"}).run()
+    assert [list(s.proto.default) for s in at.slider] == [[30], [50], [20], [0], [10]]
+    assert at.toggle(key="as2_drop_each").proto.default
+    at = at.slider(key="as2_drop_1").set_value(40).run()
+    assert list(at.slider(key="as2_drop_1").proto.default) == [40]
+    at = at.toggle(key="as2_drop_each").set_value(False).run()
+    at = at.slider(key="as2_drop").set_value(55).run()
+    assert list(at.slider(key="as2_drop").proto.default) == [55]
+
+
 def test_each_exit_may_have_a_share_of_its_own(work):
     at = answered(work)
     at.toggle(key="as2_drop_each").set_value(True).run()
