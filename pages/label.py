@@ -21,7 +21,7 @@ frame = page("Label", "Does the marked sentence answer the question? One key, on
 style()
 state = st.session_state
 holder = desk_name()
-state.setdefault("label_scores", url.get("scores") != "off")
+scores_visible = state.get("label_scores", url.get("scores") != "off")
 MODES = {ONE: "One sentence", LIST: "Whole list"}
 viewer = frame.annotator.role == "viewer"
 
@@ -29,12 +29,12 @@ viewer = frame.annotator.role == "viewer"
 def choose(name: str, offered: dict[str, str], *, label: str, first: str) -> str:
     """A choice that the address keeps; `first` stays out of it."""
     key = f"label_{name}"
-    if state.get(key) not in offered:
-        state[key] = url.get(name) if url.get(name) in offered else first
+    start = state.get(key, url.get(name))
+    start = start if start in offered else first
     if len(offered) > 3:
-        chosen = st.selectbox(label, offered, key=key, format_func=offered.get)
+        chosen = st.selectbox(label, offered, list(offered).index(start), key=key, format_func=offered.get)
     else:
-        chosen = st.segmented_control(label, offered, key=key, required=True, format_func=offered.get)
+        chosen = st.segmented_control(label, offered, default=start, key=key, required=True, format_func=offered.get)
     url.put(**{name: chosen if chosen != first else None})
     return chosen
 
@@ -105,7 +105,7 @@ def step(name: str, desk):
 
 
 def seen() -> ones.Seen:
-    return ones.Seen(state["label_scores"], guidelines.version)
+    return ones.Seen(scores_visible, guidelines.version)
 
 
 @guarded
@@ -151,9 +151,9 @@ with work:
         if desk.item is None:
             label_waiting.draw(frame.wb, frame.corpus, desk)
         elif mode == LIST:
-            label_rows.draw(desk, scores_visible=state["label_scores"], on_row=act, closed=viewer)
+            label_rows.draw(desk, scores_visible=scores_visible, on_row=act, closed=viewer)
         else:
-            draw(desk.item, scores_visible=state["label_scores"])
+            draw(desk.item, scores_visible=scores_visible)
     closed = desk.item is None or viewer
     with st.container(horizontal=True):
         for name in LABELS:
@@ -170,7 +170,8 @@ with work:
         button("flag", disabled=closed)
         button("help")
     with st.container(horizontal=True, vertical_alignment="center"):
-        scores = st.toggle("Show scores", key="label_scores", help="Each label remembers whether you saw them.")
+        told = "Each label remembers whether you saw them."
+        scores = st.toggle("Show scores", scores_visible, key="label_scores", help=told)
     url.put(scores=None if scores else "off")
 with side:
     progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue)
