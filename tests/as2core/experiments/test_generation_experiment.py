@@ -27,6 +27,7 @@ class MadeUp(Options):
         return made
 
 
+@pytest.mark.slow
 def test_every_way_is_trained_and_reported(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(generation, "load_question_lm", lambda: load_question_lm(tiny()))
     monkeypatch.setattr(generation, "load_backbone", lambda: load_backbone(tiny()))

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 from as2core.experiments import structure
 from as2core.experiments.base import Options
@@ -28,6 +29,7 @@ def vectors() -> WordVectors:
     return WordVectors(lambda words: np.stack([known.get(w, np.zeros(8, np.float32)) for w in words]), 8, {})
 
 
+@pytest.mark.slow
 def test_every_finding_and_every_model_is_told(tmp_path):
     sizes = structure.Sizes(structure.FULL.variants, {"cosinet": 4, "compare-aggregate": 4}, seeds=2)
     seen = []

@@ -44,6 +44,7 @@ def options(tiny, tmp_path, monkeypatch):
 SMALL = dataclasses.replace(tanda.SMALL, target=4, general=4, asnq=4)
 
 
+@pytest.mark.slow
 def test_tanda_says_each_finding_and_that_asnq_is_not_at_hand(options):
     seen = []
     report = tanda.run(options, seen.append, SMALL)
@@ -72,6 +73,7 @@ def test_tanda_compares_asnq_s_negatives_and_seeds_where_it_can(options):
     assert "standard deviation" in report.rows[4].ours
 
 
+@pytest.mark.slow
 def test_exit_draws_has_a_line_for_every_way_of_training(options):
     report = exit_draws.run(options, None, exit_draws.Sizes(target=4, epochs=1, seeds=1))
     assert [r.holds in (True, False) for r in report.rows] == [True, True]

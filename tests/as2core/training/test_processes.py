@@ -57,6 +57,7 @@ def assert_as_alone(settings: dict, backbone: str, tmp_path: Path, processes: in
             torch.testing.assert_close(weights[name], value, atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 def test_two_processes_get_the_loss_and_the_weights_of_one(tiny, tmp_path):
     assert_as_alone({"epochs": 1}, tiny("bert", 2), tmp_path)
 
@@ -69,6 +70,7 @@ def test_so_they_do_with_every_loss(settings, tiny, tmp_path):
     assert_as_alone(settings, tiny("bert", 2), tmp_path, processes=3)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_weights_of_an_undisturbed_one(tiny, tmp_path):
     whole = year_questions.train(tiny("bert", 2), tmp_path / "whole", {}).ranker.module.state_dict()
     killed = start("kill", tiny("bert", 2), tmp_path / "cut", {})
