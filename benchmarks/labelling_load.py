@@ -121,6 +121,9 @@ def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
         yield lambda: adapting.job(wb, job.id).state == "running"
     finally:
         adapting.cancel(wb, job.id)
+        until = time.monotonic() + 30  # a worker that is stopped first leaves a job that stands in the next one's way
+        while adapting.job(wb, job.id).active and time.monotonic() < until:
+            time.sleep(0.2)
         process.terminate()
         process.wait()
 
