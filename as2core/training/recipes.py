@@ -96,28 +96,24 @@ _RLL = TrainSettings(
     patience=4,
 )
 
+_DEFAULT = Recipe(
+    "what models/ holds: more than an hour on two cores",
+    paragraphs=5500,
+    squad_questions=4500,
+    cascade_questions=3200,
+    ranked_questions=5000,
+    starter_repeats=4,
+    cascade=_CASCADE,
+    mle=_MLE,
+    rll=_RLL,
+)
+
 RECIPES = {
-    "default": Recipe(
-        "what models/ holds: more than an hour on two cores",
-        paragraphs=5500,
-        squad_questions=4500,
-        cascade_questions=3200,
-        ranked_questions=5000,
-        starter_repeats=4,
-        cascade=_CASCADE,
-        mle=_MLE,
-        rll=_RLL,
-    ),
-    "titled": Recipe(
-        "sentences read after their titles in training, too, and some padded: level with the default, and not shipped",
-        paragraphs=5500,
-        squad_questions=4500,
+    "default": _DEFAULT,
+    "titled": replace(
+        _DEFAULT,
+        what="sentences read after their titles in training, too, and some padded: level with the default, not shipped",
         cascade_questions=5200,
-        ranked_questions=5000,
-        starter_repeats=4,
-        cascade=_CASCADE,
-        mle=_MLE,
-        rll=_RLL,
         untitled=0.3,
         padded=0.2,
     ),
