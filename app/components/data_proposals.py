@@ -12,9 +12,9 @@ from app.services.views import AnnotatorView, CorpusView, JobView
 
 POLL = 2.0
 ABOUT = (
-    "For a corpus nobody has asked yet. A small language model writes a question for sentences drawn at random; one is "
-    "kept only if asking it brings its sentence back among the first three. The model is small and its wording often "
-    "clumsy, sometimes beside the point: read each one, mend the words, and reject what nobody would ask."
+    "For a corpus nobody has asked yet. Sentences drawn at random are turned into questions by rule, where that can be "
+    "done; one is kept only if asking it brings its sentence back among the first three. They use their sentence's own "
+    "words: read each one, say it as a person would who has not read the sentence, and reject what nobody would ask."
 )
 
 

@@ -1,15 +1,16 @@
-"""Questions to start from where nobody has asked yet: a model makes them for sentences of a corpus, a person decides.
+"""Questions to start from where nobody has asked yet: they are made of a corpus's sentences, and a person decides.
 
-A background job takes sentences at random, has the generative version write a question for each, and keeps one only if
-asking the corpus that question leads back: among all the sentences found for it, the active version puts the one it was
-made for among the first few. What is accepted, in its words or corrected, becomes a question of the corpus, with its
-sentence labelled correct by whoever accepted it.
+A background job takes sentences at random and turns into questions those that the rules can turn, the one first that the
+generative version holds for the likeliest. A question is kept only if asking the corpus leads back: among all the
+sentences found for it, the active version puts the one it was made of among the first few. What is accepted, in its words
+or corrected, becomes a question of the corpus, with its sentence labelled correct by whoever accepted it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from app import jobs
@@ -21,6 +22,8 @@ from app.services.proposal_views import ProposalsView, ProposalView
 from app.services.views import CORRECT, JobView, Shown
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
+from as2core.generation.questions import ruled
+from as2core.generation.round_trip import is_new, normal
 from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
@@ -28,7 +31,8 @@ from db.repositories import questions as question_rows
 from db.repositories import reviews
 
 WANTED, MOST = 20, 200
-TRIES = 6  # sentences tried for each question wanted
+TRIES = 6  # sentences with a question tried for each one wanted
+BREATH = 200  # sentences without one between two looks whether to stop
 WITHIN = 3  # the sentence has to come back among the first so many
 WORDS = (6, 60)  # a sentence with fewer says too little, with more too much
 SHOWN = 50
@@ -39,9 +43,9 @@ class Decided(As2Error):
 
 
 class Writer(Protocol):
-    """Writes questions for a sentence, the likeliest first; tests give their own."""
+    """Questions for a sentence, the likeliest first, with their log-probability; tests give their own."""
 
-    def __call__(self, sentence: str, known: list[str], seed: int) -> list[tuple[str, float]]: ...
+    def __call__(self, sentence: str) -> list[tuple[str, float]]: ...
 
 
 def start(wb: Workbench, corpus_id: int, *, wanted: int = WANTED, seed: int | None = None) -> JobView:
@@ -129,22 +133,26 @@ def run_propose(job: Running, write: Writer | None = None) -> dict[str, Any]:
     if corpus_id is None:
         return {"proposed": 0, "tried": 0}
     wanted, seed = int(job.settings.get("wanted", WANTED)), int(job.settings.get("seed", 0))
-    write = write or writer(wb)
     chosen = versions.choose(wb)
     with wb.read() as s:
-        known = rows.texts(s, corpus_id) + [q.text for q in question_rows.questions(s, corpus_id)]
+        seen = {normal(t) for t in rows.texts(s, corpus_id)}
+        seen |= {normal(q.text) for q in question_rows.questions(s, corpus_id)}
         sentences = [r for r in rows.untried_sentences(s, corpus_id) if WORDS[0] <= len(r.text.split()) <= WORDS[1]]
+    write = write or writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
-    sentences = sentences[: TRIES * wanted]
     proposed = tried = 0
-    for row in sentences:
-        if proposed == wanted:
+    for number, row in enumerate(sentences):
+        if proposed == wanted or tried == TRIES * wanted:
             break
+        written = write(row.text)
+        if not written and number % BREATH:
+            continue
         job.step_back()
-        job.progress(max(proposed / wanted, tried / len(sentences)), f"{proposed} of {wanted} questions found")
-        tried += 1
-        for text, log_p in write(row.text, known, seed):
-            known.append(text)
+        job.progress(max(proposed / wanted, tried / (TRIES * wanted)), f"{proposed} of {wanted} questions found")
+        tried += bool(written)
+        for text, log_p in written:
+            if not is_new(text, seen):
+                continue
             place = _place(wb, chosen, corpus_id, text, row.id)
             if place is not None and place <= WITHIN:
                 _store(wb, corpus_id, row.id, text, log_p, place)
@@ -153,18 +161,11 @@ def run_propose(job: Running, write: Writer | None = None) -> dict[str, Any]:
     return {"proposed": proposed, "tried": tried}
 
 
-def writer(wb: Workbench) -> Writer:
-    """The active generative version, sampled as its paper does. Raises DamagedModel, BadSetting."""
-    from as2core.generation.questions import questions_from
-    from as2core.generation.sampling import Sampling
-
-    ranker = versions.choose(wb, kind=versions.GENERATIVE).ranker
-
-    def write(sentence: str, known: list[str], seed: int) -> list[tuple[str, float]]:
-        sampling = Sampling(top_k=20, top_p=0.8, temperature=0.8, seed=seed)
-        return [(p.text, p.log_p) for p in questions_from(ranker, [sentence], each=2, known=known, settings=sampling)]
-
-    return write
+def writer(wb: Workbench, texts: Sequence[str]) -> Writer:
+    """The rules, judged by the active generative version; `texts` show how the corpus writes its words. Raises
+    DamagedModel."""
+    ruled_by = ruled(texts, versions.choose(wb, kind=versions.GENERATIVE).ranker)
+    return lambda sentence: [(text, log_p or 0.0) for text, log_p in ruled_by([sentence], 1)[0]]
 
 
 def _place(wb: Workbench, chosen: versions.Chosen, corpus_id: int, question: str, sentence_id: int) -> int | None:

@@ -1,4 +1,4 @@
-"""`as2 generate`: questions for passages and passages for questions, from a generative ranker's model."""
+"""`as2 generate`: questions for passages, by rule or from a generative ranker's model, and passages for questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from as2core.named import ranker_named, read_candidates
 from as2core.terminal import say, say_json, table, working
 
-NONE = "none"
+NONE, RULES = "none", "rules"
 
 Each = Annotated[int, typer.Option(min=1, help="At most so many for each.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same texts.")]
@@ -22,7 +22,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on standar
 
 def register(cli: typer.Typer) -> None:
     """Mount the group."""
-    group = typer.Typer(help="Sample questions for passages, or passages for questions.")
+    group = typer.Typer(help="Write questions for passages, or passages for questions.")
     for command in (questions, passages):
         group.command(command.__name__)(command)
     cli.add_typer(group, name="generate")
@@ -33,7 +33,7 @@ def questions(
         Path, typer.Argument(metavar="FILE", help='One passage a line, or JSON lines with "text"; - reads them here.')
     ],
     each: Each = 1,
-    generator: Annotated[str, typer.Option(help="A generative ranker.")] = "generative",
+    generator: Annotated[str, typer.Option(help=f"A generative ranker to sample from, or {RULES}.")] = RULES,
     ranker: Annotated[
         str, typer.Option(help=f"It has to find the passage again among all of FILE; {NONE} asks nobody.")
     ] = "cascade",
@@ -43,19 +43,20 @@ def questions(
     top_p: TopP = 0.9,
     as_json: Json = False,
 ) -> None:
-    """Sample questions for passages, without repeats, and keep those that lead back to their passage."""
-    from as2core.generation.questions import questions_from
+    """Write questions for passages, without repeats, and keep those that lead back to their passage."""
+    from as2core.generation.questions import questions_from, ruled, sampled
     from as2core.generation.sampling import Sampling
 
     held = read_candidates(file)
+    texts = [c.text for c in held]
+    sampling = Sampling(top_k=top_k, top_p=top_p, seed=seed)
     with working("proposing questions") as on_progress:
         found = questions_from(
-            ranker_named(generator),
-            [c.text for c in held],
+            ruled(texts) if generator == RULES else sampled(ranker_named(generator), sampling),
+            texts,
             each=each,
             ranker=None if ranker == NONE else ranker_named(ranker),
             within=within,
-            settings=Sampling(top_k=top_k, top_p=top_p, seed=seed),
             on_progress=on_progress,
         )
     rows = [{"question": p.text, "id": held[p.source].id, "passage": held[p.source].text, "log_p": p.log_p,

@@ -4,7 +4,7 @@ import torch
 
 from as2core.errors import BadSetting
 from as2core.generation.passages import passages_from
-from as2core.generation.questions import asked, questions_from
+from as2core.generation.questions import asked, questions_from, ruled, sampled
 from as2core.generation.round_trip import place_of
 from as2core.generation.sampling import Sampled, Sampling, draw, sample, tidy
 from as2core.rankers.catalog import get
@@ -103,7 +103,7 @@ def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, mo
             PASSAGES[2]: ["the bridge is 300 metres long .", "is the river 1889 metres long ?"],
         },
     )
-    generator = get(f"generative:backbone={tiny('gpt2')}")
+    generator = sampled(get(f"generative:backbone={tiny('gpt2')}"))
     found = questions_from(generator, PASSAGES, ranker=Overlap(), each=2, known=["What is iron?"])
     assert [(p.text, p.source, p.rank) for p in found] == [
         ("When was the tower completed?", 0, 1),
@@ -116,6 +116,20 @@ def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, mo
     assert [p.text for p in known] == ["When was the tower completed?"]
 
 
+def test_questions_by_rule_come_in_the_judge_s_order_or_their_own():
+    passage = "The tower was finished by Gustave Eiffel in 1889."
+    alone = ruled([passage])([passage], 1)[0]
+    assert alone == [("When was the tower finished by Gustave Eiffel?", None), ("Who was the tower finished by?", None)]
+
+    class Short:
+        def score(self, question, candidates):
+            return [-float(len(question))]
+
+    assert ruled([passage], Short())([passage], 1)[0] == [(q, -float(len(q))) for q, _ in reversed(alone)]
+    found = questions_from(ruled(PASSAGES), [passage, "Nothing here to ask."], each=1)
+    assert [(p.text, p.source, p.log_p) for p in found] == [(alone[0][0], 0, None)]
+
+
 def test_a_copy_of_the_passage_found_instead_counts_as_found():
     passages = ["The tower.", "a river", "the tower"]
     assert place_of(Overlap(), "the tower", passages, 2) == 1 == place_of(Overlap(), "the tower", passages, 0)
@@ -124,7 +138,7 @@ def test_a_copy_of_the_passage_found_instead_counts_as_found():
 
 def test_a_stop_keeps_what_was_found_so_far(tiny, monkeypatch):
     scripted(monkeypatch, {p: ["when was the tower completed ?"] for p in PASSAGES})
-    generator = get(f"generative:backbone={tiny('gpt2')}")
+    generator = sampled(get(f"generative:backbone={tiny('gpt2')}"))
     assert questions_from(generator, PASSAGES, should_stop=lambda: True) == []
 
 
@@ -139,7 +153,7 @@ def test_passages_come_from_an_answer_model_without_repeats(tiny):
 def test_a_model_of_the_other_direction_is_refused(tiny):
     questions, answers = (get(f"generative:backbone={tiny('gpt2')},direction={d}") for d in ("question", "answer"))
     with pytest.raises(BadSetting, match="direction=question"):
-        questions_from(answers, PASSAGES)
+        sampled(answers)
     with pytest.raises(BadSetting, match="direction=answer"):
         passages_from(questions, ["why ?"])
 
