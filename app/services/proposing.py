@@ -1,9 +1,9 @@
 """Questions to start from where nobody has asked yet: they are made of a corpus's sentences, and a person decides.
 
-A background job takes sentences at random and turns into questions those that the rules can turn, the one first that the
-generative version holds for the likeliest. A question is kept only if asking the corpus leads back: among all the
-sentences found for it, the active version puts the one it was made of among the first few. What is accepted, in its words
-or corrected, becomes a question of the corpus, with its sentence labelled correct by whoever accepted it.
+A background job takes sentences at random and turns into questions those that the rules can turn, the one first that
+the generative version holds for the likeliest. A question is kept only if asking the corpus leads back: among all the
+sentences found for it, the active version puts the one it was made of among the first few. What is accepted, in its
+words or corrected, becomes a question of the corpus, with its sentence labelled correct by whoever accepted it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Questions from passages, without repeats, kept only when a ranker finds the passage again: written by rule, or sampled
-from log P(question | passage) (Nogueira dos Santos et al., 2020, section 3.5)."""
+"""Questions from passages, without repeats, kept only when a ranker finds the passage again: by rule, or sampled from
+log P(question | passage) (Nogueira dos Santos et al., 2020, section 3.5)."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ _APPOSITION = re.compile(r"([^,]+), [^,]{3,70}, ")
 _WHY = re.compile(r",? (?:because|so that|in order to)\b.*$")
 _NEXT_CLAUSE = re.compile(
     r"(?:, | )(?:but|so|which|who|whose|where|when|while|although|though|making|allowing|leaving|since|if|unless|until|"
-    r"before|nor|yet|just|and (?=[a-z]+ed\b|is\b|are\b|was\b|were\b|has\b|had\b|can\b|[a-z]+ (?:is|are|was|were)\b))\b.*$"
+    r"before|nor|yet|just|and (?=[a-z]+ed\b|(?:is|are|was|were|has|had|can)\b|[a-z]+ (?:is|are|was|were)\b))\b.*$"
     r"|, (?:and|or|as|a|an|the)\b.*$|;.*$|:.*$| [-\u2013\u2014] .*$"
 )
 _VERB = (
