@@ -3,7 +3,8 @@
 Ties are ours to break: trec_eval orders equal scores by document id, so it is given strictly decreasing ones, made
 from `order`. A candidate nobody labelled counts as not correct, as an unjudged document does for trec_eval. A question
 without any label cannot be judged and is left out of every mean; one with labels but no correct candidate counts 0
-(only the setting "raw" keeps such questions, see `as2core.data.catalog.apply_setting`). A run and qrels written from
+(only the setting "raw" keeps such questions, see `as2core.data.catalog.apply_setting`). nDCG gains what the grade says
+where a set has grades (`Candidate.relevance`); the other measures know correct from not. A run and qrels written from
 the same scores give the same figures in trec_eval.
 """
 
@@ -53,7 +54,7 @@ def per_question(
         if given is None or len(given) != len(q.candidates):
             count = "no scores" if given is None else f"{len(given)} scores"
             raise BadSetting(f"question {q.qid!r}: {count} for {len(q.candidates)} candidates; give one for each")
-        judged = {str(i): c.label for i, c in enumerate(q.candidates) if c.label is not None}
+        judged = {str(i): c.relevance for i, c in enumerate(q.candidates) if c.label is not None}
         if judged:
             qrels[q.qid] = judged
             run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(given))}

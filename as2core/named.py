@@ -31,10 +31,13 @@ def ranker_named(spec: str) -> Any:
 def cite(spec: str) -> dict[str, str | None]:
     """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
     from as2core.rankers.catalog import CATALOG, MODELS_DIR
+    from as2core.rankers.specs import read_settings
 
-    name, _, settings = spec.partition(":")
+    name, _, given = spec.partition(":")
     if name in CATALOG:  # the shipped cross-encoder is the cascade read at one depth
-        path = None if "backbone=" in settings else MODELS_DIR / {"cross-encoder": "cascade"}.get(name, name)
+        settings = read_settings(CATALOG[name], given)
+        begun = settings.get("backbone") is not None or settings.get("pool", "mean") != "mean"  # untrained, to train
+        path = None if begun else MODELS_DIR / {"cross-encoder": "cascade"}.get(name, name)
     else:
         path = versions().get(spec, Path(spec))
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
@@ -25,6 +26,7 @@ def mended(question: str, texts: Sequence[str], known: Collection[str] = ()) -> 
     first letters and endings stay, so that a plural is no slip of its singular. A question without a mark at its end
     gets one.
     """
+    question = unicodedata.normalize("NFC", question)  # an accent of its own would end a word
     there = Counter(w for text in texts for w in words(text))
 
     def mend(found: re.Match[str]) -> str:

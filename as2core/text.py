@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from itertools import zip_longest
@@ -84,8 +85,9 @@ _spacy_lock = threading.Lock()
 
 
 def words(text: str) -> list[str]:
-    """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide."""
-    return _WORD.findall(text.lower())
+    """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
+    its accent are one, however they are written (NFC)."""
+    return _WORD.findall(unicodedata.normalize("NFC", text).lower())
 
 
 def split_sentences(text: str) -> list[Sentence]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.cost import EncoderShape, head_flops, layer_flops
 from as2core.errors import BadSetting
+from as2core.metrics import order
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class CascadeTrace:
 
     def ranking(self) -> np.ndarray:
         """All candidates, best first: by the exit they reached, then by their score there. int `(n,)`."""
-        return np.argsort(-self.scores().astype(np.float64), kind="stable")
+        return order(self.scores())
 
     def dropped_at(self) -> np.ndarray:
         """The index in `stages` of the one that dropped each candidate, -1 if it stayed to the end. int `(n,)`."""
@@ -158,7 +160,8 @@ def dropped_at(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
 
 def block_scores(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
     """One score a candidate, float32 `(n,)`: the last exit's for those it scored, and for the dropped their scores
-    at the exit that dropped them, moved down as a block so that everyone dropped earlier stands below."""
+    at the exit that dropped them, moved down as a block so that everyone dropped earlier stands below. Scores that
+    differ still do so there: what float32 would make a tie goes down by its smallest step."""
     out = np.zeros(candidates, dtype=np.float32)
     if not candidates:
         return out
@@ -169,14 +172,24 @@ def block_scores(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
         if not len(e.dropped):
             continue
         at = dict(zip(e.alive.tolist(), e.scores.tolist(), strict=True))
-        block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float32)
-        block = block - block.max() + min(floor - 1.0, float(block.max()))
-        out[e.dropped] = block
-        floor = float(block.min())
+        block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float64)
+        out[e.dropped] = _lowered(block, min(floor - 1.0, float(block.max())))
+        floor = float(out[e.dropped].min())
     return out
+
+
+def _lowered(scores: np.ndarray, top: float) -> np.ndarray:
+    """The scores moved so that the best is `top`, float32, in the same order and with the same ties."""
+    places = order(scores)
+    moved = (scores - scores.max() + top).astype(np.float32)
+    for above, below in pairwise(places.tolist()):
+        if scores[below] == scores[above]:
+            moved[below] = moved[above]
+        elif moved[below] >= moved[above]:
+            moved[below] = np.nextafter(moved[above], np.float32(-np.inf))
+    return moved
 
 
 def select_dropped(alive: np.ndarray, scores: np.ndarray, kept: int) -> np.ndarray:
     """The positions that leave when the best `kept` of `alive` stay; ties favour the earlier candidate. int `(d,)`."""
-    best_first = np.argsort(-scores.astype(np.float64), kind="stable")
-    return np.sort(alive[best_first[kept:]])
+    return np.sort(alive[order(scores)[kept:]])

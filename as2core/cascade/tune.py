@@ -3,7 +3,7 @@
 The paper tries {0.1 ... 0.6} at each of the four exits that drop, 1,296 schedules, and looks at accuracy against cost.
 Schedules share their beginnings, so a question's survivors after the first exits are worked out once for all schedules
 that begin alike. Beyond the paper: the front of what nothing cheaper and better beats, and the cheapest schedule that
-loses no more than a bound. Costs count tokens and classifiers, as `CascadeTrace` does.
+loses no more than a bound. Costs count tokens, classifiers and a cheap first ranker, as `CascadeTrace` does.
 """
 
 from __future__ import annotations
@@ -145,10 +145,11 @@ def _replay_all(
             gone = (kept + np.flatnonzero(correct[best_first[kept:]]) + 1).tolist()
             descend(number + 1, np.sort(best_first[:kept]), (*lost, *gone), spent, (*chosen, ratio))
 
-    outside: tuple[int, ...] = ()
-    if trace.first is not None:  # the places of those a cheap ranker kept away are the same under every schedule
+    outside, spent = (), 0.0
+    if trace.first is not None:  # its cost, and the places of those it kept away, are the same under every schedule
+        spent = float(trace.first.flops)
         outside = tuple(
             (np.flatnonzero(correct[trace.ranking()[len(trace.entered) :]]) + len(trace.entered) + 1).tolist()
         )
-    descend(0, trace.entered, outside, 0.0, ())
+    descend(0, trace.entered, outside, spent, ())
     return found

@@ -68,7 +68,7 @@ def stats(
         ("correct candidates a question", found.correct_per_question),
         ("tokens a question", None if counts else found.question_tokens),
         ("tokens a candidate", None if counts else found.candidate_tokens),
-        *((f"ASNQ label {grade}", f"{n:,}") for grade, n in found.grades.items()),
+        *((f"grade {grade}", f"{n:,}") for grade, n in found.grades.items()),
     ]
     say(table([{"measure": name, setting: value} for name, value in rows if value is not None], ["measure", setting]))
     if found.baselines:

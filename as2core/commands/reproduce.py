@@ -35,6 +35,8 @@ def reproduce(
     from as2core.experiments.base import reproduce as run
 
     out = out or (RESULTS if RESULTS.parent.is_dir() else None)
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)  # before the run: a place that cannot be is told at once
     pictures = out.parent / "img" if out else None
     options = Options(Path(tempfile.gettempdir()), data_dir, full, seeds, pictures)
     with working(name) as on_progress:

@@ -54,7 +54,8 @@ def tune(
         rows = [{"what": k, **document[k], "ratios": "/".join(map("{:g}".format, document[k]["ratios"]))}
                 for k in ("full", "best")]  # fmt: skip
         say(table(rows, ["what", measure, "relative_cost", "ratios"]))
-        say(f"use it as {document['spec']}")
+        if document["spec"]:
+            say(f"use it as {document['spec']}")
 
 
 def _ratios(
@@ -81,7 +82,7 @@ def _ratios(
             for name, p in (("full", tuning.full), ("best", best))
         },
         "front": [{"ratios": p.ratios, measure: p.value, "relative_cost": p.cost} for p in tuning.front],
-        "spec": f"cascade:drop_ratio={ratios}" if spec.partition(":")[0] == "cascade" else f"drop_ratio={ratios}",
+        "spec": _with_ratios(spec, ratios),
     }
     if out:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +95,15 @@ def _ratios(
         picture.write_text(draw_tuning(tuning, best))
         note(f"drawn to {picture}")
     return found
+
+
+def _with_ratios(spec: str, ratios: str) -> str | None:
+    """The spec with these drop ratios in place of its own; None for a version, whose name takes no settings."""
+    from as2core.rankers.catalog import CATALOG
+
+    name, _, given = spec.partition(":")
+    others = [s for s in given.split(",") if s and s.partition("=")[0] != "drop_ratio"]
+    return f"{name}:{','.join([*others, f'drop_ratio={ratios}'])}" if name in CATALOG else None
 
 
 def _weights(

@@ -36,14 +36,16 @@ def dumps(questions: Iterable[Question]) -> str:
 
 
 def lines(questions: Iterable[Question]) -> Iterator[str]:
-    """The same, row by row. Of a set without ASNQ's labels a correct sentence is written as 4, another as 1."""
+    """The same, row by row."""
     for question in questions:
         yield from triples.rows(question, grade_of)
 
 
 def grade_of(candidate: Candidate) -> int:
-    """The ASNQ label of a judged candidate."""
-    return candidate.grade or (POSITIVE if candidate.label else NEITHER)
+    """The ASNQ label of a judged candidate: its grade if that is one and says what the label says, else 4 for a correct
+    sentence and 1 for another. A grade may be of another scale, or older than the label."""
+    agrees = candidate.grade in (*NEGATIVES, POSITIVE) and (candidate.grade == POSITIVE) == (candidate.label == 1)
+    return candidate.grade if agrees else POSITIVE if candidate.label else NEITHER
 
 
 def apply_asnq_negatives(questions: Iterable[Question], keep: Collection[int] = (2, 3)) -> list[Question]:

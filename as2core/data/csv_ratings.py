@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 from pathlib import Path
@@ -43,7 +44,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             continue
         if len(row) != 3 or not row[0].strip() or not row[1]:
             report.add(number, f"{len(row)} fields instead of 3" if len(row) != 3 else "query or docid is empty")
-        elif not row[2].strip().lstrip("+-").isdecimal():
+        elif not re.fullmatch(r"[+-]?\d+", row[2].strip()):
             report.add(number, f"rating {row[2]!r} is not a whole number")
         elif row[1] in found.setdefault(row[0], {}):
             report.add(number, f"document {row[1]!r} stands twice for query {row[0]!r}")
@@ -55,7 +56,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
 def qid_of(query: str) -> str:
     """The id of a question known by its text only."""
-    return "q-" + blake2s(query.encode(), digest_size=6).hexdigest()
+    return "q-" + blake2s(query.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def write(questions: Iterable[Question], path: str | Path) -> None:

@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -94,15 +95,18 @@ def _one(name: str, suffix: str, content: bytes) -> Document:
 
 
 def _unique(documents: Iterator[Document], name: str) -> Iterator[Document]:
-    seen: dict[str, int] = {}
+    taken: set[str] = set()
+    times: Counter[str] = Counter()
     for document in documents:
         if not document.text:
             raise UnreadableFile("there is no text in it")
-        seen[document.id] = seen.get(document.id, 0) + 1
-        if seen[document.id] > 1:
-            document = replace(document, id=f"{document.id}~{seen[document.id]}")
-        yield replace(document, source=name)
-    if not seen:
+        free = document.id
+        while free in taken:  # the file itself may have an id "a~2"
+            times[document.id] += 1
+            free = f"{document.id}~{times[document.id] + 1}"
+        taken.add(free)
+        yield replace(document, id=free, source=name)
+    if not taken:
         raise UnreadableFile("there is no document in it")
 
 

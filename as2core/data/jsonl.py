@@ -33,6 +33,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             report.add(number, f"not JSON ({error.msg.removesuffix(' starting at')} at column {error.colno})")
         except ValueError as error:
             report.add(number, str(error))
+        except RecursionError:
+            report.add(number, "brackets within brackets, too many to read")
         else:
             if question.qid in seen:
                 report.add(number, f"question {question.qid!r} stands already at line {seen[question.qid]}")

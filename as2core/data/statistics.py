@@ -114,13 +114,14 @@ def _add(
         for measure, value in random_order(q.positives, len(q.candidates)).items():
             sums["random"][measure] += value
     for name, ranker in rankers.items():
-        seen = [_shuffled(q) for q in questions] if name in shuffled else questions
+        seen = [in_random_order(q) for q in questions] if name in shuffled else questions
         scores = {q.qid: ranker.score(q.text, q.candidates) for q in seen}
         for measure, values in per_question(seen, scores, MEASURES).items():
             sums[name][measure] += sum(values.values())
 
 
-def _shuffled(question: Question) -> Question:
+def in_random_order(question: Question) -> Question:
+    """Its candidates shuffled, always alike for the same qid: ties broken by their order then tell nothing."""
     order = random.Random(question.qid).sample(question.candidates, len(question.candidates))
     return replace(question, candidates=tuple(order))
 

@@ -32,7 +32,7 @@ def export_ranker(ranker: Any, to: str, folder: Path, *, card: Mapping[str, Any]
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        made = building / "made"
+        made = building / folder.name  # a version is called as its folder is
         _writer(ranker, to)(ranker, made, card)
         if folder.exists():
             folder.rmdir()
@@ -51,6 +51,8 @@ def _writer(ranker: Any, to: str):
 
     if not isinstance(ranker, CascadeRanker):
         raise BadSetting(f"{ranker.name} is no cascade or cross-encoder, which {to} is for: export it as as2")
+    if getattr(ranker, "pool", "mean") == "cls":
+        raise BadSetting(f"{ranker.name} reads the [CLS] token, which {to} cannot hold here: export it as as2")
     from as2core.export import cross_encoder, hugging_face, onnx_file
 
     module = {"hf": hugging_face, "cross-encoder": cross_encoder, "onnx": onnx_file}[to]

@@ -34,6 +34,7 @@ def cross_encoder(kept: Mapping[str, Any], tensors: Mapping[str, Any]) -> CrossE
         calibration=kept["calibration"],
         threshold=kept["threshold"],
     )
+    ranker.trained = True
     above = tuple(f"backbone.blocks.{i}." for i in range(kept["depth"], ranker.backbone.layers))
     missing, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
     missing = [name for name in missing if not name.startswith(above)]

@@ -71,6 +71,15 @@ class Backbone(nn.Module):
     def shape(self) -> EncoderShape:
         return EncoderShape(self.hidden, self.config.intermediate_size, self.layers)
 
+    @property
+    def positions(self) -> int:
+        """How many tokens a text may have."""
+        return self.config.max_position_embeddings - self._begin
+
+    @property
+    def _begin(self) -> int:
+        return getattr(self.embeddings, "padding_idx", -1) + 1  # RoBERTa counts positions from behind its padding
+
     @cached_property
     def known_words(self) -> frozenset[str]:
         """The words, in lower case, of which the tokenizer has a token; shorter ones than four letters are left out."""
@@ -92,8 +101,7 @@ class Backbone(nn.Module):
         """
         at = None
         if first is not None:
-            begin = getattr(self.embeddings, "padding_idx", -1) + 1  # RoBERTa counts positions from behind its padding
-            at = first[:, None] + torch.arange(begin, begin + ids.shape[1], device=ids.device)
+            at = first[:, None] + torch.arange(self._begin, self._begin + ids.shape[1], device=ids.device)
         hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None, position_ids=at)
         return hidden if self.project is None else self.project(hidden)
 

@@ -27,7 +27,8 @@ class Ranker(Protocol):
 
 
 def untrained(ranker: Ranker) -> tuple[str, ...]:
-    """Names of the rankers that nobody has trained, this one or those it is made of: their order is chance."""
+    """Names of the rankers that nobody has trained, this one or those it is made of: they know no more of answers than
+    the network they start from, which may be nothing."""
     if not getattr(ranker, "trained", True):
         return (ranker.name,)
     return tuple(dict.fromkeys(n for part in getattr(ranker, "rankers", ()) for n in untrained(part)))

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from as2core.cost import layer_flops
+from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone, micro_batches
 from as2core.nn.heads import mean_pool
 from as2core.nn.kept_passages import Kept
@@ -18,7 +19,8 @@ from as2core.types import Candidate, OnProgress, Progress
 class BiEncoderRanker:
     """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens (the backbone's own 256).
 
-    With a `cache`, candidates embedded before are not read again (their vectors are kept in half precision).
+    With a `cache`, candidates embedded before are not read again (their vectors are kept in half precision). Raises
+    BadSetting for a `max_length` that the backbone cannot read.
     """
 
     def __init__(
@@ -29,6 +31,8 @@ class BiEncoderRanker:
         cache: PassageCache | None = None,
         name: str = "bi-encoder",
     ) -> None:
+        if not 3 <= max_length <= backbone.positions:
+            raise BadSetting(f"max_length={max_length}: {backbone.name} reads 3 to {backbone.positions} tokens")
         self.backbone, self.max_length, self.cache, self.name = backbone.eval(), max_length, cache, name
         self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked
 

@@ -75,6 +75,8 @@ class CascadeRanker:
 
     With `first`, a cheap ranker passes on only its best before the encoder reads any.
 
+    `trained` says whether it learned from labels: training and loading a version set it.
+
     It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
     engine's graphs would not see their weights move.
     """
@@ -101,7 +103,7 @@ class CascadeRanker:
         self.calibration = tuple(tuple(c) for c in calibration) if calibration else ((1.0, 0.0),) * len(exits)
         self.calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
-        self.module = CascadeModule(backbone, exits).eval()
+        self.module, self.trained = CascadeModule(backbone, exits).eval(), False
         self._fast: Engine | None = None
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 

@@ -116,7 +116,7 @@ def _generative(models_dir: Path, *, backbone: str | None = None, direction: str
         cls, load = _class("generative", "GenerativeRanker"), _class("generative", "load_question_lm")
         return cls(load(backbone), direction=direction)
     ranker = _shipped("generative", models_dir)
-    return type(ranker)(ranker.module, direction=direction, name=ranker.name)
+    return type(ranker)(ranker.module, direction=direction, trained=True, name=ranker.name)
 
 
 def _entry(

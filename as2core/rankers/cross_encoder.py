@@ -58,10 +58,10 @@ class CrossEncoderRanker(CascadeRanker):
             cascade.backbone,
             depth=cascade.exits[at],
             max_length=cascade.max_length,
-            calibration=[cascade.calibration[at]],
+            calibration=[cascade.calibration[at]] if cascade.calibrated else None,
             threshold=cascade.threshold,
         )
-        ranker.module.heads[0] = cascade.module.heads[at]
+        ranker.module.heads[0], ranker.trained = cascade.module.heads[at], cascade.trained
         ranker.module.eval()
         return ranker
 

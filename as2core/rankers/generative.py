@@ -32,7 +32,8 @@ class GenerativeRanker:
 
     `direction` is what is generated: the "question" given the sentence, or the "answer" given the question, where the
     mean is the paper's division by the length (section 3.4). With a `cache`, sentences read before are not read again
-    (direction "question"). `fast` works in bfloat16 where the machine has it.
+    (direction "question"). `fast` works in bfloat16 where the machine has it. `trained`: whether it learned from
+    labels.
     """
 
     def __init__(
@@ -42,12 +43,13 @@ class GenerativeRanker:
         direction: str = "question",
         cache: PassageCache | None = None,
         fast: bool = False,
+        trained: bool = False,
         name: str = "generative",
     ) -> None:
         if direction not in DIRECTIONS:
             raise BadSetting(f"no direction {direction!r}; known: {', '.join(DIRECTIONS)}")
         self.module, self.direction, self.name = module.eval(), direction, name
-        self.cache, self.fast = cache, fast
+        self.cache, self.fast, self.trained = cache, fast, trained
         self._known: tuple[object, str] | None = None
 
     @property

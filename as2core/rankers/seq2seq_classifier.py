@@ -15,10 +15,10 @@ from as2core.types import Candidate
 
 
 class Seq2SeqClassifierRanker:
-    """Scores are logits."""
+    """Scores are logits. Until it is `trained` its last line is drawn at random, and so is its order."""
 
     def __init__(self, module: Seq2SeqClassifier, *, name: str = "cross-encoder") -> None:
-        self.module, self.name = module.eval(), name
+        self.module, self.name, self.trained = module.eval(), name, False
 
     @torch.inference_mode()
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:

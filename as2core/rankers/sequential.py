@@ -9,8 +9,9 @@ original order, which listwise rankers need.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,14 +54,13 @@ class Stage:
 class SequentialTrace:
     """The account of one run, with a record a stage as a `CascadeTrace` has one an exit.
 
-    `full_flops` is the last stage's ranker over every candidate, 0 if it keeps no account of FLOPs. `uncounted` names
-    the stages that keep none and count as free; their seconds are in their records.
+    `uncounted` names the stages that keep no account of FLOPs and count as free; their seconds are in their records.
     """
 
     candidates: int
     exits: tuple[ExitRecord, ...]
-    full_flops: int
     uncounted: tuple[str, ...]
+    monolithic: Callable[[], int] = field(repr=False, compare=False)  # it tokenises every candidate
 
     @property
     def stages(self) -> tuple[ExitRecord, ...]:
@@ -72,11 +72,18 @@ class SequentialTrace:
         return sum(e.flops for e in self.exits)
 
     @property
+    def full_flops(self) -> int:
+        """The last stage's ranker over every candidate, 0 if it keeps no account of FLOPs. Worked out when asked: no
+        ranking waits for it."""
+        return self.monolithic()
+
+    @property
     def relative_cost(self) -> float:
         """FLOPs of this run over those of the last ranker alone; NaN where the latter are not known."""
         if not self.candidates:
             return 1.0
-        return self.flops / self.full_flops if self.full_flops else float("nan")
+        full = self.full_flops
+        return self.flops / full if full else float("nan")
 
     @property
     def seconds(self) -> float:
@@ -117,8 +124,8 @@ class SequentialRanker:
         return SequentialTrace(
             len(candidates),
             records,
-            monolithic_flops(self.stages[-1].ranker, question, candidates),
             tuple(s.ranker.name for s in self.stages if not hasattr(s.ranker, "trace")),
+            partial(monolithic_flops, self.stages[-1].ranker, question, candidates),
         )
 
     def _run(self, question: str, candidates: Sequence[Candidate]) -> tuple[ExitRecord, ...]:

@@ -65,14 +65,22 @@ def save_version(ranker, path: Path, card: dict, *, compact: bool = False) -> No
 
 
 def describe_anew(ranker, path: Path, card: dict) -> None:
-    """Another configuration and card for a version whose weights stay as they are."""
-    _describe(Path(path), _config(ranker), {**card, "name": Path(path).name})
+    """Another configuration and card for a version whose weights stay as they are. It can be loaded all the while:
+    until the new card is there, the old one stands without the configuration's sum, as cards once did."""
+    path, config = Path(path), _config(ranker)
+    _put(path / CARD, {k: v for k, v in read_card(path).items() if k != "config_sha256"})
+    _describe(path, config, {**card, "name": path.name})
 
 
 def _describe(path: Path, config: dict, card: dict) -> None:
-    (path / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-    sums = {"sha256": sha256(path / WEIGHTS), "config_sha256": sha256(path / CONFIG)}
-    (path / CARD).write_text(json.dumps({**card, **sums}, indent=2) + "\n")
+    _put(path / CONFIG, config)
+    _put(path / CARD, {**card, "sha256": sha256(path / WEIGHTS), "config_sha256": sha256(path / CONFIG)})
+
+
+def _put(path: Path, content: dict) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content, indent=2) + "\n")
+    part.replace(path)  # a kill leaves no half of it
 
 
 def load_version(path: Path):
@@ -101,7 +109,7 @@ def load_version(path: Path):
         raise DamagedModel(f"{weights} holds tensors this version of the program does not know: {sorted(unknown)[0]}")
     ranker.module.load_state_dict(tensors, strict=False)
     ranker.module.eval()
-    ranker.name = path.name
+    ranker.name, ranker.trained = path.name, True
     return ranker
 
 

@@ -1,6 +1,7 @@
 """WO and WO+RR (Bonadiman and Moschitti, 2020, section 2.1): how many different words question and candidate share.
 
-WO+RR breaks WO's ties by the original order.
+WO+RR breaks WO's ties by the original order. So does `as2core.metrics.order`: WO alone is measured on shuffled
+candidates (`as2core.data.statistics.in_random_order`), or it is WO+RR.
 """
 
 from __future__ import annotations

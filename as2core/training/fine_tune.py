@@ -9,6 +9,7 @@ time and nothing else.
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
 import os
@@ -17,11 +18,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainingArguments
 
+from as2core.data import jsonl
 from as2core.errors import BadSetting, Cancelled
+from as2core.rankers.passage_cache import fingerprint
 from as2core.training.batches import plan
 from as2core.training.learners import Teacher, learner_for
 from as2core.training.loop import CANCELLED, OnEvent, PlannedTrainer, Watch
@@ -32,11 +36,13 @@ from as2core.types import Question
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """`ranker` holds the best state seen on dev; `history` is every event, in order."""
+    """`ranker` holds the best state seen on dev by `steering` (as2core.training.loop), the last state without dev;
+    `best_dev_ap` is the AP of its last exit there. `history` is every event, in order."""
 
     ranker: object
     history: list[dict]
     best_dev_ap: float
+    steering: float
     seconds: float
     stopped: bool  # early, by patience
 
@@ -63,15 +69,16 @@ def fine_tune(
     started = time.monotonic()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
+    ranker.trained = True
     noisy, flipped = flip_labels(train, settings.noise, seed=settings.seed)
     batches = plan(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, tokens=getattr(learner, "tokens", None)
     )
     _freeze(ranker, settings)
-    _claim(workdir, settings, train, afresh)
+    dev = [q for q in dev if q.positives]
+    _claim(workdir, settings, base, train, dev, afresh)
     history: list[dict] = []
     steps = len(batches)
-    dev = [q for q in dev if q.positives]
     args = _arguments(workdir, settings, steps, bool(dev))
 
     def emit(event: dict) -> None:
@@ -98,9 +105,10 @@ def fine_tune(
     if watch.stopping:
         raise Cancelled(CANCELLED)
     learner.module.cpu().eval()
-    best = trainer.state.best_metric or 0.0
-    emit({"kind": "end", "step": trainer.state.global_step, "steps": steps, "best_dev_ap": best})
-    return Trained(ranker, history, best, time.monotonic() - started, trainer.state.global_step < steps)
+    best, steering = trainer.best()
+    end = trainer.state.global_step
+    emit({"kind": "end", "step": end, "steps": steps, "best_dev_ap": best, "steering": steering})
+    return Trained(ranker, history, best, steering, time.monotonic() - started, end < steps)
 
 
 def _freeze(ranker, settings: TrainSettings) -> None:
@@ -115,9 +123,16 @@ def _freeze(ranker, settings: TrainSettings) -> None:
         block.requires_grad_(False)
 
 
-def _claim(workdir: Path, settings: TrainSettings, train: Sequence[Question], afresh: bool) -> None:
+def _claim(
+    workdir: Path,
+    settings: TrainSettings,
+    base: Any,
+    train: Sequence[Question],
+    dev: Sequence[Question],
+    afresh: bool,
+) -> None:
     """Resuming another run's checkpoints would mix two runs without a word, so the folder remembers whose it is."""
-    run = {"settings": asdict(settings), "questions": [[q.qid, q.positives, q.negatives] for q in train]}
+    run = {"settings": asdict(settings), "train": _sum(train), "dev": _sum(dev), "base": _start(base)}
     marker = workdir / "run.json"
     if marker.exists():
         before = json.loads(marker.read_text())
@@ -131,6 +146,20 @@ def _claim(workdir: Path, settings: TrainSettings, train: Sequence[Question], af
         part = marker.with_suffix(".part")
         part.write_text(json.dumps(run))
         part.replace(marker)  # a kill leaves no half of it, which no later run could read
+
+
+def _sum(questions: Sequence[Question]) -> str:
+    return hashlib.sha256(jsonl.dumps(questions).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _start(base: Any) -> dict:
+    """What a run starts from. The head of an untrained ranker is drawn anew whenever it is built: of its weights only
+    those of the network below it count."""
+    module = base.module
+    if not base.trained:
+        module = getattr(module, "backbone", getattr(module, "model", module))
+    kind = {name: getattr(base, name) for name in ("exits", "pool", "direction") if hasattr(base, name)}
+    return {**kind, "weights": fingerprint(module, getattr(base, "max_length", 0))}
 
 
 def _last_checkpoint(workdir: Path) -> str | None:
@@ -165,7 +194,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         save_steps=every,
         save_total_limit=1,
         load_best_model_at_end=has_dev,
-        metric_for_best_model="ap" if has_dev else None,
+        metric_for_best_model="steering" if has_dev else None,
         greater_is_better=True,
         logging_steps=1,
         logging_strategy="steps",

@@ -158,6 +158,9 @@ class PlannedTrainer(Trainer):
     def evaluate(self, *_args, **_kwargs) -> dict[str, float]:
         by_exit = self.dev_ap()
         step = self.state.global_step
+        # steering, the mean over exits, the last counting double: early exits must not be bought with the final ranking
+        values = list(by_exit.values())
+        metrics = {"eval_ap": values[-1], "eval_steering": (sum(values) + values[-1]) / (len(values) + 1)}
         self._watch.emit(
             {
                 "kind": "eval",
@@ -167,9 +170,13 @@ class PlannedTrainer(Trainer):
                 "dev_ap": by_exit,
             }
         )
-        # the mean over exits, the last counting double: early exits must not be bought with the final ranking
-        values = list(by_exit.values())
-        metrics = {"eval_ap": (sum(values) + values[-1]) / (len(values) + 1)}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+    def best(self) -> tuple[float, float]:
+        """The last exit's dev AP at the best step, which may be before a resumption, and the steering value there;
+        zeros without dev."""
+        looks = [said for said in self.state.log_history if "eval_steering" in said]
+        found = max(looks, key=lambda said: said["eval_steering"], default={})  # of equals the first, as Trainer
+        return found.get("eval_ap", 0.0), found.get("eval_steering", 0.0)

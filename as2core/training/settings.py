@@ -4,6 +4,7 @@ encoder: a higher rate, since MiniLM is a tenth of BERT-base, and far fewer ques
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from as2core.errors import BadSetting
@@ -59,10 +60,16 @@ class TrainSettings:
             _known("loss", self.loss, LOSSES)
         _known("exit draw", self.exit_draw, EXIT_DRAWS)
         _known("schedule", self.schedule, SCHEDULES)
-        if min(self.epochs, self.batch_questions, self.positives, self.negatives) < 1 or self.learning_rate <= 0:
-            raise BadSetting("epochs, learning rate, questions a batch, positives and negatives have to be positive")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise BadSetting("max_tokens has to be positive; leave it out for batches of batch_questions questions")
+        if min(self.epochs, self.batch_questions, self.positives, self.negatives, self.patience) < 1:
+            raise BadSetting("epochs, questions a batch, positives, negatives and patience have to be positive")
+        if not 0 < self.learning_rate < math.inf:
+            raise BadSetting(f"learning_rate={self.learning_rate:g}: a rate is above 0, such as 3e-5")
+        if self.max_tokens is not None and (not isinstance(self.max_tokens, int) or self.max_tokens < 1):
+            raise BadSetting(
+                f"max_tokens={self.max_tokens}: it is a positive number; leave it out for batches of batch_questions"
+            )
+        if self.frozen_layers < 0:
+            raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
         if not 0 <= self.noise < 1 or not 0 <= self.warmup <= 1:
             raise BadSetting("noise is a share of the labels, 0 to below 1, and warmup a share of the steps, 0 to 1")
 

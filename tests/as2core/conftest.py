@@ -52,6 +52,8 @@ def make_tiny(kind: str, folder, *, layers: int = 6, seed: int = 0):
     )
     if kind == "electra":
         sizes["embedding_size"] = 16  # narrower than the hidden size, as ELECTRA small's
+    if kind == "roberta":
+        sizes["max_position_embeddings"] += 1  # the first is the padding's
     config = AutoConfig.for_model(kind, vocab_size=len(vocabulary), **sizes)
     auto = {"gpt2": AutoModelForCausalLM, "bart": AutoModelForSeq2SeqLM, "t5": AutoModelForSeq2SeqLM}.get(
         kind, AutoModel

@@ -4,10 +4,11 @@ import torch
 from torch.nn.functional import normalize
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cascade.trace import CascadeTrace, ExitRecord, block_scores
 from as2core.cost import EncoderShape, head_flops, layer_flops
 from as2core.errors import BadSetting
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.types import Candidate
 
 TEXTS = [
@@ -125,3 +126,26 @@ def test_dropped_candidates_score_below_every_survivor(ranker):
     reached = np.where(at < 0, len(trace.exits), at)
     order = np.argsort(-scores, kind="stable")
     assert (np.diff(reached[order]) <= 0).all()
+
+
+def block(layer, alive, scores, dropped):
+    return ExitRecord(layer, np.array(alive), np.array(scores, "f4"), np.array(dropped, dtype=int), 0.0, 0, 0)
+
+
+def test_dropped_candidates_keep_their_order_and_their_ties_however_close_their_scores():
+    """1,300 scores a smallest step apart around 1, and one of them twice, moved below a last exit's -9,999."""
+    close = np.float32(1) - np.arange(1300, dtype=np.float32) * np.float32(2**-24)
+    close = np.append(close, close[7])  # 1,301 candidates, of whom the eighth and the last tie
+    first = block(1, range(1303), [*close, 5, 6], range(1301))
+    out = block_scores(1303, [first, block(2, [1301, 1302], [-9999, 0], [])])
+    assert out.dtype == np.float32 and len(np.unique(out[:1301])) == len(np.unique(close)) == 1300
+    assert (np.diff(out[:1300]) < 0).all() and out[7] == out[1300]
+    assert out[:1301].max() == -10_000
+
+
+def test_an_uncalibrated_cascade_gives_an_uncalibrated_cross_encoder(backbone):
+    plain = CascadeRanker(backbone)
+    told = CascadeRanker(backbone, calibration=[(2.0, i) for i in range(5)])
+    assert not CrossEncoderRanker.from_cascade(plain).calibrated
+    ranker = CrossEncoderRanker.from_cascade(told, depth=3)
+    assert ranker.calibrated and ranker.calibration == ((2.0, 1),)

@@ -183,6 +183,19 @@ def test_an_id_that_comes_again_is_numbered_so_that_nothing_is_lost():
     assert [(d.id, d.text) for d in read_documents("d.jsonl", data)] == [("a", "1"), ("a~2", "2"), ("a~3", "3")]
 
 
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("a a a~2", ["a", "a~2", "a~2~2"]),
+        ("a~2 a a", ["a~2", "a", "a~3"]),
+        ("a a~2 a a", ["a", "a~2", "a~3", "a~4"]),
+    ],
+)
+def test_an_id_is_numbered_on_until_it_is_free(given, made):
+    lines = "".join(json.dumps({"id": i, "text": "x"}) + "\n" for i in given.split())
+    assert [d.id for d in read_documents("a.jsonl", lines.encode())] == made
+
+
 def test_a_bad_line_is_told_and_the_others_are_read():
     data = b'{"text": "A"}\n{bad}\n[1]\n{"text": " "}\n{"candidates": []}\n{"titel": "x"}\n{"text": "B"}\n'
     told = []

@@ -1,5 +1,7 @@
 """A ranker run over questions, against trec_eval's own code on the files we export."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import pytrec_eval
@@ -43,11 +45,18 @@ class Longest:
         return np.array([len(c.text) for c in candidates], dtype=np.float32)
 
 
+def graded(question):
+    """The same labels, made from grades 0 to 5."""
+    rows = (replace(c, grade=c.label and 1 + i) for i, c in enumerate(question.candidates))
+    return replace(question, candidates=tuple(rows))
+
+
 @pytest.mark.parametrize("ranker", [Fake(), Longest()], ids=["ties", "no ties"])
 @pytest.mark.parametrize("setting", ["raw", "no-all-neg", "clean"])
-def test_the_figures_are_those_of_pytrec_eval_on_the_exported_files(tmp_path, ranker, setting):
-    found = evaluate(ranker, QUESTIONS, setting=setting)
-    kept = [q for q in QUESTIONS if q.qid in found.scores]
+@pytest.mark.parametrize("asked", [QUESTIONS, [graded(q) for q in QUESTIONS]], ids=["labels", "grades"])
+def test_the_figures_are_those_of_pytrec_eval_on_the_exported_files(tmp_path, ranker, setting, asked):
+    found = evaluate(ranker, asked, setting=setting)
+    kept = [q for q in asked if q.qid in found.scores]
     qrels.write(kept, tmp_path / "qrels")
     qrels.write_run(kept, found.scores, tmp_path / "run", tag="t")
     with (tmp_path / "qrels").open() as judged, (tmp_path / "run").open() as run:

@@ -155,3 +155,17 @@ def test_many_questions_are_sampled_and_agree_with_the_t_test():
 def test_other_questions_cannot_be_paired(a, b):
     with pytest.raises(BadSetting, match="same questions"):
         paired_test(a, b)
+
+
+def test_ndcg_gains_by_the_grade_and_the_other_measures_by_correct_or_not():
+    # grades 1, 3, 0 in this order: DCG = 1 + 3 / log2(3), at best 3 + 1 / log2(3)
+    rows = tuple(Candidate(str(g), "text", int(g > 0), grade=g) for g in (1, 3, 0))
+    values = measures([Question("q", "?", rows)], {"q": np.array([3.0, 2.0, 1.0])})
+    assert values["nDCG@10"] == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
+    assert (values["AP"], values["RR"], values["P@1"]) == (1, 1, 1)
+
+
+def test_a_grade_that_the_label_contradicts_has_no_say():
+    rows = (Candidate("a", "text", 0, grade=3), Candidate("b", "text", 1, grade=-2))  # ASNQ's 3 is not correct
+    values = measures([Question("q", "?", rows)], {"q": np.array([2.0, 1.0])})
+    assert values["nDCG@10"] == pytest.approx(1 / math.log2(3)) and values["AP"] == 0.5

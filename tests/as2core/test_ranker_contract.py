@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnsupportedBackbone
-from as2core.rankers.base import Ranker, rank, rank_many
+from as2core.rankers.base import Ranker, rank, rank_many, untrained
 from as2core.rankers.catalog import CATALOG, get
+from as2core.rankers.versions import load_version, save_version
 from as2core.types import Candidate
 
 QUESTION = "when was the tower built ?"
@@ -255,3 +256,42 @@ def test_a_wrong_spec_says_what_would_be_right(spec, says, tiny):
 def test_a_missing_shipped_model_says_how_to_get_it_back(tmp_path):
     with pytest.raises(DamagedModel, match="git checkout"):
         get("cascade", models_dir=tmp_path)
+
+
+@pytest.mark.parametrize("spec", ["bm25:k1=0,b=1", "bm25:k1=0", "bm25:b=1"])
+def test_bm25_s_extremes_score_an_empty_candidate_nought(spec):
+    scores = get(spec).score("iron tower", [Candidate("0", "iron"), Candidate("1", "")])
+    assert np.isfinite(scores).all() and scores[0] > scores[1] == 0
+
+
+@pytest.mark.parametrize("settings", ["k1=-1", "k1=nan", "k1=inf", "b=-0.1", "b=1.5", "b=nan"])
+def test_bm25_s_settings_have_bounds(settings):
+    with pytest.raises(BadSetting, match=r"b between 0 and 1"):
+        get(f"bm25:{settings}")
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])  # RoBERTa's positions begin behind the padding's
+def test_the_bi_encoder_reads_no_more_tokens_than_its_backbone_has_positions(kind, tiny):
+    long = [Candidate("0", "tower " * 400)]
+    assert np.isfinite(get(f"bi-encoder:backbone={tiny(kind)},max_length=256").score("iron " * 400, long)).all()
+    with pytest.raises(BadSetting, match="reads 3 to 256 tokens"):
+        get(f"bi-encoder:backbone={tiny(kind)},max_length=257")
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        ("cascade:backbone={tiny}", "bert"),
+        ("cross-encoder:backbone={tiny}", "bert"),
+        ("cross-encoder:pool=cls,backbone={tiny}", "bert"),
+        ("cross-encoder:backbone={tiny}", "bart"),
+        ("generative:backbone={tiny}", "bert"),
+        ("generative:backbone={tiny}", "gpt2"),
+        ("cosinet:hidden=4,backbone={tiny}", "bert"),
+    ],
+)
+def test_a_ranker_counts_as_untrained_until_a_version_of_it_is_loaded(spec, kind, tiny, tmp_path):
+    ranker = get(spec.format(tiny=tiny(kind)))
+    assert untrained(ranker) == (ranker.name,)
+    save_version(ranker, tmp_path / "mine", {})
+    assert untrained(load_version(tmp_path / "mine")) == ()

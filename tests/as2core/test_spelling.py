@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 
 from as2core.spelling import mended
@@ -43,3 +45,9 @@ def test_of_several_words_that_it_may_be_the_one_that_is_written_more_often_is_t
     assert mended("What is a spoone?", ["A spoons.", "spooned spooned"]) == "What is a spoone?"  # endings alone
     assert mended("A traiin?", ["train", "traiin"]) == "A traiin?"  # somebody writes it so
     assert mended("Who saw the comte?", ["comet comet", "compte"]) == "Who saw the comet?"
+
+
+def test_a_word_with_an_accent_written_apart_is_known():
+    texts = ["The café of Zürich is old."]
+    apart = unicodedata.normalize("NFD", "Where is the café of Zürich?")
+    assert mended(apart, texts) == "Where is the café of Zürich?"

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -261,3 +262,11 @@ def test_an_index_of_another_version_is_refused(index):
     db.close()
     with pytest.raises(UnreadableFile, match="another version"):
         SqliteIndex(index.path)
+
+
+@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+@pytest.mark.parametrize("stored", ["NFC", "NFD"])
+def test_accents_written_apart_or_together_find_each_other(index, stored, asked):
+    texts = [unicodedata.normalize(stored, "The café in Zürich opens."), "A tea house."]
+    index.upsert_docs([(f"d{i}", passages(f"d{i}", [text])) for i, text in enumerate(texts)])
+    assert [h.doc_id for h in index.lexical(unicodedata.normalize(asked, "Zürich"), 5)] == ["d0"]

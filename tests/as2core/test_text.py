@@ -1,5 +1,7 @@
 """Sentences and words of text as people write it."""
 
+import unicodedata
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -222,3 +224,8 @@ def test_words_are_small_and_numbers_stay_whole():
 
 def test_stop_words_are_words_as_words_gives_them():
     assert all(words(w) == [w] for w in STOP_WORDS)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKD"])
+def test_a_letter_and_its_accent_are_one_however_they_are_written(form):
+    assert words(unicodedata.normalize(form, "Café Zürich, Ångström")) == ["café", "zürich", "ångström"]

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import torch
 
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version, read_card, save_version, sha256
+from as2core.rankers.versions import describe_anew, load_version, read_card, save_version, sha256
 from as2core.types import Candidate
 
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["the tower was completed in 1889 .", "iron", "a river"])]
@@ -161,3 +162,32 @@ def test_a_damaged_configuration_is_told_in_a_line_with_the_remedy(content, told
     (tmp_path / "mine" / "config.json").write_bytes(content.replace(b"%s", str(tiny()).encode()))
     with pytest.raises(DamagedModel, match=rf"config\.json.*{told}.*restore mine"):
         load_version(tmp_path / "mine")
+
+
+def test_a_version_described_anew_can_be_loaded_whenever_a_kill_comes(tiny, tmp_path, monkeypatch):
+    ranker = trained("cascade", tiny)
+    save_version(ranker, tmp_path / "mine", {"seed": 5})
+    ranker.threshold = 0.9
+    rename, renames = Path.replace, []
+
+    def kill_at(number):
+        def replace(self, target):
+            renames.append(target)
+            if len(renames) == number:
+                raise KeyboardInterrupt
+            return rename(self, target)
+
+        return replace
+
+    for number in (1, 2, 3):
+        renames.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", kill_at(number))
+            with pytest.raises(KeyboardInterrupt):
+                describe_anew(ranker, tmp_path / "mine", {"seed": 6})
+        assert load_version(tmp_path / "mine").threshold == (0.9 if number == 3 else 0.5)
+        assert read_card(tmp_path / "mine")["seed"] == 5
+    describe_anew(ranker, tmp_path / "mine", {"seed": 6})
+    card = read_card(tmp_path / "mine")
+    assert (card["seed"], card["config_sha256"]) == (6, sha256(tmp_path / "mine" / "config.json"))
+    assert load_version(tmp_path / "mine").threshold == 0.9

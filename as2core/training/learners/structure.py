@@ -53,7 +53,6 @@ class StructureLearner:
             raise BadSetting(f"the loss {loss!r} is not for {ranker.kind}; use pointwise or listwise")
         if settings.distill:
             raise BadSetting(f"{ranker.kind} learns from labels alone: set distill to 0")
-        ranker.trained = True
         self.ranker, self.module = ranker, _ListLoss(ranker, loss)
         self.exits = (ranker.kind,)
         self.needs = "pair" if loss == "listwise" else "label"

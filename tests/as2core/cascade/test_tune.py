@@ -80,17 +80,18 @@ def test_the_front_rises_in_cost_and_value():
     assert front[-1].value == max(p.value for p in grid(SOME).points)
 
 
-def test_what_a_cheap_ranker_kept_away_keeps_its_place_under_every_schedule():
+def test_what_a_cheap_ranker_kept_away_keeps_its_place_and_its_cost_under_every_schedule():
     question, trace = traced(12, seed=12, positives=4)
     cheap = np.random.default_rng(0).normal(size=12).astype(np.float32)
     gone = np.sort(np.argsort(cheap)[:5])
-    first = ExitRecord(0, np.arange(12), cheap, gone, 0.0, 0, 0, "wo")
+    first = ExitRecord(0, np.arange(12), cheap, gone, 0.0, 0, 50_000, "wo")
     entered = np.setdiff1d(np.arange(12), gone)
     exits = tuple(dataclasses.replace(e, alive=entered, scores=e.scores[entered]) for e in trace.exits)
     trace = dataclasses.replace(trace, exits=exits, first=first)
     for point in grid([(question, trace)], ratios=(0.2, 0.5)).points:
-        scores = {question.qid: trace.replay(DropSchedule(point.ratios)).scores()}
-        assert point.value == pytest.approx(measures([question], scores, ("AP",))["AP"])
+        run = trace.replay(DropSchedule(point.ratios))
+        assert point.value == pytest.approx(measures([question], {question.qid: run.scores()}, ("AP",))["AP"])
+        assert point.cost == pytest.approx(run.flops / run.full_flops)  # the cheap ranker's work is part of it
 
 
 def test_questions_without_a_correct_candidate_are_left_out():

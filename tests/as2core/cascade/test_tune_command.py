@@ -7,7 +7,7 @@ import pytest
 
 from as2core import cli
 from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version
+from as2core.rankers.versions import load_version, save_version
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def questions(tmp_path):
 
 
 def test_a_cascade_gets_a_schedule_that_a_spec_can_take(questions, tmp_path, tiny, capsys):
-    tiny_cascade = f"cascade:keep=2,backbone={tiny()}"
+    tiny_cascade = f"cascade:keep=2,drop_ratio=0.6,backbone={tiny()}"
     out, picture = tmp_path / "schedule.json", tmp_path / "grid.svg"
     argv = ["tune", questions, "--ranker", tiny_cascade, "--max-loss", "0.1", "--out", out, "--picture", picture]
     assert cli.main([*map(str, argv), "--json"]) == 0
@@ -31,8 +31,8 @@ def test_a_cascade_gets_a_schedule_that_a_spec_can_take(questions, tmp_path, tin
     assert found["schedules"] == 1297 and found["questions"] == 3
     assert found["best"]["AP"] >= found["full"]["AP"] - 0.1 and found["best"]["relative_cost"] < 1
     ratios = found["best"]["ratios"]
-    settings = found["spec"].removeprefix("cascade:")
-    assert get(f"{tiny_cascade},{settings}").drop_ratio == tuple(ratios)
+    again = get(found["spec"])
+    assert (again.drop_ratio, again.keep, again.backbone.name) == (tuple(ratios), 2, tiny())
     assert json.loads(out.read_text())["ratios"] == ratios
     drawn = ET.fromstring(picture.read_text())
     assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) > 1297
@@ -49,3 +49,12 @@ def test_a_fusion_gets_weights_and_becomes_a_version(questions, tmp_path, capsys
 def test_a_ranker_without_anything_to_tune_is_refused_with_what_can_be(questions, capsys):
     assert cli.main(["tune", str(questions), "--ranker", "bm25"]) == 1
     assert "a cascade of several exits, or a fusion" in capsys.readouterr().err
+
+
+def test_a_version_takes_no_settings_so_its_ratios_are_told_without_a_spec(questions, tmp_path, tiny, capsys):
+    save_version(get(f"cascade:backbone={tiny('bert', 2)}"), tmp_path / "mine", {})
+    argv = ["tune", str(questions), "--ranker", str(tmp_path / "mine")]
+    assert cli.main([*argv, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["spec"] is None
+    assert cli.main(argv) == 0
+    assert "use it as" not in capsys.readouterr().out

@@ -115,3 +115,13 @@ def test_ten_times_the_file_takes_no_more_memory(tmp_path):
     peak(10)  # what is loaded once
     small, large = peak(50), peak(500)
     assert large < small + 450 * 16 + 10_000  # eight bytes a question and the list's room, nothing a row
+
+
+@pytest.mark.parametrize(
+    ("label", "grade", "written"),
+    [(1, 2, 4), (1, 3, 4), (1, 9, 4), (0, 4, 1), (0, -1, 1), (1, 4, 4), (0, 3, 3), (0, None, 1)],
+)
+def test_a_grade_of_another_scale_or_an_older_one_never_turns_the_label(label, grade, written):
+    row = asnq.dumps([Question("q", "Is it?", (Candidate("a", "Yes.", label, grade=grade),))])
+    assert row == f"Is it?\tYes.\t{written}\n"
+    assert asnq.read(row.encode())[0][0].candidates[0].label == label

@@ -56,6 +56,7 @@ BAD_LINES = {
     line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
     line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
     line(question="half \ud800"): "half a character",
+    "[" * 100_000: "brackets within brackets",
 }
 
 

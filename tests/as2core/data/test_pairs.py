@@ -44,3 +44,11 @@ def test_lines_that_are_no_pair_or_contradict_themselves_are_told():
     )
     assert [(c.text, c.label) for c in question.candidates] == [("330 metres.", 1), ("In Paris.", 0)]
     assert [p.line for p in problems] == [2, 3]
+
+
+def test_half_a_character_in_a_question_is_read_as_it_is():
+    record = '{"sentence1": "who \\ud800", "sentence2": "me", "label": 1}\n'
+    from as2core.data.source import collect
+
+    (question,), _ = collect(pairs.stream_pairs, record.encode())
+    assert question.text == "who \ud800" and question.qid.startswith("q-")

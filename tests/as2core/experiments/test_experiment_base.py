@@ -54,9 +54,10 @@ def test_data_that_is_not_at_hand_is_named_with_the_option_that_gives_it(tmp_pat
 
 def test_reproduce_writes_its_section_and_prints_the_table(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(base, "experiment", lambda name: lambda options, on_progress: [ROW])
-    assert cli.main(["reproduce", "cascade", "--seeds", "2", "--out", str(tmp_path / "results.md")]) == 0
+    page = tmp_path / "new" / "folder" / "results.md"
+    assert cli.main(["reproduce", "cascade", "--seeds", "2", "--out", str(page)]) == 0
     assert ROW.finding in capsys.readouterr().out
-    assert "`as2 reproduce cascade --seeds 2`" in (tmp_path / "results.md").read_text()
+    assert "`as2 reproduce cascade --seeds 2`" in page.read_text()
 
 
 def test_an_unknown_experiment_is_answered_with_those_there_are(capsys):

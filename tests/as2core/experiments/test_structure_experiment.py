@@ -51,3 +51,17 @@ def test_every_finding_and_every_model_is_told(tmp_path):
 def test_seeds_are_averaged_with_their_spread():
     assert structure._spread([0.5, 0.7]) == "60.00 ± 14.1"
     assert structure._spread([0.5]) == "50.00"
+
+
+def test_ties_of_wo_are_broken_at_random_and_those_of_wo_rr_by_the_order(tmp_path, monkeypatch):
+    class Tied(Options):
+        def questions(self, name, setting="clean", *, limit=None):
+            """Every sentence shares one word with the question, and the first is the right one."""
+            rows = tuple(Candidate(str(i), f"the tower {w}", int(i == 0)) for i, w in enumerate(WORDS))
+            return [Question(f"{name} {i}", "which tower", rows) for i in range(200)]
+
+    monkeypatch.setattr(structure, "_measured", lambda *_: structure.Measured([0.5], [0.5], 1, 1.0))
+    report = structure.run(Tied(tmp_path, seeds=1), None, structure.SMALL, vectors())
+    rr, wo, wo_rr = (float(said.split()[-1]) for said in report.rows[0].ours.removeprefix("AP ").split(", "))
+    assert rr == wo_rr == 100
+    assert wo == pytest.approx(100 * sum(1 / k for k in range(1, 8)) / 7, abs=5)  # the mean of 1/1 ... 1/7

@@ -13,6 +13,7 @@ from as2core.errors import BadSetting, DamagedModel
 from as2core.export import export_ranker, import_ranker
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.word_overlap import WordOverlapRanker
 from as2core.types import Candidate
 
@@ -147,3 +148,25 @@ def test_an_onnx_file_of_another_program_is_said_to_be_none_of_ours(tmp_path, co
     (tmp_path / "model.onnx").write_bytes(content)
     with pytest.raises(DamagedModel, match="no file that as2 exported"):
         import_ranker(tmp_path)
+
+
+@pytest.mark.parametrize("to", ["hf", "cross-encoder", "onnx"])
+def test_a_classifier_over_cls_is_exported_as_as2_alone(to, backbone, tmp_path):
+    twin = CrossEncoderRanker(backbone, pool="cls")
+    with pytest.raises(BadSetting, match="export it as as2"):
+        export_ranker(twin, to, tmp_path / "out", card={})
+    assert not list(tmp_path.iterdir())
+    export_ranker(twin, "as2", tmp_path / "out", card={})
+    np.testing.assert_allclose(import_ranker(tmp_path / "out")[0].score(QUESTION, CANDIDATES),
+                               twin.score(QUESTION, CANDIDATES), atol=1e-6)  # fmt: skip
+
+
+def test_a_version_is_named_after_its_folder(backbone, tmp_path):
+    export_ranker(shaken(backbone), "as2", tmp_path / "mine", card={})
+    ranker, card = import_ranker(tmp_path / "mine")
+    assert ranker.name == card["name"] == "mine"
+
+
+def test_what_comes_back_counts_as_trained(backbone, tmp_path):
+    export_ranker(shaken(backbone), "hf", tmp_path / "out", card={})
+    assert import_ranker(tmp_path / "out")[0].trained

@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from as2core.cost import head_flops, layer_flops, sequential_cost
 from as2core.errors import BadSetting
 from as2core.evaluation import evaluate
+from as2core.rankers import sequential
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.sequential import SequentialRanker, Stage
@@ -147,3 +148,11 @@ def test_a_stage_that_keeps_nobody_or_more_than_all_is_refused(keep):
 def test_a_sequence_of_nothing_is_refused():
     with pytest.raises(BadSetting, match="one or more"):
         SequentialRanker([])
+
+
+def test_no_ranking_waits_for_what_the_last_ranker_alone_would_cost(backbone, monkeypatch):
+    worked_out = []
+    monkeypatch.setattr(sequential, "monolithic_flops", lambda *_: worked_out.append("now") or 100)
+    trace = SequentialRanker([Stage(constant(6), 3), Stage(CrossEncoderRanker(backbone))]).trace("q", candidates(6))
+    trace.scores()
+    assert worked_out == [] and trace.full_flops == 100 and worked_out == ["now"]

@@ -1,5 +1,7 @@
+import copy
 import dataclasses
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import measures
 from as2core.rankers.catalog import get
 from as2core.training.fine_tune import fine_tune
+from as2core.training.loop import PlannedTrainer
 from as2core.training.settings import TrainSettings
 
 FAST = TrainSettings(epochs=2, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
@@ -172,6 +175,11 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
         ({"schedule": "cosine"}, "slanted-triangular"),
         ({"epochs": 0}, "positive"),
         ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": "2k"}, "max_tokens=2k"),
+        ({"learning_rate": math.nan}, "learning_rate=nan"),
+        ({"learning_rate": 0.0}, "a rate is above 0"),
+        ({"frozen_layers": -1}, "frozen_layers=-1"),
+        ({"patience": 0}, "patience"),
         ({"noise": 1.5}, "share"),
     ],
 )
@@ -183,3 +191,71 @@ def test_a_wrong_setting_is_refused(setting, says):
 def test_a_ranker_without_weights_cannot_be_trained(tmp_path):
     with pytest.raises(BadSetting, match="nothing to train"):
         fine_tune(get("bm25"), questions(0, 4), [], FAST, workdir=tmp_path)
+
+
+def test_only_the_same_questions_labels_texts_and_base_resume_a_run(base, tiny, tmp_path):
+    def again(ranker=base, train=None, dev=None):
+        train, dev = train or questions(0, 4), questions(8, 2) if dev is None else dev
+        return fine_tune(ranker, train, dev, FAST, workdir=tmp_path)
+
+    def changed(asked, **values):
+        first = dataclasses.replace(asked[0].candidates[0], **values)
+        return [dataclasses.replace(asked[0], candidates=(first, *asked[0].candidates[1:])), *asked[1:]]
+
+    again()
+    again()  # the same inputs: the folder is its own
+    again(ranker=tiny_ranker("cascade", tiny("bert", 2)))  # an untrained head is drawn anew by whoever builds it
+    swapped = [dataclasses.replace(q, candidates=q.candidates[::-1]) for q in questions(0, 4)]  # as many of each label
+    moved = copy.deepcopy(base)
+    with torch.no_grad():
+        moved.backbone.blocks[0].output.dense.bias += 0.1
+    for other in (
+        {"train": swapped},
+        {"train": changed(questions(0, 4), text="the tower was built in 1890")},
+        {"dev": changed(questions(8, 2), title="Towers")},
+        {"dev": []},
+        {"ranker": moved},
+        {"ranker": get(f"cascade:backbone={tiny('bert', 6)}")},
+        {"ranker": get(f"cross-encoder:depth=1,backbone={tiny('bert', 2)}")},
+    ):
+        with pytest.raises(BadSetting, match="another run"):
+            again(**other)
+    (tmp_path / "run.json").write_text(json.dumps({"settings": {}, "questions": []}))  # as runs were once noted
+    with pytest.raises(BadSetting, match="another run"):
+        again()
+
+
+def test_a_trained_base_counts_with_its_head(base, tmp_path):
+    first = fine_tune(base, questions(0, 4), [], FAST, workdir=tmp_path / "first").ranker
+    assert first.trained and not base.trained
+    other = copy.deepcopy(first)
+    with torch.no_grad():
+        other.module.heads[-1].net[-1].bias += 0.1
+    fine_tune(first, questions(0, 4), [], FAST, workdir=tmp_path / "second")
+    with pytest.raises(BadSetting, match="another run"):
+        fine_tune(other, questions(0, 4), [], FAST, workdir=tmp_path / "second")
+
+
+def scripted(monkeypatch, *looks):
+    """Dev APs of exits 1 and 2, one pair a look, in place of what the model has."""
+    at = iter(looks)
+    monkeypatch.setattr(PlannedTrainer, "dev_ap", lambda self: dict(zip("12", next(at), strict=True)))
+
+
+def test_the_best_dev_ap_is_the_last_exit_s_where_the_steering_value_was_highest(base, tmp_path, monkeypatch):
+    # steering is (first + 2 last) / 3: .50 before, then .60 of .2 and .8, then .65 of .75 and .6
+    scripted(monkeypatch, (0.5, 0.5), (0.2, 0.8), (0.75, 0.6))
+    trained = fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path)
+    assert (trained.best_dev_ap, trained.steering) == (0.6, pytest.approx(0.65))
+    assert trained.history[-1]["best_dev_ap"] == 0.6
+
+
+def test_a_resumed_run_knows_the_best_of_before(base, tmp_path, monkeypatch):
+    scripted(monkeypatch, (0.5, 0.5), (0.9, 0.8))
+    done = []
+    with pytest.raises(Cancelled):
+        fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path,
+                  on_event=lambda e: done.append(e["kind"]), should_stop=lambda: done.count("step") >= 3)  # fmt: skip
+    scripted(monkeypatch, (0.5, 0.5), (0.6, 0.7))
+    trained = fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path)
+    assert (trained.best_dev_ap, trained.steering) == (0.8, pytest.approx(2.5 / 3))
