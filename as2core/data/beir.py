@@ -7,16 +7,14 @@ elsewhere holds many more.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, by_relevance, stream_lines, write_text
+from as2core.data.source import RELEVANCE, Report, by_relevance, stream_lines, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 COLUMNS = ("query-id", "corpus-id", "score")
-_WHOLE = re.compile(r"[+-]?\d+")
 
 
 def read(folder: str | Path, *, split: str | None = "test", strict: bool = False) -> tuple[list[Question], Report]:
@@ -34,7 +32,7 @@ def read(folder: str | Path, *, split: str | None = "test", strict: bool = False
     for qrels in judged:
         of_which = f"of {qrels.name}: " if len(judged) > 1 else ""
         for number, fields in _rows(qrels, problems):
-            if len(fields) != 3 or not _WHOLE.fullmatch(fields[2].strip()):
+            if len(fields) != 3 or not RELEVANCE.fullmatch(fields[2].strip()):
                 problems.add(number, f"{of_which}not a query id, a corpus id and a whole number, divided by tabs")
                 continue
             qid, docid, score = fields

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 from pathlib import Path
 
-from as2core.data.source import Report, Source, by_relevance, collect, name_of, read_text, write_text
+from as2core.data.source import RELEVANCE, Report, Source, by_relevance, collect, name_of, read_text, write_text
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -44,8 +43,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             continue
         if len(row) != 3 or not row[0].strip() or not row[1]:
             report.add(number, f"{len(row)} fields instead of 3" if len(row) != 3 else "query or docid is empty")
-        elif not re.fullmatch(r"[+-]?\d+", row[2].strip()):
-            report.add(number, f"rating {row[2]!r} is not a whole number")
+        elif not RELEVANCE.fullmatch(row[2].strip()):
+            report.add(number, f"rating {row[2]!r} is not a whole number of at most nine digits")
         elif row[1] in found.setdefault(row[0], {}):
             report.add(number, f"document {row[1]!r} stands twice for query {row[0]!r}")
         else:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Report, Source, by_relevance, collect, stream_lines, write_text
+from as2core.data.source import RELEVANCE, Report, Source, by_relevance, collect, stream_lines, write_text
 from as2core.errors import BadSetting
 from as2core.metrics import order
 from as2core.types import Candidate, Question
@@ -38,7 +38,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         fields = line.split()
         if len(fields) != 4:
             report.add(number, f"{len(fields)} columns instead of 4 (qid 0 docid rel)")
-        elif not re.fullmatch(r"[+-]?\d+", fields[3]):
+        elif not RELEVANCE.fullmatch(fields[3]):
             report.add(number, f"relevance {fields[3]!r} is not a whole number")
         else:
             qid, docid = _unescape(fields[0]), _unescape(fields[2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import zlib
 from array import array
 from bisect import bisect_left
@@ -96,6 +97,10 @@ class Seen:
             return False
         self._digests.insert(place, digest)
         return True
+
+
+# A relevance, of as many digits as a database of whole numbers holds for certain.
+RELEVANCE = re.compile(r"[+-]?\d{1,9}")
 
 
 def by_relevance(value: int) -> dict[str, int | None]:

@@ -37,6 +37,7 @@ def test_ratings_are_a_plain_csv_and_a_question_has_the_same_id_in_every_file():
         ("Who?,b,good", "rating 'good' is not"),
         ("Who?,b,--3", "rating '--3' is not"),
         ("Who?,b,+", "rating '+' is not"),
+        ("Who?,b,9999999999", "rating '9999999999' is not"),
         ("Who?,a,0", "document 'a' stands twice"),
     ],
 )
