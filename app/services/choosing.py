@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time
 from itertools import groupby
 from typing import Any
 
-from app.services.labels import BINARY, Labelled, judged
+from app.services.labels import BINARY, Labelled, judged, told_apart
 from app.services.views import CORRECT, INCORRECT, UNSURE
 from app.services.workbench import Workbench
 from as2core.errors import BadSetting
@@ -80,12 +80,13 @@ def load(wb: Workbench, corpus_id: int, choice: Choice) -> list[Labelled]:
     with wb.read() as s:
         found = question_rows.with_candidates(s, corpus_id)
         everything = rows.votes(s, corpus_id)
+        ids = told_apart(s, found)
     touched = {(v.question_id, v.sentence_id) for v in everything}
     of_question: dict[int, list[Any]] = {}
     for v in (v for v in everything if _counts(v, choice)):
         of_question.setdefault(v.question_id, []).append(v)
     return [
-        _labelled(list(group), of_question.get(question_id, []), touched, choice)
+        _labelled(list(group), of_question.get(question_id, []), touched, ids, choice)
         for question_id, group in groupby(found, key=lambda r: r.question_id)
     ]
 
@@ -112,7 +113,13 @@ def _counts(vote: Any, choice: Choice) -> bool:
     )
 
 
-def _labelled(group: list[Any], votes: list[Any], touched: set[tuple[int, int]], choice: Choice) -> Labelled:
+def _labelled(
+    group: list[Any],
+    votes: list[Any],
+    touched: set[tuple[int, int]],
+    ids: Mapping[tuple[int, int], str],
+    choice: Choice,
+) -> Labelled:
     """`touched` pairs carry some label, if not one that counts: they are in with a label or not at all, so that what
     somebody doubted, or another found correct, is never presumed wrong."""
     by_sentence: dict[int, list[Any]] = {}
@@ -122,7 +129,12 @@ def _labelled(group: list[Any], votes: list[Any], touched: set[tuple[int, int]],
     known = dict(BINARY) | ({UNSURE: 0} if choice.unsure_incorrect else {})
     first = group[0]
     candidates = tuple(
-        Candidate(r.candidate, r.text, known.get(came_to.get(r.sentence_id) or ""), r.title)
+        Candidate(
+            ids.get((r.question_id, r.sentence_id), r.candidate),
+            r.text,
+            known.get(came_to.get(r.sentence_id) or ""),
+            r.title,
+        )
         for r in group
         if r.sentence_id is not None
         and ((r.question_id, r.sentence_id) not in touched or came_to.get(r.sentence_id) in known)

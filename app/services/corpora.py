@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from app.services import people
 from app.services.indexing import index_pending, reindex, request_vectors
 from app.services.views import CorpusView, DocumentView, IngestView, SentenceView
 from app.services.workbench import Workbench
@@ -85,10 +86,13 @@ def create_corpus(wb: Workbench, name: str) -> CorpusView:
     return get_corpus(wb, corpus.id)
 
 
-def delete_corpus(wb: Workbench, corpus_id: int) -> None:
-    """With its documents, questions and labels. The starter corpus stays away until it is asked for again."""
+def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> None:
+    """With its documents, questions and labels. The starter corpus stays away until it is asked for again. `by` None is
+    whoever has the home. Raises UnknownCorpus, NotAllowed unless `by` is an admin."""
     view = get_corpus(wb, corpus_id)
     with wb.write(durable=True) as s:
+        if by is not None:
+            people.require(s, by, people.ADMIN)
         rows.remove_corpus(s, corpus_id)
     wb.forget_index(corpus_id)
     if view.name == STARTER:

@@ -8,11 +8,14 @@ long as the label it came with stands.
 
 from __future__ import annotations
 
+import csv
 import io
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -221,6 +224,10 @@ def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tup
             lines = import_report.line_numbers(content, fmt)
     except UnreadableFile as e:
         raise _named(name, e) from e
+    except RecursionError as e:
+        raise UnreadableFile(f"{name}: brackets within brackets, too many to read") from e
+    except csv.Error as e:
+        raise UnreadableFile(f"{name}: {e}") from e
     return questions, [(p.line, p.reason) for p in problems], lines
 
 
@@ -241,7 +248,7 @@ def _unzip(content: bytes, folder: Path) -> None:
                     target = folder / inside
                     target.parent.mkdir(exist_ok=True)
                     target.write_bytes(archive.read(member))
-    except (zipfile.BadZipFile, OSError, RuntimeError) as e:
+    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError) as e:
         raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
 
 

@@ -84,8 +84,13 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
 
     if fmt == "csv":
         rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
-        for row in rows:
-            if len(row) == 3:
+        row: list[str] | None = []
+        while row is not None:
+            try:
+                row = next(rows, None)
+            except csv.Error:  # told by whoever reads the labels
+                continue
+            if row and len(row) == 3:
                 at(rows.line_num, qid_of(row[0]), row[1])
     elif fmt in ("pairs", "triplets"):
         judged = pairs.judged_pairs if fmt == "pairs" else pairs.judged_triplets
@@ -107,6 +112,6 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
 def _object(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}

@@ -7,14 +7,14 @@ in with a document made of such sentences. Ids are kept as given, so what was im
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from sqlalchemy.orm import Session
 
 from app.services.corpora import content_digest
-from app.services.labels import settled
+from app.services.labels import by_id, settled
 from app.services.views import UNSURE
 from app.services.workbench import Workbench, storable
 from as2core.types import Candidate, Document, Question
@@ -26,7 +26,7 @@ from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
 
-BATCH = 100  # questions in one transaction
+BATCH, BATCH_CANDIDATES = 100, 10_000  # in one transaction
 SOURCE = "imported with labels"
 LABELS = {1: "correct", 0: "incorrect"}
 _PLACE = re.compile(r"(.+)-(\d{1,9})")
@@ -66,15 +66,23 @@ def store_questions(
     replaces it; otherwise it is reported and not taken.
     """
     outcome, by = Outcome(), _By(annotator_id, signers or {}, unsigned)
-    waiting: list[Question] = []
-    for question in questions:
-        waiting.append(_storable(question))
-        if len(waiting) == BATCH:
-            _store(wb, corpus_id, waiting, outcome, by, origin, split, by_text, override)
-            waiting = []
-    if waiting:
-        _store(wb, corpus_id, waiting, outcome, by, origin, split, by_text, override)
+    for batch in _batches(_storable(q) for q in questions):
+        _store(wb, corpus_id, batch, outcome, by, origin, split, by_text, override)
     return outcome
+
+
+def _batches(questions: Iterable[Question]) -> Iterator[list[Question]]:
+    """A question's candidates stay together, however many they are."""
+    batch: list[Question] = []
+    candidates = 0
+    for q in questions:
+        if len(batch) == BATCH or (batch and candidates + len(q.candidates) > BATCH_CANDIDATES):
+            yield batch
+            batch, candidates = [], 0
+        batch.append(q)
+        candidates += len(q.candidates)
+    if batch:
+        yield batch
 
 
 def _storable(q: Question) -> Question:
@@ -104,7 +112,7 @@ def _store(
         corpus_rows.lock_corpus(s, corpus_id)
         stored = _questions(s, wb, corpus_id, batch, outcome, origin, split, by_text)
         sentences = _Sentences(s, wb, corpus_id, batch)
-        known = rows.candidates_of(s, [row.id for row in stored.values() if row.id is not None])
+        known = by_id(s, [row.id for row in stored.values() if row.id is not None])
         found = {
             q.qid: _places(sentences, q, known.get(stored[q.qid].id, {}), outcome) for q in batch if q.qid in stored
         }
@@ -230,15 +238,16 @@ def _labels(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome,
 
 
 def _of_people(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
-    """(question id, sentence id) -> what people's labels come to."""
+    """(question id, sentence id) -> what people's labels come to, or the verdict on them."""
     found = [r for r in label_rows.labels_of_questions(s, question_ids) if not r.imported]
     grouped = groupby(sorted(found, key=lambda r: r.question_id), key=lambda r: r.question_id)
-    return {
+    came_to = {
         (question_id, sentence_id): label
         for question_id, of_one in grouped
         for sentence_id, label in settled(of_one).items()
-        if label != UNSURE
     }
+    came_to |= label_rows.verdicts(s, question_ids=question_ids)
+    return {pair: label for pair, label in came_to.items() if label != UNSURE}
 
 
 class _Sentences:

@@ -6,14 +6,19 @@ correct against incorrect counts; a tie settles nothing, and "unsure" counts for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from app.services.views import CORRECT, INCORRECT, UNSURE
 from app.services.workbench import Workbench
 from as2core.types import Candidate, Question
+from db.models import Sentence
+from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories.questions import IMPORTED
@@ -72,17 +77,44 @@ def load(wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed:
         found = question_rows.with_candidates(s, corpus_id)
         labels = label_rows.labels_of_corpus(s, corpus_id)
         verdicts = label_rows.verdicts(s, corpus_id=corpus_id) if annotator is None else {}
+        ids = told_apart(s, found)
     by_question: dict[int, list[Any]] = {}
     for row in labels:
         if annotator is None or row.annotator == annotator:
             by_question.setdefault(row.question_id, []).append(row)
     return [
-        _labelled(list(group), by_question.get(question_id, []), verdicts, signed)
+        _labelled(list(group), by_question.get(question_id, []), verdicts, ids, signed)
         for question_id, group in groupby(found, key=lambda r: r.question_id)
     ]
 
 
-def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, int], str], signed: bool) -> Labelled:
+def by_id(s: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
+    """Question id -> id -> sentence, of all its candidates. The id is the one a candidate came with, or its sentence's;
+    where an older candidate has that one already, the sentence's own, or that with a number. So what left comes back to
+    the same sentences."""
+    found: dict[int, dict[str, Sentence]] = {}
+    for question_id, given, sentence in corpus_rows.candidates_of(s, question_ids):
+        taken, own = found.setdefault(question_id, {}), sentence.external_id
+        ids = (own if given is None else given, own, *(f"{own} {n}" for n in range(2, len(taken) + 3)))
+        taken[next(i for i in ids if i not in taken)] = sentence
+    return found
+
+
+def told_apart(s: Session, rows: Iterable[Any]) -> dict[tuple[int, int], str]:
+    """(question id, sentence id) -> the candidate's id, of those questions in whose rows (question_id, sentence_id,
+    candidate) an id stands twice."""
+    times = Counter((row.question_id, row.candidate) for row in rows if row.sentence_id is not None)
+    twice = sorted({question_id for (question_id, _), n in times.items() if n > 1})
+    return {(q, sentence.id): i for q, of_one in by_id(s, twice).items() for i, sentence in of_one.items()}
+
+
+def _labelled(
+    group: list[Any],
+    labels: list[Any],
+    verdicts: Mapping[tuple[int, int], str],
+    ids: Mapping[tuple[int, int], str],
+    signed: bool,
+) -> Labelled:
     first = group[0]
     said: dict[int, dict[str, str]] = {}
     for row in labels if signed else ():
@@ -95,7 +127,7 @@ def _labelled(group: list[Any], labels: list[Any], verdicts: Mapping[tuple[int, 
     }
     candidates = tuple(
         Candidate(
-            row.candidate,
+            ids.get((row.question_id, row.sentence_id), row.candidate),
             row.text,
             BINARY.get(votes.get(row.sentence_id) or ""),
             row.title,

@@ -92,7 +92,7 @@ def retrieve(
     if documents < 1 or candidates < 1:
         raise BadSetting(f"documents={documents}, candidates={candidates}: each must be at least 1")
     with wb.read() as s:
-        if rows.counts(s, corpus_id).documents == 0:
+        if not rows.has_documents(s, corpus_id):
             raise EmptyCorpus("this corpus has no documents yet: add some on the Data page, or with `as2 ingest`")
     index_pending(wb, corpus_id, on_progress)
     started = time.perf_counter()

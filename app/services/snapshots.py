@@ -175,7 +175,7 @@ def read(file: Path) -> Snapshot:
     from as2core.data import jsonl
 
     found: dict[str, list[Question]] = {part: [] for part in PARTS}
-    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    first, *lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # a text may hold a U+2028
     for line in lines:
         record = json.loads(line)
         found[record.pop("part")].append(jsonl.from_record(record))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
 from as2core.types import Sentence as Piece
-from db.models import Corpus, Document, LabelEvent, Question, Sentence, current_label, text_key
+from db.models import Candidate, Corpus, Document, LabelEvent, Question, Sentence, current_label, text_key
+
+MOST_NAMED = 10_000  # in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,10 @@ def counts(session: Session, corpus_id: int) -> Counts:
     return Counts(
         documents, int(sentences), questions or 0, session.scalar(select(func.count()).select_from(pairs)) or 0
     )
+
+
+def has_documents(session: Session, corpus_id: int) -> bool:
+    return bool(session.scalar(select(select(Document.id).where(Document.corpus_id == corpus_id).exists())))
 
 
 def digests(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -169,17 +176,16 @@ def replace_document(
             name, number = f"{content.id}-{number}", number + 1
         taken.add(name)
         fresh.append((name, position, piece))
-    gone = [row for rows in waiting.values() for row in rows if not row.retired]
-    labelled = set(
-        session.scalars(
-            select(LabelEvent.sentence_id).where(LabelEvent.sentence_id.in_([r.id for r in gone])).distinct()
-        )
-    )
-    for row in gone:
-        if row.id in labelled:
-            row.retired = True
-    session.flush()
-    session.execute(delete(Sentence).where(Sentence.id.in_([r.id for r in gone if r.id not in labelled])))
+    gone = {row.id: row for rows in waiting.values() for row in rows if not row.retired}
+    for ids in _parts(sorted(gone)):
+        held = select(Sentence.id).where(Sentence.id.in_(ids)).order_by(Sentence.id).with_for_update()
+        session.execute(held).all()  # or a label that comes after the next look would go with its sentence
+        events = select(LabelEvent.sentence_id).where(LabelEvent.sentence_id.in_(ids))
+        labelled = set(session.scalars(events.distinct()))
+        for i in labelled:
+            gone[i].retired = True
+        session.flush()
+        session.execute(delete(Sentence).where(Sentence.id.in_([i for i in ids if i not in labelled])))
     add_sentences(session, corpus_id, document_id, fresh)
     session.execute(
         update(Document)
@@ -216,13 +222,9 @@ def find_documents(session: Session, corpus_id: int, search: str, limit: int) ->
 
 def sentences_of(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
     """Those in use, by document id, then in their order."""
-    return list(
-        session.scalars(
-            select(Sentence)
-            .where(Sentence.document_id.in_(document_ids), Sentence.retired.is_(False))
-            .order_by(Sentence.document_id, Sentence.position)
-        )
-    )
+    of = select(Sentence).where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)
+    parts = _parts(sorted(document_ids))
+    return [row for ids in parts for row in session.scalars(of.where(Sentence.document_id.in_(ids)))]
 
 
 def sentence(session: Session, sentence_id: int) -> Sentence | None:
@@ -281,18 +283,28 @@ def forget_index(session: Session, corpus_id: int) -> None:
 
 def sentences_named(session: Session, corpus_id: int, external_ids: Sequence[str]) -> list[Sentence]:
     """By external id, retired ones too."""
-    return list(
-        session.scalars(select(Sentence).where(Sentence.corpus_id == corpus_id, Sentence.external_id.in_(external_ids)))
-    )
+    of = select(Sentence).where(Sentence.corpus_id == corpus_id)
+    return [row for ids in _parts(external_ids) for row in session.scalars(of.where(Sentence.external_id.in_(ids)))]
 
 
 def sentences_reading(session: Session, corpus_id: int, texts: Sequence[str]) -> list[Sentence]:
-    """By text, white space aside; those in use first."""
-    keys = [text_key(t) for t in texts]
-    return list(
-        session.scalars(
-            select(Sentence)
-            .where(Sentence.corpus_id == corpus_id, Sentence.text_key.in_(keys))
-            .order_by(Sentence.retired, Sentence.id)
-        )
+    """By text, white space aside; of those that read the same, the ones in use first."""
+    of = select(Sentence).where(Sentence.corpus_id == corpus_id).order_by(Sentence.retired, Sentence.id)
+    parts = _parts(list(dict.fromkeys(text_key(t) for t in texts)))
+    return [row for keys in parts for row in session.scalars(of.where(Sentence.text_key.in_(keys)))]
+
+
+def candidates_of(session: Session, question_ids: Sequence[int]) -> list[Row]:
+    """Rows (question_id, given, Sentence) of their candidates, in the order they came; `given` is the id a candidate
+    was imported under, None where it was not."""
+    found = (
+        select(Candidate.question_id, Candidate.external_id.label("given"), Sentence)
+        .join(Sentence, Sentence.id == Candidate.sentence_id)
+        .order_by(Candidate.id)
     )
+    return [row for ids in _parts(question_ids) for row in session.execute(found.where(Candidate.question_id.in_(ids)))]
+
+
+def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """As many at a time as a statement may name: SQLite takes 32,766, PostgreSQL 65,535."""
+    return (values[i : i + MOST_NAMED] for i in range(0, len(values), MOST_NAMED))

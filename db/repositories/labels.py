@@ -274,11 +274,16 @@ def newest_verdicts() -> Subquery:
 
 
 def verdicts(
-    session: Session, *, corpus_id: int | None = None, question_id: int | None = None
+    session: Session,
+    *,
+    corpus_id: int | None = None,
+    question_id: int | None = None,
+    question_ids: Sequence[int] = (),
 ) -> dict[tuple[int, int], str]:
-    """(question id, sentence id) -> how the conflict on it was settled, of a corpus or of a question."""
+    """(question id, sentence id) -> how the conflict on it was settled, of a corpus, of a question or of several."""
     found = newest_verdicts()
-    where = Question.corpus_id == corpus_id if question_id is None else Question.id == question_id
+    asked = [*question_ids] if question_id is None else [question_id]
+    where = Question.id.in_(asked) if corpus_id is None else Question.corpus_id == corpus_id
     rows = session.execute(select(found).join(Question, Question.id == found.c.question_id).where(where))
     return {(r.question_id, r.sentence_id): r.label for r in rows}
 

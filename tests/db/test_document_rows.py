@@ -1,3 +1,6 @@
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import pytest
 
 from as2core.types import Document
@@ -57,6 +60,32 @@ def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_te
         assert corpora.counts(s, flood[0]).sentences == 2
     replace(database, flood, [*OLD, "They came back."], as_pieces, now)
     assert stored(database, flood)["People left."][0] == kept
+
+
+def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, flood, as_pieces, now):
+    texts = ["Rain fell.", "The river rose."]
+    with ThreadPoolExecutor(1) as pool, database.write() as s:
+        q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
+        [sentence] = corpora.sentences_reading(s, flood[0], ["People left."])
+        labels.add_event(s, q.id, sentence.id, labels.ensure_annotator(s, "ann", now).id, "correct", now)
+        replacing = pool.submit(replace, database, flood, texts, as_pieces, now)
+        assert wait([replacing], timeout=0.5).not_done  # the label is not committed: it waits
+        s.commit()
+        replacing.result(timeout=10)
+    with database.read() as s:
+        assert corpora.sentence(s, sentence.id).retired
+        assert len(labels.labels_of_corpus(s, flood[0])) == 1
+
+
+def test_more_names_are_looked_up_than_a_statement_takes(database, flood):
+    names = [f"flood-{i}" for i in range(70_000)]
+    with database.read() as s:
+        if database.sqlite:
+            lower = s.connection().connection.dbapi_connection.setlimit
+            lower(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # what most builds have
+        assert [x.text for x in corpora.sentences_named(s, flood[0], names)] == OLD
+        assert [x.text for x in corpora.sentences_reading(s, flood[0], [*names, *OLD])] == OLD
+        assert [x.text for x in corpora.sentences_of(s, [flood[1], *range(10_000, 80_000)])] == OLD
 
 
 def test_a_sentence_said_twice_has_two_rows(database, add_document):

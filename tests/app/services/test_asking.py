@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from fake_models import FakeCascade
+from sqlalchemy import Engine, event
 
 from app.running import run_queued
 from app.services import asking, corpora, labelling, retrieval, scoring, versions
@@ -280,6 +281,17 @@ def test_a_promoted_version_that_was_damaged_is_told_and_the_shipped_one_answers
     asked = asking.ask(wb, towers.id, QUESTION)
     assert asked.version == "cascade"
     assert any("towers-1 cannot be used" in n for n in asked.notes)
+
+
+def test_retrieval_looks_at_no_label(wb, towers):
+    told = []
+    event.listen(Engine, "before_cursor_execute", hear := lambda _c, _cursor, statement, *_: told.append(statement))
+    try:
+        assert retrieval.retrieve(wb, towers.id, "Who built the tower?", documents=2, candidates=9).candidates
+    finally:
+        event.remove(Engine, "before_cursor_execute", hear)
+    assert any("sentence" in statement for statement in told)
+    assert not any("label" in statement for statement in told)
 
 
 def test_retrieval_counts_what_it_left_out(wb, towers):

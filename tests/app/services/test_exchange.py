@@ -1,3 +1,4 @@
+import csv
 import io
 import json
 import zipfile
@@ -5,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services import agreement, asking, corpora, exchange, labelling, labels
+from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
@@ -267,6 +268,8 @@ def test_pairs_are_the_judged_ones(wb):
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
         ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),
+        ("deep.jsonl", b'{"qid": "q", "candidates": ' + b"[" * 100_000, "brackets within brackets"),
+        ("deep.jsonl", b'{"sentence1": "a", "sentence2": "b", "label": 1}\n' + b"[" * 100_000, "brackets within"),
     ],
 )
 def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, content, said):
@@ -274,6 +277,39 @@ def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, c
         import_new(wb, name, content)
     assert str(told.value).startswith(name)
     assert corpora.list_corpora(wb) == []
+
+
+def damaged(how):
+    """A BEIR archive with one damage that `zipfile` does not tell as its own error."""
+    content = bytearray(beir_zip({"test": ["q0\ta\t1"]}))
+    directory = content.index(b"PK\x01\x02")
+    if how == "data":  # no deflate stream begins so
+        content[8:10] = content[directory + 10 : directory + 12] = b"\x08\x00"
+        content[content.index(b"{")] = 0xFF
+    elif how == "size":  # more than the file holds
+        content[directory + 20 : directory + 24] = (len(content) * 2).to_bytes(4, "little")
+        content[directory + 24 : directory + 28] = (len(content) * 2).to_bytes(4, "little")
+    else:  # a name that says it is UTF-8
+        content[directory + 9] |= 0x08
+        content[directory + 46] = 0xFF
+    return bytes(content)
+
+
+@pytest.mark.parametrize("how", ["data", "size", "name"])
+def test_a_damaged_archive_is_named_and_nothing_is_stored(wb, how):
+    with pytest.raises(UnreadableFile, match=r"^set\.zip: the archive cannot be unpacked"):
+        import_new(wb, "set.zip", damaged(how))
+    assert corpora.list_corpora(wb) == []
+
+
+def test_a_rating_whose_query_is_too_long_is_reported_and_the_rest_goes_in(wb, towers):
+    csv.field_size_limit(131_072)  # Python's own; another test may have raised it
+    content = f"query,docid,rating\nHow old?,tower-0,1\n{'long ' * 30_000},tower-1,1\nHow old?,tower-2,0\n".encode()
+    done = exchange.import_labels(wb, towers.id, "ratings.csv", content)
+    assert (done.new, done.malformed) == (2, ((3, "field larger than field limit (131072)"),))
+    assert [(x.line, x.outcome) for x in done.lines] == [(2, "new"), (3, "malformed"), (4, "new")]
+    with pytest.raises(UnreadableFile, match=r"^wide\.csv: field larger"):
+        exchange.import_labels(wb, towers.id, "wide.csv", b"query,docid,rating" + b" " * 200_000)
 
 
 def test_asnqs_rows_are_recognised_and_only_label_four_is_correct(wb):
@@ -362,6 +398,84 @@ def test_a_pair_that_a_verdict_settled_leaves_as_the_verdict(wb, towers, ann, bo
     agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
     [candidate] = json.loads(exchange.export_labels(wb, towers.id, "jsonl"))["candidates"]
     assert (candidate["label"], "labels" in candidate) == (1, False)
+
+
+@pytest.mark.parametrize("fmt", ["jsonl", "csv"])
+def test_a_pair_that_a_verdict_settled_comes_back_as_the_same(wb, towers, ann, bob, fmt):
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    for who, label in ((ann, "correct"), (bob, "incorrect")):
+        labelling.give_label(wb, **pair, annotator_id=who.id, label=label)
+    agreement.settle(wb, **pair, annotator_id=ann.id, label="incorrect")
+    out = exchange.export_labels(wb, towers.id, fmt)
+    done = exchange.import_labels(wb, towers.id, "again", out, fmt)
+    assert (done.new, done.same, done.conflicting) == (0, 1, 0)
+    agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
+    done = exchange.import_labels(wb, towers.id, "again", out, fmt)
+    assert (done.new, done.same, done.conflicting) == (0, 0, 1)
+
+
+ROUND = ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs"]
+
+
+def comes_back(wb, corpus_id, fmt, labels):
+    """Whether the corpus can be trained on, and its export brings nothing new."""
+    for found in choosing.load(wb, corpus_id, choosing.Choice()):
+        assert len({c.id for c in found.question.candidates}) == len(found.question.candidates)
+    out = exchange.export_labels(wb, corpus_id, fmt)
+    done = exchange.import_labels(wb, corpus_id, "again", out, fmt)
+    assert (done.new, done.same, done.conflicting, done.malformed) == (0, labels, 0, ())
+    assert exchange.export_labels(wb, corpus_id, fmt) == out
+    return done
+
+
+@pytest.mark.parametrize("fmt", ROUND)
+def test_a_sentence_whose_id_an_import_used_for_another_leaves_and_comes_back_beside_it(wb, ann, fmt):
+    corpus = corpora.create_corpus(wb, "guides")
+    corpora.ingest(wb, corpus.id, [("guide.txt", b"Welcome to the museum. It opens at nine. It closes at five.")])
+    question = "When does the museum open?"
+    opens = {"id": "guide-0", "text": "It opens at nine.", "label": 1}  # as it was called before the welcome came
+    line = json.dumps({"qid": "q", "question": question, "candidates": [opens]})
+    exchange.import_labels(wb, corpus.id, "old.jsonl", line.encode())
+    asked = asking.ask(wb, corpus.id, question)
+    welcome = next(c for c in asked.candidates if c.text == "Welcome to the museum.")
+    labelling.give_label(
+        wb, question_id=asked.question_id, sentence_id=welcome.sentence_id, annotator_id=ann.id, label="incorrect"
+    )
+    comes_back(wb, corpus.id, fmt, 2)
+    [found] = exchange.labelled_questions(wb, corpus.id)
+    assert {c.text: (c.id, c.label) for c in found.candidates} == {
+        "It opens at nine.": ("guide-0", 1),
+        "Welcome to the museum.": ("guide-0 2", 0),
+    }
+
+
+@pytest.mark.parametrize("fmt", ROUND)
+def test_sentences_of_two_questions_under_one_id_are_told_apart_in_a_third(wb, ann, fmt):
+    texts = ("The tower is tall.", "The tower is old.")
+    content = jsonl.dumps([Question(f"q{i}", f"Why {i}?", (Candidate("0", t, 1),)) for i, t in enumerate(texts)])
+    corpus_id = import_new(wb, "set.jsonl", content).corpus_id
+    asked = asking.ask(wb, corpus_id, "Is the tower tall or old?")
+    assert sorted(c.text for c in asked.candidates) == sorted(texts)
+    for c in asked.candidates:
+        labelling.give_label(
+            wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="correct"
+        )
+    comes_back(wb, corpus_id, fmt, 4)
+
+
+def test_a_batch_ends_at_a_hundred_questions_or_ten_thousand_candidates(wb, towers, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(importing, "_store", lambda wb, corpus_id, batch, *_: sizes.append(len(batch)))
+
+    def store(*candidates):
+        sizes.clear()
+        asked = [Question(str(i), "?", (Candidate("a", ""),) * n) for i, n in enumerate(candidates)]
+        importing.store_questions(wb, towers.id, asked, annotator_id=1)
+        return sizes
+
+    assert store(*[2] * 250) == [100, 100, 50]
+    assert store(4_000, 6_000, 1, 30_000, 5_000) == [2, 1, 1, 1]
 
 
 def beir_zip(qrels: dict[str, list[str]], corpus=({"_id": "a", "text": "It is tall."}, {"_id": "b", "text": "No."})):

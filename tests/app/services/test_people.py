@@ -1,7 +1,7 @@
 import pytest
 
 from app import services
-from app.services import exchange, labelling, people, queueing, rules
+from app.services import corpora, exchange, labelling, people, queueing, rules
 from app.services.labelling import Enough
 from app.services.people import Gone, NotAllowed
 from app.services.views import Shown
@@ -37,10 +37,18 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
         lambda: rules.write_guidelines(wb, towers.id, "Be kind.", by=bob.id),
         lambda: rules.set_rules(wb, towers.id, by=bob.id, overlap=2),
         lambda: people.set_role(wb, bob.id, "admin", by=bob.id),
+        lambda: corpora.delete_corpus(wb, towers.id, by=bob.id),
     )
     for act in acts:
         with pytest.raises(NotAllowed, match="bob is a viewer"):
             act()
+
+
+def test_a_corpus_is_deleted_by_an_admin(wb, towers, ann, bob):
+    with pytest.raises(NotAllowed, match="bob is an annotator, and this takes an admin"):
+        corpora.delete_corpus(wb, towers.id, by=bob.id)
+    corpora.delete_corpus(wb, towers.id, by=ann.id)
+    assert corpora.list_corpora(wb) == []
 
 
 def test_the_last_admin_stays_one(wb, ann, bob):

@@ -17,6 +17,7 @@ from app.services import (
     learning,
     measuring,
     slips,
+    snapshots,
     version_care,
     versions,
 )
@@ -331,6 +332,17 @@ def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, labe
     assert {r["part"] for r in records} == {"train", "dev", "held_out"}
     assert len({r["qid"] for r in records}) == len(records) == 24
     assert all(c["label"] in (0, 1) for r in records for c in r["candidates"])
+
+
+def test_texts_with_line_separators_of_their_own_are_learnt_from_as_they_are(wb, tmp_path):
+    odd = [
+        replace(q, candidates=tuple(replace(c, text=f"{c.text}\u2028\u2029\x85\x0bYes.") for c in q.candidates))
+        for q in made_up(8)
+    ]
+    corpus_id = exchange.import_labels(wb, None, "cities.jsonl", jsonl.dumps(odd).encode(), annotator="ann").corpus_id
+    made = snapshots.frozen(wb, corpus_id, tmp_path, {})
+    parts = (*made.parts.train, *made.parts.dev, *made.parts.held_out)
+    assert {c.text for q in parts for c in q.candidates} == {c.text for q in odd for c in q.candidates}
 
 
 def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb, labelled, clock):
