@@ -71,7 +71,8 @@ class Walk:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min {seconds % 60:.0f} s" if seconds >= 60 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def print_pdfs(folder: Path, n: int | None) -> list[str]:

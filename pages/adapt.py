@@ -51,7 +51,7 @@ def draw_version(name: str) -> None:
 
 def draw_job(job: JobView) -> None:
     if job.state == "done":
-        made = next((v for v in versions.list_versions(wb) if v.name == job.result.get("version")), None)
+        made = next((v for v in versions.list_versions(wb, kind=None) if v.name == job.result.get("version")), None)
         with st.container(border=True, key="adapt_card"):
             adapt_card.draw(job.result)
             if made is not None:
@@ -75,10 +75,10 @@ elif job is not None:
     url.put(job=job.id)
     draw_job(job)
 
-chosen, kind, base = adapt_choice.choice(), adapt_choice.kind(), adapt_ready.base(wb)
+chosen, kind, base = adapt_choice.choice(frame.corpus.id), adapt_choice.kind(), adapt_ready.base(wb)
 ready = readiness(frame.corpus.id, frame.corpus.labels, chosen.stored(), kind, base, adapt_choice.replay())
 adapt_ready.draw_labels(ready)
-adapt_choice.draw(ready.by_annotator)
+adapt_choice.draw(frame.corpus.id, ready.by_annotator)
 adapt_ready.draw_start(wb, frame.corpus, ready)
 
 adapt_automatic.draw_rule(wb, frame.corpus.id)

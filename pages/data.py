@@ -7,8 +7,6 @@ from app.components.page import page
 from app.components.text import plain
 
 state = st.session_state
-if "_data_use" in state:  # a corpus was just made: the frame's choice follows before it is drawn
-    state["as2_corpus"] = state.pop("_data_use")
 frame = page("Data", "What you ask about, and what people said about it.", needs_corpus=False)
 said = state.pop("_data_said", "")
 if said:
@@ -33,4 +31,4 @@ elif view == "labels":
     data_labels.draw(frame.wb, frame.corpus)
 else:
     st.info("There is no corpus yet: make one under Corpora.", icon=":material/folder_open:")
-data_corpora.dialogs(frame.wb)
+data_corpora.dialogs(frame.wb, frame.annotator)

@@ -94,7 +94,8 @@ def step(name: str, desk):
             st.toast(said, icon=":material/undo:")
     elif name == "rest":
         desk, pairs = lists.reject_rest(frame.wb, desk, seen())
-        st.toast(f"{count(pairs, 'row')} labelled incorrect; one undo takes all back.", icon=":material/close:")
+        rows = f"{count(pairs, 'row')} labelled incorrect; one undo takes all back."
+        st.toast(rows if pairs else "No row was left to label.", icon=":material/close:")
     elif name in ("up", "down"):
         return getattr(lists, name)(desk)
     elif name in ("back", "forward"):

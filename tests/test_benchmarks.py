@@ -54,6 +54,15 @@ def test_a_small_starter_corpus_keeps_questions_with_their_own_articles(tmp_path
     assert starter(tmp_path, None) == ROOT / "corpora"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(59.4, "59 s"), (59.6, "1 min 0 s"), (96.2, "1 min 36 s"), (1437, "23 min 57 s")]
+)
+def test_a_walk_s_minutes_are_whole_ones(seconds, said):
+    from walk import _time
+
+    assert _time(seconds) == said
+
+
 def test_a_corpus_is_drawn_up_to_the_size_wanted():
     from workbench import _of_size
 

@@ -89,7 +89,7 @@ def differences(frame: pd.DataFrame, *, metric: str = "AP", height: int = 200) -
         .mark_bar()
         .encode(
             alt.X("place:O", title="questions, most gained first", axis=alt.Axis(labels=False, ticks=False)),
-            alt.Y("difference:Q", title=f"difference in {metric}", axis=alt.Axis(format="+.1f")),
+            alt.Y("difference:Q", title=f"difference in {metric}", axis=alt.Axis(format="+.2~f")),
             color=alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE)),
             tooltip=[alt.Tooltip("question:N"), alt.Tooltip("difference:Q", format="+.3f")],
         )

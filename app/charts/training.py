@@ -46,7 +46,7 @@ def dev_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt.
         legend=alt.Legend(title="exit after layer", orient="top", symbolType="stroke", symbolStrokeWidth=4),
     )
     x = alt.X("step:Q", title="step", axis=alt.Axis(grid=False, tickMinStep=1, format=",d"))
-    y = alt.Y("AP:Q", title="dev MAP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".2f"))
+    y = alt.Y("AP:Q", title="dev MAP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f"))
     tip = ["layer:O", alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="MAP", format=".3f")]
     base = alt.Chart(frame)
     lines = base.mark_line().encode(

@@ -22,12 +22,12 @@ def replay() -> float:
     return st.session_state.get("adapt_replay", 25) / 100
 
 
-def choice() -> Choice:
-    """As the form is now, or was when the page was left."""
+def choice(corpus_id: int) -> Choice:
+    """As the form is now, or was when the page was left; people are chosen for each corpus anew."""
     form = st.session_state
     since = form.get("adapt_since")
     return Choice(
-        annotators=tuple(form.get("adapt_annotators", ())),
+        annotators=tuple(form.get(f"adapt_annotators_{corpus_id}", ())),
         kinds=tuple(form.get("adapt_label_kinds") or BOTH),
         since=since.isoformat() if isinstance(since, date) else "",
         conflicts=form.get("adapt_conflicts", "majority"),
@@ -37,7 +37,7 @@ def choice() -> Choice:
     )
 
 
-def draw(by_annotator: Mapping[str, int] | None) -> None:
+def draw(corpus_id: int, by_annotator: Mapping[str, int] | None) -> None:
     """`by_annotator`: who gave how many labels."""
     known = by_annotator or {}
     with st.expander("What goes in", icon=":material/filter_list:", key="adapt_goes_in"):
@@ -48,7 +48,7 @@ def draw(by_annotator: Mapping[str, int] | None) -> None:
                 help="Each kind has versions of its own. The cascade is the ranker that answers.",
             )  # fmt: skip
             st.multiselect(
-                "Labels of", sorted(known), key="adapt_annotators", placeholder="everyone",
+                "Labels of", sorted(known), key=f"adapt_annotators_{corpus_id}", placeholder="everyone",
                 format_func=lambda n: f"{plain(n)} ({known.get(n, 0):,})",
             )  # fmt: skip
             st.pills(

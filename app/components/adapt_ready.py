@@ -148,7 +148,7 @@ def _start(wb: Workbench, corpus_id: int) -> None:
         corpus_id,
         kind=adapt_choice.kind(),
         base=form["adapt_base"],
-        choice=adapt_choice.choice(),
+        choice=adapt_choice.choice(corpus_id),
         replay=adapt_choice.replay(),
         epochs=int(form["adapt_epochs"]) if by_hand else None,
         learning_rate=form["adapt_rate"] if by_hand else None,

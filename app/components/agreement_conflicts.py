@@ -46,22 +46,27 @@ def _conflict(wb: Workbench, me: AnnotatorView, conflict: ConflictView, slot: in
             st.caption(f":green[:material/gavel:] Settled as {conflict.verdict} by {plain(conflict.by)}{why}")
         if me.role != "admin":
             return
-        st.text_input("Why", key=f"agreement_note_{slot}", max_chars=agreement.MAX_NOTE,
+        st.text_input("Why", key=_note(conflict), max_chars=agreement.MAX_NOTE,
                              placeholder="A word for those who come after", label_visibility="collapsed")  # fmt: skip
         with st.container(horizontal=True):
             for label in LABELS:
                 name, icon = LOOK[label]
                 st.button(name, icon=icon, key=f"agreement_{slot}_{label}", on_click=_settle,
                           type="primary" if conflict.verdict == label else "secondary",
-                          args=(wb, me.id, conflict, label, slot))  # fmt: skip
+                          args=(wb, me.id, conflict, label))  # fmt: skip
             if conflict.verdict:
                 st.button("Open it again", key=f"agreement_{slot}_open", type="tertiary", on_click=_settle,
-                          args=(wb, me.id, conflict, None, slot))  # fmt: skip
+                          args=(wb, me.id, conflict, None))  # fmt: skip
+
+
+def _note(conflict: ConflictView) -> str:
+    """The key of its field: the conflict's own, since a verdict moves conflicts to other places."""
+    return f"agreement_note_{conflict.question_id}_{conflict.sentence_id}"
 
 
 @guarded
-def _settle(wb: Workbench, by: int, conflict: ConflictView, label: str | None, slot: int) -> None:
-    key = f"agreement_note_{slot}"  # read now: what was typed last came with the click
+def _settle(wb: Workbench, by: int, conflict: ConflictView, label: str | None) -> None:
+    key = _note(conflict)  # read now: what was typed last came with the click
     agreement.settle(
         wb,
         question_id=conflict.question_id,

@@ -49,7 +49,8 @@ def _agreement(found: AgreementView) -> None:
     st.subheader("Over time", anchor=False)
     points = [(day, e.value, e.low, e.high, e.n) for day, e in found.over_time if e.value is not None]
     if len(points) > 1:
-        st.altair_chart(over_time(points), width="stretch")
+        st.altair_chart(over_time(points), width="stretch",
+                        alt="Alpha by the day the second label came; the table below has the numbers")  # fmt: skip
     _table("Day the second label came", "Alpha", list(found.over_time))
     st.subheader("By kind of question", anchor=False)
     _table("Kind", "Alpha", [(kind.replace("-", " "), e) for kind, e in found.per_kind])

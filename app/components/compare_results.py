@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -138,6 +139,8 @@ def _cost(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
     st.altair_chart(chart, width="stretch", key="compare_tradeoff",
                     alt=f"{metric} against {title}; dashed, the front no other ranker beats on both")  # fmt: skip
     st.caption("Dashed: the front. Whoever is not on it is beaten on both counts by someone who is.")
+    if missing := [plain(r["ranker"]) for r in rows if r.get(cost) is None]:
+        st.caption(f"Not drawn, as they don't count their compute: {', '.join(missing)}.")
 
 
 def _paired(paired: Sequence[Mapping[str, Any]]) -> None:
@@ -182,15 +185,20 @@ def _questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
     st.altair_chart(differences(frame, metric=metric), width="stretch", key="compare_differences",
                     alt=f"{metric} of {second} minus {first}, a bar a question, sorted")  # fmt: skip
     number = st.column_config.NumberColumn(format="%.3f", width="small")
-    told = st.dataframe(
+    key = f"compare_questions_{first}_{second}_{metric}"
+    st.dataframe(
         frame[["question", "from", "to", "difference"]], hide_index=True, height=min(360, 38 + 35 * len(frame)),
-        on_select="rerun", selection_mode="single-row", key=f"compare_questions_{first}_{second}_{metric}",
+        on_select=partial(_pick, key, frame["qid"].tolist()), selection_mode="single-row", key=key,
         column_config={"from": number, "to": number, "difference": number},
     )  # fmt: skip
-    rows = told["selection"]["rows"]
-    if rows:
-        st.session_state["_compare_picked"] = frame.iloc[rows[0]]["qid"]
     st.caption("Sort by a column's head; choose a row to see that question's ranks below.")
+
+
+def _pick(key: str, qids: Sequence[str]) -> None:
+    """Show the question of the row just taken below; a row stays taken, so that only a click may say it."""
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows and rows[0] < len(qids):
+        st.session_state["_compare_picked"] = qids[rows[0]]
 
 
 def by_question(per_question: pd.DataFrame, first: str, second: str, metric: str) -> pd.DataFrame:

@@ -7,9 +7,10 @@ import streamlit as st
 from app.components import links, url
 from app.components.data_progress import reporter
 from app.components.errors import boundary
+from app.components.page import use_corpus
 from app.components.text import count, plain
-from app.services import Workbench, corpora
-from app.services.views import CorpusView, IngestView
+from app.services import Workbench, corpora, people
+from app.services.views import AnnotatorView, CorpusView, IngestView
 from as2core.data.documents import SUFFIXES
 
 POLL = 2.0  # seconds between looks at the vectors' progress
@@ -42,7 +43,7 @@ def _row(wb: Workbench, corpus: CorpusView, *, in_use: bool) -> None:
         if in_use:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
-            st.button("Use", key=f"data_use_{corpus.id}", on_click=_use, args=(corpus.name,))
+            st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
         st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", on_click=_ask_delete, args=(corpus.id,))
     parts = (
         count(corpus.documents, "document"),
@@ -67,20 +68,16 @@ def _vectors(wb: Workbench, corpus_id: int) -> None:
     )
 
 
-def _use(name: str) -> None:
-    st.session_state["as2_corpus"] = name
-
-
 def _ask_delete(corpus_id: int) -> None:
     st.session_state["_data_deleting"] = corpus_id
 
 
-def dialogs(wb: Workbench) -> None:
+def dialogs(wb: Workbench, me: AnnotatorView) -> None:
     """Open the dialog a click asked for; called once, at the page's end."""
     corpus_id = st.session_state.get("_data_deleting")
     corpus = next((c for c in corpora.list_corpora(wb) if c.id == corpus_id), None)
     if corpus is not None:
-        _delete(wb, corpus)
+        _delete(wb, corpus, me)
 
 
 def _close() -> None:
@@ -88,7 +85,7 @@ def _close() -> None:
 
 
 @st.dialog("Delete a corpus", on_dismiss=_close)
-def _delete(wb: Workbench, corpus: CorpusView) -> None:
+def _delete(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
     parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), count(corpus.labels, "label"))
     st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. It can't be undone.")
     if corpus.labels:
@@ -100,7 +97,8 @@ def _delete(wb: Workbench, corpus: CorpusView) -> None:
             return
         with boundary():
             with st.spinner("Deleting …"):
-                corpora.delete_corpus(wb, corpus.id)
+                nobody = me.local and me.name == people.NOBODY
+                corpora.delete_corpus(wb, corpus.id, by=None if nobody else me.id)
             _close()
             if url.get("corpus") == corpus.name:
                 url.put(corpus=None)
@@ -116,7 +114,7 @@ def _create(wb: Workbench) -> None:
         if st.form_submit_button("Create", icon=":material/create_new_folder:") and name.strip():
             with boundary():
                 made = corpora.create_corpus(wb, name.strip())
-                st.session_state["_data_use"] = made.name
+                use_corpus(made.name)
                 st.session_state["_data_said"] = f"The corpus {made.name} is ready for documents."
                 st.rerun()
 
@@ -132,7 +130,7 @@ def _starter(wb: Workbench) -> None:
             if made is None:
                 st.warning("This installation came without the starter corpus.", icon=":material/info:")
                 return
-            st.session_state["_data_use"] = made.name
+            use_corpus(made.name)
             st.session_state["_data_said"] = f"The corpus {made.name} is complete."
             st.rerun()
 
@@ -177,7 +175,7 @@ def _report(chosen: CorpusView) -> None:
             if name == chosen.name:
                 links.to("ask", "Ask about it")
             else:
-                st.button(f"Use {plain(name)}", key="data_report_use", on_click=_use, args=(name,))
+                st.button(f"Use {plain(name)}", key="data_report_use", on_click=use_corpus, args=(name,))
             st.button("Put the report away", type="tertiary", on_click=_forget_report, key="data_report_away")
 
 

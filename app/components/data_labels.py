@@ -9,8 +9,9 @@ from functools import partial
 import streamlit as st
 
 from app.components.errors import boundary
+from app.components.page import use_corpus
 from app.components.text import count, plain
-from app.services import Workbench, corpora, exchange
+from app.services import Workbench, corpora, exchange, versions
 from app.services.views import CorpusView, ImportView
 
 NEW = "a label set of its own"
@@ -95,7 +96,7 @@ def _report(wb: Workbench, corpus: CorpusView | None) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             made = next((c for c in corpora.list_corpora(wb) if c.id == report.corpus_id), None)
             if made is not None and (corpus is None or made.id != corpus.id):
-                st.button(f"Use {plain(made.name)}", key="data_import_use", on_click=_use, args=(made.name,))
+                st.button(f"Use {plain(made.name)}", key="data_import_use", on_click=use_corpus, args=(made.name,))
             st.button("Put the report away", type="tertiary", key="data_import_away",
                       on_click=lambda: st.session_state.pop("_data_import_report", None))  # fmt: skip
 
@@ -111,10 +112,6 @@ def _lines(report: ImportView) -> None:
         if len(report.lines) > len(shown):
             st.caption(f"The first {len(shown):,} of {count(len(report.lines), 'line')}; the whole report: "
                        "`as2 labels import --json`.")  # fmt: skip
-
-
-def _use(name: str) -> None:
-    st.session_state["as2_corpus"] = name
 
 
 def import_in_words(name: str, report: ImportView) -> str:
@@ -154,8 +151,8 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
 
 def _export_run(wb: Workbench, corpus: CorpusView) -> None:
     """A run file ranks every labelled question with the active model, which takes a while: made first, then offered."""
-    made = st.session_state.get("_data_run")
-    if made is None or made[0] != (corpus.id, corpus.labels):
+    made, of = st.session_state.get("_data_run"), (corpus.id, corpus.labels, versions.active(wb).name)
+    if made is None or made[0] != of:
         help_text = (
             "The active version's ranking of every labelled question: qid Q0 docid rank score tag. Takes a while."
         )
@@ -164,7 +161,7 @@ def _export_run(wb: Workbench, corpus: CorpusView) -> None:
         ):
             return
         with st.spinner(f"Ranking {count(corpus.questions, 'question')} with the active model …", show_time=True):
-            made = ((corpus.id, corpus.labels), exchange.export_labels(wb, corpus.id, RUN))
+            made = (of, exchange.export_labels(wb, corpus.id, RUN))
         st.session_state["_data_run"] = made
         st.rerun()
     st.download_button(

@@ -4,10 +4,11 @@
 
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
 actions; `doc` names what is shown. A press arrives once as `st.session_state[key].key == {"act": ..., "doc": ...}`: one
-action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. Enter in a
-field and a choice in a menu give the focus back, so that the keys work again at once. A dialog that opens with a text
-field gives that field the focus. A press that comes before the page has answered the last one is not taken, and a word
-at the foot of the page says so. The server still has to refuse an action whose `doc` is no longer shown.
+action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. Space
+operates the button or switch that Tab led to; one that was clicked leaves it its action. Enter in a field and a choice
+in a menu give the focus back, so that the keys work again at once. A dialog that opens with a text field gives that
+field the focus. A press that comes before the page has answered the last one is not taken, and a word at the foot of
+the page says so. The server still has to refuse an action whose `doc` is no longer shown.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import streamlit as st
 
 _JS = """
 const FIELD = "input:not([type=checkbox]):not([type=radio]):not([type=hidden]),textarea";
+const CONTROL = "button,summary,[type=checkbox],[type=radio],[role=switch]";
 
 function late(state) {
   if (!state.late) {
@@ -54,6 +56,7 @@ export default function (component) {
   const mine = (state.mine = {});
   if (!state.listen) {
     state.listen = (event) => {
+      if (event.key === "Tab") state.tabbed = true;
       if (event.altKey || event.isComposing || !state.data) return;
       const chord = event.ctrlKey || event.metaKey;
       if (event.shiftKey && (chord || event.key.length > 1)) return;
@@ -62,6 +65,8 @@ export default function (component) {
       if (!act) return;
       const target = event.composedPath()[0];
       if (target.isContentEditable) return;
+      // not :focus-visible, which any key makes of a control that was clicked
+      if (event.key === " " && state.tabbed && target.matches && target.matches(CONTROL)) return;
       if (target.matches && target.matches("input:not([type=checkbox]):not([type=radio]),textarea,select,[role=combobox],[role=slider]")) return;
       const open = document.querySelectorAll("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]");
       if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
@@ -73,6 +78,8 @@ export default function (component) {
       state.send("key", { act, doc: state.data.doc });
     };
     window.addEventListener("keydown", state.listen, true);
+    state.pointed = () => { state.tabbed = false; };
+    window.addEventListener("pointerdown", state.pointed, true);
     state.chosen = (event) => {
       if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
     };
@@ -88,6 +95,7 @@ export default function (component) {
   return () => {
     if (state.mine !== mine) return;  // of a call that a later one overtook: the keys are that one's now
     window.removeEventListener("keydown", state.listen, true);
+    window.removeEventListener("pointerdown", state.pointed, true);
     window.removeEventListener("click", state.chosen, true);
     state.opened.disconnect();
     clearTimeout(state.hide);

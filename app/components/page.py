@@ -55,6 +55,7 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
     st.header(title, anchor=False)
     if subtitle:
         st.caption(subtitle)
+    signin.gate()
     errors.show_pending()
     wb = workbench()
     _first_start(wb)
@@ -108,15 +109,27 @@ def _progress_text(p: Progress) -> str:
 _NO_CORPUS = "There is no corpus called “{}” here."
 
 
+def use_corpus(name: str) -> None:
+    """The corpus that the next run's frame has chosen."""
+    st.session_state["_as2_use"] = name
+
+
 def _corpus_choice(known: tuple[CorpusView, ...]) -> CorpusView:
+    """Every run tells the choice as the default, for a later run may overtake the one that drew the box before the
+    browser has drawn it; but for the run that changes what a browser shows, which a default would not."""
     by_name = {c.name: c for c in known}
     wanted = url.get("corpus") or st.session_state.get("_as2_corpus", "")
     _say_gone("as2_corpus", wanted, by_name, _NO_CORPUS)
     names, state = list(by_name), st.session_state
     followed = url.moved("corpus") and url.get("corpus") in by_name
-    if followed or state.get("as2_corpus") not in by_name:  # as a default it would not change what a browser shows
-        state["as2_corpus"] = wanted if wanted in by_name else names[0]
-    name = st.selectbox("Corpus", names, key="as2_corpus", on_change=_seen, args=("as2_corpus",))
+    used, current = state.pop("_as2_use", None), state.get("as2_corpus")
+    index = names.index(wanted) if wanted in by_name else 0
+    if used in by_name or (current is not None and (followed or current not in by_name)):
+        state["as2_corpus"] = used if used in by_name else names[index]
+        index = 0
+    elif current is not None:
+        index = names.index(current)
+    name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_seen, args=("as2_corpus",))
     corpus = by_name[name]
     st.session_state["_as2_corpus"] = name
     url.put(corpus=name)

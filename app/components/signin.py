@@ -33,8 +33,15 @@ export default function (component) {
 """
 
 
+def gate() -> None:
+    """Offer the log-in and stop the run where there is one to pass; called before anything of the home is drawn."""
+    if provider_configured() and not getattr(st.user, "is_logged_in", False):
+        st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
+        st.stop()
+
+
 def who(wb: Workbench) -> AnnotatorView:
-    """The person, known to the database; stops the run at a log-in page where there is one to pass."""
+    """The person behind the `gate`, known to the database."""
     person = _logged_in(wb, st.user) if provider_configured() else _named(wb)
     kept = [(DESK, desk(), "")]
     if person.local and person.name != NOBODY:
@@ -55,9 +62,6 @@ def provider_configured() -> bool:
 
 
 def _logged_in(wb: Workbench, user: Any) -> AnnotatorView:
-    if not getattr(user, "is_logged_in", False):
-        st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
-        st.stop()
     subject = f"{user.get('iss', '')}|{user.get('sub') or user.get('email') or ''}"
     person = people.signed_in(wb, subject, user.get("name") or user.get("email") or "")
     st.caption(f"Signed in as {plain(person.name)} ({person.role})")

@@ -56,13 +56,13 @@ def cells(out):
     return [line.split() for line in out.splitlines() if line]
 
 
-def test_stats_prints_the_counts_of_every_setting_and_the_asnq_labels(as2, asnq_file):
+def test_stats_prints_the_counts_of_every_setting_and_the_grades(as2, asnq_file):
     code, out, err = as2("data", "stats", asnq_file)
     assert (code, err) == (0, "")
     assert f"{asnq_file}: 30 lines, 0 problems" in out
     table = cells(out)
     assert ["raw", "6", "30", "6"] in table and ["clean", "6", "30", "6"] in table
-    assert ["ASNQ", "label", "4", "6"] in table and ["ASNQ", "label", "1", "12"] in table
+    assert ["grade", "4", "6"] in table and ["grade", "1", "12"] in table
     assert ["rr", "0.000", "0.500"] in table and ["random", "0.200", "0.457"] in table  # (1 + 1/2 + ... 1/5) / 5
 
 

@@ -183,3 +183,21 @@ def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made
     assert asked == [("tiny", tmp_path, stages)]
     assert document["recipe"] == "tiny"
     assert [v["card"]["name"] for v in document["versions"]] == list(stages)
+
+
+@pytest.mark.parametrize(
+    ("spec", "trained"),
+    [
+        ("cascade", True),
+        ("cascade:drop_ratio=0", True),
+        ("cross-encoder", True),
+        ("cross-encoder:pool=mean", True),
+        ("cross-encoder:pool=cls", False),
+        ("cross-encoder:backbone=somewhere", False),
+        ("generative:backbone=somewhere", False),
+        ("bm25", False),
+    ],
+)
+def test_only_a_shipped_model_is_cited_by_its_weights(spec, trained):
+    told = named.cite(spec)
+    assert (told["weights"] is not None, told["version"].startswith("as2core ")) == (trained, not trained)

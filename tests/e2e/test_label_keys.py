@@ -115,6 +115,25 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
     assert [label for label, _ in events(small.home, "Sleeper")] == ["correct"]
 
 
+def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page, queue, small):
+    opened(page, queue, "Tabber")
+    scores = page.get_by_role("switch", name="Show scores")
+    expect(scores).to_be_checked()
+    for _ in range(60):
+        if scores.evaluate("(e) => e === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(scores).not_to_be_checked()
+    settled(page)
+    assert events(small.home, "Tabber") == []
+    page.get_by_role("button", name="Correct").first.click()  # it keeps the focus
+    expect(page.locator(ACT)).to_have_count(1)
+    settled(page)
+    press(page, "Space")
+    assert [label for label, _ in events(small.home, "Tabber")] == ["correct", "unsure"]
+
+
 def test_keys_sleep_while_the_help_is_open(page, queue, small):
     opened(page, queue, "Helped")
     before = shown(page)

@@ -41,7 +41,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
             q, s, QUESTIONS[q - 1], text(s), text(s - 1), text(s + 1), "The tower", 1,
             "the cascade is least sure of it (probability 0.52)", queue, 3, 0.52, 9, {2: 0.4, 6: 0.52}, 18, "cascade",
             fake.labels.get(pair), token, NOW, 1, left, model_says=True, arm=fake.arm, control=bool(fake.arm),
-            peers=fake.peers,
+            peers=fake.peers, why_unscored="the cascade is least sure of it",
         )  # fmt: skip
 
     def next_item(wb, corpus_id, annotator_id, queue, *, holder="", passed=(), pool=()):
@@ -62,10 +62,13 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         fake.left.append(queue)
 
     def question_at(wb, question_id, annotator_id, queue, *, holder="", dealt=None, length=0):
+        asked = {
+            ("flagged", 1): ["Flagged by bob: is <1889> enough?"] * 2,
+            ("tops", 0): ["Ranked 1 of 6.", "The first."],
+        }
         rows = tuple(
             label_views.ListRow(s, text(s), "The tower", i + 1, 0.9 - i / 10, 5 - i, i < 4, fake.labels.get((q, s)),
-                                free=fake.leases.get((q, s)) != "somebody else",
-                                why="Flagged by bob: is <1889> enough?" if (queue, i) == ("flagged", 1) else "")
+                                fake.leases.get((q, s)) != "somebody else", *asked.get((queue, i), ()))
             for i, (q, s) in enumerate(p for p in fake.pairs if p[0] == question_id)
         )  # fmt: skip
         return label_views.QuestionItem(question_id, QUESTIONS[question_id - 1], rows, "it is next", queue, "cascade",

@@ -155,7 +155,7 @@ class Work(fake_services.Fake):
     started: list[dict] = field(default_factory=list)
     ingested: list = field(default_factory=list)
     imported: list = field(default_factory=list)
-    deleted: list[int] = field(default_factory=list)
+    deleted: list[tuple[int, int | None]] = field(default_factory=list)  # a corpus, and by whom
     ids: itertools.count = field(default_factory=lambda: itertools.count(10))
 
     def __post_init__(self) -> None:
@@ -188,6 +188,11 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         fake.versions[name] = replace(fake.versions[name], state="rejected")
         return view(fake.versions[name])
 
+    def get_version(wb, name, kind="cascade"):
+        if name not in fake.versions:
+            raise As2Error(f"no version {name}")
+        return view(fake.versions[name])
+
     versions = made["app.services.versions"]
     vars(versions).update(
         list_versions=lambda wb, kind="cascade": [view(v) for v in fake.versions.values()],
@@ -195,7 +200,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         promote=promote,
         reject=reject,
         kind_learnt=lambda what: {"calibration": "cascade"}.get(what, what),
-        get_version=lambda wb, name, kind="cascade": view(fake.versions[name]),
+        get_version=get_version,
         card=lambda wb, name: {"name": name, "parent": fake.versions[name].parent, "seed": 0},
     )
 
@@ -224,7 +229,9 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         return fake.ready
 
     def rename(wb, name, new):
+        new = " ".join(new.split())
         fake.versions[new] = replace(fake.versions.pop(name), name=new)
+        return fake.versions[new]
 
     def set_note(wb, name, note):
         fake.versions[name] = replace(fake.versions[name], note=note)
@@ -278,8 +285,8 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         fake.corpora = (*fake.corpora, name)
         return package.corpora.list_corpora(wb)[-1]
 
-    def delete_corpus(wb, corpus_id):
-        fake.deleted.append(corpus_id)
+    def delete_corpus(wb, corpus_id, *, by=None):
+        fake.deleted.append((corpus_id, by))
         fake.corpora = tuple(n for i, n in enumerate(fake.corpora, 1) if i != corpus_id)
 
     def ingest(wb, corpus_id, files, on_progress=None):

@@ -141,7 +141,7 @@ def test_a_running_job_is_paused_and_goes_on(work):
 def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
     work.ready = replace(work.ready, by_annotator={"ann": 30, "bob": 12}, presumed=9, train_correct=60)
     at = fake_work.page("adapt")
-    at.multiselect(key="adapt_annotators").select("bob")
+    at.multiselect(key="adapt_annotators_1").select("bob")
     at.selectbox(key="adapt_conflicts").set_value("latest")
     at.selectbox(key="adapt_kind").set_value("calibration")
     at.number_input(key="adapt_presumed").set_value(3)
@@ -161,6 +161,18 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
         "calibration",
         0.5,
     )
+
+
+def test_people_chosen_for_one_corpus_narrow_no_other(work):
+    work.ready = replace(work.ready, by_annotator={"ann": 30, "bob": 12})
+    at = fake_work.page("adapt")
+    at = at.multiselect(key="adapt_annotators_1").select("bob").run()
+    assert work.previewed[-1][0].annotators == ("bob",)
+    work.ready = replace(work.ready, by_annotator={"cy": 9})
+    at = at.selectbox(key="as2_corpus").set_value("Towers").run()
+    assert work.previewed[-1][0].annotators == ()
+    at.button(key="adapt_start").click().run()
+    assert work.started[0]["choice"].annotators == ()
 
 
 def test_without_any_label_the_page_says_the_ways_to_some(work):
@@ -199,6 +211,24 @@ def test_a_version_is_renamed_noted_and_deleted(work):
     assert "spring" not in work.versions
 
 
+def test_a_renamed_version_s_open_card_stays_open_and_its_note_is_kept(work):
+    at = fake_work.page("adapt", {"version": "starter-3"}).button(key="adapt_edit_2").click().run()
+    at.text_input(key="adapt_new_name").input("spring  labels")
+    at.text_input(key="adapt_new_note").input("for the fair")
+    at = at.button(key="adapt_edit_save").click().run()
+    assert work.versions["spring labels"].note == "for the fair"
+    assert at.query_params["version"] == "spring labels"
+    assert not at.error
+    assert at.button(key="adapt_promote")
+
+
+def test_renaming_another_version_leaves_the_open_card(work):
+    at = fake_work.page("adapt", {"version": "starter-3"}).button(key="adapt_edit_1").click().run()
+    at.text_input(key="adapt_new_name").input("spring")
+    at = at.button(key="adapt_edit_save").click().run()
+    assert at.query_params["version"] == "starter-3"
+
+
 def test_versions_are_a_tree_with_what_was_made_from_each_below_it():
     now = fake_work.NOW
     made = [
@@ -220,9 +250,21 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
     assert "Better on the held-out questions" in html
     assert "12 questions better, 3 worse, 20 the same" in told(at)
     assert "0.702<small>0.64 – 0.76</small>" in html
-    assert "AP went from 0.810 to 0.808: nothing of note was forgotten" in told(at)
+    assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in told(at)
     assert "Won · 12 questions" in told(at).replace("**", "")
-    assert "before: It rained." in html and "now: The tower was finished in 1889." in html
+    assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html
+    assert "The small grey dot is before" in told(at)
+
+
+def test_what_was_forgotten_on_any_frozen_benchmark_is_named(work):
+    others = {"wikiqa-dev": {"before": {"AP": 0.766}, "after": {"AP": 0.701}}}
+    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result() | {"frozen_others": others})
+    said = told(fake_work.page("adapt", {"job": "1"}))
+    assert "AP fell from 0.766 to 0.701 (WikiQA, dev): some of it was **forgotten**" in said
+    assert "nothing of note was forgotten" not in said
+    others["wikiqa-dev"]["after"]["AP"] = 0.77
+    said = told(fake_work.page("adapt", {"job": "1"}))
+    assert "from 0.810 to 0.808 (Starter, test) and from 0.766 to 0.770 (WikiQA, dev): nothing of note" in said
 
 
 def test_labels_that_were_left_out_are_told_and_shown(work):

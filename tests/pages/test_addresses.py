@@ -2,6 +2,7 @@
 
 import fake_work
 import pytest
+from streamlit.elements.lib import policies
 
 
 @pytest.fixture
@@ -38,6 +39,19 @@ def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(work):
     at.selectbox(key="as2_corpus").set_value("Towers").run()
     assert not at.warning
     assert work.asked == [(2, "Who?", "cascade")]
+
+
+def test_every_run_tells_the_corpus_for_a_browser_that_never_drew_an_earlier_one(work, monkeypatch, caplog):
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    at = fake_work.page("label", {"corpus": "Towers"}).run()
+    assert at.selectbox(key="as2_corpus").proto.default == 1
+    at = at.selectbox(key="as2_corpus").set_value("Starter").run().run()
+    assert at.selectbox(key="as2_corpus").proto.default == 0
+    at.query_params["corpus"] = "Towers"  # the browser's way back: what it shows has to change
+    at = at.run()
+    assert at.selectbox(key="as2_corpus").value == "Towers"
+    assert at.selectbox(key="as2_corpus").proto.set_value
+    assert "created with a default value" not in caplog.text
 
 
 def test_a_corpus_that_is_not_there_may_be_done_without(work):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import fake_work
 import pytest
 
@@ -22,6 +24,8 @@ def test_agreement_comes_with_its_interval_and_what_went_in(work):
     assert "40 pairs judged by two or more people" in html
     assert "90 % of 60 labels given with scores say what the model says, 70 % of 58 without" in html
     assert "3 labels now" in fake_work.texts(at)
+    [chart] = at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")
+    assert chart.proto.alt
 
 
 def test_the_share_of_correct_is_told_from_the_fair_sample_and_the_queues_is_called_biased(work):
@@ -37,9 +41,22 @@ def test_an_admin_settles_a_conflict_with_a_word_why(work):
     html = fake_work.markup(at)
     assert "In 1889 &lt;b&gt;" in html
     assert "ann: " in html
-    at.text_input(key="agreement_note_0").set_value("the year counts")
+    at.text_input(key="agreement_note_1_100").set_value("the year counts")
     at.button(key="agreement_0_correct").click().run()
     assert work.settled == [(1, 100, "correct", "the year counts")]
+
+
+def test_a_word_why_stays_with_its_conflict_when_others_are_settled(work):
+    other = replace(CONFLICT, question_id=2, text="For $5")
+    work.conflicts = [CONFLICT, other]
+    at = fake_work.page("agreement", {"view": "conflicts"})
+    at.text_input(key="agreement_note_2_100").set_value("the price of the day").run()
+    at.button(key="agreement_0_correct").click()
+    work.conflicts = [other, replace(CONFLICT, verdict="correct")]  # what is settled goes to the end
+    at = at.run()
+    assert [t.value for t in at.text_input if t.key.startswith("agreement_note")] == ["the price of the day", ""]
+    at.button(key="agreement_0_incorrect").click().run()
+    assert work.settled[1] == (2, 100, "incorrect", "the price of the day")
 
 
 def test_an_annotator_sees_conflicts_and_cannot_settle_them(work):

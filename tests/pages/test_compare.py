@@ -1,10 +1,12 @@
 """The compare page with services in memory."""
 
+import json
 from dataclasses import replace
 
 import fake_work
 import pandas as pd
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from app.components import compare_results, compare_setup, compare_sweep
 
@@ -83,6 +85,13 @@ def test_seconds_taken_together_need_no_date(work):
     assert "no fair picture" not in fake_work.texts(at)
 
 
+def test_rankers_that_count_no_compute_are_named_where_it_is_drawn(work):
+    at = opened(work)
+    assert "Not drawn, as they don't count their compute: bi-encoder, bm25." in fake_work.texts(at).replace("\\", "")
+    at = at.button_group(key="compare_cost").set_value("seconds").run()
+    assert "Not drawn" not in fake_work.texts(at)
+
+
 def test_where_no_question_changed_there_is_no_empty_chart(work, monkeypatch):
     from app.services import comparing
 
@@ -114,6 +123,25 @@ def test_another_metric_is_put_into_the_address(work):
     at = at.button_group(key="compare_metric").set_value("P@1").run()
     assert at.query_params["metric"] == "P@1"
     assert any("P@1, 95 %" in d.value.columns for d in at.dataframe)
+
+
+def taken(at, row):
+    """As the browser tells that a row of "Question by question" was chosen; AppTest has no way of its own."""
+    [table] = [d.proto for d in at.dataframe if "difference" in d.value]
+    told = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return at._run(WidgetStates(widgets=[WidgetState(id=table.id, string_value=json.dumps(told))]))
+
+
+def test_a_row_brings_its_question_below_and_another_may_be_chosen_while_it_stays_taken(work):
+    at = opened(work)
+    [table] = [d.value for d in at.dataframe if "difference" in d.value]
+    at = taken(at, 3)
+    picked = at.selectbox(key="compare_qid")
+    assert table["question"][3].endswith(f"({picked.value[1:]})")
+    other = "q1" if picked.value != "q1" else "q2"
+    at = picked.set_value(other).run()
+    assert at.selectbox(key="compare_qid").value == other
+    assert at.query_params["q"] == other
 
 
 def test_a_running_comparison_shows_its_message_and_can_be_cancelled(work):

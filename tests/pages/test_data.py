@@ -49,7 +49,16 @@ def test_deleting_wants_the_name_typed(work):
     assert "That is not its name" in told(at) and work.deleted == []
     at.text_input(key="data_delete_name").input("Towers")
     at.button(key="data_delete_confirm").click().run()
-    assert work.deleted == [2]
+    assert work.deleted == [(2, None)]
+
+
+def test_who_signed_in_is_who_deletes(work):
+    at = fake_work.page("data")
+    at = at.text_input(key="as2_name").set_value("Ada").run()
+    at = at.button(key="data_delete_2").click().run()
+    at.text_input(key="data_delete_name").input("Towers")
+    at.button(key="data_delete_confirm").click().run()
+    assert work.deleted == [(2, sum(b"Ada") % 1000)]
 
 
 def test_files_go_in_and_the_report_names_those_that_did_not(work):
@@ -143,3 +152,12 @@ def test_a_run_file_is_made_first_and_then_offered(work):
     work.labels[1, 100] = "correct"
     at = fake_work.page("data", {"view": "labels"}).button(key="data_make_run").click().run()
     assert "Run file" in [b.proto.label for b in at.get("download_button")]
+
+
+def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(work):
+    work.labels[1, 100] = "correct"
+    at = fake_work.page("data", {"view": "labels"}).button(key="data_make_run").click().run()
+    work.active = "starter-3"
+    at = at.run()
+    assert "Run file" not in [b.proto.label for b in at.get("download_button")]
+    assert at.button(key="data_make_run")

@@ -58,8 +58,16 @@ def test_hidden_scores_are_remembered_as_hidden(work):
     assert "probability 0.52" in fake_work.markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
     assert "cascade rank" not in fake_work.markup(at)
+    assert "<b>Why this one:</b> the cascade is least sure of it</span>" in fake_work.markup(at)
     press(at, "incorrect")
     assert work.events[0][4].scores_visible is False
+
+
+def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(work):
+    at = fake_work.page("label", {"mode": "list", "queue": "tops"})
+    assert "<b>Asked for:</b> Ranked 1 of 6." in fake_work.markup(at)
+    at = at.toggle(key="label_scores").set_value(False).run()
+    assert "<b>Asked for:</b> The first.<" in fake_work.markup(at)
 
 
 def test_undo_takes_the_label_back_and_shows_its_item_again(work):
@@ -199,6 +207,17 @@ def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(work):
     assert work.labels == {}
 
 
+def test_the_rest_of_a_list_with_nothing_left_is_said_to_be_nothing(work):
+    at = fake_work.page("label", {"mode": "list"})
+    sent = at.button(key="label_rest").click()  # its key is heard when the button is disabled, too
+    desk = at.session_state["_label_desk"]
+    rows = tuple(replace(r, label="correct") for r in desk.item.rows)
+    at.session_state["_label_desk"] = replace(desk, item=replace(desk.item, rows=rows))
+    at = sent.run()
+    assert [t.value for t in at.toast] == ["No row was left to label."]
+    assert work.events == []
+
+
 def test_undoing_the_rest_returns_to_the_row_one_was_at(work):
     at = fake_work.page("label", {"mode": "list"})
     at = press(press(press(at, "down"), "down"), "rest")
@@ -256,7 +275,7 @@ def test_the_next_question_comes_and_back_returns(work):
 def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(work):
     work.arm = "blind"
     at = fake_work.page("label")
-    assert "probability 0.52</span>" not in fake_work.markup(at)
+    assert "probability 0.52" not in fake_work.markup(at)
     press(at, "correct")
     shown = work.events[0][4]
     assert (shown.scores_visible, shown.arm, shown.control, shown.model_says) == (False, "blind", True, True)

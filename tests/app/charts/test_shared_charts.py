@@ -85,6 +85,20 @@ def test_every_exit_has_its_line_of_dev_values():
     assert rows == {(2, 5, 0.6), (6, 5, 0.75), (2, 10, 0.6), (6, 10, 0.8)}
 
 
+def marked(chart, ticks):
+    """The labels of these ticks of the y axis: d3's format is Python's, but for the ~ that trims zeros."""
+    spec = chart.to_dict()
+    form = (spec["layer"][0] if "layer" in spec else spec)["encoding"]["y"]["axis"]["format"]
+    return {format(t, form.replace("~", "")) for t in ticks}
+
+
+def test_ticks_of_a_small_range_have_labels_of_their_own():
+    events = [{"kind": "eval", "step": s, "dev_ap": {"6": ap}} for s, ap in ((5, 0.750), (10, 0.756))]
+    assert len(marked(dev_curve(events), (0.750, 0.752, 0.754, 0.756))) == 4
+    frame = pd.DataFrame({"question": ["a", "b"], "difference": [-0.04, 0.02]})
+    assert len(marked(differences(frame), (-0.04, -0.02, 0.0, 0.02))) == 4
+
+
 def test_the_slope_picture_marks_correct_ones_and_the_best_of_any_ranker():
     ranks = pd.DataFrame({"candidate": ["right", "high", "low"], "label": [1, 0, None], "a": [9, 1, 8], "b": [7, 6, 9]})
     chart = slope(ranks, ["a", "b"], best=5)
