@@ -79,12 +79,15 @@ def reject(name: Name, as_json: Json = False) -> None:
 
 
 @versions.command("roll-back")
-def roll_back(as_json: Json = False) -> None:
-    """Let the version answer that did before the last promotion."""
+def roll_back(
+    kind: Annotated[str, typer.Option(help="The kind of version: cascade, generative or another.")] = "cascade",
+    as_json: Json = False,
+) -> None:
+    """Let the version of a kind answer that did before the last promotion."""
     from app.services import versions as service
 
     with workbench(starter=False) as wb:
-        view = service.roll_back(wb)
+        view = service.roll_back(wb, kind)
     say_json(view) if as_json else say(f"{view.name} answers again")
 
 

@@ -128,9 +128,12 @@ def _edit(wb: Workbench, version: VersionView) -> None:
     with st.container(horizontal=True):
         if st.button("Save", type="primary", key="adapt_edit_save"):
             with boundary():
+                named = version.name
                 if name.strip() != version.name:
-                    version_care.rename(wb, version.name, name)
-                version_care.set_note(wb, name.strip(), note)
+                    named = version_care.rename(wb, version.name, name).name
+                    if url.get("version") == version.name:
+                        url.put(version=named)
+                version_care.set_note(wb, named, note)
                 _done("Saved.")
         if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
             st.session_state["_adapt_sure"] = version.name

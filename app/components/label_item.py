@@ -30,12 +30,14 @@ def tag(label: str) -> str:
 
 def draw(item: QueueItem, *, scores_visible: bool) -> None:
     said = f"{tag(item.label)} <span>is what you said</span>" if item.label else ""
-    scores = f'<p class="scores">{_scores(item)}</p>' if scores_visible and item.arm != "blind" else ""
+    shown = scores_visible and item.arm != "blind"
+    why = item.why if shown else item.why_unscored
+    scores = f'<p class="scores">{_scores(item)}</p>' if shown else ""
     others = "".join(f"<span>{escaped(name)}: {tag(label)}</span>" for name, label in item.peers)
     peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
-        <p class="why"><span><b>Why this one:</b> {escaped(item.why)}</span> {said}</p>
+        <p class="why"><span><b>Why this one:</b> {escaped(why)}</span> {said}</p>
         <h2 class="asked">{escaped(item.question)}</h2>
         <p class="source">{escaped(item.title or "Untitled document")}</p>
         <p class="context"><span class="near">{escaped(item.before)}</span>

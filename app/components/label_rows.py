@@ -65,7 +65,8 @@ def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
         parts.append(f"rank by cascade {row.rank}{other}")
         if row.probability is not None:
             parts.append(f"probability {row.probability:.2f}")
-    why = f"<small><b>Asked for:</b> {escaped(row.why)}</small>" if row.why else ""
+    why = row.why if scores else row.why_unscored
+    why = f"<small><b>Asked for:</b> {escaped(why)}</small>" if why else ""
     kind = " here" if here else "" if row.free else " locked"
     current = ' aria-current="true"' if here else ""
     return (

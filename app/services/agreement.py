@@ -2,14 +2,16 @@
 
 Cohen's kappa for two people is scikit-learn's, Krippendorff's alpha for any number (who need not have labelled the same
 pairs) is the `krippendorff` package's, nominal. Only correct and incorrect are judgements: "unsure" counts as missing.
-Intervals come from resampling questions, since the pairs of one question are not independent.
+Intervals come from resampling questions, since the pairs of one question are not independent. What a measure is made
+of adds up over questions, so a resample takes sums of theirs and no library.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, groupby
 from typing import Any
 
@@ -32,6 +34,16 @@ _ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|w
 Unit = tuple[int, Mapping[str, int]]  # question id, person -> 1 correct, 0 incorrect
 
 
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`of_units` is the figure, None where it is undefined. It is a function of what `parts` (k numbers a unit) add up
+    to, and `of_sums` is that function: (n, k) -> (n,), NaN where undefined."""
+
+    of_units: Callable[[Sequence], float | None]
+    parts: Callable[[Any], tuple[float, ...]]
+    of_sums: Callable[[np.ndarray], np.ndarray]
+
+
 def agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
     """Over the pairs that two or more people judged."""
     units, days, kinds = [], [], []
@@ -46,9 +58,9 @@ def agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
     for a, b in combinations(people, 2):
         common = [u for u in units if a in u[1] and b in u[1]]
         if common:
-            kappas.append((a, b, _estimate(common, lambda us, a=a, b=b: kappa(us, a, b), seed)))
+            kappas.append((a, b, _estimate(common, _kappa_of(a, b), seed)))
     return AgreementView(
-        alpha=_estimate(units, alpha, seed),
+        alpha=_estimate(units, ALPHA, seed),
         kappas=tuple(kappas),
         over_time=_by(days, units, seed),
         per_kind=_by(kinds, units, seed),
@@ -75,6 +87,24 @@ def alpha(units: Sequence[Unit]) -> float | None:
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
+def _coincidences(said: Mapping[str, int]) -> tuple[float, ...]:
+    """How often a judgement of the unit meets another of its value, by value, and one of the other (Krippendorff 2011,
+    "Computing Krippendorff's Alpha-Reliability", part C)."""
+    ones = sum(said.values())
+    zeros, others = len(said) - ones, max(1, len(said) - 1)
+    return zeros * (zeros - 1) / others, ones * (ones - 1) / others, zeros * ones / others
+
+
+def _alpha_of_sums(sums: np.ndarray) -> np.ndarray:
+    same_zeros, same_ones, mixed = sums.T
+    zeros, ones = same_zeros + mixed, same_ones + mixed
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((zeros > 0) & (ones > 0), 1 - (zeros + ones - 1) * mixed / (zeros * ones), np.nan)
+
+
+ALPHA = Measure(alpha, _coincidences, _alpha_of_sums)
+
+
 def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
     """Cohen's kappa of two people; None where both always say the same one thing."""
     from sklearn.metrics import cohen_kappa_score
@@ -85,6 +115,24 @@ def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
     return float(cohen_kappa_score(left, right))
 
 
+def _kappa_of(a: str, b: str) -> Measure:
+    return Measure(partial(kappa, a=a, b=b), partial(_cell, a=a, b=b), _kappa_of_sums)
+
+
+def _cell(said: Mapping[str, int], a: str, b: str) -> tuple[float, ...]:
+    """The unit's place in the table of two people: both incorrect, both correct, only b, only a."""
+    pair = (said[a], said[b])
+    return tuple(float(pair == cell) for cell in ((0, 0), (1, 1), (0, 1), (1, 0)))
+
+
+def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
+    both, only_b, only_a = sums.T[1:]
+    n, ones_a, ones_b = sums.sum(axis=1), both + only_a, both + only_b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_chance = (ones_a * (n - ones_b) + (n - ones_a) * ones_b) / n
+        return np.where(by_chance > 0, 1 - (only_a + only_b) / by_chance, np.nan)
+
+
 def conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
     """Pairs that people label differently, those not settled first. An admin sees all; others those they labelled
     themselves, so that nobody learns what peers say before their own label is in."""
@@ -92,13 +140,13 @@ def conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Conflic
     with wb.read() as s:
         me = people_rows.person(s, annotator_id)
         everything = me is not None and me.role == ADMIN
+        verdicts = reviews.verdicts(s, corpus_id)
         for group in _pairs(wb, corpus_id):
             said = {r.label for r in group if r.label in BINARY}
             if len(said) < 2 or not (everything or any(r.annotator_id == annotator_id for r in group)):
                 continue
             first = group[0]
-            ruled = reviews.newest_verdict(s, (first.question_id, first.sentence_id))
-            open_ = ruled is None or ruled[0].label == WITHDRAWN
+            ruled = verdicts.get((first.question_id, first.sentence_id))
             found.append(
                 ConflictView(
                     first.question_id,
@@ -107,7 +155,7 @@ def conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Conflic
                     first.text,
                     first.title,
                     tuple((r.name, r.label) for r in group),
-                    *(() if open_ else (ruled[0].label, ruled[1], ruled[0].note)),
+                    *(() if ruled is None else (ruled.label, ruled.name, ruled.note)),
                 )
             )
     return tuple(sorted(found, key=lambda c: bool(c.verdict)))
@@ -144,7 +192,7 @@ def anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AnchoringView:
         blind=len(blind),
         agree_shown=float(np.mean(shown)) if shown else None,
         agree_blind=float(np.mean(blind)) if blind else None,
-        shift=_estimate(units, _shift, seed),
+        shift=_estimate(units, SHIFT, seed),
     )
 
 
@@ -152,6 +200,21 @@ def _shift(units: Sequence[tuple[int, tuple[bool, bool]]]) -> float | None:
     blind = [agrees for _, (is_blind, agrees) in units if is_blind]
     shown = [agrees for _, (is_blind, agrees) in units if not is_blind]
     return float(np.mean(shown) - np.mean(blind)) if shown and blind else None
+
+
+def _arm(unit: tuple[bool, bool]) -> tuple[float, ...]:
+    """Whether the unit is blind and whether shown, each with whether it agrees."""
+    blind, agrees = unit
+    return float(blind), float(blind and agrees), float(not blind), float(agrees and not blind)
+
+
+def _shift_of_sums(sums: np.ndarray) -> np.ndarray:
+    blind, agree_blind, shown, agree_shown = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return agree_shown / shown - agree_blind / blind
+
+
+SHIFT = Measure(_shift, _arm, _shift_of_sums)
 
 
 def _pairs(wb: Workbench, corpus_id: int) -> Iterable[list[Any]]:
@@ -162,29 +225,26 @@ def _pairs(wb: Workbench, corpus_id: int) -> Iterable[list[Any]]:
 
 
 def _by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:
-    return tuple(
-        (name, _estimate([u for n, u in zip(names, units, strict=True) if n == name], alpha, seed))
-        for name in sorted(set(names))
-    )
+    named: dict[str, list[Unit]] = {}
+    for name, unit in zip(names, units, strict=True):
+        named.setdefault(name, []).append(unit)
+    return tuple((name, _estimate(named[name], ALPHA, seed)) for name in sorted(named))
 
 
-def _estimate(units: Sequence[tuple[int, Any]], measure: Callable[[Sequence], float | None], seed: int) -> Estimate:
+def _estimate(units: Sequence[tuple[int, Any]], measure: Measure, seed: int) -> Estimate:
     """The measure with its percentile interval over resampled questions (the first of each unit)."""
-    value = measure(units)
+    value = measure.of_units(units)
     if value is None:
         return Estimate(None, None, None, len(units))
-    by_question: dict[int, list] = {}
-    for unit in units:
-        by_question.setdefault(unit[0], []).append(unit)
-    questions, draw, found = list(by_question.values()), np.random.default_rng(seed), []
-    for _ in range(RESAMPLES):
-        chosen = draw.integers(len(questions), size=len(questions))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a resample in which it is undefined
-            again = measure([unit for i in chosen for unit in questions[i]])
-        if again is not None and np.isfinite(again):
-            found.append(again)
-    if len(questions) < 2 or not found:
+    places = {question: i for i, question in enumerate(dict.fromkeys(question for question, _ in units))}
+    of_questions = np.zeros((len(places), len(measure.parts(units[0][1]))))  # (questions, parts)
+    np.add.at(of_questions, [places[question] for question, _ in units], [measure.parts(unit) for _, unit in units])
+    draw = np.random.default_rng(seed)
+    drawn = (draw.integers(len(places), size=len(places)) for _ in range(RESAMPLES))
+    sums = np.array([np.bincount(d, minlength=len(places)) @ of_questions for d in drawn])  # (resamples, parts)
+    found = measure.of_sums(sums)
+    found = found[np.isfinite(found)]
+    if len(places) < 2 or not len(found):
         return Estimate(value, None, None, len(units))
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, float(low), float(high), len(units))

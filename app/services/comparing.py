@@ -132,7 +132,8 @@ def run_compare(job: Running) -> dict[str, Any]:
                 on_progress=tell,
             )
             if parts := untrained(ranker):
-                notes.append(f"{name}: {', '.join(parts)} has not been trained, its order is chance. {TRAIN}")
+                notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN}")
+            notes += _learnt_from(name, versions.trained_on(wb, name), questions)
         except As2Error as e:
             job.check()
             notes.append(f"{name} was left out: {e}")
@@ -167,6 +168,19 @@ def _unlabelled(questions: Sequence[Question]) -> list[str]:
     return [
         f"{missing:,} of {len(labels):,} candidates carry no label and count as not correct: a ranker that puts good "
         "ones of them first is judged too low."
+    ]
+
+
+def _learnt_from(name: str, trained_on: Sequence[str], questions: Sequence[Question]) -> list[str]:
+    """What it means for the figures that a ranker knows the answers; nothing when it learnt from none of these."""
+    known = set(trained_on)
+    learnt = sum(q.text in known for q in questions)
+    if not learnt:
+        return []
+    return [
+        f"{name} learnt from {learnt:,} of these {len(questions):,} questions, so that it is judged too well here, "
+        "intervals and tests included. What its card says of held-out questions is fair (Adapt, or `as2 versions "
+        f"show '{name}'`)."
     ]
 
 

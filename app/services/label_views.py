@@ -52,7 +52,8 @@ class Dealt:
 class ListRow:
     """A candidate in its question's list. `free`: this annotator may label it now (a viewer: could as an annotator);
     others are looking at the rest, or enough people labelled it. `model_says`: whether its probability reaches the
-    threshold. `why`: what the queue asks of this row; empty for those that come along with their question."""
+    threshold. `why`: what the queue asks of this row, `why_unscored` for those who hide the scores; empty for those
+    that come along with their question."""
 
     sentence_id: int
     text: str
@@ -64,6 +65,7 @@ class ListRow:
     label: str | None
     free: bool
     why: str = ""
+    why_unscored: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,13 @@ What comes next to be labelled is `queueing`'s business.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby, pairwise, takewhile
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -35,10 +38,15 @@ MAX_NOTE = 500
 SITTING = timedelta(minutes=5)  # a longer pause ends it
 PACED = 30  # events
 NOWHERE = 10**9  # the rank of what has none
+SLOW, REST, LONGEST = 0.1, 10, 10.0  # a count of more seconds' computing is kept ten times as long, ten at most
 
 
 class Enough(As2Error):
     """As many people as wanted labelled the pair meanwhile."""
+
+
+class CannotUndo(As2Error):
+    """What an undo would bring back is not wanted any more."""
 
 
 def give_label(
@@ -115,6 +123,16 @@ def _room(s: Session, pair: Pair, annotator_id: int, queue: str) -> None:
         raise Enough("others labelled this one while you looked at it; the next one comes")
 
 
+def _room_again(s: Session, pair: Pair, annotator_id: int) -> None:
+    """Whether a label that was withdrawn may come back, wherever it was given. Raises CannotUndo."""
+    try:
+        _room(s, pair, annotator_id, "undo")
+    except Enough:
+        raise CannotUndo(
+            "others labelled the pair since you withdrew your label, as many people as are wanted: it stays withdrawn"
+        ) from None
+
+
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
     """Take one's label of a pair back; None if there was none. Raises Gone, NotAllowed."""
     with wb.write(durable=True) as s:
@@ -130,7 +148,8 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
 def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | None:
     """Restore the state before the annotator's last act in the corpus, by one more event a pair; what it took out of a
     review goes back there. Called again, the act before that one. Returns the state of its best-ranked pair, None if
-    there is nothing left to undo. Raises NotAllowed, Gone."""
+    there is nothing left to undo. Raises NotAllowed, Gone, or CannotUndo for a withdrawal of what others labelled
+    since, as many as are wanted."""
     with wb.write(durable=True) as s:
         require(s, annotator_id)
         events = rows.last_act(s, annotator_id, corpus_id)
@@ -139,6 +158,8 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
             pair = (event.question_id, event.sentence_id, annotator_id)
             before = rows.newest_event(s, *pair, before=event.id)
             label = before.label if before is not None else WITHDRAWN
+            if event.label == WITHDRAWN != label:
+                _room_again(s, pair[:2], annotator_id)
             shown = rows.shown_with(event if label == WITHDRAWN else before)  # it comes back as it was dealt
             undone.append(rows.add_event(s, *pair, label, wb.clock(), shown=shown, undoes=event.id))
             if event.queue in queues.REVIEWS:
@@ -198,28 +219,46 @@ def labels_seen_by(wb: Workbench, question_id: int, annotator_id: int) -> dict[i
 
 
 def progress(wb: Workbench, corpus_id: int, annotator_id: int, queue: str = "random") -> ProgressView:
-    """How far labelling of the corpus is; a day begins at midnight UTC."""
+    """How far labelling of the corpus is; a day begins at midnight UTC. What takes long to count is counted anew once
+    in some seconds, and meanwhile goes on by one's own count, which is always of this moment."""
     now = wb.clock()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     with wb.read() as s:
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
-        per_label, questions = rows.tally(s, corpus_id)
         how = rules_of(s, corpus_id)
+        (per_label, questions), more = _counted(wb, (corpus_id, annotator_id), mine, partial(rows.tally, s, corpus_id))
         wanted = queues.Wanted(corpus_id, queue, how.overlap)
-        remaining = queues.count_open(s, wanted, leases.Holder(annotator_id), now, leased=True)
+        count = partial(queues.count_open, s, wanted, leases.Holder(annotator_id), now, leased=True)
+        # what one labels does not leave a review as it leaves another queue
+        remaining, fewer = (
+            (count(), 0) if queue in queues.REVIEWS else _counted(wb, (wanted, annotator_id), mine, count)
+        )
         newest = rows.recent_acts(s, annotator_id, corpus_id, PACED)
     # what came before "the rest are incorrect" says nothing: one act, and as many labels as the list is long
     last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]
     return ProgressView(
         today=of_today,
         mine=mine,
-        all=sum(per_label.values()),
+        all=max(mine, sum(per_label.values()) + more),
         questions_labelled=questions,
-        remaining=remaining,
+        remaining=max(0, remaining - fewer),
         per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
         pace=_pace([now, *last]),
         target=how.target,
     )
+
+
+def _counted(wb: Workbench, key: tuple, mine: int, count: Callable[[], Any]) -> tuple[Any, int]:
+    """What `count` gives or gave some seconds ago, and how many pairs its reader has labelled since."""
+    until, found, then = wb.kept.get(key, (0.0, None, 0))
+    if time.monotonic() < until:
+        return found, mine - then
+    began = time.thread_time()
+    found = count()
+    took = time.thread_time() - began
+    if took > SLOW:
+        wb.kept[key] = time.monotonic() + min(LONGEST, REST * took), found, mine
+    return found, 0
 
 
 def _pace(times: list[datetime]) -> float | None:

@@ -1,4 +1,4 @@
-"""The queues by name, and why an item is in one: a sentence with its numbers."""
+"""The queues by name, and why an item is in one: a sentence with its numbers, or without the model's."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ QUEUES = {
     "own": "Your own labels, the newest first, to look at them again.",
     "random": "A random share: keeps the other queues honest.",
 }
+CONTROL = "A random pick, the share that keeps this queue honest"
 BLIND = "Shown without scores, to learn how much seeing them sways people."
 
 
@@ -31,8 +32,10 @@ def why(
     own: str | None = None,
     doubted: Any = None,
     told: bool = True,
+    scores: bool = True,
 ) -> str:
-    """Why this pair is asked; nothing of what a blind item hides, nor of what others say of it unless `told`."""
+    """Why this pair is asked; nothing of what a blind item hides, nor of what others say of it unless `told`, nor what
+    models made of it without `scores`."""
     if blind:
         return f"A random pick. {BLIND}"
     if queue == "flagged" and flags:
@@ -46,8 +49,10 @@ def why(
     if row.rank is None:
         random = control or queue == "random"
         return "A random pick, not ranked by any model yet." if random else "No model has ranked it yet."
+    if not scores:
+        return f"{CONTROL}." if control else QUEUES.get(queue, "Shown again.")
     if control:
-        return f"A random pick, the share that keeps this queue honest, ranked {row.rank} of {scored}."
+        return f"{CONTROL}, ranked {row.rank} of {scored}."
     if queue == "uncertain":
         distance = abs(row.probability - row.threshold)
         near = "right at the threshold" if distance <= 0.03 else f"{distance:.2f} from the threshold"

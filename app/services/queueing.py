@@ -13,6 +13,7 @@ import hashlib
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -201,17 +202,16 @@ def question_at(
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_list(how, annotator_id, question_id, queue, control=False)
         leases.release_all(s, question.corpus_id, who, queue)
+        held_as = queue if dealt.queue == queue else ""  # what another queue dealt goes back with this one's
         found, version, looks = [], None, _only_looks(s, annotator_id)
         mine = rows.labels_by(s, annotator_id, [question_id])
         for row in queues.question_rows(s, question_id, who, how.overlap, now, dealt.queue):
             pair, until = (question_id, row.sentence_id), now + LEASE
             free = bool(row.free) and (
                 looks
-                or leases.lease(
-                    s, pair, who, queue=dealt.queue, token=token, expires=until, now=now, control=dealt.control
-                )
+                or leases.lease(s, pair, who, queue=held_as, token=token, expires=until, now=now, control=dealt.control)
             )
-            label, said = mine.get(pair), ""
+            label, said = mine.get(pair), ("", "")
             if row.asked or row.sentence_id == meant:
                 said = _why(s, row, dealt, dealt.queue, _scored(s, row), label, how)
             found.append(_list_row(row, free, label, said))
@@ -320,7 +320,7 @@ def _says(row: Any) -> bool | None:
     return None if row.probability is None else row.probability >= row.threshold
 
 
-def _list_row(row: Any, free: bool, label: str | None, said: str) -> ListRow:
+def _list_row(row: Any, free: bool, label: str | None, said: tuple[str, str]) -> ListRow:
     return ListRow(
         row.sentence_id,
         row.text,
@@ -331,7 +331,7 @@ def _list_row(row: Any, free: bool, label: str | None, said: str) -> ListRow:
         _says(row),
         label,
         free or label is not None,
-        said,
+        *said,
     )
 
 
@@ -346,11 +346,12 @@ def _scored(s: Session, row: Any) -> int:
     return 0 if row.version_id is None else question_rows.scored_candidates(s, row.question_id, row.version_id)
 
 
-def _why(s: Session, row: Any, dealt: Dealt, queue: str, scored: int, own: str | None, how: Rules) -> str:
-    """In the words of `queue`, as whoever labels the pair `own` may read them: what others say is told where one label
-    is enough, else once one's own is in."""
+def _why(s: Session, row: Any, dealt: Dealt, queue: str, scored: int, own: str | None, how: Rules) -> tuple[str, str]:
+    """In the words of `queue`, with scores and without, as whoever labels the pair `own` may read them: what others say
+    is told where one label is enough, else once one's own is in."""
     pair = (row.question_id, row.sentence_id)
-    return why(
+    tell = partial(
+        why,
         row,
         queue,
         scored,
@@ -361,6 +362,7 @@ def _why(s: Session, row: Any, dealt: Dealt, queue: str, scored: int, own: str |
         doubted=reviews.suspicion(s, pair) if queue == "second" else None,
         told=own is not None or how.overlap == 1,
     )
+    return tell(), tell(scores=False)
 
 
 def _item(
@@ -388,6 +390,7 @@ def _item(
     own = next((r.label for r in everyones if r.annotator_id == annotator_id), None)
     # what brought it here once, its rank or its cut, may not be so any more
     words_of = AGAIN if again and dealt.queue not in ("random", *REVIEWS) else dealt.queue
+    said, unscored = _why(s, row, dealt, words_of, scored, own, how)
     return QueueItem(
         question_id=row.question_id,
         sentence_id=row.sentence_id,
@@ -397,7 +400,7 @@ def _item(
         after=after,
         title=s.get_one(Document, sentence.document_id).title,
         document_id=sentence.document_id,
-        why=_why(s, row, dealt, words_of, scored, own, how),
+        why=said,
         queue=dealt.queue,
         rank=row.rank,
         probability=row.probability,
@@ -415,4 +418,5 @@ def _item(
         arm=dealt.arm,
         peers=tuple((r.name, r.label) for r in everyones if r.annotator_id != annotator_id) if own else (),
         flags=tuple((r.name, r.note) for r in reviews.flags(s, pair)),
+        why_unscored=unscored,
     )

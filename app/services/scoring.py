@@ -26,7 +26,8 @@ from app.services.views import CandidateView, JobView
 from app.services.workbench import Workbench
 from as2core.cascade.first import First, with_first
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace
+from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import EncoderShape
 from as2core.errors import DamagedModel
 from as2core.rankers.base import order
 from as2core.types import Candidate
@@ -100,6 +101,14 @@ def cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:
     return nearest
 
 
+def told_again(exits: Sequence[tuple[int, np.ndarray]]) -> CascadeTrace:
+    """A complete trace from (layer, scores) of every exit; what it cost is not told."""
+    everyone, none = np.arange(len(exits[0][1])), np.zeros(0, int)
+    records = tuple(ExitRecord(layer, everyone, scores, none, 0.0, 0, 0) for layer, scores in exits)
+    schedule = DropSchedule.constant(0.0, exits=len(exits))
+    return CascadeTrace(np.zeros(len(everyone), int), records, schedule, EncoderShape(1, 1, exits[-1][0]))
+
+
 def ranks(scores: np.ndarray) -> list[int]:
     """From 1, by position."""
     placed = np.empty(len(scores), dtype=int)
@@ -136,7 +145,7 @@ def store_run(
             seconds=seconds,
             now=wb.clock(),
         )
-        ids = rows.put_candidates(s, question_id, new, origin="retrieved", run_id=run.id)
+        ids = rows.put_candidates(s, question_id, new, origin=rows.RETRIEVED, run_id=run.id)
         for number, e in enumerate(trace.exits):
             probability = ranker.probability(e.scores, number)
             rows.put_scores(
@@ -173,17 +182,35 @@ def store_generative(
         )
 
 
+def _cut_again(job: Running, chosen: Chosen) -> None:
+    """Where a version that is in force again cut once, from the scores that are kept."""
+    wb, ranker = job.wb, chosen.ranker
+    with wb.read() as s:
+        waiting = rows.uncut(s, job.corpus_id, chosen.id)
+    for question_id in waiting:
+        job.check()
+        with wb.write() as s:
+            found = rows.scores_by_exit(s, question_id, chosen.id)
+            ids = list(found.get(ranker.exits[-1], ()))
+            if ids and all(found.get(layer, {}).keys() == set(ids) for layer in ranker.exits):
+                scores = [(layer, np.array([found[layer][i] for i in ids], dtype=np.float32)) for layer in ranker.exits]
+                near = cuts(told_again(scores), ranker.schedule)
+                rows.put_cuts(s, {ids[place]: cut for place, cut in near.items()})
+
+
 def start_scoring(wb: Workbench, corpus_id: int, limit: int = SCORE_LIMIT) -> JobView:
     """Score questions of the corpus that the active version has not seen, in the background: what fills the queues."""
     return jobs.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
 
 
 def score_again(wb: Workbench) -> list[JobView]:
-    """After another version came in force: rank what the queues offer anew, corpus by corpus, in the background. One
-    that is queued already will do; one that runs began with the version before."""
+    """After another version came in force: what it ranked once follows that at once, and what else the queues offer is
+    ranked anew, corpus by corpus, in the background. A job that is queued already will do; one that runs began with the
+    version before."""
     active = versions.active(wb)
-    with wb.read() as s:
-        stale = {q.corpus_id for q in version_rows.ranked_by_others(s, active.id)}
+    with wb.write() as s:
+        stale = set(version_rows.follow(s, active.id))
+        stale |= {q.corpus_id for q in version_rows.ranked_by_others(s, active.id)}
         waiting = [j for j in job_rows.active_jobs(s, "score") if j.state == "queued" and j.settings.get("again")]
     wanted = sorted(stale - {j.corpus_id for j in waiting})
     return [jobs.enqueue(wb, "score", {"limit": AGAIN_LIMIT, "again": True}, corpus_id=c) for c in wanted]
@@ -201,6 +228,8 @@ def run_score(job: Running) -> dict[str, Any]:
         generative = None
         job.event({"kind": "note", "message": f"without generative scores: {e}"})
     limit = int(job.settings.get("limit", SCORE_LIMIT))
+    if job.settings.get("again"):
+        _cut_again(job, chosen)
     with wb.read() as s:
         if job.settings.get("again"):
             waiting = version_rows.ranked_by_others(s, chosen.id, corpus_id)[:limit]

@@ -73,6 +73,7 @@ def delete(wb: Workbench, name: str) -> None:
             raise InUse(f"{row.name} cannot be deleted: {reason}")
         rows.delete_version(s, row.id)
     shutil.rmtree(view.path, ignore_errors=True)
+    versions.rank_anew(wb, view.kind)  # what followed it
 
 
 def _why_kept(s: Session, wb: Workbench, row: ModelVersion) -> str:

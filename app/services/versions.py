@@ -213,7 +213,7 @@ def promote(wb: Workbench, name: str, reason: str = "") -> VersionView:
                 row.state = "former"
             rows.add_activation(s, row.kind, row.id, reason, wb.clock())
     if changed:
-        _rank_anew(wb, view.kind)
+        rank_anew(wb, view.kind)
     return get_version(wb, name)
 
 
@@ -230,20 +230,24 @@ def reject(wb: Workbench, name: str) -> VersionView:
 
 
 def roll_back(wb: Workbench, kind: str = CASCADE) -> VersionView:
-    """Take the last promotion back: what was active before it is active again. Raises NothingToRollBack."""
+    """Take the last promotion of a kind back: what was active before it is active again. Raises NothingToRollBack."""
     with wb.write() as s:
         newest = rows.newest_activation(s, kind)
         if newest is None:
-            raise NothingToRollBack("the shipped version is active: there is nothing to roll back to")
+            so = "the shipped version is active" if rows.shipped(s, kind) else f"no {kind} version was promoted"
+            raise NothingToRollBack(f"{so}: there is nothing to roll back to")
         newest.reverted = wb.clock()
+        s.flush()
+        if rows.active(s, kind) is None:
+            raise NothingToRollBack(f"no {kind} version answered before this one: there is nothing to roll back to")
         left = rows.version(s, newest.version_id)
         if left is not None and left.state == "candidate":
             left.state = "former"
-    _rank_anew(wb, kind)
+    rank_anew(wb, kind)
     return active(wb, kind)
 
 
-def _rank_anew(wb: Workbench, kind: str) -> None:
+def rank_anew(wb: Workbench, kind: str) -> None:
     """Have the queues' questions ranked by the version that answers now."""
     from app.services import scoring
 

@@ -194,7 +194,8 @@ class QueueItem:
     `rank` and `probability` are the cascade's last exit's, `generative_rank` the other ranker's; None if not scored.
     `exit_probabilities` maps layer to probability. `position_in_queue` counts from 1 of `queue_length` items left.
     `model_says`: whether the probability reaches the threshold. `control`, `arm`: as in `Shown`. `peers`: the others'
-    (name, label), empty until one's own label is in. `flags`: (name, note) that nobody cleared.
+    (name, label), empty until one's own label is in. `flags`: (name, note) that nobody cleared. `why_unscored`: why,
+    for those who hide the scores.
     """
 
     question_id: int
@@ -223,6 +224,7 @@ class QueueItem:
     arm: str = ""
     peers: tuple[tuple[str, str], ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
+    why_unscored: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class Workbench:
     models: ModelProvider
     clock: Callable[[], datetime] = utc_now
     marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
+    kept: dict[tuple, tuple] = field(default_factory=dict)  # what took long to count, and until when it will do
     _indexes: dict[int, tuple[SqliteIndex, int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

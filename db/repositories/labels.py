@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlalchemy.sql.selectable import Subquery
 
 from db.models import WITHDRAWN, Annotator, LabelEvent, Question, Sentence, Verdict, current_label
-from db.repositories.questions import upsert_into
+from db.repositories.questions import IMPORTED, upsert_into
 
 
 def annotator_named(session: Session, name: str) -> Annotator | None:
@@ -104,13 +104,14 @@ def shown_with(event: LabelEvent) -> dict[str, Any]:
 
 def add_events(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
     """Bulk insert of imported events: dicts with question_id, sentence_id, annotator_id, label, created."""
-    defaults = {"undoes": None, "shown_version": "", "shown_rank": None, "scores_visible": False, "queue": ""}
+    defaults = {"undoes": None, "shown_version": "", "shown_rank": None, "scores_visible": False, "queue": IMPORTED}
     if values:
         session.execute(insert(LabelEvent), [{**defaults, **v} for v in values])
 
 
 def _acts(annotator_id: int, corpus_id: int) -> Select:
-    """The annotator's events in the corpus that neither are an undo nor were undone, newest first."""
+    """The annotator's events in the corpus that neither are an undo nor were undone, newest first; no imported ones,
+    which nobody did here."""
     undo = aliased(LabelEvent)
     return (
         select(LabelEvent)
@@ -120,6 +121,7 @@ def _acts(annotator_id: int, corpus_id: int) -> Select:
             LabelEvent.annotator_id == annotator_id,
             Question.corpus_id == corpus_id,
             LabelEvent.undoes.is_(None),
+            LabelEvent.queue != IMPORTED,
             undo.id.is_(None),
         )
         .order_by(LabelEvent.id.desc())
@@ -333,7 +335,10 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
         else_="disputed",
     )
     found = dict(session.execute(select(verdict, func.count()).group_by(verdict)).all())
-    return found, session.scalar(select(func.count(func.distinct(pairs.question_id)))) or 0
+    asked = select(func.count(func.distinct(current_label.c.question_id))).join(
+        Question, Question.id == current_label.c.question_id
+    )
+    return found, session.scalar(asked.where(Question.corpus_id == corpus_id)) or 0
 
 
 def count_by(session: Session, corpus_id: int, annotator_id: int, since: datetime) -> tuple[int, int]:

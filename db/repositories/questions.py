@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, case, func, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from db.models import Candidate, Document, Question, Run, Score, Sentence, current_label, text_key
 
-IMPORTED = "imported"
+IMPORTED, RETRIEVED = "imported", "retrieved"
 Cut = tuple[int, int, int, float]  # layer, rank, kept, margin
 
 
@@ -93,13 +93,54 @@ def questions(session: Session, corpus_id: int) -> list[Question]:
 
 
 def questions_without_run(session: Session, corpus_id: int, version_id: int, limit: int) -> list[Question]:
-    """Those this version has not ranked yet, newest first."""
-    ran = select(Run.id).where(Run.question_id == Question.id, Run.version_id == version_id).exists()
-    return list(
-        session.scalars(
-            select(Question).where(Question.corpus_id == corpus_id, ~ran).order_by(Question.id.desc()).limit(limit)
-        )
+    """Those that do not follow this version, newest first."""
+    waiting = select(Question).where(Question.corpus_id == corpus_id, ~follows(version_id))
+    return list(session.scalars(waiting.order_by(Question.id.desc()).limit(limit)))
+
+
+def follows(version_id: int) -> ColumnElement[bool]:
+    """Whether this version ran last of all on the question, or ranked whatever candidates of it are ranked."""
+    newest = aliased(Run, name="newest")
+    last = select(func.max(newest.id)).where(newest.question_id == Question.id).scalar_subquery()
+    ran_last = select(Run.id).where(Run.version_id == version_id, Run.id == last).exists()
+    by_it, by_others = (
+        _of_runs(which).exists() for which in (Run.version_id == version_id, Run.version_id != version_id)
     )
+    return or_(ran_last, and_(by_it, ~by_others))
+
+
+def _of_runs(which: ColumnElement[bool]) -> Select:
+    """The question's candidates by their newest run."""
+    return select(Candidate.id).join(Run, Run.id == Candidate.run_id).where(Candidate.question_id == Question.id, which)
+
+
+def uncut(session: Session, corpus_id: int, version_id: int) -> list[int]:
+    """Questions that follow a version without any of their candidates knowing its cuts, newest first."""
+    of_it = Run.version_id == version_id
+    known = _of_runs(and_(of_it, Candidate.cut_margin.is_not(None))).exists()
+    waiting = select(Question.id).where(Question.corpus_id == corpus_id, _of_runs(of_it).exists(), ~known)
+    return list(session.scalars(waiting.order_by(Question.id.desc())))
+
+
+def scores_by_exit(session: Session, question_id: int, version_id: int) -> dict[int, dict[int, float]]:
+    """Exit -> candidate id -> score, of the candidates that a version ranked last; as they were retrieved."""
+    found: dict[int, dict[int, float]] = {}
+    for exit_, candidate_id, value in session.execute(
+        select(Score.exit, Score.candidate_id, Score.value)
+        .join(Candidate, Candidate.id == Score.candidate_id)
+        .join(Run, Run.id == Candidate.run_id)
+        .where(Candidate.question_id == question_id, Run.version_id == version_id, Score.version_id == version_id)
+        .order_by(Score.exit, Candidate.retrieval_rank, Candidate.id)
+    ):
+        found.setdefault(exit_, {})[candidate_id] = value
+    return found
+
+
+def put_cuts(session: Session, cuts: Mapping[int, Cut]) -> None:
+    """By candidate id."""
+    if cuts:
+        names = ("cut_layer", "cut_rank", "cut_kept", "cut_margin")
+        session.execute(update(Candidate), [{"id": c, **dict(zip(names, cut, strict=True))} for c, cut in cuts.items()])
 
 
 def add_run(
@@ -186,20 +227,6 @@ def candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int
         )
     )
     return {r.sentence_id: r.id for r in rows}
-
-
-def candidates_of(session: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
-    """Question id -> name as imported, or the sentence's -> sentence."""
-    name = func.coalesce(Candidate.external_id, Sentence.external_id)
-    found: dict[int, dict[str, Sentence]] = {}
-    for question_id, external_id, sentence in session.execute(
-        select(Candidate.question_id, name, Sentence)
-        .join(Sentence, Sentence.id == Candidate.sentence_id)
-        .where(Candidate.question_id.in_(question_ids))
-        .order_by(Candidate.id)
-    ):
-        found.setdefault(question_id, {}).setdefault(external_id, sentence)
-    return found
 
 
 def candidate_ids_of(session: Session, question_id: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -42,7 +43,7 @@ from db.repositories.reviews import label_stands
 
 REVIEWS = ("flagged", "second", "own")  # of what is labelled already
 POOL_DEPTH = 10
-_PRIME, _RANGE = 2_654_435_761, 1_000_003
+_PRIME, _AWAY, _STRETCH = 1_000_003, 271_828, 514_229  # see `_shuffled`
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,74 +59,84 @@ class Wanted:
 
 
 def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, limit: int) -> list[Row]:
-    """The first `limit` candidates of a queue, as `_scored_candidates` gives them, and in `length` how many it has."""
-    found = _ordered(_open(wanted, who, now), wanted, who).add_columns(func.count().over().label("length"))
-    return list(session.execute(found.limit(limit)))
+    """The first `limit` candidates of a queue, as `_scored_candidates` gives them, and in `length` how many it has.
+    Texts are read of those alone, not of all that are put in order."""
+    found = _ordered(_open(wanted, who, now), wanted, who).add_columns(func.count().over())
+    head = session.execute(found.limit(limit)).all()
+    if not head:
+        return []
+    told = _scored_candidates().add_columns(literal(head[0][1]).label("length"))
+    rows = {r.id: r for r in session.execute(told.where(Candidate.id.in_([i for i, _ in head])))}
+    return [rows[i] for i, _ in head if i in rows]
 
 
 def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> int:
     """How many they are; `leased`: those that somebody is looking at included."""
     inner = _ordered(_open(wanted, who, now, leased=leased), wanted, who).order_by(None)
-    return session.scalar(select(func.count()).select_from(inner.with_only_columns(Candidate.id).subquery())) or 0
+    return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
 
 
 _last, _generative = aliased(Score, name="last_score"), aliased(Score, name="generative_score")
 _early = aliased(Score, name="early_score")
 
 
-def _scored_candidates() -> Select:
-    first = aliased(Score, name="first")
-    first_exit = (
-        select(func.min(first.exit))
-        .where(first.candidate_id == Candidate.id, first.version_id == Run.version_id)
-        .scalar_subquery()
-    )
-    return (
-        select(
-            Candidate.id,
-            Candidate.question_id,
-            Candidate.sentence_id,
-            Question.text.label("question"),
-            Candidate.retrieval_rank,
-            Candidate.cut_layer,
-            Candidate.cut_rank,
-            Candidate.cut_kept,
-            Sentence.text,
-            Document.title,
-            Run.version_id,
-            Run.threshold,
-            Run.last_exit,
-            _last.rank,
-            _last.probability,
-            _early.rank.label("early_rank"),
-            _early.exit.label("early_exit"),
-            _generative.rank.label("generative_rank"),
-        )
+def _candidates(*columns: Any, order: str | None = None) -> Select:
+    """With what an order of `_ordered` needs of the scores of the run that each follows; without one, with all."""
+    found = (
+        select(*columns)
+        .select_from(Candidate)
         .join(Question, Question.id == Candidate.question_id)
         .join(Sentence, Sentence.id == Candidate.sentence_id)
-        .join(Document, Document.id == Sentence.document_id)
-        .outerjoin(Run, Run.id == Candidate.run_id)
-        .outerjoin(
-            _last,
-            and_(_last.candidate_id == Candidate.id, _last.version_id == Run.version_id, _last.exit == Run.last_exit),
-        )
-        .outerjoin(
-            _early,
-            and_(_early.candidate_id == Candidate.id, _early.version_id == Run.version_id, _early.exit == first_exit),
-        )
-        .outerjoin(
-            _generative,
-            and_(
-                _generative.candidate_id == Candidate.id,
-                _generative.version_id == Run.generative_id,
-                _generative.exit == 0,
-            ),
-        )
     )
+    if order in ("random", *REVIEWS):
+        return found
+    found = found.outerjoin(Run, Run.id == Candidate.run_id).outerjoin(
+        _last, _score(_last, Run.version_id, Run.last_exit)
+    )
+    if order in ("early", None):
+        first = aliased(Score, name="first")
+        first_exit = (
+            select(func.min(first.exit))
+            .where(first.candidate_id == Candidate.id, first.version_id == Run.version_id)
+            .scalar_subquery()
+        )
+        found = found.outerjoin(_early, _score(_early, Run.version_id, first_exit))
+    if order in ("disagree", None):
+        found = found.outerjoin(_generative, _score(_generative, Run.generative_id, 0))
+    return found
+
+
+def _score(of: Any, version: Any, exit_: Any) -> ColumnElement[bool]:
+    return and_(of.candidate_id == Candidate.id, of.version_id == version, of.exit == exit_)
+
+
+def _scored_candidates() -> Select:
+    return _candidates(
+        Candidate.id,
+        Candidate.question_id,
+        Candidate.sentence_id,
+        Question.text.label("question"),
+        Candidate.retrieval_rank,
+        Candidate.cut_layer,
+        Candidate.cut_rank,
+        Candidate.cut_kept,
+        Sentence.text,
+        Document.title,
+        Run.version_id,
+        Run.threshold,
+        Run.last_exit,
+        _last.rank,
+        _last.probability,
+        _early.rank.label("early_rank"),
+        _early.exit.label("early_exit"),
+        _generative.rank.label("generative_rank"),
+    ).join(Document, Document.id == Sentence.document_id)
 
 
 def _open(wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> Select:
-    found = _scored_candidates().where(Question.corpus_id == wanted.corpus_id, Sentence.retired.is_(False))
+    found = _candidates(Candidate.id, order=wanted.order).where(
+        Question.corpus_id == wanted.corpus_id, Sentence.retired.is_(False)
+    )
     if not leased:
         found = found.where(~_taken(who, now))
     if wanted.without:
@@ -210,13 +221,18 @@ def pooled_rank(pool: tuple[tuple[int, int], ...]) -> ColumnElement[int]:
     )
     if len(models) == len(pool):
         return best
-    nowhere = _RANGE
+    nowhere = _PRIME
     first = func.coalesce(Candidate.retrieval_rank, nowhere)
     return case((first < func.coalesce(best, nowhere), first), else_=best)
 
 
 def _shuffled(key: ColumnElement[int]) -> ColumnElement[int]:
-    return (cast(key, BigInteger) * literal(_PRIME, BigInteger)) % _RANGE
+    """The fifth power modulo a prime: a place of its own for each of a million keys in a row, since 5 and the prime
+    less one have no factor in common. A product alone would lay them out at equal steps, which meets few questions.
+    Every product stays in 64 bits."""
+    x = cast(key, BigInteger) + _AWAY
+    square = x * x % _PRIME
+    return square * square % _PRIME * x % _PRIME * _STRETCH % _PRIME
 
 
 def _flag() -> ColumnElement[int]:
@@ -275,7 +291,7 @@ def question_rows(
             _scored_candidates()
             .add_columns(asked.label("asked"), free.label("free"))
             .where(Candidate.question_id == question_id, Sentence.retired.is_(False))
-            .order_by(func.coalesce(_last.rank, _RANGE), Candidate.ordinal, Candidate.id)
+            .order_by(func.coalesce(_last.rank, _PRIME), Candidate.ordinal, Candidate.id)
         )
     )
 

@@ -8,7 +8,18 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Annotator, Document, Flag, Guideline, Question, Sentence, Suspicion, Verdict, current_label
+from db.models import (
+    WITHDRAWN,
+    Annotator,
+    Document,
+    Flag,
+    Guideline,
+    Question,
+    Sentence,
+    Suspicion,
+    Verdict,
+    current_label,
+)
 from db.repositories.leases import Pair
 
 
@@ -21,15 +32,16 @@ def add_verdict(session: Session, pair: Pair, annotator_id: int, label: str, not
     return made
 
 
-def newest_verdict(session: Session, pair: Pair) -> Row | None:
-    """(Verdict, name of who gave it)."""
-    return session.execute(
-        select(Verdict, Annotator.name)
+def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
+    """Pair -> (label, note, name of who gave it) of the verdicts in force in a corpus."""
+    newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
+    found = session.execute(
+        select(Verdict.question_id, Verdict.sentence_id, Verdict.label, Verdict.note, Annotator.name)
         .join(Annotator, Annotator.id == Verdict.annotator_id)
-        .where(Verdict.question_id == pair[0], Verdict.sentence_id == pair[1])
-        .order_by(Verdict.id.desc())
-        .limit(1)
-    ).first()
+        .join(Question, Question.id == Verdict.question_id)
+        .where(Question.corpus_id == corpus_id, Verdict.id.in_(newest), Verdict.label != WITHDRAWN)
+    )
+    return {(r.question_id, r.sentence_id): r for r in found}
 
 
 def judged_twice(session: Session, corpus_id: int) -> list[Row]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, delete, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, current_label
-from db.repositories.questions import upsert_into
+from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, Score, current_label
+from db.repositories.questions import RETRIEVED, follows, upsert_into
 
 
 def add_version(
@@ -65,12 +65,17 @@ def versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
 
 
 def rename_version(session: Session, version_id: int, new: str) -> None:
-    """The versions made from it name their parent anew, and the retrains that may still run name their base."""
+    """The versions made from it name their parent anew, and so do retrains: those that may still run their base, those
+    that are done what they made and from what."""
     row = session.get_one(ModelVersion, version_id)
     session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
     for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")):
         if job.settings.get("base") == row.name:
             job.settings = {**job.settings, "base": new}
+    for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state == "done")):
+        named = {key: new for key in ("version", "base") if job.result.get(key) == row.name}
+        if named:
+            job.result = {**job.result, **named}
     row.name = new
 
 
@@ -124,16 +129,40 @@ def words_for(session: Session, version_id: int) -> list[str]:
     return [reason for reason in session.scalars(said) if reason.strip()]
 
 
+def follow(session: Session, version_id: int) -> list[int]:
+    """Have the candidates that a version scored once follow its newest run again; where it cut is not known any more.
+    Returns the corpora they are of."""
+    newest = (
+        select(Run.question_id, func.max(Run.id).label("id"))
+        .where(Run.version_id == version_id)
+        .group_by(Run.question_id)
+        .subquery("newest")
+    )
+    scored = select(Score.candidate_id).where(Score.candidate_id == Candidate.id, Score.version_id == version_id)
+    astray = (
+        select(Candidate.id)
+        .outerjoin(Run, Run.id == Candidate.run_id)
+        .where(or_(Run.id.is_(None), Run.version_id != version_id), scored.exists())
+    )
+    of_them = select(Question.corpus_id).join(Candidate, Candidate.question_id == Question.id)
+    corpora = session.scalars(of_them.where(Candidate.id.in_(astray)).distinct()).all()
+    if corpora:
+        unknown = dict.fromkeys(("cut_layer", "cut_rank", "cut_kept", "cut_margin"))
+        moved = update(Candidate).where(Candidate.id.in_(astray), Candidate.question_id == newest.c.question_id)
+        session.execute(moved.values(run_id=newest.c.id, **unknown), execution_options={"synchronize_session": False})
+    return list(corpora)
+
+
 def ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
-    """Questions that other versions ranked and this one did not, with a candidate nobody labelled; newest first."""
-    own = select(Run.id).where(Run.question_id == Question.id, Run.version_id == version_id).exists()
-    ranked = select(Run.id).where(Run.question_id == Question.id).exists()
+    """Questions that follow another version, or one that is deleted, with a candidate nobody labelled; newest first."""
+    ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
+    ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()
     pair = and_(
         current_label.c.question_id == Candidate.question_id, current_label.c.sentence_id == Candidate.sentence_id
     )
     labelled = select(current_label.c.id).where(pair).exists()
     is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~labelled).exists()
-    statement = select(Question).where(ranked, ~own, is_open).order_by(Question.id.desc())
+    statement = select(Question).where(ranked, ~follows(version_id), is_open).order_by(Question.id.desc())
     return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 
 

@@ -142,6 +142,7 @@ def test_the_answer_in_words_stands_in_its_document(as2, articles):
         (["versions", "show", "nosuch"], "no version 'nosuch'"),
         (["versions", "reject", "cascade"], "cascade"),
         (["versions", "roll-back"], "nothing to roll back"),
+        (["versions", "roll-back", "--kind", "wo"], "no wo version was promoted: there is nothing to roll back to"),
         (["jobs", "show", "7"], "no job 7"),
         (["jobs", "cancel", "7"], "no job 7"),
         (["jobs", "retry", "7"], "no job 7"),
@@ -190,6 +191,20 @@ def test_too_few_labels_are_told_before_anything_starts(as2, labelled):
     assert (code, out) == (1, "")
     assert "needed" in err
     assert as2("jobs")[1].count("retrain") == 0
+
+
+def test_a_promotion_of_another_kind_is_rolled_back_by_its_kind(as2):
+    from app.commands.opened import workbench
+    from app.services import versions
+    from db.repositories import versions as rows
+
+    with workbench(starter=False) as wb:
+        shipped = versions.active(wb, "generative").id
+        with wb.write() as s:
+            rows.add_activation(s, "generative", shipped, "", wb.clock())
+    assert as2("versions", "roll-back")[0] == 1
+    assert as2("versions", "roll-back", "--kind", "generative") == (0, "generative answers again\n", "")
+    assert as2("versions", "roll-back", "--kind", "generative")[0] == 1
 
 
 def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):
@@ -292,7 +307,7 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
 
     (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons. Rain stops nobody.\n")
     assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
-    monkeypatch.setattr(proposing, "writer", lambda _wb: lambda sentence, known, seed: [(f"{sentence[:-1]}?", -1.0)])
+    monkeypatch.setattr(proposing, "writer", lambda _wb, _texts: lambda sentence: [(f"{sentence[:-1]}?", -1.0)])
 
     def follow(wb, job):
         run_queued(wb)  # the worker's part, here

@@ -1,5 +1,7 @@
+import krippendorff
 import numpy as np
 import pytest
+from sqlalchemy import Engine, event
 
 from app.running import run_queued
 from app.services import adapting, agreement, asking, doubts, labelling, labels, people, queueing
@@ -133,6 +135,80 @@ def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give
     assert (found.shown, found.blind) == (3, 2)
     assert (found.agree_shown, found.agree_blind) == pytest.approx((2 / 3, 1 / 2))
     assert found.shift.value == pytest.approx(1 / 6)
+
+
+def judged(questions: int = 12, pairs: int = 5, people: str = "abc") -> list:
+    """Units of several a question, most of them agreed on; two people at least judge each."""
+    draw = np.random.default_rng(5)
+    found = []
+    for i in range(questions * pairs):
+        truth = draw.random() < 0.3
+        said = {p: int(truth != (draw.random() < 0.15)) for p in people if p in "ab" or draw.random() < 0.5}
+        found.append((i // pairs, said))
+    return found
+
+
+def resampled(units, measure, seed=0):
+    """The interval the long way: the measure itself on every resample."""
+    by_question = {}
+    for unit in units:
+        by_question.setdefault(unit[0], []).append(unit)
+    questions, draw, found = list(by_question.values()), np.random.default_rng(seed), []
+    for _ in range(agreement.RESAMPLES):
+        chosen = draw.integers(len(questions), size=len(questions))
+        again = measure([unit for i in chosen for unit in questions[i]])
+        if again is not None and np.isfinite(again):
+            found.append(again)
+    return np.quantile(found, [0.025, 0.975])
+
+
+@pytest.mark.parametrize(
+    ("units", "measure", "told"),
+    [
+        (judged(), alpha, agreement.ALPHA),
+        (judged(2, 2), alpha, agreement.ALPHA),  # resamples in which it is undefined
+        (judged(), lambda us: kappa(us, "a", "b"), agreement._kappa_of("a", "b")),
+        (judged(3, 2), lambda us: kappa(us, "b", "a"), agreement._kappa_of("b", "a")),
+        ([(q, (i % 2 == 0, q % 3 > 0)) for q in range(9) for i in range(q % 3 + 1)], agreement._shift, agreement.SHIFT),
+    ],
+    ids=["alpha", "alpha, few", "kappa", "kappa, few", "shift"],
+)
+def test_an_interval_from_sums_is_the_one_from_resampled_units(units, measure, told):
+    found = agreement._estimate(units, told, 0)
+    sums = np.array([[told.parts(unit) for _, unit in units]]).sum(axis=1)
+    assert told.of_sums(sums)[0] == pytest.approx(found.value, abs=1e-9)
+    assert (found.value, found.n) == (measure(units), len(units))
+    assert [found.low, found.high] == pytest.approx(resampled(units, measure), abs=1e-9)
+
+
+def test_the_libraries_are_asked_once_a_figure_however_many_resamples(monkeypatch):
+    calls = []
+    library = krippendorff.alpha
+    monkeypatch.setattr(krippendorff, "alpha", lambda **k: calls.append(1) or library(**k))
+    agreement._by(["May", "June"] * 30, judged(), 0)
+    assert len(calls) == 2
+
+
+def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, towers, asked, give, ann, bob):
+    asked_of = []
+    listener = Engine, "before_cursor_execute", lambda *told: asked_of.append(told[2])
+    event.listen(*listener)
+    request.addfinalizer(lambda: event.remove(*listener))
+
+    def queries():
+        asked_of.clear()
+        agreement.conflicts(wb, towers.id, ann.id)
+        return len(asked_of)
+
+    give(ann, "+")
+    give(bob, "-")
+    one = queries()
+    give(ann, "++++")
+    give(bob, "----")
+    settled = {"question_id": asked.question_id, "sentence_id": asked.candidates[2].sentence_id}
+    agreement.settle(wb, **settled, annotator_id=ann.id, label="correct")
+    assert queries() == one
+    assert [c.by for c in agreement.conflicts(wb, towers.id, ann.id)] == ["", "", "", "ann"]
 
 
 def planted(flipped: int = 8, questions: int = 30):

@@ -8,6 +8,7 @@ from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.metrics import measures
 from as2core.types import Candidate, Question
+from db.repositories import versions as rows
 
 QUESTIONS = [
     Question(
@@ -98,6 +99,18 @@ def test_a_ranker_nobody_trained_says_that_its_order_is_chance(wb, data):
         "cosinet:listwise,context=birnn,hidden=4: cosinet",
         f"{inside}: rel-cnn",
     ]
+
+
+def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
+    learnt = [QUESTIONS[1].text, QUESTIONS[4].text, "What does nobody ask?"]
+    for name, trained_on in (("tuned", learnt), ("elsewhere", ["What does nobody ask?"])):
+        path = write_version(wb.settings.versions_dir / name, trained_on=trained_on)
+        with wb.write() as s:
+            rows.add_version(s, name, kind="cascade", path=str(path), state="candidate", now=wb.clock())
+    for _ in range(2):  # the second time from what is stored
+        [note] = [n for n in compared(wb, ["tuned", "elsewhere", "bm25"], data).notes if "learnt from" in n]
+        assert note.startswith("tuned learnt from 2 of these 6 questions")
+        assert "held-out" in note
 
 
 def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, monkeypatch):

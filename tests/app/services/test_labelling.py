@@ -3,10 +3,12 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from app.services import corpora, labelling, people
+from app.services import corpora, importing, labelling, people, rules
+from app.services.labelling import CannotUndo
 from app.services.people import Gone
 from app.services.views import LABELS, Shown
 from as2core.errors import BadSetting
+from as2core.types import Candidate, Question
 
 
 @pytest.fixture
@@ -127,6 +129,31 @@ def test_undo_tells_which_pair_it_restored_to_what(wb, towers, asked, give, ann)
     assert labelling.undo_last(wb, ann.id, towers.id).label is None
 
 
+def test_a_withdrawn_label_comes_back_only_while_it_is_wanted(wb, towers, asked, give, state, ann, bob):
+    key = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    give(ann, 0, "correct")
+    labelling.withdraw(wb, **key, annotator_id=ann.id)
+    give(bob, 0, "incorrect")
+    events = count_events(wb)
+    with pytest.raises(CannotUndo, match="it stays withdrawn"):
+        labelling.undo_last(wb, ann.id, towers.id)
+    assert (state(ann), state(bob), count_events(wb)) == ({}, {0: "incorrect"}, events)
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    assert labelling.undo_last(wb, ann.id, towers.id).label == "correct"
+    assert (state(ann), state(bob)) == ({0: "correct"}, {0: "incorrect"})
+
+
+def test_undo_leaves_imported_labels_alone(wb, towers, give, state, ann):
+    importing.store_questions(
+        wb, towers.id, [Question("q9", "How high?", (Candidate("x", "It is high.", 1),))], annotator_id=ann.id
+    )
+    assert labelling.undo_last(wb, ann.id, towers.id) is None
+    assert labelling.recent_acts(wb, ann.id, towers.id) == ()
+    give(ann, 0, "correct")
+    assert labelling.undo_last(wb, ann.id, towers.id) is not None
+    assert labelling.undo_last(wb, ann.id, towers.id) is None
+
+
 def test_undo_is_ones_own_and_of_this_corpus(wb, towers, give, state, ann, bob):
     other = corpora.create_corpus(wb, "other")
     give(ann, 0, "correct")
@@ -167,6 +194,31 @@ def test_progress_counts_days_people_and_what_is_left(wb, towers, asked, give, c
     mine = labelling.progress(wb, towers.id, ann.id)
     assert (mine.today, mine.mine, mine.all, mine.questions_labelled, mine.remaining) == (2, 3, 4, 1, n - 4)
     assert mine.per_label == {"correct": 1, "incorrect": 1, "unsure": 1, "disputed": 1}
+
+
+def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers, asked, give, monkeypatch, ann, bob):
+    monkeypatch.setattr(labelling, "SLOW", 0.0)  # everything takes long
+    monkeypatch.setattr(labelling, "REST", 1e9)
+    counted = []
+    monkeypatch.setattr(labelling.rows, "tally", lambda *a, tally=labelling.rows.tally: counted.append(1) or tally(*a))
+    n = len(asked.candidates)
+
+    def said(who):
+        told = labelling.progress(wb, towers.id, who.id)
+        return told.today, told.mine, told.all, told.remaining
+
+    assert said(ann) == (0, 0, 0, n)
+    give(ann, 0, "correct")
+    give(ann, 1, "incorrect")
+    assert said(ann) == (2, 2, 2, n - 2)
+    labelling.undo_last(wb, ann.id, towers.id)
+    assert said(ann) == (1, 1, 1, n - 1)
+    assert len(counted) == 1
+    give(ann, 2, "unsure")
+    assert said(bob) == (0, 0, 2, n - 2)
+    wb.kept.clear()  # the seconds are over
+    assert said(ann) == (2, 2, 2, n - 2)
+    assert len(counted) == 3
 
 
 def test_an_annotator_is_known_by_a_tidied_name(wb):

@@ -314,6 +314,23 @@ def test_nearly_the_same_question_does_not_come_twice_in_a_row(wb, towers, ann):
 # --- two tabs of a browser -------------------------------------------------------------------------------------------
 
 
+@DESKS
+@pytest.mark.parametrize("reopened", ["undo", "act"])
+def test_what_another_queue_dealt_is_given_back_with_the_queue_it_is_shown_in(wb, scored, sit, ann, desks, reopened):
+    desk = desks.give(wb, sit(desks, ann, "uncertain"), "correct", SEEN)
+    queueing.leave(wb, scored.id, ann.id, "uncertain", holder=ann.name)
+    act = labelling.recent_acts(wb, ann.id, scored.id)[0]
+    desk = sit(desks, ann, "random")
+    if reopened == "undo":
+        desk, _ = desks.undo(wb, desk)
+    else:
+        desk = desks.open_pair(wb, desk, (act.question_id, act.sentence_id))
+    assert desk.item.queue == "uncertain"
+    queueing.leave(wb, scored.id, ann.id, "random", holder=ann.name)
+    with wb.read() as s:
+        assert s.execute(text("SELECT count(*) FROM lease")).scalar_one() == 0
+
+
 def test_what_one_tab_shows_is_not_given_away_by_another_tab_at_another_queue(wb, scored, sit, ann, bob):
     shown = sit(label_desk, ann, "tops").pair
     other = sit(label_desk, ann, "uncertain")

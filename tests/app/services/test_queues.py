@@ -3,12 +3,16 @@ import threading
 from itertools import pairwise
 
 import pytest
+from sqlalchemy import Engine, event
 from tower_texts import QUESTIONS
 
 from app.running import run_queued
 from app.services import asking, corpora, labelling, people, queueing, scoring
 from app.services.people import Gone
 from as2core.errors import BadSetting
+from db.repositories import questions as rows
+from db.repositories import queues
+from db.repositories.leases import Holder
 
 CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a label takes a pair out
 
@@ -41,6 +45,23 @@ def test_every_item_says_why_with_a_number(wb, scored, ann, queue):
         assert re.search(r"\d", item.why), item.why
         assert item.why.endswith(".")
         assert item.queue == queue
+
+
+@pytest.mark.parametrize("queue", CONSUMED)
+def test_who_hides_the_scores_finds_none_in_the_reason(wb, scored, ann, queue):
+    for item in walk(wb, scored, ann, queue):
+        again = queueing.item_at(wb, item.question_id, item.sentence_id, ann.id)
+        for said in (item.why_unscored, again.why_unscored):
+            assert said.endswith(".")
+            assert not re.search(r"\d", said), said
+        assert (item.why_unscored == queueing.QUEUES[queue]) != item.control
+
+
+def test_a_flag_s_note_is_told_to_those_who_hide_the_scores_too(wb, scored, ann):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    labelling.flag(wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, note="1889?")
+    flagged = queueing.next_item(wb, scored.id, ann.id, "flagged")
+    assert flagged.why_unscored == flagged.why == "Flagged by ann: 1889?"
 
 
 def test_uncertain_begins_nearest_to_the_threshold(wb, scored, ann):
@@ -77,6 +98,34 @@ def test_random_is_shuffled_and_always_alike(wb, scored, ann):
     while labelling.undo_last(wb, ann.id, scored.id):
         pass
     assert [pair(i) for i in walk(wb, scored, ann, "random")] == met
+
+
+def test_the_first_random_picks_meet_as_many_questions_as_a_draw_does(wb, towers, ann):
+    with wb.write() as s:
+        sentences = [c.id for d in corpora.list_documents(wb, towers.id) for c in corpora.document_sentences(wb, d.id)]
+        for i in range(100):
+            asked = rows.add_question(s, towers.id, f"Why {i}?", external_id=f"q{i}", origin="imported", now=wb.clock())
+            rows.add_candidates(s, [(asked.id, rows.NewCandidate(c, n)) for n, c in enumerate(sentences)])
+    with wb.read() as s:
+        picks = queues.open_pairs(s, queues.Wanted(towers.id, "random"), Holder(ann.id), wb.clock(), 100)
+    of_a_draw = 100 * (1 - (1 - 1 / 100) ** 100)  # 63.4
+    assert len({r.question_id for r in picks}) == pytest.approx(of_a_draw, abs=8)
+
+
+@pytest.mark.parametrize("queue", queueing.QUEUES)
+def test_texts_are_read_of_the_head_of_a_queue_alone(request, wb, scored, ann, queue):
+    asked = []
+    listener = Engine, "before_cursor_execute", lambda *told: asked.append(told[2])
+    event.listen(*listener)
+    request.addfinalizer(lambda: event.remove(*listener))
+    with wb.read() as s:
+        found = queues.open_pairs(s, queues.Wanted(scored.id, queue), Holder(ann.id), wb.clock(), 2)
+    in_order, *told = [x for x in asked if "candidate" in x]
+    assert not re.search(r"\.text|title", in_order)
+    assert len(told) == bool(found)
+    if queue in CONSUMED:
+        assert len(found) == 2 < found[0].length
+        assert queueing.next_item(wb, scored.id, ann.id, queue).queue_length == found[0].length
 
 
 def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
@@ -188,8 +237,6 @@ def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
 
 
 def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, ann):
-    from db.repositories import questions as rows
-
     with wb.write() as s:
         for i, q in enumerate(QUESTIONS):
             rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())

@@ -49,6 +49,26 @@ def test_a_retrain_that_may_still_run_finds_its_base_under_the_new_name(wb, stat
         assert [job_rows.job(s, i).settings["base"] for i in ids] == ["spring", "towers-2"]
 
 
+def test_a_finished_retrain_names_what_it_made_and_from_what_anew(wb):
+    made(wb, "towers-1")
+    made(wb, "towers-2", parent="towers-1")
+    with wb.write() as s:
+        results = (
+            {"version": "towers-1", "base": "cascade", "seconds": 3},
+            {"version": "towers-2", "base": "towers-1"},
+        )
+        ids = [job_rows.add_job(s, "retrain", {}, wb.clock()).id for _ in results]
+        for i, result in zip(ids, results, strict=True):
+            job = job_rows.lock_job(s, i)
+            job.state, job.result = "done", result
+    version_care.rename(wb, "towers-1", "spring")
+    with wb.read() as s:
+        assert [dict(job_rows.job(s, i).result) for i in ids] == [
+            {"version": "spring", "base": "cascade", "seconds": 3},
+            {"version": "towers-2", "base": "spring"},
+        ]
+
+
 @pytest.mark.parametrize("bad", ["", "towers-2", "active", "bm25", "a/b", "x" * 61])
 def test_a_name_that_is_taken_or_none_is_refused(wb, bad):
     made(wb, "towers-1")

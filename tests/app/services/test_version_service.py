@@ -6,10 +6,10 @@ from sqlalchemy import select
 
 from app import jobs, services
 from app.running import run_queued
-from app.services import asking, labelling, versions
+from app.services import asking, corpora, labelling, queueing, version_care, versions
 from app.services.versions import NothingToRollBack, UnknownVersion
 from as2core.errors import As2Error, DamagedModel
-from db.models import Run
+from db.models import Candidate, ModelVersion, Run
 from db.repositories import versions as rows
 
 
@@ -61,6 +61,16 @@ def test_promoting_the_active_one_again_is_no_step(wb, made):
     versions.promote(wb, "towers-1")
     versions.promote(wb, "towers-1")
     assert versions.roll_back(wb).name == "cascade"
+
+
+def test_the_only_version_of_a_kind_stays_when_there_is_none_to_go_back_to(wb):
+    path = write_version(wb.settings.versions_dir / "crossed", "cross-encoder")
+    with wb.write() as s:
+        rows.add_version(s, "crossed", kind="cross-encoder", path=str(path), state="candidate", now=wb.clock())
+    versions.promote(wb, "crossed")
+    with pytest.raises(NothingToRollBack, match="no cross-encoder version answered before"):
+        versions.roll_back(wb, "cross-encoder")
+    assert versions.active(wb, "cross-encoder").name == "crossed"
 
 
 def test_a_rejected_version_is_put_aside_and_may_still_be_promoted(wb, made):
@@ -134,6 +144,7 @@ def test_a_fusion_has_learnt_what_its_parts_have(wb):
 
 
 def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, made, towers, ann):
+    run_queued(wb)  # the vectors
     asked = asking.ask(wb, towers.id, "When was the tower finished?")
     closed = asking.ask(wb, towers.id, "Who built the bridge?")
     for c in closed.candidates:
@@ -153,7 +164,72 @@ def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb
     assert [j.state for j in jobs.listed(wb, "score")] == ["queued", "done"]
     run_queued(wb)
     versions.promote(wb, "towers-2")  # it has ranked them
-    assert [j.state for j in jobs.listed(wb, "score")] == ["done", "done"]
+    assert followed(wb, asked) == {"towers-2"}
+    run_queued(wb)
+    assert jobs.listed(wb, "score")[0].result == {"questions": 0}
+
+
+def followed(wb, asked):
+    """The versions whose scores the queues go by."""
+    with wb.read() as s:
+        of = select(Run.version_id).join(Candidate).where(Candidate.question_id == asked.question_id)
+        return set(s.scalars(select(ModelVersion.name).where(ModelVersion.id.in_(of))))
+
+
+def cut(wb, asked):
+    found = select(Candidate.id, Candidate.cut_layer, Candidate.cut_rank, Candidate.cut_kept, Candidate.cut_margin)
+    with wb.read() as s:
+        return s.execute(found.where(Candidate.question_id == asked.question_id).order_by(Candidate.id)).all()
+
+
+def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, towers, ann):
+    run_queued(wb)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    before = cut(wb, asked)
+    versions.promote(wb, "towers-1")
+    run_queued(wb)
+    assert followed(wb, asked) == {"towers-1"}
+    versions.roll_back(wb)
+    assert followed(wb, asked) == {"cascade"}
+    assert queueing.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+    assert queueing.next_item(wb, towers.id, ann.id, "dropped") is None  # where towers-1 cut is not where it does
+    run_queued(wb)
+    assert [c[:4] for c in cut(wb, asked)] == [c[:4] for c in before]
+    assert [c.cut_margin for c in cut(wb, asked)] == pytest.approx([c.cut_margin for c in before])
+    version_care.delete(wb, "towers-1")
+    assert followed(wb, asked) == {"cascade"}
+
+
+def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, made, towers, ann):
+    versions.promote(wb, "towers-1")
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    versions.roll_back(wb)
+    version_care.delete(wb, "towers-1")
+    assert queueing.next_item(wb, towers.id, ann.id, "uncertain") is None
+    run_queued(wb)
+    assert followed(wb, asked) == {"cascade"}
+    assert queueing.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+
+
+def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, made, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    versions.promote(wb, "towers-1")
+    corpora.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
+    run_queued(wb)
+    versions.roll_back(wb)
+    assert followed(wb, asked) == {"cascade", "towers-1"}
+    run_queued(wb)
+    assert followed(wb, asked) == {"cascade"}
+    versions.promote(wb, "towers-1")
+    versions.promote(wb, "cascade")
+    assert followed(wb, asked) == {"cascade"}
+
+
+def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    versions.promote(wb, "towers-1")
+    assert followed(wb, asked) == {"cascade"}
+    assert queueing.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
 
 
 def test_the_card_is_read_from_the_directory(wb, made):
