@@ -28,6 +28,7 @@ from as2core.errors import As2Error
 log = logging.getLogger(__name__)
 
 IDLE = 300  # seconds without work after which a worker that the app started ends
+LOOK = 2  # seconds; who asks whether a worker runs holds its lock for a moment
 NICE = 10  # a retrain must not slow the pages
 
 
@@ -36,10 +37,11 @@ class AlreadyRunning(As2Error):
 
 
 @contextlib.contextmanager
-def _only_one(settings: Settings) -> Iterator[None]:
-    """Hold the home's worker lock: an exclusive SQLite transaction, which works alike on every system."""
+def _only_one(settings: Settings, *, patience: float = 0) -> Iterator[None]:
+    """Hold the home's worker lock, waiting at most so many seconds for it: an exclusive SQLite transaction, which works
+    alike on every system."""
     settings.home.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(settings.worker_lock, timeout=0, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(settings.worker_lock, timeout=patience, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as e:
@@ -85,7 +87,7 @@ def told(settings: Settings) -> dict[str, str]:
 
 def run(wb: Workbench, *, idle: float | None = None) -> None:
     """Work until told to stop (SIGTERM, SIGINT), or for `idle` seconds without work. Raises AlreadyRunning."""
-    with _only_one(wb.settings):
+    with _only_one(wb.settings, patience=LOOK):
         _step_back()
         Shift(wb, idle).work()
 

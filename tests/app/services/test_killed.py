@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -108,6 +109,22 @@ def test_only_one_worker_holds_a_home_and_a_dead_one_lets_go(wb, settings, start
     first.send_signal(signal.SIGKILL)
     first.wait()
     assert not worker.is_running(settings)
+
+
+def test_a_look_whether_a_worker_runs_keeps_none_from_starting(settings):
+    held = threading.Event()
+
+    def look():
+        with worker._only_one(settings):
+            held.set()
+            time.sleep(0.3)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    held.wait()
+    with worker._only_one(settings, patience=worker.LOOK):
+        pass
+    looking.join()
 
 
 def test_a_worker_without_work_ends_by_itself(start):
