@@ -112,19 +112,23 @@ def test_only_one_worker_holds_a_home_and_a_dead_one_lets_go(wb, settings, start
 
 
 def test_a_look_whether_a_worker_runs_keeps_none_from_starting(settings):
-    held = threading.Event()
+    held, let_go = threading.Event(), threading.Event()
 
-    def look():
+    def look():  # as `is_running` does, only longer
         with worker._only_one(settings):
             held.set()
-            time.sleep(0.3)
+            let_go.wait(60)
 
     looking = threading.Thread(target=look)
     looking.start()
-    held.wait()
-    with worker._only_one(settings, patience=worker.LOOK):
-        pass
+    assert held.wait(60)
+    assert worker.is_running(settings)  # who does not wait is kept out
+    threading.Timer(0.3, let_go.set).start()
+    with worker._only_one(settings, patience=60):
+        assert let_go.is_set()
+        assert worker.is_running(settings)
     looking.join()
+    assert not worker.is_running(settings)
 
 
 def test_a_worker_without_work_ends_by_itself(start):
