@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from app import jobs
 from app.running import Running
@@ -22,7 +22,7 @@ from app.services.proposal_views import ProposalsView, ProposalView
 from app.services.views import CORRECT, JobView, Shown
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from as2core.generation.questions import ruled
+from as2core.generation.questions import Writer, ruled
 from as2core.generation.round_trip import is_new, normal
 from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows
@@ -40,12 +40,6 @@ SHOWN = 50
 
 class Decided(As2Error):
     """Somebody has accepted or rejected it already, or its sentence is gone."""
-
-
-class Writer(Protocol):
-    """Questions for a sentence, the likeliest first, with their log-probability; tests give their own."""
-
-    def __call__(self, sentence: str) -> list[tuple[str, float]]: ...
 
 
 def start(wb: Workbench, corpus_id: int, *, wanted: int = WANTED, seed: int | None = None) -> JobView:
@@ -144,7 +138,7 @@ def run_propose(job: Running, write: Writer | None = None) -> dict[str, Any]:
     for number, row in enumerate(sentences):
         if proposed == wanted or tried == TRIES * wanted:
             break
-        written = write(row.text)
+        written = write([row.text], 1)[0]
         if not written and number % BREATH:
             continue
         job.step_back()
@@ -155,7 +149,7 @@ def run_propose(job: Running, write: Writer | None = None) -> dict[str, Any]:
                 continue
             place = _place(wb, chosen, corpus_id, text, row.id)
             if place is not None and place <= WITHIN:
-                _store(wb, corpus_id, row.id, text, log_p, place)
+                _store(wb, corpus_id, row.id, text, log_p or 0.0, place)
                 proposed += 1
                 break
     return {"proposed": proposed, "tried": tried}
@@ -164,8 +158,7 @@ def run_propose(job: Running, write: Writer | None = None) -> dict[str, Any]:
 def writer(wb: Workbench, texts: Sequence[str]) -> Writer:
     """The rules, judged by the active generative version; `texts` show how the corpus writes its words. Raises
     DamagedModel."""
-    ruled_by = ruled(texts, versions.choose(wb, kind=versions.GENERATIVE).ranker)
-    return lambda sentence: [(text, log_p or 0.0) for text, log_p in ruled_by([sentence], 1)[0]]
+    return ruled(texts, versions.choose(wb, kind=versions.GENERATIVE).ranker)
 
 
 def _place(wb: Workbench, chosen: versions.Chosen, corpus_id: int, question: str, sentence_id: int) -> int | None:

@@ -307,7 +307,7 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
 
     (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons. Rain stops nobody.\n")
     assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
-    monkeypatch.setattr(proposing, "writer", lambda _wb, _texts: lambda sentence: [(f"{sentence[:-1]}?", -1.0)])
+    monkeypatch.setattr(proposing, "writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
 
     def follow(wb, job):
         run_queued(wb)  # the worker's part, here

@@ -11,9 +11,9 @@ from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 
 
-def written(sentence):
+def written(passages, each):
     """Asks for a sentence's own words, and first for something else's."""
-    return [("Who baked the bread with yeast?", -1.0), (f"{sentence.rstrip('.')}?", -2.0)]
+    return [[("Who baked the bread with yeast?", -1.0), (f"{p.rstrip('.')}?", -2.0)] for p in passages]
 
 
 def propose(wb, corpus, write=written, **settings):
@@ -113,8 +113,8 @@ def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
     with wb.read() as s:
         before = rows.texts(s, towers.id)
 
-    def again(sentence):
-        return [(text.upper(), -1.0) for text in before]
+    def again(passages, each):
+        return [[(text.upper(), -1.0) for text in before] for _ in passages]
 
     assert propose(wb, towers, again, wanted=4)["proposed"] == 0
     assert proposing.waiting(wb, towers.id).rejected == 4
