@@ -87,8 +87,8 @@ def main() -> None:
         f"The kept sentences take {megabytes:.0f} MB on disk ({megabytes / n * 1000:.0f} kB each, float16). Without "
         f"them a question sends {n * (long + short):,.0f} tokens through the layers, with them {n * short:,.0f}; the "
         "output layer over the whole vocabulary, about as much work a token as all layers together, is paid for the "
-        "question's tokens either way. So the saving in one precision is bounded by the lengths, and bfloat16 brings "
-        "the rest.",
+        "question's tokens either way. So the saving in float32 is bounded by the lengths; bfloat16 layers, and over "
+        "kept passages an output layer in int8, bring the rest.",
     ]
     print("\n".join(lines))
     if not quick:

@@ -15,11 +15,10 @@ from functools import singledispatch
 from typing import Protocol
 
 import torch
-from torch.nn.functional import cosine_similarity, linear
+from torch.nn.functional import cosine_similarity
 
+from as2core.nn.log_sum_exp import log_sum_exp, working_type
 from as2core.nn.question_lm import Batch, CausalLM, PrefixLM, Seq2SeqLM
-
-COLUMNS = 1024  # of the output layer worked at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def _stack(lm, kept: Sequence[Kept]) -> tuple[torch.Tensor, torch.Tensor]:
     """Memories in the type the model works in, padded to the longest, the batch in front; and which tokens are real:
     (batch, longest)."""
     weight = next(lm.parameters())
-    dtype = _working(weight)
+    dtype = working_type(weight)
     *outer, _, size = kept[0].memory.shape
     longest = max(k.length for k in kept)
     memory = torch.zeros((len(kept), *outer, longest, size), dtype=dtype, device=weight.device)
@@ -86,12 +85,6 @@ def _stack(lm, kept: Sequence[Kept]) -> tuple[torch.Tensor, torch.Tensor]:
         row[..., : k.length, :] = k.memory
     lengths = torch.tensor([k.length for k in kept], device=memory.device)
     return memory, torch.arange(longest, device=memory.device)[None, :] < lengths[:, None]
-
-
-def _working(tensor: torch.Tensor) -> torch.dtype:
-    """The type that products with this tensor are made in."""
-    kind = tensor.device.type
-    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else tensor.dtype
 
 
 class LayerMemory:
@@ -160,7 +153,6 @@ class _PrefixReading:
         return self.lm.logits(states[:, :-1], states[:, -1]).float()
 
     def log_p(self, states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """The output layer in blocks: its (k, vocabulary) numbers, most of the work, are never in memory at once."""
         lm, near = self.lm, states[:, -1]
         state = lm.norm(lm.transform(states[:, :-1])).float()
         table, bias = lm.backbone.embeddings.word_embeddings.weight, lm.bias.float()
@@ -171,20 +163,6 @@ class _PrefixReading:
         # the sum counted the end without its nearness: e^total - e^end + e^(end + term)
         total = total + torch.log1p((end - total).exp() * torch.expm1(lm.end_term(near)))
         return said - total
-
-
-def log_sum_exp(state: torch.Tensor, table: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """log sum_v exp(state . table_v + bias_v): (k, width), (vocabulary, width), (vocabulary,) -> float32 (k,)."""
-    state = state.to(_working(table))  # once, where autocast would do it for every block
-    top = total = None
-    for rows, b in zip(table.split(COLUMNS), bias.split(COLUMNS), strict=True):
-        logits = linear(state, rows, b)
-        highest = logits.amax(1).float()
-        new = highest if top is None else torch.maximum(top, highest)
-        here = (logits - new[:, None]).exp_().sum(1)  # the difference is float32 whatever the logits are
-        total = here if total is None else total * (top - new).exp() + here
-        top = new
-    return total.log() + top
 
 
 # A causal model: keys and values of all but the last token before the question, and that token

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from as2core.nn.kept_passages import keep, log_sum_exp, question_ids, resume
+from as2core.nn.kept_passages import keep, question_ids, resume
 from as2core.rankers.generative import load_question_lm
 
 PASSAGES = ["the tower was completed in 1889 .", "iron", "the bridge is 300 metres long and stands in water .", ""]
@@ -59,10 +59,3 @@ def test_a_passage_kept_alone_is_the_one_kept_among_others(lm):
     with torch.inference_mode():
         among, alone = keep(lm, PASSAGES)[1], keep(lm, PASSAGES[1:2])[0]
     torch.testing.assert_close(among.memory, alone.memory, atol=1e-5, rtol=0)
-
-
-def test_the_sum_in_blocks_is_torch_s():
-    torch.manual_seed(0)
-    state, table, bias = torch.randn(7, 5) * 6, torch.randn(5000, 5), torch.randn(5000)
-    expected = torch.logsumexp((state @ table.T + bias).double(), 1)
-    torch.testing.assert_close(log_sum_exp(state, table, bias).double(), expected, atol=1e-5, rtol=0)
