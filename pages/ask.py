@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from app.components import asked, drops, errors, links
-from app.components.answer import draw_answer, draw_facts
+from app.components.answer import draw_answer, draw_facts, in_context
 from app.components.candidate import draw_candidate, draw_explained
-from app.components.candidates import candidate_table, draw_candidates
+from app.components.candidates import candidate_table, draw_candidates, together
 from app.components.cascade_replay import draw_cascade
 from app.components.label_buttons import label_buttons
 from app.components.page import page
@@ -78,6 +78,13 @@ def results(found: asked.Result) -> None:
     draw_answer(view, best)
     buttons(best, "answer")
     draw_facts(view)
+    with st.container():  # there in every run, or all that follows would move by one place and be built anew
+        both = [] if found.generative_scores is None else together(run, found.generative_scores).tolist()
+        if both and both[0] != best:
+            other = view.candidates[both[0]]
+            with st.expander(f"Both rankers together would answer: “{plain(shorten(other.text, 90))}”"):
+                st.html(in_context(other, quiet=True))
+                buttons(both[0], "together")
     draw_cascade(frame.wb, view, run, labels)
     candidates(found, candidate_table(view, run, found.generative_scores, labels))
 

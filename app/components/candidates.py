@@ -1,4 +1,4 @@
-"""The table of candidates: where each ranker puts them, how their score went, and where the two disagree."""
+"""The table of candidates: where each ranker and both together put them, how their score went, where they disagree."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import streamlit as st
 from app.services.views import AskView
 from as2core.cascade.trace import CascadeTrace
 from as2core.rankers.base import order
+from as2core.rankers.fusion import standardised
 
 FAR = 4.0  # ranks this many times apart, one of them near the top, count as disagreement
 NEAR_TOP = 10
@@ -32,18 +33,28 @@ def disagreement(discriminative: int, generative: int) -> str:
     return "cascade higher" if discriminative < generative else "generative higher"
 
 
+def together(run: CascadeTrace, generative: np.ndarray) -> np.ndarray:
+    """Those who stayed to the end and were read by both rankers, best first by the sum of their standardised scores;
+    docs/results.md measures it where nobody is dropped. float `(n,)`, NaN unread -> positions, int `(m,)`."""
+    last = run.exits[-1]
+    theirs = generative[last.alive]
+    read = np.isfinite(theirs)
+    return last.alive[read][order(standardised(last.scores[read]) + standardised(theirs[read]))]
+
+
 def candidate_table(
     asked: AskView, run: CascadeTrace, generative: np.ndarray | None, labels: Mapping[int, str]
 ) -> pd.DataFrame:
     """One row a candidate, best first by `run`; `position` is its place in `asked.candidates`.
 
-    Columns: position, cascade, generative (both ranks; none for a sentence it did not read), differ, sentence,
-    document, by exit (logits up to where it was dropped), left, probability (of those who stayed to the end), label.
-    `labels` by sentence id.
+    Columns: position, cascade, generative (ranks; none for a sentence it did not read), together (the rank by both),
+    differ, sentence, document, by exit (logits up to where it was dropped), left, probability (of those who stayed to
+    the end), label. `labels` by sentence id.
     """
     best_first = run.ranking()
     discriminative = places(best_first)
     other = None if generative is None else places(order(generative))  # NaN comes last
+    both = {} if generative is None else {int(i): rank for rank, i in enumerate(together(run, generative), start=1)}
     lines: list[list[float]] = [[] for _ in asked.candidates]
     for e in run.exits:
         for i, score in zip(e.alive.tolist(), e.scores.tolist(), strict=True):
@@ -57,6 +68,7 @@ def candidate_table(
                 "position": i,
                 "cascade": int(discriminative[i]),
                 "generative": (theirs := None if other is None or np.isnan(generative[i]) else int(other[i])),
+                "together": both.get(i),
                 "differ": "" if theirs is None else disagreement(int(discriminative[i]), theirs),
                 "sentence": c.text,
                 "document": c.title,
@@ -88,9 +100,10 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
     wanted = [rows.index(chosen)] if chosen in rows else []
     if key in st.session_state and st.session_state[key]["selection"]["rows"] != wanted:
         st.session_state[key] = {"selection": {"rows": wanted}}
-    shown = ["cascade", "generative", "sentence", "differ", "by exit", "probability", "left", "label", "document"]
+    shown = ["cascade", "generative", "together", "sentence", "differ", "by exit", "probability", "left", "label",
+             "document"]  # fmt: skip
     if table["generative"].isna().all():
-        shown = [c for c in shown if c not in ("generative", "differ")]
+        shown = [c for c in shown if c not in ("generative", "together", "differ")]
     if not table["label"].any():
         shown.remove("label")
     st.dataframe(
@@ -107,6 +120,9 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
             "cascade": st.column_config.NumberColumn("Cascade", help="Rank by the cascade", width=70),
             "generative": st.column_config.NumberColumn(
                 "Generative", help="Rank by how well the sentence explains the question", width=82
+            ),
+            "together": st.column_config.NumberColumn(
+                "Together", help="Rank by both rankers' scores, of the sentences that stayed to the end", width=78
             ),
             "differ": st.column_config.TextColumn("Differ", help="Where the two rankers disagree most", width=118),
             "sentence": st.column_config.TextColumn("Sentence", width=350),

@@ -59,6 +59,7 @@ class Fake:
     calibrated: bool = True
     fail: Exception | None = None
     generative_fails: bool = False
+    generative_prefers: int = 0  # which of the cascade's order; the others stay near
     entered: int | None = None  # those that a first look lets in; None: there is none
     corpora: tuple[str, ...] = ("Starter", "Towers")
     role: str = "admin"
@@ -146,6 +147,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         if fake.generative_fails:
             raise As2Error("the generative model is damaged; fetch it again")
         scores = np.random.default_rng(1).normal(-4, 1, size=len(asked.candidates))
+        scores[asked.trace.ranking()[fake.generative_prefers]] = 0.0
         scores[np.setdiff1d(np.arange(len(scores)), asked.trace.entered)] = np.nan
         return scores
 

@@ -226,6 +226,24 @@ def test_both_rankers_stand_side_by_side_in_the_table(work):
     assert dropped_first["probability"].isna().all()
 
 
+def test_where_both_together_would_answer_otherwise_the_page_says_so_and_shows_it(work):
+    at = answered(work, generative_prefers=1, best=0.5)
+    shown = table(at)
+    second = shown.iloc[1]
+    assert (second["cascade"], second["generative"], second["together"]) == (2, 1, 1)
+    assert shown["together"].notna().tolist() == (shown["left"] == "stayed").tolist()
+    other = next(e for e in at.expander if "together would answer" in e.label)
+    assert second["sentence"][:40] in other.proto.label.replace("\\", "")
+    at.button(key="as2_label_together_correct").click().run()
+    assert [e[:2] for e in work.events] == [(7, 100 + int(second["position"]))]
+
+
+def test_where_both_agree_the_page_says_nothing_of_it(work):
+    at = answered(work)
+    assert table(at)["together"][0] == 1
+    assert not any("together would answer" in e.label for e in at.expander)
+
+
 def test_without_the_generative_model_the_rest_of_the_page_stands(work):
     at = answered(work, generative_fails=True)
     assert "the generative model is damaged" in at.error[0].value

@@ -8,7 +8,7 @@ import pytest
 
 from app.components.answer import in_words, percent
 from app.components.candidate import way
-from app.components.candidates import disagreement, places, table_height
+from app.components.candidates import disagreement, places, table_height, together
 from app.components.cost import cost_rows, draw_costs, saved, share_in_words, spared
 from app.components.drops import parse
 from app.components.heat import heat_html, strength
@@ -50,6 +50,20 @@ def test_a_share_is_never_rounded_to_certainty(share, told):
 
 def test_places_are_the_inverse_of_an_order():
     assert places(np.array([2, 0, 1])).tolist() == [2, 3, 1]
+
+
+def test_together_the_two_rankers_add_their_standardised_scores():
+    run = a_trace([[0.0] * 4, [0.0] * 4, [2.0, 1.0, 0.0, -3.0]])  # mean 0, deviation sqrt(3.5)
+    generative = np.array([-9.0, -1.0, -5.0, -5.0])  # mean -5, deviation sqrt(8)
+    # 1.07 - 1.41, .53 + 1.41, 0, -1.60
+    assert together(run, generative).tolist() == [1, 2, 0, 3]
+
+
+def test_together_are_ranked_those_whom_both_rankers_read_to_the_end():
+    run = a_trace([[3.0, 2.0, 1.0, 0.0]] * 3).replay(DropSchedule.constant(0.3, exits=3))
+    assert together(run, np.array([np.nan, -1.0, -2.0, -3.0])).tolist() == [
+        i for i in (1, 2, 3) if i in run.exits[-1].alive
+    ]
 
 
 @pytest.mark.parametrize(
