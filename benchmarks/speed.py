@@ -1,7 +1,8 @@
 """How quick the cascade is, against other ways of running the same weights, and what its quickness costs.
 
-    python benchmarks/speed.py              prints all and writes its part of docs/performance.md (half an hour)
-    python benchmarks/speed.py --quick      every part with a little of each; writes nothing
+    python benchmarks/speed.py                 prints all and writes its parts of docs/performance.md (half an hour)
+    python benchmarks/speed.py --only times    this part alone
+    python benchmarks/speed.py --quick         every part with a little of each; writes nothing
 
 Rounds are interleaved (every way once, then again) with another question each round; medians are told, and ratios of
 medians. sentence-transformers is a peer where it is installed (the extra `bench`). Its ONNX backend needs a package
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import log10
@@ -50,6 +51,7 @@ SETS = {
     "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
     "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
 }
+PARTS = ("times", "ap", "together", "memory", "growth")
 BASIC = "`cascade:drop_ratio=0.3`"
 # what the picture shows: a way's colour, and the most candidates it is given
 GROWING = {LOOP: (GREY, 1000), FLASH: (ORANGE, 3000), BASIC: (BLUE, 10_000), BM25: (GREEN, 10_000)}
@@ -61,7 +63,7 @@ class Sizes:
     numbers of candidates, questions and candidates run together, ways whose memory is measured and over how many
     candidates (those beside the cascade no more than 1,000)."""
 
-    rounds: tuple[int, int] = (9, 3)
+    rounds: tuple[int, int] = (9, 5)
     questions: int | None = None
     pooled: tuple[int, int] = (79, 40)
     growth: tuple[int, ...] = (10, 30, 100, 300, 1000, 3000, 10_000)
@@ -87,6 +89,7 @@ QUICK = Sizes(
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--only", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     options.add_argument("--quick", action="store_true")
     options.add_argument("--peak", nargs=3, metavar=("WAY", "CANDIDATES", "FOLDER"), help="one way's peak memory, MB")
     given = options.parse_args()
@@ -99,21 +102,23 @@ def main() -> None:
         bench.ways[way](bench.asked[0], bench.sentences(int(n)))
         print(_high_water())
         return
+    wanted = given.only.split(",")
+    if unknown := set(wanted) - set(PARTS):
+        options.error(f"no part {', '.join(sorted(unknown))}; known: {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), sizes)
-        lines = [
-            f"Printed and written by `python benchmarks/speed.py`, on {cores()} cores. Machines differ, and this one "
-            "is shared with others: the ratios within one run are what counts.",
-            "",
-        ]
-        for part in bench.parts():
-            print("\n".join(part), flush=True)
-            lines += part
-        svg, told = bench.growth()
-        print("\n".join(told))
-    if not given.quick:
-        (ROOT / "docs" / "performance.svg").write_text(svg)
-        write_section(ROOT / "docs" / "performance.md", "engine", "\n".join([*lines, *told]))
+        for part in wanted:
+            lines = [
+                f"Printed and written by `python benchmarks/speed.py --only {part}`, on {cores()} cores. Machines "
+                "differ, and this one is shared with others: the ratios within one run are what counts.",
+                "",
+                *getattr(bench, part)(),
+            ]
+            print("\n".join(lines), flush=True)
+            if not given.quick:
+                write_section(ROOT / "docs" / "performance.md", f"engine-{part}", "\n".join(lines))
+        if bench.picture and not given.quick:
+            (ROOT / "docs" / "performance.svg").write_text(bench.picture)
 
 
 class Bench:
@@ -125,21 +130,25 @@ class Bench:
         tests = [q for part in ("test", "dev", "train") for q in load_questions(f"starter-{part}").questions]
         self.pool = list({c.text: replace(c, label=None) for q in tests for c in q.candidates}.values())
         self.asked = [q.text for q in tests if q.positives]
-        self.medians: dict[int, dict[str, float]] = {}
+        self.picture = ""
 
-    def parts(self) -> Iterator[list[str]]:
-        """Everything but the growth, which comes with a picture; in markdown."""
-        sizes = self.sizes
-        yield self.times(sizes.few, sizes.rounds[0])
-        yield self.times(sizes.many, sizes.rounds[1])
-        yield self.agreement()
-        yield self.agreement_dropping()
-        yield self.peers()
-        yield self.accuracy(sizes.few, (20, 30, 40, 50), sizes.pooled[0])
-        yield self.accuracy(sizes.many, (100, 200, 400), sizes.pooled[1])
-        yield self.together()
-        yield self.rates()
-        yield self.memory(sizes.peak_counts)
+    def times(self) -> list[str]:
+        """One question's candidates, few and many, every way; and where the limit lies."""
+        (few, many), sizes = self.sizes.rounds, self.sizes
+        lines = self._times(sizes.few, few)[0]
+        more, medians = self._times(sizes.many, many)
+        return [*lines, *more, *self._limit(sizes.many, medians[BASE])]
+
+    def ap(self) -> list[str]:
+        """Whether int8 ranks as float32, and what dropping and a first stage cost."""
+        (few, many), sizes = self.sizes.pooled, self.sizes
+        return [
+            *self._agreement(),
+            *self._agreement_dropping(),
+            *self._peers(),
+            *self._losses(sizes.few, (20, 30, 40, 50), few),
+            *self._losses(sizes.many, (100, 200, 400), many),
+        ]
 
     def sentences(self, n: int) -> list[Candidate]:
         """Different ones, the starter corpus's first; over again only where no more sets are at hand."""
@@ -155,14 +164,14 @@ class Bench:
             kept.write_text(json.dumps(more_sentences(max(self.sizes.growth))))
         return json.loads(kept.read_text())
 
-    def times(self, n: int, rounds: int) -> list[str]:
-        """One question's `n` candidates, every way."""
+    def _times(self, n: int, rounds: int) -> tuple[list[str], dict[str, float]]:
+        """One question's `n` candidates: the table, and every way's median seconds."""
         sentences = self.sentences(n)
         ways = {name: self.ways[name] for name in self.ways.names_for(n)}
         for name, way in ways.items():  # warm; vectors of these sentences are kept from now on
             way(self.asked[-1], sentences if "first=" in name else sentences[:20])
         taken = interleaved(ways, [(self.asked[r], sentences) for r in range(rounds)])
-        self.medians[n] = medians = {name: statistics.median(t) for name, t in taken.items()}
+        medians = {name: statistics.median(t) for name, t in taken.items()}
         cross = medians.get(CROSS, medians[LOOP])
         peer = min(t for name, t in medians.items() if "int8," in name)
         nothing = medians[NOTHING]
@@ -182,14 +191,15 @@ class Bench:
             row = [name, f"{t * 1000:,.0f}", f"{cross / t:.1f}", f"{peer / t:.1f}", *cells]
             lines.append(f"| {' | '.join(row)} |")
         cut = nothing / medians[BASE]
-        return [*lines, "", f"At ratio 0 the cascade takes {cut:.2f} times the whole model run the same way.", ""]
+        told = f"At ratio 0 the cascade takes {cut:.2f} times the whole model run the same way."
+        return [*lines, "", told, ""], medians
 
     def sets(self) -> dict[str, list[Question]]:
         found = {name: spec for name, spec in SETS.items() if spec == name or Path(spec).exists()}
         clean = {name: apply_setting(load_questions(spec).questions, "clean") for name, spec in found.items()}
         return {name: questions[: self.sizes.questions] for name, questions in clean.items()}
 
-    def agreement(self) -> list[str]:
+    def _agreement(self) -> list[str]:
         """int8 against float32, nothing dropped, and AP at the ratios."""
         lines = [
             "### The same ranking: int8 against float32",
@@ -228,7 +238,7 @@ class Bench:
             lines.append(f"| {name} | {len(questions)} | {cells} |")
         return [*lines, ""]
 
-    def peers(self) -> list[str]:
+    def _peers(self) -> list[str]:
         """AP of every way to run the whole model: all have the same weights, the classifier's among them."""
         sets = {name: q for name, q in self.sets().items() if name in ("starter-test", "TREC-QA dev")}
         lines = [
@@ -246,7 +256,7 @@ class Bench:
             lines.append(f"| {name} | {' | '.join(f'{ap:.1f}' for ap in found)} |")
         return [*lines, ""]
 
-    def accuracy(self, n: int, keeps: Sequence[int], asked: int) -> list[str]:
+    def _losses(self, n: int, keeps: Sequence[int], asked: int) -> list[str]:
         """AP of so many starter questions over `n` candidates: their own, and other questions' as distractors."""
         questions = apply_setting(load_questions("starter-test").questions, "clean")[:asked]
         pooled = [replace(q, candidates=self._pooled(q, n)) for q in questions]
@@ -312,12 +322,12 @@ class Bench:
         taken = interleaved(ways, [("", [])] * self.sizes.rounds[1])
         return {name: len(pairs) / statistics.median(t) for name, t in taken.items()}
 
-    def rates(self) -> list[str]:
-        """Products a second: what the cores can do in int8 at all, and what the engine gets out of them."""
+    def _limit(self, n: int, seconds: float) -> list[str]:
+        """Products a second: what the cores can do in int8 at all, and what the whole model gets out of them over `n`
+        candidates in so many seconds."""
         peak = _int8_peak(self.ways.folder)
-        n = max(self.medians)
         trace = self.ways.whole.trace(self.asked[0], self.sentences(n))
-        reached = trace.flops / self.medians[n][BASE] / 1e9
+        reached = trace.flops / seconds / 1e9
         return [
             "### Where the limit lies",
             "",
@@ -329,7 +339,8 @@ class Bench:
             "",
         ]
 
-    def memory(self, counts: Sequence[int]) -> list[str]:
+    def memory(self) -> list[str]:
+        counts = self.sizes.peak_counts
         lines = [
             "### Peak memory of a process (MB): Python, the libraries, the model, and the run",
             "",
@@ -344,8 +355,8 @@ class Bench:
                 lines.append(f"| {way} | {' | '.join(peaks)} |")
         return [*lines, ""]
 
-    def growth(self) -> tuple[str, list[str]]:
-        """Seconds from few to very many candidates, as a picture; and the table under it."""
+    def growth(self) -> list[str]:
+        """Seconds from few to very many candidates, with a picture."""
         counts = self.sizes.growth
         points: dict[str, list[tuple[int, float]]] = {name: [] for name in GROWING}
         for n in counts:
@@ -360,13 +371,13 @@ class Bench:
             series.append(Series(name.strip("`"), logs, colour, line=True))
             empty = [""] * (len(counts) - len(points[name]))
             rows.append([name, *(f"{t:,.2f}" for _, t in points[name]), *empty])
-        svg = scatter(
+        self.picture = scatter(
             series,
             title="Seconds against candidates",
             x_title="candidates, as a power of ten",
             y_title="seconds, as a power of ten",
         )
-        table = [
+        return [
             "### From few candidates to very many (seconds)",
             "",
             "Medians of 3 rounds up to 1,000 candidates, one round beyond; "
@@ -379,7 +390,6 @@ class Bench:
             *(f"| {' | '.join(row)} |" for row in rows),
             "",
         ]
-        return svg, table
 
 
 def interleaved(ways: dict[str, Way], asked: Sequence[tuple[str, list[Candidate]]]) -> dict[str, list[float]]:
