@@ -18,6 +18,8 @@ from typing import Any
 
 import streamlit as st
 
+from app.components.overtaken import NEWEST
+
 _JS = """
 const FIELD = "input:not([type=checkbox]):not([type=radio]):not([type=hidden]),textarea";
 const CONTROL = "button,summary,[type=checkbox],[type=radio],[role=switch]";
@@ -49,11 +51,7 @@ function focusField(dialog, tries) {
 }
 
 export default function (component) {
-  const { data, setTriggerValue } = component;
-  const state = (window.__as2keys = window.__as2keys || {});
-  state.data = data;
-  state.send = setTriggerValue;
-  const mine = (state.mine = {});
+  const state = (window.__as2keys = window.__as2keys || { calls: [] });
   if (!state.listen) {
     state.listen = (event) => {
       if (event.key === "Tab") state.tabbed = true;
@@ -92,8 +90,9 @@ export default function (component) {
     });
     state.opened.observe(document.body, { childList: true, subtree: true });
   }
-  return () => {
-    if (state.mine !== mine) return;  // of a call that a later one overtook: the keys are that one's now
+  const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
+  const use = ({ data, send }) => Object.assign(state, { data, send });
+  return newest(state.calls, call, use, () => {
     window.removeEventListener("keydown", state.listen, true);
     window.removeEventListener("pointerdown", state.pointed, true);
     window.removeEventListener("click", state.chosen, true);
@@ -101,12 +100,13 @@ export default function (component) {
     clearTimeout(state.hide);
     state.late?.remove();
     window.__as2keys = undefined;
-  };
+  });
 }
 """  # noqa: E501
+SCRIPT = NEWEST + _JS
 
 
 def keys(*, key: str, data: Mapping[str, Any], on_key_change: Callable[[], None]) -> None:
     """Listen while the page is shown; `data` and the callback as the module says."""
-    listener = st.components.v2.component("as2_keys", js=_JS)
+    listener = st.components.v2.component("as2_keys", js=SCRIPT)
     listener(key=key, data=dict(data), on_key_change=on_key_change)

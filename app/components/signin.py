@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import streamlit as st
 
+from app.components.overtaken import NEWEST
 from app.components.text import plain
 from app.services import Workbench, people
 from app.services.people import NOBODY
@@ -21,14 +22,19 @@ from app.services.views import AnnotatorView
 
 NAME, DESK = "as2_name", "as2_desk"  # cookies
 _JS = """
-export default function (component) {
-  for (const [cookie, value, age] of component.data.cookies) {
+function keep({ cookies }) {
+  for (const [cookie, value, age] of cookies) {
     const kept = `${cookie}=${encodeURIComponent(value)}`;
     const field = document.activeElement;
     const typed = field?.matches("input") && field.value.trim().replace(/\\s+/g, " ") === value;
     if (typed && !document.cookie.split("; ").includes(kept)) field.blur();  // signed in just now: the keys wake
     document.cookie = `${kept}; path=/; ${age}SameSite=Strict`;
   }
+}
+
+export default function (component) {
+  const call = { at: component.parentElement, cookies: component.data.cookies };
+  return newest((window.__as2kept = window.__as2kept || []), call, keep, () => {});
 }
 """
 
@@ -46,7 +52,7 @@ def who(wb: Workbench) -> AnnotatorView:
     kept = [(DESK, desk(), "")]
     if person.local and person.name != NOBODY:
         kept.append((NAME, person.name, "max-age=31536000; "))
-    st.components.v2.component("as2_kept", js=_JS)(key="as2_kept", data={"cookies": kept})
+    st.components.v2.component("as2_kept", js=NEWEST + _JS)(key="as2_kept", data={"cookies": kept})
     return person
 
 

@@ -1,0 +1,67 @@
+"""Updates of a component that Streamlit calls out of order, as it does on a busy machine."""
+
+import pytest
+
+from app.components import keys
+from app.components.overtaken import NEWEST
+
+pytestmark = pytest.mark.browser
+
+STAGE = "const shown = []; const calls = []; const at = document.body.appendChild(document.createElement('div'));"
+
+
+@pytest.fixture
+def run(context):
+    """What a script leaves in `shown`."""
+    page = context.new_page()
+    return lambda steps: page.evaluate(f"() => {{ {NEWEST} {STAGE} {steps} return shown; }}")
+
+
+def test_an_older_update_called_last_gives_way_to_the_newer(run):
+    shown = run("""
+      newest(calls, { at, said: "new" }, (c) => shown.push(c.said), () => shown.push("none"));
+      newest(calls, { at, said: "old" }, (c) => shown.push(c.said), () => shown.push("none"))();
+    """)
+    assert shown == ["new", "old", "new"]
+
+
+def test_the_last_one_s_cleanup_ends_it_though_earlier_ones_were_never_cleaned_up(run):
+    shown = run("""
+      const use = (c) => shown.push(c.said), none = () => shown.push("none");
+      newest(calls, { at, said: 1 }, use, none);
+      const end = newest(calls, { at, said: 2 }, use, none);
+      at.remove();
+      end();
+    """)
+    assert shown == [1, 2, "none"]
+
+
+def test_a_component_that_goes_leaves_the_one_that_came_before_it_went(run):
+    shown = run("""
+      const use = (c) => shown.push(c.said), none = () => shown.push("none");
+      const end = newest(calls, { at, said: "going" }, use, none);
+      newest(calls, { at: document.body, said: "coming" }, use, none);
+      at.remove();
+      end();
+    """)
+    assert shown == ["going", "coming", "coming"]
+
+
+def test_keys_are_heard_after_an_update_that_came_too_late(context):
+    page = context.new_page()
+    page.evaluate(
+        """async (script) => {
+          const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+          window.sent = [];
+          const update = (doc) => module.default({
+            parentElement: document.body,
+            data: { map: { a: "correct" }, doc },
+            setTriggerValue: (name, value) => window.sent.push(value.doc),
+          });
+          update("new");
+          update("old")();
+        }""",
+        keys.SCRIPT,
+    )
+    page.keyboard.press("a")
+    assert page.evaluate("window.sent") == ["new"]
