@@ -64,7 +64,7 @@ def examples() -> None:
 def results(found: asked.Result) -> None:
     """Everything that follows the schedule: a replay reruns this alone."""
     errors.show_pending()
-    view = found.asked
+    view, generative = found.asked, found.generative_scores  # once: they may come while the page is drawn
     run = view.trace.replay(drops.schedule(len(view.trace.exits)))
     best_first = run.ranking().tolist()
     best, chosen = best_first[0], asked.chosen()
@@ -79,23 +79,23 @@ def results(found: asked.Result) -> None:
     buttons(best, "answer")
     draw_facts(view)
     with st.container():  # there in every run, or all that follows would move by one place and be built anew
-        both = [] if found.generative_scores is None else together(run, found.generative_scores).tolist()
+        both = [] if generative is None else together(run, generative).tolist()
         if both and both[0] != best:
             other = view.candidates[both[0]]
             with st.expander(f"Both rankers together would answer: “{plain(shorten(other.text, 90))}”"):
                 st.html(in_context(other, quiet=True))
                 buttons(both[0], "together")
     draw_cascade(frame.wb, view, run, labels)
-    candidates(found, candidate_table(view, run, found.generative_scores, labels))
+    candidates(found, candidate_table(view, run, generative, labels))
 
     near = best if chosen is None else chosen
     st.subheader("A closer look", anchor=False)
     this = "This is the best candidate. " if near == best else ""
     st.caption(f"{this}Choose another by its line in the picture or its row in the table.")
-    draw_candidate(view, run, near, found.generative_scores)
+    draw_candidate(view, run, near, generative)
     if near != best:
         buttons(near, "near")
-    if found.generative_scores is not None:
+    if generative is not None:
         st.markdown("**Which words of the question it explains**")
         draw_explained(frame.wb, view, near)
 
@@ -106,7 +106,7 @@ def candidates(found: asked.Result, table: pd.DataFrame) -> None:
     draw_candidates(table, chosen=asked.chosen(), choose=asked.choose)
     with st.container():
         if not found.generative.done():
-            asked.await_generative(found)
+            st.caption(":material/hourglass_empty: Generative scores are on their way.")
         elif (failure := found.generative.exception()) is not None:
             errors.show(failure)
 
@@ -128,7 +128,10 @@ else:
     if found.asked.typed:
         how_read(found.asked.question)
     if found.asked.candidates:
+        complete = found.generative.done()
         results(found)
+        if not complete:
+            asked.await_generative(found)
     else:
         st.info(
             f"Nothing in {plain(frame.corpus.name)} comes near “{plain(shorten(question, 80))}”. "

@@ -140,7 +140,10 @@ def choose(position: int | None) -> None:
 
 @st.fragment(run_every=0.7)
 def await_generative(found: Result) -> None:
-    """Wait without holding anything up; draws the page anew once the scores are there."""
+    """Wait without holding anything up; draws the page anew once the scores are there.
+
+    Never within another fragment: Streamlit 1.67 blanks the page when an act in the outer one overtakes what the run
+    before has sent of both.
+    """
     if found.generative.done():
         st.rerun()
-    st.caption(":material/hourglass_empty: Generative scores are on their way.")
