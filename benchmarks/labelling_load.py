@@ -162,6 +162,7 @@ def _fill(wb: Workbench, name: str) -> int:
                 question_rows.put_scores(
                     s, version.id, exit_, ((c, float(v), float(p), int(r)) for c, v, p, r in scores)
                 )
+    wb.take_stock()  # as the job that scores does
     return corpus.id
 
 

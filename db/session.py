@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
+from db.models import Base
 
 BUSY_MS = 5000
 OPENING_TRIES = 25
@@ -49,6 +50,12 @@ class Database:
         engine = self._durable if durable else self._writer
         with _said_plainly(self), Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    def take_stock(self) -> None:
+        """After many rows came in: PostgreSQL plans by what it counted last, which may be a minute ago and nothing."""
+        if not self.sqlite:
+            with _said_plainly(self), self.engine.begin() as connection:
+                connection.execute(text(f"ANALYZE {', '.join(Base.metadata.tables)}"))
 
     @property
     def engine(self) -> Engine:

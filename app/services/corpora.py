@@ -177,6 +177,7 @@ def ingest(
         _store(wb, corpus_id, batch, tally)
         index_pending(wb, corpus_id)
         tally.tell()
+    wb.take_stock()
     job_id = request_vectors(wb, corpus_id) if tally.added or tally.updated else None
     return IngestView(
         tally.added,

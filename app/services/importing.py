@@ -68,6 +68,7 @@ def store_questions(
     outcome, by = Outcome(), _By(annotator_id, signers or {}, unsigned)
     for batch in _batches(_storable(q) for q in questions):
         _store(wb, corpus_id, batch, outcome, by, origin, split, by_text, override)
+    wb.take_stock()
     return outcome
 
 

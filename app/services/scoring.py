@@ -257,4 +257,5 @@ def run_score(job: Running) -> dict[str, Any]:
             read = ranked.trace.entered.tolist()
             scores = np.asarray(generative.ranker.score(question.text, [candidates[i] for i in read]))
             store_generative(wb, run_id, generative.id, [ids[found[i].sentence_id] for i in read], scores)
+    wb.take_stock()
     return {"questions": len(waiting)}

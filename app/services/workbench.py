@@ -59,6 +59,11 @@ class Workbench:
         with said_plainly(), self.database.write(durable=durable) as session:
             yield session
 
+    def take_stock(self) -> None:
+        """Called after many rows came in, so that the database finds its way among them."""
+        with said_plainly():
+            self.database.take_stock()
+
     def index(self, corpus_id: int) -> SqliteIndex:
         """The corpus's index; an empty one if its file is not there."""
         from as2core.retrieval.sqlite import SqliteIndex

@@ -20,6 +20,7 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
 )
 from sqlalchemy.orm import Session, aliased
 
@@ -61,6 +62,7 @@ class Wanted:
 def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, limit: int) -> list[Row]:
     """The first `limit` candidates of a queue, as `_scored_candidates` gives them, and in `length` how many it has.
     Texts are read of those alone, not of all that are put in order."""
+    _join_as_written(session)
     found = _ordered(_open(wanted, who, now), wanted, who).add_columns(func.count().over())
     head = session.execute(found.limit(limit)).all()
     if not head:
@@ -72,8 +74,16 @@ def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, lim
 
 def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> int:
     """How many they are; `leased`: those that somebody is looking at included."""
+    _join_as_written(session)
     inner = _ordered(_open(wanted, who, now, leased=leased), wanted, who).order_by(None)
     return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
+
+
+def _join_as_written(session: Session) -> None:
+    """Until the transaction ends. PostgreSQL takes as long to weigh the orders of so many joins as to make them, and,
+    guessing that few rows stay, may choose one that takes five times as long."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("SET LOCAL join_collapse_limit = 1"))
 
 
 _last, _generative = aliased(Score, name="last_score"), aliased(Score, name="generative_score")
@@ -143,7 +153,8 @@ def _open(wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -
         found = found.where(Question.id.not_in(wanted.without))
     if wanted.order in REVIEWS:
         return found
-    return found.where(still_open(wanted.overlap, who.annotator_id))
+    asked = Question.id if wanted.order == "random" else Run.question_id
+    return found.where(still_open(wanted.overlap, who.annotator_id, asked))
 
 
 def _taken(who: Holder, now: datetime) -> ColumnElement[bool]:
@@ -160,19 +171,26 @@ def _taken(who: Holder, now: datetime) -> ColumnElement[bool]:
     )
 
 
-def still_open(overlap: int, annotator_id: int) -> ColumnElement[bool]:
-    """Nobody's label from outside covers the candidate, and fewer than `overlap` people labelled it, this one not."""
+def still_open(overlap: int, annotator_id: int, question_id: Any = Question.id) -> ColumnElement[bool]:
+    """Nobody's label from outside covers the candidate, and fewer than `overlap` people labelled it, this one not.
+    `question_id`: its question's in another of the joined tables, or PostgreSQL counts people before it joins any, on
+    the candidates of every corpus."""
     label = current_label.alias("given")
-    given = (
-        select(label.c.id)
-        .join(Annotator, Annotator.id == label.c.annotator_id)
-        .where(label.c.question_id == Candidate.question_id, label.c.sentence_id == Candidate.sentence_id)
-    )
+    given = _labels(label, Candidate.question_id)
     if overlap == 1:
         return ~given.exists()
     covers = or_(Annotator.imported, label.c.annotator_id == annotator_id)
-    people = given.with_only_columns(func.count()).order_by(None).scalar_subquery()
+    people = _labels(label, question_id).with_only_columns(func.count()).order_by(None).scalar_subquery()
     return and_(~given.where(covers).exists(), people < overlap)
+
+
+def _labels(label: Any, question_id: Any) -> Select:
+    """The ids of the candidate's labels, with who gave them."""
+    return (
+        select(label.c.id)
+        .join(Annotator, Annotator.id == label.c.annotator_id)
+        .where(label.c.question_id == question_id, label.c.sentence_id == Candidate.sentence_id)
+    )
 
 
 def _ordered(statement: Select, wanted: Wanted, who: Holder) -> Select:
@@ -298,7 +316,8 @@ def question_rows(
 
 def is_open(session: Session, pair: Pair, annotator_id: int, overlap: int) -> bool:
     """Whether the annotator may still label the pair, as far as labels go."""
-    statement = select(Candidate.id).where(Candidate.question_id == pair[0], Candidate.sentence_id == pair[1])
+    statement = select(Candidate.id).join(Question, Question.id == Candidate.question_id)
+    statement = statement.where(Candidate.question_id == pair[0], Candidate.sentence_id == pair[1])
     return session.scalar(statement.where(still_open(overlap, annotator_id))) is not None
 
 
