@@ -146,3 +146,13 @@ def test_a_url_without_a_driver_means_psycopg():
     database = Database("postgresql://127.0.0.1/labels")
     assert database.engine.dialect.driver == "psycopg"
     database.close()
+
+
+def test_stock_is_taken_of_the_rows_that_came(database, add_document):
+    add_document("thames", ["It is long.", "It is wide."])
+    database.take_stock()
+    if database.sqlite:
+        return
+    with database.read() as s:
+        known = s.scalar(text("SELECT reltuples FROM pg_class WHERE oid = 'sentence'::regclass"))
+    assert known == 2
