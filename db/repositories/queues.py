@@ -217,8 +217,13 @@ def _ordered(statement: Select, wanted: Wanted, who: Holder) -> Select:
         shallow = statement.where(best <= POOL_DEPTH) if wanted.pool else statement
         return shallow.order_by(best, shuffle)
     if order == "unlabelled":
-        labelled = select(current_label.c.id).where(current_label.c.question_id == Question.id)
-        return statement.where(~labelled.exists()).order_by(
+        asked = aliased(Question, name="asked")
+        labelled = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
+            select(current_label.c.question_id)
+            .join(asked, asked.id == current_label.c.question_id)
+            .where(asked.corpus_id == wanted.corpus_id)
+        )
+        return statement.where(Question.id.not_in(labelled)).order_by(
             _shuffled(Question.id), Question.id, _last.rank, Candidate.id
         )
     other = _generative.rank if order == "disagree" else _early.rank
