@@ -7,8 +7,6 @@ import pytest
 from keyboard import settled
 from playwright.sync_api import Page, expect
 
-from app.components import keys
-
 pytestmark = pytest.mark.browser
 
 ITEM = '[data-testid="as2-item"]'
@@ -209,22 +207,3 @@ def test_a_label_outlives_a_reload(page, queue):
     field.press("Enter")
     expect(page.get_by_text("judged by Reloader")).to_be_visible()
     expect(page.locator(".as2-figures")).to_contain_text("Mine1")
-
-
-def test_the_cleanup_of_an_overtaken_update_leaves_the_keys_awake(context):
-    """Streamlit calls the listener anew with every change, and cleans up late after one that was overtaken."""
-    page = context.new_page()
-    sent = """async (js) => {
-      const { default: listen } = await import(URL.createObjectURL(new Blob([js], { type: "text/javascript" })));
-      const sent = [];
-      const setTriggerValue = (_, v) => sent.push(v.doc);
-      const update = (doc) => listen({ data: { map: { a: "correct" }, doc }, setTriggerValue });
-      const press = () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
-      const [overtaken, last] = [update("1"), update("2")];
-      overtaken();
-      press();
-      last();
-      press();
-      return sent;
-    }"""
-    assert page.evaluate(sent, keys._JS) == ["2"]
