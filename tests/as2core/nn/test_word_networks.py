@@ -122,6 +122,13 @@ def test_compare_aggregate_s_pair_by_hand():
                                atol=1e-5)  # fmt: skip
 
 
+def test_compare_aggregate_s_projections_tell_words_of_unit_length_apart_from_the_start():
+    torch.manual_seed(0)
+    net, words = CompareAggregate(384, hidden=50), torch.nn.functional.normalize(torch.randn(20, 384), dim=1)
+    for layer in (net.gate, net.content):
+        assert 0.3 < layer(words).std() < 1  # with torch's own start it is 0.03
+
+
 def test_attention_is_the_softmax_over_the_real_words():
     near, words = torch.tensor([[[0.0, math.log(3), 9.0]]]), torch.tensor([[[4.0], [8.0], [100.0]]])
     assert attend(near, words, torch.tensor([[True, True, False]])).item() == pytest.approx(0.25 * 4 + 0.75 * 8)
