@@ -15,7 +15,6 @@ import torch
 from as2core.experiments.base import Options
 from as2core.nn.backbone import Backbone, load_backbone
 from as2core.rankers.cascade import CascadeRanker
-from as2core.training.calibrate import level
 from as2core.training.fine_tune import Trained, fine_tune
 from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress, Progress, Question
@@ -43,12 +42,10 @@ def sample(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
     return random.Random(seed).sample(list(questions), min(n, len(questions)))
 
 
-def untuned(make: Callable[[Backbone], CascadeRanker], questions: Sequence[Question], *, seed: int) -> CascadeRanker:
-    """A ranker over the default encoder before any training, its heads' logits fitted to the labels' frequency."""
+def untuned(make: Callable[[Backbone], CascadeRanker], *, seed: int) -> CascadeRanker:
+    """A ranker over the default encoder before any training."""
     torch.manual_seed(seed)  # the heads' first values
-    ranker = make(load_backbone())
-    level(ranker, questions[:50])
-    return ranker
+    return make(load_backbone())
 
 
 @dataclass(slots=True)

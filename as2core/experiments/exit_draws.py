@@ -47,7 +47,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
         found[name] = [
             runner.train(
                 name,
-                untuned(CascadeRanker, target.train, seed=seed),
+                untuned(CascadeRanker, seed=seed),
                 target.train,
                 target.dev,
                 replace(SETTINGS, seed=seed, epochs=sizes.epochs, **told),

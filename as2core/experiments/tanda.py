@@ -57,7 +57,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     asnq = _asnq(options, sizes)
     ablations = len(ASNQ_NEGATIVES) if asnq else 0
     runner = Runner(options, on_progress, runs=len(seeds) * (2 * len(NOISE) + 2) + 1 + ablations)
-    base = untuned(CrossEncoderRanker, general, seed=0)
+    base = untuned(CrossEncoderRanker, seed=0)
     own = runner.train("transfer", base, general, target.dev, replace(TRANSFER, epochs=sizes.epochs))[0].ranker
     transferred = _shipped() if sizes.shipped else own
     tuned, adapted = _noisy(runner, target, transferred, seeds, sizes)
@@ -104,7 +104,7 @@ def _noisy(runner: Runner, target: Target, transferred, seeds, sizes: Sizes) -> 
             train, _ = flip_labels(target.train, noise, seed=seed)
             name = f"{noise:.0%} noise"
             told = {"seed": seed, "epochs": sizes.epochs}
-            base = untuned(CrossEncoderRanker, train, seed=seed)
+            base = untuned(CrossEncoderRanker, seed=seed)
             for start, what, settings, courses in (
                 (base, "fine-tune", FINE_TUNE, tuned),
                 (transferred, "adapt", ADAPT, adapted),
@@ -120,7 +120,7 @@ def _merged(runner: Runner, target: Target, general: list[Question], own, seeds,
     merged, after = [], []
     for seed in seeds:
         told = {"seed": seed, "epochs": sizes.epochs}
-        base = untuned(CrossEncoderRanker, both, seed=seed)
+        base = untuned(CrossEncoderRanker, seed=seed)
         merged.append(runner.train("merged", base, both, target.dev, replace(FINE_TUNE, **told))[1])
         after.append(runner.train("one after the other", own, target.train, target.dev, replace(ADAPT, **told))[1])
     return merged, after
@@ -132,7 +132,7 @@ def _negatives(runner: Runner, target: Target, asnq: list[Question]) -> Row:
     for keep in ASNQ_NEGATIVES:
         name = ",".join(map(str, keep))
         settings = replace(TRANSFER, negatives_from=keep)
-        base = untuned(CrossEncoderRanker, asnq, seed=0)
+        base = untuned(CrossEncoderRanker, seed=0)
         found[name] = final(runner.train(f"ASNQ negatives {name}", base, asnq, target.dev, settings)[1])
     return Row(
         "negatives 2 and 3 alone teach as much as all, 2 alone least",

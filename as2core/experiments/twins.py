@@ -91,7 +91,7 @@ def train_twins(
 
     `step(what)` begins the next of 12 steps and gives its progress callback.
     """
-    start = untuned(CascadeRanker, train, seed=seed)
+    start = untuned(CascadeRanker, seed=seed)
 
     def learnt(ranker: CascadeRanker, what: str) -> CascadeRanker:
         tell = step(f"training {what}")

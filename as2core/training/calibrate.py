@@ -4,19 +4,21 @@ and the no-answer threshold, the probability of the best candidate under which "
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from as2core.cascade.schedule import DropSchedule
+from as2core.nn.heads import ExitHead
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.types import Question
 
 FOLDS = 5
+ENOUGH = 50  # questions of a kind, to level by
 
 
 def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
@@ -99,15 +101,35 @@ def _held_out_accuracy(top: np.ndarray, has: np.ndarray, fold: np.ndarray) -> fl
     return round(float((said[has].mean() + (~said[~has]).mean()) / 2), 4)
 
 
-def level(ranker: CascadeRanker, questions: Sequence[Question]) -> None:
+def level(ranker: CascadeRanker, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
     """Scale and shift each exit's untrained head so that its logits fit the labels' frequency (Platt's fit, folded into
     the head). Cosines of one encoder lie close together and far from zero; without this the first steps of training
-    spend themselves on the level and spoil what the backbone knows. Changes the ranker."""
+    spend themselves on the level and spoil what the backbone knows. Changes the ranker.
+
+    ENOUGH questions with a correct candidate and as many without are looked at, of these the labelled candidates.
+    Nothing is done where all have one label, nor to a head without a cosine; where the nearer candidates are the wrong
+    ones, a chance of few labels, a head is only shifted. `should_stop` is asked between questions; once it is true the
+    ranker stays as it was."""
+    few = [*[q for q in questions if q.positives][:ENOUGH], *[q for q in questions if not q.positives][:ENOUGH]]
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    traces = [ranker.trace(q.text, q.candidates, complete) for q in questions]
-    labels = np.concatenate([[float(c.label == 1) for c in q.candidates] for q in questions])
-    for i, head in enumerate(ranker.module.heads):
-        scale, shift = platt(np.concatenate([t.exits[i].scores for t in traces]), labels)
+    logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
+    labels: list[int] = []
+    for q in few:
+        if should_stop and should_stop():
+            return
+        known = [c for c in q.candidates if c.label is not None]
+        labels += [int(c.label or 0) for c in known]
+        for found, record in zip(logits, ranker.trace(q.text, known, complete).exits, strict=True):
+            found.append(record.scores)
+    if not 0 < sum(labels) < len(labels):
+        return
+    for found, head in zip(logits, ranker.module.heads, strict=True):
+        if not isinstance(head, ExitHead):
+            continue
+        x, y = np.concatenate(found), np.array(labels)
+        scale, shift = platt(x, y)
+        if scale <= 0:
+            scale, shift = 1.0, float(logit(y.mean()) - x.mean())
         with torch.no_grad():
             head.cosine *= scale
             head.net[-1].weight *= scale

@@ -69,11 +69,13 @@ def fine_tune(
     started = time.monotonic()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
-    ranker.trained = True
     noisy, flipped = flip_labels(train, settings.noise, seed=settings.seed)
     batches = plan(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, tokens=getattr(learner, "tokens", None)
     )
+    if not ranker.trained and hasattr(learner, "begin"):
+        learner.begin(noisy, should_stop)
+    ranker.trained = True
     _freeze(ranker, settings)
     dev = [q for q in dev if q.positives]
     _claim(workdir, settings, base, train, dev, afresh)

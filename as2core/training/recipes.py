@@ -32,7 +32,7 @@ from as2core.rankers.fusion import standardised
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import describe_anew, load_version, read_card, save_version, sha256
 from as2core.robustness import robustness
-from as2core.training.calibrate import calibrate, level, level_end
+from as2core.training.calibrate import calibrate, level_end
 from as2core.training.fine_tune import fine_tune
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
@@ -202,7 +202,6 @@ def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vector
     train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
     train, meant = _some_padded(train, recipe)
     base = CascadeRanker(load_backbone())
-    level(base, train[:150])
     own_stage = out / "generative"
     generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -77,11 +79,36 @@ def test_what_is_told_of_a_calibration_was_not_fitted_on_what_it_is_told_of(tiny
 def test_levelling_an_untrained_cascade_keeps_its_order_and_makes_its_logits_fit_the_labels(tiny):
     ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
     texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]
-    cands = tuple(Candidate(str(i), t, int(i in (1, 3))) for i, t in enumerate(texts))
-    asked = [Question("a", "where is the tower ?", cands)]
-    before = ranker.trace(asked[0].text, cands).exits
-    scales = [platt(e.scores, np.array([0.0, 1.0, 0.0, 1.0, 0.0])) for e in before]
+    blank = [Candidate(str(i), t) for i, t in enumerate(texts)]
+    before = [e.scores for e in ranker.trace("where is the tower ?", blank).exits]
+    best = np.argsort(-np.sum(before, axis=0))[:2]
+    asked = [Question("a", "where is the tower ?", tuple(replace(c, label=int(int(c.id) in best)) for c in blank))]
+    scales = [platt(x, np.isin(np.arange(5), best).astype(float)) for x in before]
+    assert scales[-1][0] > 0
     level(ranker, asked)
-    after = ranker.trace(asked[0].text, cands).exits
+    after = [e.scores for e in ranker.trace(asked[0].text, blank).exits]
     for old, new, (scale, shift) in zip(before, after, scales, strict=True):
-        np.testing.assert_allclose(new.scores, scale * old.scores + shift, atol=1e-2 * abs(scale) + 1e-3)
+        if scale > 0:
+            np.testing.assert_allclose(new, scale * old + shift, atol=1e-2 * abs(scale) + 1e-3)
+
+
+def test_levelling_goes_by_labels_of_both_kinds_alone_and_never_turns_the_order_round(tiny):
+    ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
+    texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]
+
+    def asked(*labels):
+        return [Question("a", "where is the tower ?", tuple(map(Candidate, "01234", texts, labels)))]
+
+    def scores():
+        trace = ranker.trace("where is the tower ?", asked(*[None] * 5)[0].candidates)
+        return np.array([e.scores for e in trace.exits])
+
+    before = scores()
+    level(ranker, asked(0, 0, None, 0, None))
+    level(ranker, asked(1, 0, 0, 0, 0), should_stop=lambda: True)
+    np.testing.assert_array_equal(scores(), before)
+    lowest = int(before[-1].argmin())
+    level(ranker, asked(*[int(i == lowest) for i in range(5)]))  # the last of all is said to be correct
+    after = scores()
+    np.testing.assert_array_equal(after[-1].argsort(), before[-1].argsort())
+    assert after[-1].mean() == pytest.approx(np.log(1 / 4), abs=1e-3)  # one in five is correct

@@ -24,9 +24,10 @@ class Learner(Protocol):
     """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name. `needs` is what a
     question must have to be trained on, a key of `as2core.training.batches.NEEDS`.
 
-    Three things a learner may add: "terms" beside the loss, its summands as (mean, over how many), by which several
+    Four things a learner may add: "terms" beside the loss, its summands as (mean, over how many), by which several
     processes get exactly the loss of one (without them a mean over questions is taken); `tokens(group) -> int`, which
-    batches by `max_tokens` need; and `dev_scores_many(questions)`, where questions scored together are cheaper.
+    batches by `max_tokens` need; `dev_scores_many(questions)`, where questions scored together are cheaper; and
+    `begin(questions, should_stop)`, what a ranker that was never trained needs before its first step.
     """
 
     module: nn.Module

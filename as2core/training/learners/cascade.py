@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from as2core.losses.listwise import listwise, soften
 from as2core.nn.backbone import micro_batches
 from as2core.rankers.cascade import CascadeRanker
 from as2core.training.batches import Group, PlannedBatch
+from as2core.training.calibrate import level
 from as2core.training.learners.base import DISCRIMINATIVE, Teacher, discriminative
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
@@ -56,6 +57,9 @@ class CascadeLearner:
         self.exits = tuple(str(layer) for layer in ranker.exits)
         self.needs = "pair" if settings.loss in ("listwise", "pairwise") else "label"
         self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+
+    def begin(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
+        level(self.ranker, questions, should_stop)
 
     def tokens(self, group: Group) -> int:
         asked = [group.question.text] * len(group.rows)

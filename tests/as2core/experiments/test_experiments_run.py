@@ -76,7 +76,7 @@ def test_exits_rise_while_none_is_clearly_below_the_one_before():
 @pytest.mark.slow
 def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, tiny):
     monkeypatch.setattr(cascade, "get", lambda spec: CascadeRanker(backbone))
-    monkeypatch.setattr(twins, "untuned", lambda make, train, seed: make(backbone))
+    monkeypatch.setattr(twins, "untuned", lambda make, seed: make(backbone))
     seen = []
     options = MadeUp(tmp_path, pictures=tmp_path / "img")
     sizes = cascade.Sizes(train=6, epochs=1, seeds=1, dev=6)
