@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from app.services import slips
-from app.services.learning import settings_for
+from app.services.learning import settings_for, taught
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.evaluation import bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
@@ -39,10 +39,15 @@ def adapted(train: list[Question], seed: int):
     mixed = random.Random(seed).sample(train, len(train))
     held = max(1, len(mixed) // 10)
     base = get("cascade:drop_ratio=0")
-    trusted = slips.believed(base, mixed[held:], seed=seed)
     with tempfile.TemporaryDirectory() as folder:
+        trusted = slips.believed(
+            base,
+            mixed[held:],
+            seed=seed,
+            taught=lambda half, number: taught(base, half, Path(folder) / str(number), seed=seed),
+        )
         settings = settings_for(base, {"seed": seed})
-        return fine_tune(base, trusted.questions, mixed[:held], settings, workdir=Path(folder)).ranker, trusted
+        return fine_tune(base, trusted.questions, mixed[:held], settings, workdir=Path(folder) / "all").ranker, trusted
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ import torch
 from _simulated import Desk, Pool, medquad, wikiqa
 
 from app.services import doubts, slips
-from app.services.learning import settings_for
+from app.services.learning import settings_for, taught
 from as2core.data.catalog import load_questions
 from as2core.evaluation import evaluate
 from as2core.experiments.base import write_section
@@ -120,7 +120,12 @@ class Bench:
             return fine_tune(base, train, [], settings, workdir=Path(folder)).ranker
 
     def believed(self, train: Sequence[Question], seed: int) -> slips.Believed:
-        return slips.believed(self.base, train, seed=seed)
+        with tempfile.TemporaryDirectory() as folder:
+
+            def learnt(half: Sequence[Question], number: int):
+                return taught(self.base, half, Path(folder) / str(number), seed=seed)
+
+            return slips.believed(self.base, train, seed=seed, taught=learnt)
 
     @cached_property
     def others(self):

@@ -66,6 +66,25 @@ def settings_for(base, told: Mapping[str, Any]) -> TrainSettings:
     return smaller(smaller(suggested(base), **own), **changes)
 
 
+def taught(
+    base: Any,
+    questions: Sequence[Question],
+    workdir: Path,
+    *,
+    seed: int,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Any:
+    """A copy of the base that learnt from these questions as a retrain does, with nothing to steer it. Raises
+    NotEnoughLabels, Cancelled."""
+    from as2core.training.fine_tune import fine_tune
+
+    settings = settings_for(base, {"seed": seed})
+    return fine_tune(
+        base, questions, [], settings, workdir=workdir, on_event=on_event, should_stop=should_stop, afresh=True
+    ).ranker
+
+
 def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
     from as2core.training.fine_tune import fine_tune
 

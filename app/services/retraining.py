@@ -109,8 +109,17 @@ def _believed(job: Running, kind: str, snapshot: Snapshot) -> Believed:
     if snapshot.choice.doubtful or kind in (learning.FUSION, learning.CALIBRATION):
         return Believed(tuple(train))
     telling = _telling(job, (0.08, 0.1), "looking for labels that look wrong")
-    seed = job.settings.get("seed", 0)
-    found = slips.believed(slips.shipped_judge(job.wb), train, seed=seed, on_progress=telling)
+    judge, seed = slips.shipped_judge(job.wb), job.settings.get("seed", 0)
+
+    def taught(half: Sequence[Question], number: int) -> Any:
+        def tell(event: dict[str, Any]) -> None:
+            what = f"half of the labels, to judge the other, {number + 1} of 2"
+            job.progress(0.09, f"learning from {what}: step {event.get('step', 0)} of {event.get('steps', 0)}")
+
+        work = job.folder / "work" / "judges" / str(number)
+        return learning.taught(judge, half, work, seed=seed, on_event=tell, should_stop=job.should_stop)
+
+    found = slips.believed(judge, train, seed=seed, taught=taught, on_progress=telling)
     if found.left_out:
         job.event({"kind": "note", "message": f"{len(found.left_out):,} labels that look wrong are left out"})
     return found

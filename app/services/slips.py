@@ -6,11 +6,14 @@ lowest fifth of what a model of the labels (`doubts.cross_validated`) makes of t
 would be near 0 there (Menon et al., "Learning from Corrupted Binary Labels via Class-Probability Estimation", ICML
 2015). Taking a slip to be as likely either way, Bayes' rule gives the probability that a label is right; what is more
 likely wrong is not learnt from. The label itself stays as it is.
+
+Where many are wrong, the shipped cascade alone is a poor judge of a field it hardly knows. Then each half of the
+questions is judged by a copy of it that has learnt from the other half, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,13 +22,15 @@ import numpy as np
 from app.services.doubts import TooFewLabels, cross_validated, said_of
 from app.services.measuring import Recording
 from app.services.workbench import Workbench
-from as2core.errors import As2Error
+from as2core.errors import As2Error, NotEnoughLabels
 from as2core.types import OnProgress, Question
 
 SURE, SURE_PAIRS = 0.01, 50  # probability below which the cascade is sure of "incorrect", and so many such pairs
 LOWEST = 0.2
 MANY = 0.05  # a smaller share of wrong labels costs less than leaving out some that were right
 AT_MOST = 0.45
+
+Taught = Callable[[Sequence[Question], int], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +53,25 @@ def shipped_judge(wb: Workbench) -> Any | None:
 
 
 def believed(
-    judge: Any | None, questions: Sequence[Question], *, seed: int = 0, on_progress: OnProgress | None = None
+    judge: Any | None,
+    questions: Sequence[Question],
+    *,
+    seed: int = 0,
+    taught: Taught | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Believed:
     """The questions without the labels that are more likely wrong than right, all of them where it cannot be told or
-    few labels are wrong. Every candidate has to be labelled. An exception from `on_progress` stops it."""
+    few labels are wrong. Every candidate has to be labelled. `taught(questions, number)` gives a copy of the judge
+    that learnt from these questions, the first or the second half; without it the judge alone decides. An exception
+    from `on_progress` stops it."""
     everything = Believed(tuple(questions))
     if judge is None:
         return everything
-    traces = Recording(judge, questions, on_progress).traces
-    said = [said_of(traces[q.text, q.candidates]) for q in questions]
+    said = _said_of_each(judge, questions, on_progress)
     given = np.array([int(c.label or 0) for q in questions for c in q.candidates])
     groups = [i for i, q in enumerate(questions) for _ in q.candidates]
     try:
-        p = cross_validated(np.concatenate(said), given, groups, seed=seed, balance=0.0)[:, 1]
+        p = _of_correct(said, given, groups, seed)
     except TooFewLabels:
         return everything
     sure = np.concatenate([judge.probability(x[:, len(judge.exits) - 1]) for x in said]) < SURE
@@ -69,6 +80,9 @@ def believed(
     rate = wrong_share(p, given, sure)
     if rate < MANY:
         return replace(everything, rate=rate)
+    if taught is not None and (learnt := _said_by_the_other_half(taught, questions, on_progress)):
+        p = _of_correct([np.hstack(both) for both in zip(said, learnt, strict=True)], given, groups, seed)
+        rate = wrong_share(p, given, sure)
     right = probability_right(p, given, rate)
     kept, left_out, at = [], [], 0
     for q in questions:
@@ -81,6 +95,31 @@ def believed(
         return replace(everything, rate=rate)
     left_out.sort(key=lambda found: found[0])
     return Believed(tuple(kept), rate, tuple((q, c) for _, q, c in left_out))
+
+
+def _said_of_each(judge: Any, questions: Sequence[Question], on_progress: OnProgress | None) -> list[np.ndarray]:
+    """What a judge says of each question's candidates, `(n, features)`."""
+    traces = Recording(judge, questions, on_progress).traces
+    return [said_of(traces[q.text, q.candidates]) for q in questions]
+
+
+def _said_by_the_other_half(
+    taught: Taught, questions: Sequence[Question], on_progress: OnProgress | None
+) -> list[np.ndarray]:
+    """The same by judges that learnt from the half of the questions that each is not in; [] where a half teaches
+    nothing."""
+    halves = questions[::2], questions[1::2]
+    try:
+        judges = [taught(half, number) for number, half in enumerate(halves)]
+    except NotEnoughLabels:
+        return []
+    even, odd = (_said_of_each(judges[1 - i], half, on_progress) for i, half in enumerate(halves))
+    return [(odd if i % 2 else even)[i // 2] for i in range(len(questions))]
+
+
+def _of_correct(said: Sequence[np.ndarray], given: np.ndarray, groups: Sequence[int], seed: int) -> np.ndarray:
+    """What a model of the labels gives "correct", `(n,)`. Raises TooFewLabels."""
+    return cross_validated(np.concatenate(said), given, groups, seed=seed, balance=0.0)[:, 1]
 
 
 def wrong_share(p: np.ndarray, given: np.ndarray, sure: np.ndarray) -> float:

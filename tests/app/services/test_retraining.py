@@ -155,7 +155,7 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, t
 def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, labelled, monkeypatch):
     judges = []
 
-    def without_one(judge, questions, *, seed, on_progress):
+    def without_one(judge, questions, *, seed, taught, on_progress):
         judges.append(judge.name)
         first, *others = questions
         wrong = next(c for c in first.candidates if c.label == 0)

@@ -5,6 +5,7 @@ from app.services import slips
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
+from as2core.errors import NotEnoughLabels
 from as2core.types import Candidate, Question
 
 
@@ -101,3 +102,42 @@ def test_the_share_of_wrong_labels_is_the_smaller_of_two_looks():
     p, given = np.linspace(0.1, 0.9, 5), np.array([1, 0, 0, 0, 1])
     assert slips.wrong_share(p, given, np.array([True, True, True, True, False])) == pytest.approx(0.25)
     assert slips.wrong_share(p, given, np.array([True, False, False, False, False])) == pytest.approx(0.26)
+
+
+def test_where_many_are_wrong_each_half_is_judged_by_one_that_learnt_from_the_other():
+    asked, taught, judged = questions(wrong=0.2), [], {}
+
+    class Knowing(Judge):
+        def __init__(self, number):
+            super().__init__(error=0.5)
+            self.number = number
+
+        def trace_many(self, asked, schedule):
+            judged.setdefault(self.number, []).extend(text for text, _ in asked)
+            return super().trace_many(asked, schedule)
+
+    def knowing(half, number):
+        taught.append((number, [q.qid for q in half]))
+        return Knowing(number)
+
+    poor = Judge(error=4.0)  # knows little of the field
+    alone, helped = slips.believed(poor, asked), slips.believed(poor, asked, taught=knowing)
+    assert taught == [(0, [q.qid for q in asked[::2]]), (1, [q.qid for q in asked[1::2]])]
+    assert judged == {0: [q.text for q in asked[1::2]], 1: [q.text for q in asked[::2]]}
+
+    def hits(found):
+        return sum(is_wrong(c) for _, c in found.left_out) - sum(not is_wrong(c) for _, c in found.left_out)
+
+    assert hits(helped) > hits(alone)
+
+
+def test_nobody_is_taught_where_labels_are_right_and_a_half_that_teaches_nothing_is_no_error():
+    def never(half, number):
+        raise AssertionError("the labels are right")
+
+    def nothing(half, number):
+        raise NotEnoughLabels("no question has a sentence labelled correct")
+
+    slips.believed(Judge(), questions(), taught=never)
+    asked = questions(wrong=0.2)
+    assert slips.believed(Judge(), asked, taught=nothing) == slips.believed(Judge(), asked)
