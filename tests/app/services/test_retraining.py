@@ -26,6 +26,7 @@ from app.services.models import LoadedModels
 from app.settings import Settings
 from as2core.data import jsonl
 from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.rankers.passage_cache import fingerprint
 from as2core.types import Candidate, Question
 from db.repositories import jobs as rows
 
@@ -157,6 +158,7 @@ def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, labe
 
     def without_one(judge, questions, *, seed, taught, on_progress):
         judges.append(judge.name)
+        assert fingerprint(taught(questions, 0).module, 0) != fingerprint(judge.module, 0)
         first, *others = questions
         wrong = next(c for c in first.candidates if c.label == 0)
         kept = replace(first, candidates=tuple(c for c in first.candidates if c != wrong))
