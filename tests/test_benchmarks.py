@@ -187,8 +187,9 @@ def test_the_first_look_keeps_no_more_than_was_found():
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.timeout(1200)
-def test_the_cascade_is_adapted_to_a_training_part():
-    [(judged, cells)] = rows(printed("adapted", "--tiny", "--set", "WikiQA train")).items()
-    assert judged == "WikiQA train, 12 questions; 12 to judge"
-    assert cells[0] == "0.3"  # the row of ratio 0 has the same head
-    assert all(0 < number(cell) <= 1 for cell in cells[1:4])
+@pytest.mark.parametrize(("ranker", "ratios"), [("cascade", {"0", "0.3"}), ("generative", {""})])
+def test_a_shipped_ranker_is_adapted_to_a_training_part(ranker, ratios):
+    made = rows(printed("adapted", "--tiny", "--ranker", ranker, "--set", "WikiQA train"))
+    assert set(made) == {"ratio", *ratios}
+    for cells in (made[ratio] for ratio in ratios):
+        assert all(0 < number(cell.partition(" ")[0]) <= 1 for cell in cells[:6])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from as2core.errors import BadSetting
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
@@ -34,7 +36,8 @@ def learner_for(ranker: object, settings: TrainSettings, teacher: Teacher | None
 
 
 def suggested(ranker: object) -> TrainSettings:
-    """The settings to train a ranker with when nothing is said: its paper's, or those of adapting a transformer."""
+    """The settings to train a ranker with when nothing is said: its paper's, or those of adapting a transformer. What a
+    generative ranker learns from labels is to rank (RLL): more MLE makes every question likely, the wrong ones, too."""
     if isinstance(ranker, WordRanker):
         return LISTWISE if ranker.listwise else POINTWISE
-    return ADAPT
+    return replace(ADAPT, loss="rll") if isinstance(ranker, GenerativeRanker) else ADAPT

@@ -303,6 +303,7 @@ def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, la
     assert len(card["trained_on"]) == result["labels"]["questions"] + 4
     assert len({q.text for q in shipped} & set(card["trained_on"])) == 4
     assert card["replay"] == 0.5
+    assert card["settings"]["loss"] == "rll"  # MLE would make the questions of wrong sentences likely, too
 
 
 def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, labelled):
