@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from as2core.training.settings import TrainSettings
 
 CALIBRATION, FUSION = "calibration", "fusion"
-EVERY_EXIT = {"exit_draw": "all", "learning_rate": 6e-5}
+QUICKLY = {"learning_rate": 6e-5}
 NEGATIVES_AT_LEAST = 20  # of a question whose labels are taken for complete when calibrating
 
 
@@ -56,12 +56,15 @@ def learn(
 
 def settings_for(base, told: Mapping[str, Any]) -> TrainSettings:
     """How the ranker is trained: as its kind suggests, but for what was told. Labels are few here and steps with them,
-    so in a cascade every step trains all exits and not one of them, and at twice the rate."""
+    so a cascade and a generative ranker learn at twice the rate, and in a cascade every step trains all exits."""
     from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.generative import GenerativeRanker
     from as2core.training.fine_tune import smaller
     from as2core.training.learners import suggested
 
-    own = EVERY_EXIT if isinstance(base, CascadeRanker) else {}
+    own: dict[str, Any] = QUICKLY if isinstance(base, (CascadeRanker, GenerativeRanker)) else {}
+    if isinstance(base, CascadeRanker):
+        own = {**own, "exit_draw": "all"}
     changes = {k: told.get(k) for k in ("epochs", "learning_rate", "seed")}
     return smaller(smaller(suggested(base), **own), **changes)
 
