@@ -251,7 +251,8 @@ def wrong_labels(bench: Bench) -> Told:
         hits = sum(right[q.qid, c.id] != c.label for q, c in trusted.left_out)
         out = len(trusted.left_out)
         shares.append((len(told.left_out) / len(given), out / len(given), hits / max(1, out)))
-        learnt = [bench.ap(bench.adapted(bench.base, noisy, seed, doubtful=every)) for every in (True, False)]
+        ways = (noisy, trusted.questions)
+        learnt = [bench.ap(bench.adapted(bench.base, labels, seed, doubtful=True)) for labels in ways]
         costs.append((bench.taught(n, seed), *learnt))
         bench.say(f"a fifth flipped: AP {costs[-1]}, left out {shares[-1]}, found {found[-1][0]:.0%}")
     right, believed, without = np.mean(costs, axis=0)
