@@ -16,8 +16,12 @@ from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.types import Candidate, OnProgress, Progress
 
 
+LONGEST = 256  # tokens the default backbone was trained to read
+
+
 class BiEncoderRanker:
-    """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens (the backbone's own 256).
+    """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens: 256, the default backbone's own, or what
+    the backbone reads if that is less.
 
     With a `cache`, candidates embedded before are not read again (their vectors are kept in half precision). Raises
     BadSetting for a `max_length` that the backbone cannot read.
@@ -27,11 +31,12 @@ class BiEncoderRanker:
         self,
         backbone: Backbone,
         *,
-        max_length: int = 256,
+        max_length: int | None = None,
         cache: PassageCache | None = None,
         name: str = "bi-encoder",
     ) -> None:
-        if not 3 <= max_length <= backbone.positions:
+        max_length = min(LONGEST, backbone.positions) if max_length is None else max_length
+        if not isinstance(max_length, int) or not 3 <= max_length <= backbone.positions:
             raise BadSetting(f"max_length={max_length}: {backbone.name} reads 3 to {backbone.positions} tokens")
         self.backbone, self.max_length, self.cache, self.name = backbone.eval(), max_length, cache, name
         self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked

@@ -31,7 +31,7 @@ def _shipped(name: str, models_dir: Path):
     return load_version(path)
 
 
-def _bi_encoder(models_dir: Path, *, backbone: str | None = None, max_length: int = 256):
+def _bi_encoder(models_dir: Path, *, backbone: str | None = None, max_length: int | None = None):
     from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 
     return _class("bi_encoder", "BiEncoderRanker")(load_backbone(backbone or DEFAULT_BACKBONE), max_length=max_length)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnsupportedBackbone
+from as2core.nn.backbone import Backbone
 from as2core.rankers.base import Ranker, rank, rank_many, untrained
 from as2core.rankers.catalog import CATALOG, get
 from as2core.rankers.versions import load_version, save_version
@@ -271,11 +272,15 @@ def test_bm25_s_settings_have_bounds(settings):
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])  # RoBERTa's positions begin behind the padding's
-def test_the_bi_encoder_reads_no_more_tokens_than_its_backbone_has_positions(kind, tiny):
+def test_the_bi_encoder_reads_no_more_tokens_than_its_backbone_has_positions(kind, tiny, monkeypatch):
     long = [Candidate("0", "tower " * 400)]
     assert np.isfinite(get(f"bi-encoder:backbone={tiny(kind)},max_length=256").score("iron " * 400, long)).all()
     with pytest.raises(BadSetting, match="reads 3 to 256 tokens"):
         get(f"bi-encoder:backbone={tiny(kind)},max_length=257")
+    with pytest.raises(BadSetting, match="max_length=long"):
+        get(f"bi-encoder:backbone={tiny(kind)},max_length=long")
+    monkeypatch.setattr(Backbone, "positions", 100)
+    assert get(f"bi-encoder:backbone={tiny(kind)}").max_length == 100
 
 
 @pytest.mark.parametrize(
