@@ -15,7 +15,6 @@ from as2core.nn.kept_passages import Kept
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.types import Candidate, OnProgress, Progress
 
-
 LONGEST = 256  # tokens the default backbone was trained to read
 
 
