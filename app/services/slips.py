@@ -8,7 +8,8 @@ would be near 0 there (Menon et al., "Learning from Corrupted Binary Labels via 
 likely wrong is not learnt from. The label itself stays as it is.
 
 Where many are wrong, the shipped cascade alone is a poor judge of a field it hardly knows. Then each half of the
-questions is judged by a copy of it that has learnt from the other half, too.
+questions is judged by a copy of it that has learnt from the other half, too; what these say counts if a model of the
+labels does better with it than without.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ def believed(
     few labels are wrong. Every candidate has to be labelled. `taught(questions, number)` gives a copy of the judge
     that learnt from these questions, the first or the second half; without it the judge alone decides. An exception
     from `on_progress` stops it."""
+    from sklearn.metrics import log_loss
+
     everything = Believed(tuple(questions))
     if judge is None:
         return everything
@@ -81,20 +84,25 @@ def believed(
     if rate < MANY:
         return replace(everything, rate=rate)
     if taught is not None and (learnt := _said_by_the_other_half(taught, questions, on_progress)):
-        p = _of_correct([np.hstack(both) for both in zip(said, learnt, strict=True)], given, groups, seed)
-        rate = wrong_share(p, given, sure)
-    right = probability_right(p, given, rate)
+        knowing = _of_correct([np.hstack(both) for both in zip(said, learnt, strict=True)], given, groups, seed)
+        if log_loss(given, knowing) < log_loss(given, p):
+            p, rate = knowing, wrong_share(knowing, given, sure)
+    kept, left_out = _parted(questions, probability_right(p, given, rate))
+    if not any(q.positives for q in kept) or not any(q.negatives for q in kept):
+        return replace(everything, rate=rate)
+    return Believed(kept, rate, left_out)
+
+
+def _parted(questions: Sequence[Question], right: np.ndarray) -> tuple[tuple[Question, ...], tuple[tuple, ...]]:
+    """What is believed and what is not, by the probability `(n,)` that each label is right."""
     kept, left_out, at = [], [], 0
     for q in questions:
         chances = right[at : at + len(q.candidates)]
         at += len(q.candidates)
         left_out += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
         kept.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
-    kept = [q for q in kept if q.candidates]
-    if not any(q.positives for q in kept) or not any(q.negatives for q in kept):
-        return replace(everything, rate=rate)
     left_out.sort(key=lambda found: found[0])
-    return Believed(tuple(kept), rate, tuple((q, c) for _, q, c in left_out))
+    return tuple(q for q in kept if q.candidates), tuple((q, c) for _, q, c in left_out)
 
 
 def _said_of_each(judge: Any, questions: Sequence[Question], on_progress: OnProgress | None) -> list[np.ndarray]:

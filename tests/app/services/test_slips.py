@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -141,3 +143,12 @@ def test_nobody_is_taught_where_labels_are_right_and_a_half_that_teaches_nothing
     slips.believed(Judge(), questions(), taught=never)
     asked = questions(wrong=0.2)
     assert slips.believed(Judge(), asked, taught=nothing) == slips.believed(Judge(), asked)
+
+
+def test_judges_that_tell_the_labels_no_better_are_not_listened_to():
+    class Guessing(Judge):
+        def _trace(self, candidates, schedule):
+            return super()._trace([replace(c, text=c.text[::-1]) for c in candidates], schedule)
+
+    asked = questions(wrong=0.2)
+    assert slips.believed(Judge(), asked, taught=lambda half, number: Guessing()) == slips.believed(Judge(), asked)
