@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from as2core.training.settings import TrainSettings
 
 CALIBRATION, FUSION = "calibration", "fusion"
-QUICKLY = {"learning_rate": 6e-5}
+QUICK_RATE = 6e-5
 NEGATIVES_AT_LEAST = 20  # of a question whose labels are taken for complete when calibrating
 
 
@@ -62,9 +62,11 @@ def settings_for(base, told: Mapping[str, Any]) -> TrainSettings:
     from as2core.training.fine_tune import smaller
     from as2core.training.learners import suggested
 
-    own: dict[str, Any] = QUICKLY if isinstance(base, (CascadeRanker, GenerativeRanker)) else {}
+    own: dict[str, Any] = {}
+    if isinstance(base, (CascadeRanker, GenerativeRanker)):
+        own["learning_rate"] = QUICK_RATE
     if isinstance(base, CascadeRanker):
-        own = {**own, "exit_draw": "all"}
+        own["exit_draw"] = "all"
     changes = {k: told.get(k) for k in ("epochs", "learning_rate", "seed")}
     return smaller(smaller(suggested(base), **own), **changes)
 

@@ -110,11 +110,11 @@ def level(ranker: CascadeRanker, questions: Sequence[Question], should_stop: Cal
     Nothing is done where all have one label, nor to a head without a cosine; where the nearer candidates are the wrong
     ones, a chance of few labels, a head is only shifted. `should_stop` is asked between questions; once it is true the
     ranker stays as it was."""
-    few = [*[q for q in questions if q.positives][:ENOUGH], *[q for q in questions if not q.positives][:ENOUGH]]
+    answered, others = [q for q in questions if q.positives], [q for q in questions if q.negatives and not q.positives]
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
     labels: list[int] = []
-    for q in few:
+    for q in (*answered[:ENOUGH], *others[:ENOUGH]):
         if should_stop and should_stop():
             return
         known = [c for c in q.candidates if c.label is not None]

@@ -104,7 +104,7 @@ def test_levelling_goes_by_labels_of_both_kinds_alone_and_never_turns_the_order_
         return np.array([e.scores for e in trace.exits])
 
     before = scores()
-    level(ranker, asked(0, 0, None, 0, None))
+    level(ranker, asked(0, 0, None, 0, None) + asked(*[None] * 5))
     level(ranker, asked(1, 0, 0, 0, 0), should_stop=lambda: True)
     np.testing.assert_array_equal(scores(), before)
     lowest = int(before[-1].argmin())
