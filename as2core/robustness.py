@@ -40,7 +40,9 @@ def typo(question: str) -> str:
     return " ".join(words)
 
 
-REWRITES: dict[str, Callable[[str], str]] = {
+Rewrites = dict[str, Callable[[str], str]]
+
+REWRITES: Rewrites = {
     "upper case": upper_case,
     "no question mark": no_question_mark,
     "typo": typo,
@@ -58,9 +60,11 @@ class _Mending:
         return self._ranker.score(mended(question, [c.text for c in candidates], self._known), candidates)
 
 
-def robustness(ranker: Ranker, questions: Sequence[Question], *, mending: bool = False) -> dict[str, float]:
-    """The share of questions whose top candidate stays on top, by what was done to them; {} without questions. With
-    `mending` the ranker reads all questions mended (`spelling`)."""
+def robustness(
+    ranker: Ranker, questions: Sequence[Question], *, mending: bool = False, rewrites: Rewrites = REWRITES
+) -> dict[str, float]:
+    """The share of questions whose top candidate stays on top, by what was done to them: the `rewrites`, and "padded
+    candidate"; {} without questions. With `mending` the ranker reads all questions mended (`spelling`)."""
     ranker = _Mending(ranker) if mending else ranker
     asked = [q for q in questions if len(q.candidates) > 1]
     if not asked:
@@ -68,7 +72,7 @@ def robustness(ranker: Ranker, questions: Sequence[Question], *, mending: bool =
     first = [_top(ranker, q.text, q.candidates) for q in asked]
     stays = {
         name: [_top(ranker, rewrite(q.text), q.candidates) == top for q, top in zip(asked, first, strict=True)]
-        for name, rewrite in REWRITES.items()
+        for name, rewrite in rewrites.items()
     }
     stays["padded candidate"] = [
         _top(ranker, q.text, _padded(q.candidates, top)) == top for q, top in zip(asked, first, strict=True)

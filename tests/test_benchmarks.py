@@ -193,3 +193,40 @@ def test_a_shipped_ranker_is_adapted_to_a_training_part(ranker, ratios):
     assert set(made) == {"ratio", *ratios}
     for cells in (made[ratio] for ratio in ratios):
         assert all(0 < number(cell.partition(" ")[0]) <= 1 for cell in cells[:6])
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.timeout(1200)
+def test_a_part_of_the_recipe_stands_beside_the_recipe():
+    made = rows(printed("recipe_parts", "--tiny", "--only", "adapters"))
+    said = list(made.values())[1:]
+    assert len(said) == 2
+    assert all(0 < float(ap) <= 1 for row in said for cell in row for ap in cell.split(" / "))
+
+
+def test_an_update_of_low_rank_is_nothing_at_first_learns_alone_and_is_merged():
+    import torch
+    from recipe_parts import adapt_by_low_rank, merge
+
+    from as2core.nn.backbone import load_backbone
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.types import Candidate
+
+    ranker = CascadeRanker(load_backbone())
+    of_one = [Candidate("a", "the tower was built in 1889"), Candidate("b", "it is in the city")]
+    before = ranker.score("when was the tower built ?", of_one)
+    matrices = len([m for m in ranker.backbone.blocks.modules() if isinstance(m, torch.nn.Linear)])
+    adapt_by_low_rank(ranker, 2)
+    assert ranker.score("when was the tower built ?", of_one) == pytest.approx(before, abs=1e-6)
+    learning = [n for n, p in ranker.backbone.named_parameters() if p.requires_grad]
+    assert len(learning) == 2 * matrices
+    with torch.no_grad():
+        for name, p in ranker.backbone.named_parameters():
+            if name in learning:
+                p.add_(0.1)
+    learnt = ranker.score("when was the tower built ?", of_one)
+    merge(ranker)
+    assert learnt != pytest.approx(before, abs=1e-3)
+    assert ranker.score("when was the tower built ?", of_one) == pytest.approx(learnt, abs=1e-5)
+    assert not any("parametrizations" in n for n, _ in ranker.module.named_parameters())

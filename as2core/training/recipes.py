@@ -34,6 +34,7 @@ from as2core.rankers.versions import describe_anew, load_version, read_card, sav
 from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level_end
 from as2core.training.fine_tune import fine_tune
+from as2core.training.learners import Teacher
 from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, OnProgress, Question
@@ -152,27 +153,12 @@ def run_recipe(
     for made in (out / stage for stage in stages if (out / stage).is_dir()):
         if (made_by := read_card(made).get("recipe")) != name:
             raise BadSetting(f"{made} was made by the recipe {made_by!r}: choose another folder with --out")
-    squad_sent, asked, dev, sources = _questions(recipe, Path(data_dir))
-    vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), out / ".work")
+    material = gather(recipe, Path(data_dir), out / ".work", on_progress)
     work = out / ".work" / _digest(dataclasses.asdict(recipe))[:12]  # another recipe goes on elsewhere
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
-        vectors.learn(_texts(squad_sent + asked + dev), on_progress)
-        widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
-        widened = _some_untitled(widened, recipe)
-        vectors.learn(_readings(widened), on_progress)
-    train, dev = widened[: -len(dev)], widened[-len(dev) :]
-    chosen = random.Random(recipe.seed).sample(train[: len(squad_sent)], min(recipe.squad_questions, len(squad_sent)))
-    starter = _starter("starter-train")
-    vectors.learn(_texts(starter), on_progress)
-    own = keep_hardest(starter, vectors)
-    own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
-    own = _some_untitled(own, recipe)
-    vectors.learn(_readings(own), on_progress)
-    sources.append({"name": "starter corpus, train part", "sha256": _digest(jsonl.dumps(starter))})
     card = {
         "recipe": name,
         "parent": DEFAULT_BACKBONE,
-        "data": sources,
+        "data": material.sources,
         "seed": recipe.seed,
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU cores",
     }
@@ -180,12 +166,69 @@ def run_recipe(
         if (out / stage).is_dir():
             continue  # an earlier call came so far
         torch.manual_seed(recipe.seed)  # the heads' first values
-        if stage == "generative":
-            _generative(recipe, train, own, dev, out, work, card, on_event, vectors)
-        else:
-            few = chosen + train[len(squad_sent) :]
-            _cascade(recipe, few, own, dev, out, work, card, on_event, vectors)
+        stage_of = _generative if stage == "generative" else _cascade
+        stage_of(recipe, material, out, work, card, on_event)
     return [out / stage for stage in stages]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a recipe learns from, hard negatives included: SQuAD's questions, SelQA's and QED's (`asked`), the starter
+    corpus's train part (`own`), and dev questions of articles that none of these is about. `vectors` knows all texts;
+    `sources` are the files with their SHA-256."""
+
+    squad: list[Question]
+    asked: list[Question]
+    own: list[Question]
+    dev: list[Question]
+    vectors: Vectors
+    sources: list[dict]
+
+
+def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress | None = None) -> Material:
+    """Read, mine, embed; vectors are kept in `folder`. Raises UnreadableFile (data missing)."""
+    squad_sent, asked, dev, sources = _questions(recipe, data_dir)
+    vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), folder)
+    with half_precision():
+        vectors.learn(_texts(squad_sent + asked + dev), on_progress)
+        widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
+        widened = _some_untitled(widened, recipe)
+        vectors.learn(_readings(widened), on_progress)
+    train, dev = widened[: -len(dev)], widened[-len(dev) :]
+    starter = _starter("starter-train")
+    vectors.learn(_texts(starter), on_progress)
+    own = keep_hardest(starter, vectors)
+    own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
+    own = _some_untitled(own, recipe)
+    vectors.learn(_readings(own), on_progress)
+    sources.append({"name": "starter corpus, train part", "sha256": _digest(jsonl.dumps(starter))})
+    return Material(train[: len(squad_sent)], train[len(squad_sent) :], own, dev, vectors, sources)
+
+
+def for_the_cascade(recipe: Recipe, material: Material) -> list[Question]:
+    """The sample it learns from, the starter's at the end."""
+    rng = random.Random(recipe.seed)
+    few = rng.sample(material.squad, min(recipe.squad_questions, len(material.squad))) + material.asked
+    return random.Random(recipe.seed).sample(few, min(recipe.cascade_questions, len(few))) + material.own
+
+
+def half_precision() -> torch.autocast:
+    """bfloat16 where the processor has instructions for it."""
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported())
+
+
+def both_teachers(generative: GenerativeRanker, vectors: Vectors, meant: dict[str, str] | None = None) -> Teacher:
+    """What the generative ranker and the backbone's cosines, which know all texts, say together; of a text in `meant`
+    they read what it stands for there."""
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        texts = [(meant or {}).get(t, t) for t in texts]
+        with half_precision():
+            likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
+        both = standardised(likelihood) + standardised(vectors.teach(question, texts))
+        return (both / 2).astype(np.float32)
+
+    return teach
 
 
 def measure_again(out: Path) -> list[Path]:
@@ -197,34 +240,29 @@ def measure_again(out: Path) -> list[Path]:
     return [path]
 
 
-def _cascade(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
+def _cascade(recipe: Recipe, material: Material, out: Path, work: Path, card: dict, on_event) -> None:
     started = time.monotonic()
-    train = random.Random(recipe.seed).sample(train, min(recipe.cascade_questions, len(train))) + own
-    train, meant = _some_padded(train, recipe)
-    base = CascadeRanker(load_backbone())
+    train, meant = _some_padded(for_the_cascade(recipe, material), recipe)
     own_stage = out / "generative"
     generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
-
-    def teach(question: str, texts: list[str]) -> np.ndarray:
-        texts = [meant.get(t, t) for t in texts]
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
-            likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
-        both = standardised(likelihood) + standardised(vectors.teach(question, texts))
-        return (both / 2).astype(np.float32)
-
-    trained = fine_tune(base, train, dev, recipe.cascade, workdir=work / "cascade", teacher=teach, on_event=on_event)
+    teach = both_teachers(generative, material.vectors, meant)
+    base = CascadeRanker(load_backbone())
+    workdir = work / "cascade"
+    trained = fine_tune(base, train, material.dev, recipe.cascade, workdir=workdir, teacher=teach, on_event=on_event)
     _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
 
 
-def _generative(recipe, train, own, dev, out, work, card, on_event, vectors: Vectors) -> None:
+def _generative(recipe: Recipe, material: Material, out: Path, work: Path, card: dict, on_event) -> None:
     started = time.monotonic()
-    asked, train = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))), train + own
-    dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
-    teach = vectors.both
+    train = material.squad + material.asked
+    ranked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))) + material.own
+    train = train + material.own
+    dev = material.dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
+    teach = material.vectors.both
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
     level_end(mle.ranker, train[:150])
-    rll = fine_tune(mle.ranker, asked + own, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
+    rll = fine_tune(mle.ranker, ranked, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
     _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
 
 

@@ -20,7 +20,8 @@ class TrainSettings:
     `negatives_from` keeps the incorrect ones of these grades alone (ASNQ's labels 1 to 3). `batch_questions` a
     mini-batch, or as many as fit into `max_tokens`. `noise`: the share of labels flipped beforehand.
     `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
-    lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`.
+    lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill` that of a
+    cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
     `exit_draw`, the exit a mini-batch trains: "uniform" draws it (the paper), "round-robin" takes them in turn, "early"
     draws with odds of exp(`early_bias`) between neighbours, falling to even odds at half of the steps; "all" takes the
     mean loss of all exits. `stop_gradient` keeps an exit's gradient above the exit before it.
@@ -45,6 +46,7 @@ class TrainSettings:
     margin: float = 3.0
     distill: float = 0.0
     temperature: float = 0.05
+    self_distill: float = 0.0
     exit_draw: str = "uniform"
     early_bias: float = 1.0
     stop_gradient: bool = False
@@ -70,6 +72,11 @@ class TrainSettings:
             )
         if self.frozen_layers < 0:
             raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
+        if self.self_distill and self.exit_draw != "all":
+            raise BadSetting(
+                f"self_distill={self.self_distill:g}: the last exit teaches the others, so all have to be computed: "
+                'set exit_draw="all" too'
+            )
         if not 0 <= self.noise < 1 or not 0 <= self.warmup <= 1:
             raise BadSetting("noise is a share of the labels, 0 to below 1, and warmup a share of the steps, 0 to 1")
 

@@ -37,6 +37,7 @@ def test_the_share_that_keeps_its_top_answer_is_counted_by_rewrite():
     found = robustness(Exact(), [QUESTION])
     assert found["upper case"] == 1.0
     assert found["padded candidate"] == 0.0
+    assert robustness(Exact(), [QUESTION], rewrites={}) == {"padded candidate": 0.0}
 
 
 def test_one_candidate_or_no_question_tells_nothing():

@@ -40,6 +40,10 @@ class _CascadeLoss(nn.Module):
             target = soften(teacher, sizes, self.settings.temperature)
             taught = torch.stack([listwise(x, target, sizes) for x in by_exit]).mean()
             terms.append((self.settings.distill * taught, len(sizes)))
+        if self.settings.self_distill and len(exits) > 1:
+            target = soften(by_exit[-1].detach(), sizes, 1.0)
+            taught = torch.stack([listwise(x, target, sizes) for x in by_exit[:-1]]).mean()
+            terms.append((self.settings.self_distill * taught, len(sizes)))
         return {"loss": sum(value for value, _ in terms), "terms": terms}
 
 

@@ -12,7 +12,9 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import measures
 from as2core.rankers.catalog import get
+from as2core.training.batches import plan
 from as2core.training.fine_tune import fine_tune
+from as2core.training.learners import learner_for
 from as2core.training.loop import PlannedTrainer
 from as2core.training.settings import TrainSettings
 
@@ -162,6 +164,22 @@ def test_a_cascade_learns_with_losses_over_a_question(loss, base, tmp_path):
     assert np.mean(losses[-3:]) < 0.8 * np.mean(losses[:3])
 
 
+def test_the_last_exit_teaches_the_others_and_is_not_taught_itself(base):
+    """Beside the labels' loss stands the mean KL of the exits below to what the last one says, by hand."""
+    learner = learner_for(base, dataclasses.replace(FAST, exit_draw="all", self_distill=2.0), None)
+    batch = plan(questions(0, 4), learner.module.settings, exits=2, needs=learner.needs)[0]
+    inputs = learner.collate(batch)
+    _, (taught, groups) = learner.module.eval()(**inputs)["terms"]
+    by_exit = [torch.cat([base.module(*p)[e] for p in inputs["parts"]]) for e in base.exits]
+    below, last = (x[torch.argsort(inputs["rows"])].split(inputs["sizes"]) for x in by_exit)
+    kl = [(q.softmax(0) * (q.log_softmax(0) - p.log_softmax(0))).sum() for p, q in zip(below, last, strict=True)]
+    assert groups == len(batch.groups)
+    assert taught.item() == pytest.approx(2.0 * torch.stack(kl).mean().item(), abs=1e-6)
+    taught.backward()
+    assert base.module.heads[0].cosine.grad is not None
+    assert base.module.heads[-1].cosine.grad is None
+
+
 @pytest.mark.parametrize("loss", ["mle", "rll"])
 def test_a_generative_ranker_learns_with_mle_and_rll(loss, tiny, tmp_path):
     torch.manual_seed(2)
@@ -195,6 +213,7 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
         ({"frozen_layers": -1}, "frozen_layers=-1"),
         ({"patience": 0}, "patience"),
         ({"noise": 1.5}, "share"),
+        ({"self_distill": 1.0}, 'exit_draw="all"'),
     ],
 )
 def test_a_wrong_setting_is_refused(setting, says):

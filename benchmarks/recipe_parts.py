@@ -1,0 +1,255 @@
+"""What each part of the cascade's transfer recipe is worth: the recipe made small, then with one thing changed.
+
+    python benchmarks/recipe_parts.py                   prints the table, writes it to docs/results.md; an hour or two
+    python benchmarks/recipe_parts.py --only adapters   one row beside the recipe's, 20 minutes; writes nothing
+    python benchmarks/recipe_parts.py --tiny            a few questions, to see that it runs; writes nothing
+
+All rows learn from the same questions but for what the row says, with one seed, and are measured on starter test,
+WikiQA dev and TREC-QA dev (clean) by the last exit and two below. The sets are read from AS2_BENCH_DATA, or from
+../shared/data beside the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+import torch
+from _simulated import medquad
+from torch import nn
+from torch.nn.utils import parametrize
+
+from as2core.cascade.schedule import DropSchedule
+from as2core.data.catalog import apply_setting, load_questions
+from as2core.experiments.base import write_section
+from as2core.metrics import measures
+from as2core.nn.backbone import load_backbone
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import get
+from as2core.robustness import robustness
+from as2core.text import words
+from as2core.training.fine_tune import fine_tune
+from as2core.training.recipes import RECIPES, Material, both_teachers, for_the_cascade, gather
+from as2core.training.settings import TrainSettings
+from as2core.types import Candidate, Question
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
+JUDGES = {
+    "starter test": "starter-test",
+    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
+    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
+}
+EXITS = (2, 4, 6)
+RANK, RATE = 16, 3e-4  # of the adapters
+SHORTENED, RETRIEVED, MEDICAL = 0.5, 4, 300
+
+Texts = dict[str, str]  # what a teacher reads for a question, where that is another
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What differs from the recipe: the questions (and what the teachers read for them), the settings, or that
+    adapters learn in the encoder's place."""
+
+    what: str
+    change: Callable[[list[Question], Material, int], tuple[list[Question], Texts]] = lambda q, _m, _s: (q, {})
+    settings: dict = field(default_factory=dict)
+    adapters: bool = False
+
+
+def without_mined(questions: list[Question], _material: Material, _seed: int) -> tuple[list[Question], Texts]:
+    kept = [replace(q, candidates=tuple(c for c in q.candidates if "-hard-" not in c.id)) for q in questions]
+    return kept, {}
+
+
+def retrieved(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
+    """As many negatives again, drawn from the 30 nearest sentences of all other articles."""
+    rng = random.Random(seed)
+    home = {c.text: c.title for q in questions for c in q.candidates}
+    texts = list(home)
+    matrix = material.vectors.of(texts)
+    out = []
+    for q in questions:
+        titles = {c.title for c in q.candidates}
+        near = np.argsort(-(matrix @ material.vectors.of([q.text])[0]), kind="stable")[:300]
+        able = [texts[i] for i in near if home[texts[i]] not in titles][:30]
+        some = enumerate(rng.sample(able, min(RETRIEVED, len(able))))
+        out.append(replace(q, candidates=(*q.candidates, *(Candidate(f"{q.qid}-far-{i}", t, 0) for i, t in some))))
+    return out, {}
+
+
+def shortened(questions: list[Question], _material: Material, seed: int) -> tuple[list[Question], Texts]:
+    """Half of the questions without one of the words that they share with their answer; the teachers read the whole."""
+    rng = random.Random(seed)
+    out, meant = [], {}
+    for q in questions:
+        answer = {w for c in q.candidates if c.label for w in words(c.text)}
+        shared = [w for w in words(q.text) if w in answer and len(w) > 3]
+        text = q.text
+        if shared and rng.random() < SHORTENED:
+            text = re.sub(rf"\s*\b{re.escape(rng.choice(shared))}\b", "", q.text, count=1, flags=re.IGNORECASE)
+            meant[text] = q.text
+        out.append(replace(q, text=text))
+    return out, meant
+
+
+def with_medquad(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
+    more = list(medquad(DATA / "medquad" / "qa.jsonl", min(MEDICAL, len(questions)), 1, seed=seed).questions)
+    material.vectors.learn([t for q in more for t in (q.text, *(c.text for c in q.candidates))])
+    return questions + more, {}
+
+
+PARTS = {
+    "recipe": Part("the recipe, made small"),
+    "no-teacher": Part("without a teacher", settings={"distill": 0.0}),
+    "no-mined": Part("without negatives from the same article", without_mined),
+    "retrieved": Part(f"with {RETRIEVED} negatives from other articles, by the backbone's cosine", retrieved),
+    "medquad": Part(f"with {MEDICAL} questions of MedQuAD", with_medquad),
+    "shortened": Part("half of the questions without a word that the answer has, too", shortened),
+    "self": Part("the last exit teaches the others, too", settings={"self_distill": 1.0}),
+    "adapters": Part(
+        f"adapters of rank {RANK} and the heads, rate {RATE:g}", settings={"learning_rate": RATE}, adapters=True
+    ),
+}
+
+
+class LowRank(nn.Module):
+    """W + B A, the update of a matrix by one of low rank (LoRA; Hu et al., 2022); nothing at first."""
+
+    def __init__(self, weight: torch.Tensor, rank: int) -> None:
+        super().__init__()
+        rows, columns = weight.shape
+        self.a = nn.Parameter(torch.randn(rank, columns) / columns**0.5)
+        self.b = nn.Parameter(torch.zeros(rows, rank))
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        return weight + self.b @ self.a
+
+
+def _matrices(ranker: CascadeRanker) -> list[nn.Linear]:
+    return [m for m in ranker.backbone.blocks.modules() if isinstance(m, nn.Linear)]
+
+
+def adapt_by_low_rank(ranker: CascadeRanker, rank: int) -> None:
+    """The encoder's weights stay; beside each matrix of its layers stands an update of low rank that learns."""
+    ranker.backbone.requires_grad_(False)
+    for linear in _matrices(ranker):
+        parametrize.register_parametrization(linear, "weight", LowRank(linear.weight, rank))
+        linear.parametrizations.weight.original.requires_grad_(False)
+
+
+def merge(ranker: CascadeRanker) -> None:
+    """Put the updates into the matrices."""
+    for linear in _matrices(ranker):
+        if parametrize.is_parametrized(linear):
+            parametrize.remove_parametrizations(linear, "weight")
+
+
+class Remembering:
+    """A teacher that is asked for a text once, whatever the row."""
+
+    def __init__(self, teacher) -> None:
+        self._teacher, self._known = teacher, {}
+
+    def __call__(self, question: str, texts: list[str]) -> np.ndarray:
+        key = (question, *texts)
+        if key not in self._known:
+            self._known[key] = self._teacher(question, texts)
+        return self._known[key]
+
+
+def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> CascadeRanker:
+    torch.manual_seed(recipe.seed)
+    train, meant = part.change(for_the_cascade(recipe, material), material, recipe.seed)
+    base = CascadeRanker(load_backbone())
+    if part.adapters:
+        adapt_by_low_rank(base, RANK)
+    settings: TrainSettings = replace(recipe.cascade, **part.settings)
+    ranker = fine_tune(
+        base,
+        train,
+        material.dev,
+        settings,
+        workdir=folder,
+        teacher=lambda q, texts: teacher(meant.get(q, q), texts),
+    ).ranker
+    merge(ranker)
+    return ranker
+
+
+def judged(ranker: CascadeRanker, sets: dict[str, Sequence[Question]]) -> tuple[dict[str, list[float]], float]:
+    """AP by set at EXITS, and the share of the starter questions that keep their top answer when it is padded."""
+    everything = DropSchedule.constant(0.0, exits=len(ranker.exits))
+    found = {}
+    for name, questions in sets.items():
+        traces = ranker.trace_many([(q.text, q.candidates) for q in questions], everything)
+        by_layer = {e.layer: i for i, e in enumerate(traces[0].exits)}
+        found[name] = [
+            measures(
+                questions, {q.qid: t.exits[by_layer[x]].scores for q, t in zip(questions, traces, strict=True)}, ("AP",)
+            )["AP"]
+            for x in EXITS
+        ]
+    return found, robustness(ranker, sets["starter test"], rewrites={})["padded candidate"]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--tiny", action="store_true")
+    options.add_argument("--only", choices=tuple(PARTS))
+    options.add_argument("--threads", type=int, help="of torch; all cores if not given")
+    given = options.parse_args()
+    if given.threads:
+        torch.set_num_threads(given.threads)
+    began = time.monotonic()
+    recipe = replace(
+        RECIPES["default"], paragraphs=1500, squad_questions=600, cascade_questions=1000, starter_repeats=1
+    )
+    if given.tiny:
+        recipe = replace(RECIPES["tiny"], untitled=1.0, padded=0.0, cascade_questions=24)
+    few = 4 if given.tiny else None
+    sets = {
+        name: apply_setting(load_questions(where).questions, "clean")[:few]
+        for name, where in JUDGES.items()
+        if name == where.replace("-", " ") or Path(where).exists()
+    }
+    lines = [
+        "## What the parts of the cascade's recipe are worth",
+        "",
+        "Printed and written by `python benchmarks/recipe_parts.py`: one seed, "
+        f"{recipe.cascade_questions:,} questions and the starter corpus's train part, each row with one thing changed. "
+        f"AP (clean) at exits {EXITS[0]}, {EXITS[1]} and the last, titles read; and the share of starter test "
+        "questions that keep their top answer when words are put behind it.",
+        "",
+        f"| | {' | '.join(sets)} | mean of the last | padded |",
+        f"|---|{'---|' * (len(sets) + 2)}",
+    ]
+    with tempfile.TemporaryDirectory() as scratch:
+        material = gather(recipe, DATA, Path(scratch))
+        if given.tiny:
+            material = replace(material, own=material.own[:8], dev=material.dev[:8])
+        teacher = Remembering(both_teachers(get("generative"), material.vectors))
+        for name, part in PARTS.items():
+            if given.only not in (None, name) and name != "recipe":
+                continue
+            found, padded = judged(learnt(part, material, recipe, teacher, Path(scratch) / name), sets)
+            told = " | ".join(" / ".join(f"{ap:.3f}" for ap in by_exit) for by_exit in found.values())
+            lines.append(f"| {part.what} | {told} | {mean(x[-1] for x in found.values()):.3f} | {padded:.3f} |")
+            print(f"{(time.monotonic() - began) / 60:.1f} min  {lines[-1]}", flush=True)
+    print("\n".join([*lines, ""]))
+    if not (given.tiny or given.only):
+        write_section(ROOT / "docs" / "results.md", "recipe-parts", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
