@@ -40,13 +40,13 @@ def choice(corpus_id: int) -> Choice:
 def draw(corpus_id: int, by_annotator: Mapping[str, int] | None) -> None:
     """`by_annotator`: who gave how many labels."""
     known = by_annotator or {}
+    st.selectbox(
+        "What is adapted", list(adapting.KINDS), key="adapt_kind", format_func=lambda k: adapting.KINDS[k],
+        help="Each kind has versions of its own. The cascade is the ranker that answers.",
+    )  # fmt: skip
     with st.expander("What goes in", icon=":material/filter_list:", key="adapt_goes_in"):
         left, right = st.columns(2)
         with left:
-            st.selectbox(
-                "What is adapted", list(adapting.KINDS), key="adapt_kind", format_func=lambda k: adapting.KINDS[k],
-                help="Each kind has versions of its own. The cascade is the ranker that answers.",
-            )  # fmt: skip
             st.multiselect(
                 "Labels of", sorted(known), key=f"adapt_annotators_{corpus_id}", placeholder="everyone",
                 format_func=lambda n: f"{plain(n)} ({known.get(n, 0):,})",

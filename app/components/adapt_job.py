@@ -68,7 +68,7 @@ def _title(job: JobView) -> str:
         "lost": "The retrain was lost",
     }[job.state]
     attempt = f", taken up {job.attempt} times" if job.attempt > 1 else ""
-    return f"{told} (job {job.id}{attempt})"
+    return f"{told} ({job.settings.get('kind', 'cascade')}, job {job.id}{attempt})"
 
 
 def _where(job: JobView) -> str:
