@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -108,21 +109,36 @@ def measure(settings: Settings, *, persons: int = 8, each: int = 200, pause: flo
 
 @contextmanager
 def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
-    """A retrain from the starter corpus's labels that has begun to train, in a worker as the app starts it; gives what
-    tells whether it is still at work."""
-    job = adapting.start_retrain(wb, corpora.ensure_starter(wb).id, epochs=50)
-    process = worker.start(wb.settings, idle=None)
+    """Retrains from the starter corpus's labels, one after the other, in a worker as the app starts it; the first has
+    begun to train. Gives what tells whether they go on."""
+    corpus_id, over, asked = corpora.ensure_starter(wb).id, threading.Event(), []
+
+    def ask() -> None:
+        asked.append(adapting.start_retrain(wb, corpus_id, epochs=50, seed=len(asked)).id)
+
+    def keep_asking() -> None:
+        while not over.wait(0.5):
+            if not adapting.job(wb, asked[-1]).active:
+                ask()
+
+    ask()
+    process, keeper = worker.start(wb.settings, idle=None), threading.Thread(target=keep_asking)
     try:
+        job = adapting.job(wb, asked[-1])
         while not any(e["kind"] == "step" for e in job.events):
             if not job.active:
                 raise SystemExit(f"the retrain did not begin: {job.error or job.message}")
             time.sleep(0.5)
             job = adapting.job(wb, job.id)
-        yield lambda: adapting.job(wb, job.id).state == "running"
+        keeper.start()
+        yield keeper.is_alive
     finally:
-        adapting.cancel(wb, job.id)
+        over.set()
+        if keeper.ident is not None:
+            keeper.join()
+        adapting.cancel(wb, asked[-1])
         until = time.monotonic() + 30  # a worker that is stopped first leaves a job that stands in the next one's way
-        while adapting.job(wb, job.id).active and time.monotonic() < until:
+        while adapting.job(wb, asked[-1]).active and time.monotonic() < until:
             time.sleep(0.2)
         process.terminate()
         process.wait()

@@ -8,6 +8,7 @@ labels). PostgreSQL needs one engine for all three.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ from sqlalchemy.orm import Session
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
 
-BUSY_MS = 5000
+BUSY_MS = 5000  # after which a write that waits for others gives up
+TRY_MS = 10
 OPENING_TRIES = 25
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -33,9 +35,10 @@ class Database:
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         if self.sqlite:
+            eager = f"busy_timeout={TRY_MS}"
             self._reader = _sqlite_engine(self.url, begin="BEGIN", pragmas=("query_only=ON",))
-            self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=NORMAL",))
-            self._durable = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
+            self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=NORMAL", eager))
+            self._durable = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL", eager))
         else:
             self._reader = self._writer = self._durable = create_engine(_with_driver(self.url), pool_pre_ping=True)
 
@@ -131,7 +134,17 @@ def _sqlite_engine(url: Any, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
-        connection.exec_driver_sql(begin)
+        """SQLite tries for a lock less and less often, up to ten times a second, so who has waited long is overtaken
+        by who has just come: ask for it anew every `TRY_MS` instead."""
+        driver, until = connection.connection.dbapi_connection, time.monotonic() + BUSY_MS / 1000
+        while time.monotonic() < until:
+            try:
+                driver.execute(begin)
+                return
+            except sqlite3.DatabaseError as e:
+                if getattr(e, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                    break
+        connection.exec_driver_sql(begin)  # whose trouble is told as any statement's
 
     return engine
 

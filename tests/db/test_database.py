@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy import text
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
 from db.repositories import corpora, labels
-from db.session import Database, open_database
+from db.session import TRY_MS, Database, open_database
 
 REPO = Path(__file__).parents[2]
 
@@ -34,7 +35,7 @@ def test_opening_twice_keeps_what_is_there(database, database_url, now):
 
 def test_two_processes_that_open_a_new_database_at_once_both_succeed(tmp_path):
     url = f"sqlite:///{tmp_path / 'new.db'}"
-    code = f"from db.session import open_database; open_database({url!r}).close()"
+    code = f"from db.session import TRY_MS, open_database; open_database({url!r}).close()"
     started = [subprocess.Popen([sys.executable, "-c", code], cwd=REPO, stderr=subprocess.PIPE) for _ in range(3)]
     assert [(p.wait(60), p.stderr.read()) for p in started] == [(0, b"")] * 3
 
@@ -119,6 +120,28 @@ def test_a_write_that_cannot_get_the_lock_says_that_the_database_is_busy(tmp_pat
         corpora.corpora(one)  # a transaction begins with its first statement
         with pytest.raises(DatabaseBusy, match="try again"), database.write(durable=True) as other:
             corpora.corpora(other)
+    database.close()
+
+
+def test_a_write_waits_for_another_longer_than_one_try(tmp_path):
+    """SQLite itself gives up after TRY_MS; the writer asks again until the lock is free."""
+    database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
+    begun, made = threading.Event(), []
+
+    def waits():
+        begun.set()
+        with database.write(durable=True) as other:
+            made.append(corpora.corpora(other))
+
+    with database.write() as one:
+        corpora.corpora(one)
+        waiting = threading.Thread(target=waits)
+        waiting.start()
+        begun.wait()
+        time.sleep(20 * TRY_MS / 1000)
+        assert not made
+    waiting.join()
+    assert made == [[]]
     database.close()
 
 

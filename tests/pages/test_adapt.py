@@ -58,7 +58,7 @@ def test_the_start_takes_the_defaults_unless_set_by_hand(work):
         "note": "first try",
     }
     assert at.query_params["job"] == "10"
-    assert "Retraining: queued" in told(at)
+    assert "Retraining: queued (cascade, job 10)" in told(at)
 
 
 def test_settings_by_hand_reach_the_service(work):
