@@ -82,7 +82,7 @@ def retrieved(questions: list[Question], material: Material, seed: int) -> tuple
     for q in questions:
         titles = {c.title for c in q.candidates}
         near = np.argsort(-(matrix @ material.vectors.of([q.text])[0]), kind="stable")[:300]
-        able = [texts[i] for i in near if home[texts[i]] not in titles][:30]
+        able = [texts[i] for i in near if home[texts[i]] and home[texts[i]] not in titles][:30]
         some = enumerate(rng.sample(able, min(RETRIEVED, len(able))))
         out.append(replace(q, candidates=(*q.candidates, *(Candidate(f"{q.qid}-far-{i}", t, 0) for i, t in some))))
     return out, {}
@@ -171,6 +171,7 @@ class Remembering:
 def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> CascadeRanker:
     torch.manual_seed(recipe.seed)
     train, meant = part.change(for_the_cascade(recipe, material), material, recipe.seed)
+    train, dev = ([q.untitled() for q in some] for some in (train, material.dev))
     base = CascadeRanker(load_backbone())
     if part.adapters:
         adapt_by_low_rank(base, RANK)
@@ -178,7 +179,7 @@ def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> Cas
     ranker = fine_tune(
         base,
         train,
-        material.dev,
+        dev,
         settings,
         workdir=folder,
         teacher=lambda q, texts: teacher(meant.get(q, q), texts),
@@ -212,11 +213,11 @@ def main() -> None:
     if given.threads:
         torch.set_num_threads(given.threads)
     began = time.monotonic()
-    recipe = replace(
-        RECIPES["default"], paragraphs=1500, squad_questions=600, cascade_questions=1000, starter_repeats=1
-    )
+    small = {"paragraphs": 1500, "squad_questions": 600, "cascade_questions": 1000, "starter_repeats": 1}
     if given.tiny:
-        recipe = replace(RECIPES["tiny"], untitled=1.0, padded=0.0, cascade_questions=24)
+        small = {"paragraphs": 60, "squad_questions": 60, "cascade_questions": 24, "starter_repeats": 1}
+    # the titles tell articles apart; nothing is trained with them
+    recipe = replace(RECIPES["default"], **small, untitled=0.0)
     few = 4 if given.tiny else None
     sets = {
         name: apply_setting(load_questions(where).questions, "clean")[:few]
