@@ -51,7 +51,7 @@ JUDGES = {
 }
 EXITS = (2, 4, 6)
 RANK, RATE = 16, 3e-4  # of the adapters
-SHORTENED, RETRIEVED, MEDICAL = 0.5, 4, 300
+SHORTENED, RETRIEVED, MORE = 0.5, 4, 300
 
 Texts = dict[str, str]  # what a teacher reads for a question, where that is another
 
@@ -104,9 +104,15 @@ def shortened(questions: list[Question], _material: Material, seed: int) -> tupl
 
 
 def with_medquad(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
-    more = list(medquad(DATA / "medquad" / "qa.jsonl", min(MEDICAL, len(questions)), 1, seed=seed).questions)
+    more = list(medquad(DATA / "medquad" / "qa.jsonl", min(MORE, len(questions)), 1, seed=seed).questions)
     material.vectors.learn([t for q in more for t in (q.text, *(c.text for c in q.candidates))])
     return questions + more, {}
+
+
+def more(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
+    known = {q.qid for q in questions}
+    rest = [q for q in material.asked if q.qid not in known]
+    return questions + random.Random(seed).sample(rest, min(MORE, len(rest))), {}
 
 
 PARTS = {
@@ -114,7 +120,8 @@ PARTS = {
     "no-teacher": Part("without a teacher", settings={"distill": 0.0}),
     "no-mined": Part("without negatives from the same article", without_mined),
     "retrieved": Part(f"with {RETRIEVED} negatives from other articles, by the backbone's cosine", retrieved),
-    "medquad": Part(f"with {MEDICAL} questions of MedQuAD", with_medquad),
+    "medquad": Part(f"with {MORE} questions of MedQuAD", with_medquad),
+    "more": Part(f"with {MORE} more questions of SelQA and QED", more),
     "shortened": Part("half of the questions without a word that the answer has, too", shortened),
     "self": Part("the last exit teaches the others, too", settings={"self_distill": 1.0}),
     "adapters": Part(
