@@ -1,4 +1,4 @@
-"""The labelled sets that benchmarks draw real texts from, beside the starter corpus."""
+"""The labelled sets that benchmarks read: real texts, and the questions that rankers are judged by."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from pathlib import Path
 from as2core.data.catalog import load_questions
 
 DATA = Path(os.environ.get("AS2_BENCH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+JUDGES = {  # the name, and what loads it; "starter-test" is always there
+    "starter-test": "starter-test",
+    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
+    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
+}
 SENTENCES = (
     "squad/train-v1.1.json.gz",
     "trecqa/train-all.jsonl",

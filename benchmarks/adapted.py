@@ -13,10 +13,11 @@ repository. Nothing that learns from them is shipped.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import tempfile
 from pathlib import Path
+
+from _texts import DATA
 
 from app.services import slips
 from app.services.learning import settings_for, taught
@@ -28,7 +29,6 @@ from as2core.training.fine_tune import fine_tune
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
 SETS = {
     "WikiQA train": ("wikiqa/WikiQA-train.tsv", "wikiqa/WikiQA-dev.tsv"),
     "TREC-QA train-all": ("trecqa/train-all.jsonl", "trecqa/dev.jsonl"),

@@ -15,7 +15,6 @@ training, since a dev set would be labels that nobody counted. The sets are read
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import tempfile
 import time
@@ -29,6 +28,7 @@ from statistics import mean
 import numpy as np
 import torch
 from _simulated import Desk, Pool, medquad, wikiqa
+from _texts import DATA
 
 from app.services import doubts, slips
 from app.services.learning import settings_for, taught
@@ -44,7 +44,6 @@ from as2core.training.settings import ADAPT
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
 PAGE = ROOT / "docs" / "label-efficiency.md"
 QUEUES = ("random", "uncertain", "disagree", "early", "dropped", "tops")
 BARE = "random, no transfer"

@@ -12,11 +12,11 @@ AS2_BENCH_DATA, or from ../shared/data beside the repository.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from _texts import JUDGES
 
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
@@ -27,12 +27,6 @@ from as2core.rankers.fusion import FusionRanker
 from as2core.types import Candidate
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
-SETS = {
-    "starter-test": "starter-test",
-    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
-    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
-}
 RANKERS = (
     "rr",
     "wo-rr",
@@ -104,7 +98,7 @@ def main() -> None:
         spec = f"fusion:method=zscore,rankers={'+'.join(names)}"
         rankers[spec] = FusionRanker([rankers[n] for n in names], method="zscore", name=spec)
     text = ["Printed and written by `python benchmarks/quality.py`.", ""]
-    for label, spec in SETS.items():
+    for label, spec in JUDGES.items():
         if spec != label and not Path(spec).exists():
             print(f"{label}: not at hand ({spec}), left out")
             continue

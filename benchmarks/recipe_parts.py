@@ -12,26 +12,27 @@ WikiQA dev and TREC-QA dev (clean) by the last exit and two below. The sets are 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import re
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
 import torch
 from _simulated import medquad
+from _texts import DATA, JUDGES
 from torch import nn
 from torch.nn.utils import parametrize
 
-from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.tune import traces
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
-from as2core.metrics import measures
+from as2core.experiments.twins import exit_ap
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
@@ -43,12 +44,6 @@ from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("AS2_BENCH_DATA", ROOT.parent / "shared" / "data"))
-JUDGES = {
-    "starter test": "starter-test",
-    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
-    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
-}
 EXITS = (2, 4, 6)
 RANK, RATE = 16, 3e-4  # of the adapters
 SHORTENED, RETRIEVED, MORE = 0.5, 4, 300
@@ -104,9 +99,9 @@ def shortened(questions: list[Question], _material: Material, seed: int) -> tupl
 
 
 def with_medquad(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
-    more = list(medquad(DATA / "medquad" / "qa.jsonl", min(MORE, len(questions)), 1, seed=seed).questions)
-    material.vectors.learn([t for q in more for t in (q.text, *(c.text for c in q.candidates))])
-    return questions + more, {}
+    medical = list(medquad(DATA / "medquad" / "qa.jsonl", min(MORE, len(questions)), 1, seed=seed).questions)
+    material.vectors.learn([t for q in medical for t in (q.text, *(c.text for c in q.candidates))])
+    return questions + medical, {}
 
 
 def more(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
@@ -162,19 +157,6 @@ def merge(ranker: CascadeRanker) -> None:
             parametrize.remove_parametrizations(linear, "weight")
 
 
-class Remembering:
-    """A teacher that is asked for a text once, whatever the row."""
-
-    def __init__(self, teacher) -> None:
-        self._teacher, self._known = teacher, {}
-
-    def __call__(self, question: str, texts: list[str]) -> np.ndarray:
-        key = (question, *texts)
-        if key not in self._known:
-            self._known[key] = self._teacher(question, texts)
-        return self._known[key]
-
-
 def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> CascadeRanker:
     torch.manual_seed(recipe.seed)
     train, meant = part.change(for_the_cascade(recipe, material), material, recipe.seed)
@@ -189,7 +171,7 @@ def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> Cas
         dev,
         settings,
         workdir=folder,
-        teacher=lambda q, texts: teacher(meant.get(q, q), texts),
+        teacher=lambda q, texts: teacher(meant.get(q, q), tuple(texts)),
     ).ranker
     merge(ranker)
     return ranker
@@ -197,18 +179,11 @@ def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> Cas
 
 def judged(ranker: CascadeRanker, sets: dict[str, Sequence[Question]]) -> tuple[dict[str, list[float]], float]:
     """AP by set at EXITS, and the share of the starter questions that keep their top answer when it is padded."""
-    everything = DropSchedule.constant(0.0, exits=len(ranker.exits))
     found = {}
     for name, questions in sets.items():
-        traces = ranker.trace_many([(q.text, q.candidates) for q in questions], everything)
-        by_layer = {e.layer: i for i, e in enumerate(traces[0].exits)}
-        found[name] = [
-            measures(
-                questions, {q.qid: t.exits[by_layer[x]].scores for q, t in zip(questions, traces, strict=True)}, ("AP",)
-            )["AP"]
-            for x in EXITS
-        ]
-    return found, robustness(ranker, sets["starter test"], rewrites={})["padded candidate"]
+        made = traces(ranker, questions)
+        found[name] = [exit_ap(made, ranker.exits.index(layer)) for layer in EXITS]
+    return found, robustness(ranker, sets["starter-test"], rewrites={})["padded candidate"]
 
 
 def main() -> None:
@@ -229,7 +204,7 @@ def main() -> None:
     sets = {
         name: apply_setting(load_questions(where).questions, "clean")[:few]
         for name, where in JUDGES.items()
-        if name == where.replace("-", " ") or Path(where).exists()
+        if name == where or Path(where).exists()
     }
     lines = [
         "## What the parts of the cascade's recipe are worth",
@@ -246,7 +221,8 @@ def main() -> None:
         material = gather(recipe, DATA, Path(scratch))
         if given.tiny:
             material = replace(material, own=material.own[:8], dev=material.dev[:8])
-        teacher = Remembering(both_teachers(get("generative"), material.vectors))
+        ask = both_teachers(get("generative"), material.vectors)
+        teacher = cache(lambda question, texts: ask(question, list(texts)))  # the rows ask much the same
         for name, part in PARTS.items():
             if given.only not in (None, name) and name != "recipe":
                 continue

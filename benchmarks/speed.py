@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _texts import DATA
+from _texts import JUDGES
 from _texts import sentences as more_sentences
 from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
 
@@ -45,12 +45,7 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
-SETS = {
-    "starter-dev": "starter-dev",
-    "starter-test": "starter-test",
-    "WikiQA dev": str(DATA / "wikiqa" / "WikiQA-dev.tsv"),
-    "TREC-QA dev": str(DATA / "trecqa" / "dev.jsonl"),
-}
+SETS = {"starter-dev": "starter-dev", **JUDGES}
 PARTS = ("times", "ap", "together", "memory", "growth")
 BASIC = "`cascade:drop_ratio=0.3`"
 # what the picture shows: a way's colour, and the most candidates it is given

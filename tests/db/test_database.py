@@ -35,7 +35,7 @@ def test_opening_twice_keeps_what_is_there(database, database_url, now):
 
 def test_two_processes_that_open_a_new_database_at_once_both_succeed(tmp_path):
     url = f"sqlite:///{tmp_path / 'new.db'}"
-    code = f"from db.session import TRY_MS, open_database; open_database({url!r}).close()"
+    code = f"from db.session import open_database; open_database({url!r}).close()"
     started = [subprocess.Popen([sys.executable, "-c", code], cwd=REPO, stderr=subprocess.PIPE) for _ in range(3)]
     assert [(p.wait(60), p.stderr.read()) for p in started] == [(0, b"")] * 3
 

@@ -38,13 +38,16 @@ class _CascadeLoss(nn.Module):
         terms = [(torch.stack([value for value, _ in said]).mean(), said[0][1])]
         if teacher is not None:
             target = soften(teacher, sizes, self.settings.temperature)
-            taught = torch.stack([listwise(x, target, sizes) for x in by_exit]).mean()
-            terms.append((self.settings.distill * taught, len(sizes)))
+            terms.append((self.settings.distill * _taught(by_exit, target, sizes), len(sizes)))
         if self.settings.self_distill and len(exits) > 1:
             target = soften(by_exit[-1].detach(), sizes, 1.0)
-            taught = torch.stack([listwise(x, target, sizes) for x in by_exit[:-1]]).mean()
-            terms.append((self.settings.self_distill * taught, len(sizes)))
+            terms.append((self.settings.self_distill * _taught(by_exit[:-1], target, sizes), len(sizes)))
         return {"loss": sum(value for value, _ in terms), "terms": terms}
+
+
+def _taught(by_exit: Sequence[torch.Tensor], target: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """The exits' mean KL to a target over each question's candidates."""
+    return torch.stack([listwise(x, target, sizes) for x in by_exit]).mean()
 
 
 class CascadeLearner:
