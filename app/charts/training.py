@@ -1,10 +1,12 @@
 """A training run as it goes: the loss, and the mean average precision on the dev questions at every exit.
 
-Events are those of `as2core.training`: dicts with kind, step, loss, dev_ap (layer -> value).
+Events are those of `as2core.training`: dicts with kind, step, loss, dev_ap (layer -> value; a ranker without exits has
+one value under a name of its own).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,27 +32,35 @@ def loss_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt
 
 
 def dev_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt.LayerChart | None:
-    """Dev MAP by step, a line an exit, the last exit strongest; None before the first evaluation."""
+    """Dev MAP by step, a line an exit, the last exit strongest; one line and no legend for a ranker without exits; None
+    before the first evaluation."""
     rows = [
-        {"step": e.get("step", 0), "layer": int(layer), "AP": float(value)}
+        {"step": e.get("step", 0), "layer": int(layer) if layer.isdigit() else layer, "AP": float(value)}
         for e in events
         for layer, value in (e.get("dev_ap") or {}).items()
     ]
     if not rows:
         return None
     frame = pd.DataFrame(rows)
-    layers = sorted(frame["layer"].unique())
+    layers = sorted(frame["layer"].unique().tolist())
+    has_exits = isinstance(layers[-1], int)
     colour = alt.Color(
         "layer:O",
         scale=alt.Scale(domain=layers, range=_shades(len(layers))),
-        legend=alt.Legend(title="exit after layer", orient="top", symbolType="stroke", symbolStrokeWidth=4),
+        legend=alt.Legend(title="exit after layer", orient="top", symbolType="stroke", symbolStrokeWidth=4)
+        if has_exits
+        else None,
     )
     x = alt.X("step:Q", title="step", axis=alt.Axis(grid=False, tickMinStep=1, format=",d"))
     y = alt.Y("AP:Q", title="dev MAP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f"))
-    tip = ["layer:O", alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="MAP", format=".3f")]
+    tip = [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="MAP", format=".3f")]
+    tip = ["layer:O", *tip] if has_exits else tip
     base = alt.Chart(frame)
     lines = base.mark_line().encode(
-        x, y, colour, strokeWidth=alt.condition(f"datum.layer == {layers[-1]}", alt.value(3), alt.value(1.6))
+        x,
+        y,
+        colour,
+        strokeWidth=alt.condition(f"datum.layer == {json.dumps(layers[-1])}", alt.value(3), alt.value(1.6)),
     )
     points = base.mark_point(filled=True, size=45, opacity=1).encode(x, y, colour, tooltip=tip)
     return alt.layer(lines, points).properties(height=height, width="container")

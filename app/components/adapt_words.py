@@ -35,7 +35,7 @@ def verdict(paired: Mapping[str, Any]) -> str:
 HEADLINES = {
     "better": "Better on the held-out questions",
     "worse": "Worse on the held-out questions",
-    "even": "No different on the held-out questions",
+    "even": "No difference on the held-out questions",
     "unclear": "No clear difference on the held-out questions",
 }
 
@@ -139,5 +139,7 @@ def _dev(event: Mapping[str, Any]) -> str:
     by_exit = event.get("dev_ap") or {}
     if not by_exit:
         return "not measured"
-    last = max(by_exit, key=int)
-    return f"{float(by_exit[last]):.3f} at the last exit"
+    exits = [e for e in by_exit if e.isdigit()]
+    if not exits:  # a ranker without exits: its one value
+        return f"{float(*by_exit.values()):.3f}"
+    return f"{float(by_exit[max(exits, key=int)]):.3f} at the last exit"

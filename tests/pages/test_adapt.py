@@ -163,6 +163,18 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
     )
 
 
+@pytest.mark.parametrize("name", ["lm", "cosinet"])
+def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(work, name):
+    """Its dev AP comes under a name, not under a layer; what stands below the panel is drawn, too."""
+    events = tuple({**e, "dev_ap": {name: 0.5}} if "dev_ap" in e else e for e in fake_work.training_events(50))
+    work.jobs[1] = fake_work.a_job(1, events=events, settings={"kind": "generative"})
+    at = fake_work.page("adapt")
+    assert not at.exception and not at.error
+    assert "Retraining (generative, job 1)" in told(at)
+    assert "step 25: dev MAP 0.500" in fake_work.markup(at) and "last exit" not in fake_work.markup(at)
+    assert [x.value for x in at.subheader][-1] == "Versions"
+
+
 def test_people_chosen_for_one_corpus_narrow_no_other(work):
     work.ready = replace(work.ready, by_annotator={"ann": 30, "bob": 12})
     at = fake_work.page("adapt")

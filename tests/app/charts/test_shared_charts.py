@@ -85,6 +85,12 @@ def test_every_exit_has_its_line_of_dev_values():
     assert rows == {(2, 5, 0.6), (6, 5, 0.75), (2, 10, 0.6), (6, 10, 0.8)}
 
 
+def test_a_ranker_without_exits_has_one_line_and_no_legend():
+    chart = dev_curve([{"kind": "eval", "step": s, "dev_ap": {"lm": ap}} for s, ap in ((5, 0.75), (10, 0.8))])
+    assert set(zip(data(chart, "step"), data(chart, "AP"), strict=True)) == {(5, 0.75), (10, 0.8)}
+    assert chart.to_dict()["layer"][0]["encoding"]["color"]["legend"] is None
+
+
 def marked(chart, ticks):
     """The labels of these ticks of the y axis: d3's format is Python's, but for the ~ that trims zeros."""
     spec = chart.to_dict()
