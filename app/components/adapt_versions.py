@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.components import links, url
+from app.components import adapt_choice, links, url
 from app.components.errors import boundary, guarded
 from app.components.text import plain
 from app.services import Workbench, version_care, versions
@@ -59,10 +59,19 @@ def draw_list(wb: Workbench) -> None:
     kinds = sorted({v.kind for v in known}, key=lambda k: (k != "cascade", k))
     kind = "cascade"
     if len(kinds) > 1:
-        kind = st.segmented_control("Kind", kinds, default=kinds[0], key="adapt_kind_shown") or kinds[0]
+        _follow(kinds)
+        kind = st.segmented_control("Kind", kinds, key="adapt_kind_shown") or kinds[0]
     shown = [v for v in known if v.kind == kind]
     for version, depth in tree(shown):
         _draw_version(wb, version, depth)
+
+
+def _follow(kinds: Sequence[str]) -> None:
+    """Show the versions of the kind that is adapted, as soon as there are any, till another is chosen here."""
+    form = st.session_state
+    wanted = adapt_choice.kind() if adapt_choice.kind() in kinds else kinds[0]
+    if form.get("_adapt_followed") != wanted or "adapt_kind_shown" not in form:
+        form["_adapt_followed"] = form["adapt_kind_shown"] = wanted
 
 
 def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:

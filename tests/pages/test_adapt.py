@@ -163,6 +163,16 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
     )
 
 
+def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(work):
+    work.versions["ear"] = replace(work.versions["starter-3"], id=40, name="ear", kind="generative", parent=None)
+    at = fake_work.page("adapt")
+    assert at.button_group(key="adapt_kind_shown").value == "cascade"
+    at = at.selectbox(key="adapt_kind").set_value("generative").run()
+    assert at.button_group(key="adapt_kind_shown").value == "generative"
+    at = at.button_group(key="adapt_kind_shown").set_value("cascade").run()
+    assert "starter-2" in told(at) and at.button_group(key="adapt_kind_shown").value == "cascade"
+
+
 @pytest.mark.parametrize("name", ["lm", "cosinet"])
 def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(work, name):
     """Its dev AP comes under a name, not under a layer; what stands below the panel is drawn, too."""
