@@ -1,7 +1,8 @@
-"""What each part of the cascade's transfer recipe is worth: the recipe made small, then with one thing changed.
+"""What each part of the cascade's transfer recipe is worth: a base, the recipe made small and without what was added to
+it since, then with one thing changed.
 
     python benchmarks/recipe_parts.py                   prints the table, writes it to docs/results.md; an hour or two
-    python benchmarks/recipe_parts.py --only adapters   one row beside the recipe's, 20 minutes; writes nothing
+    python benchmarks/recipe_parts.py --only adapters   one row beside the base, 20 minutes; writes nothing
     python benchmarks/recipe_parts.py --tiny            a few questions, to see that it runs; writes nothing
 
 All rows learn from the same questions but for what the row says, with one seed, and are measured on starter test,
@@ -39,48 +40,35 @@ from as2core.rankers.catalog import get
 from as2core.robustness import robustness
 from as2core.text import words
 from as2core.training.fine_tune import fine_tune
-from as2core.training.recipes import RECIPES, Material, both_teachers, for_the_cascade, gather
+from as2core.training.learners import Teacher
+from as2core.training.recipes import RECIPES, Material, Recipe, both_teachers, corrected, for_the_cascade, gather
 from as2core.training.settings import TrainSettings
-from as2core.types import Candidate, Question
+from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
 EXITS = (2, 4, 6)
 RANK, RATE = 16, 3e-4  # of the adapters
-SHORTENED, RETRIEVED, MORE = 0.5, 4, 300
+SHORTENED, FAR, MORE, REWORDED = 0.5, 4, 300, 1024
 
 Texts = dict[str, str]  # what a teacher reads for a question, where that is another
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What differs from the recipe: the questions (and what the teachers read for them), the settings, or that
-    adapters learn in the encoder's place."""
+    """What differs from the base: the recipe, the questions (and what the teachers read for them), the settings, that
+    the labels correct the teacher, or that adapters learn in the encoder's place."""
 
     what: str
     change: Callable[[list[Question], Material, int], tuple[list[Question], Texts]] = lambda q, _m, _s: (q, {})
+    recipe: dict = field(default_factory=dict)
     settings: dict = field(default_factory=dict)
+    by_labels: bool = False
     adapters: bool = False
 
 
 def without_mined(questions: list[Question], _material: Material, _seed: int) -> tuple[list[Question], Texts]:
     kept = [replace(q, candidates=tuple(c for c in q.candidates if "-hard-" not in c.id)) for q in questions]
     return kept, {}
-
-
-def retrieved(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
-    """As many negatives again, drawn from the 30 nearest sentences of all other articles."""
-    rng = random.Random(seed)
-    home = {c.text: c.title for q in questions for c in q.candidates}
-    texts = list(home)
-    matrix = material.vectors.of(texts)
-    out = []
-    for q in questions:
-        titles = {c.title for c in q.candidates}
-        near = np.argsort(-(matrix @ material.vectors.of([q.text])[0]), kind="stable")[:300]
-        able = [texts[i] for i in near if home[texts[i]] and home[texts[i]] not in titles][:30]
-        some = enumerate(rng.sample(able, min(RETRIEVED, len(able))))
-        out.append(replace(q, candidates=(*q.candidates, *(Candidate(f"{q.qid}-far-{i}", t, 0) for i, t in some))))
-    return out, {}
 
 
 def shortened(questions: list[Question], _material: Material, seed: int) -> tuple[list[Question], Texts]:
@@ -101,22 +89,24 @@ def shortened(questions: list[Question], _material: Material, seed: int) -> tupl
 def with_medquad(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
     medical = list(medquad(DATA / "medquad" / "qa.jsonl", min(MORE, len(questions)), 1, seed=seed).questions)
     material.vectors.learn([t for q in medical for t in (q.text, *(c.text for c in q.candidates))])
-    return questions + medical, {}
+    return questions + [q.untitled() for q in medical], {}
 
 
 def more(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
     known = {q.qid for q in questions}
-    rest = [q for q in material.asked if q.qid not in known]
+    rest = [q.untitled() for q in material.asked if q.qid not in known]
     return questions + random.Random(seed).sample(rest, min(MORE, len(rest))), {}
 
 
 PARTS = {
-    "recipe": Part("the recipe, made small"),
+    "base": Part("the base"),
     "no-teacher": Part("without a teacher", settings={"distill": 0.0}),
     "no-mined": Part("without negatives from the same article", without_mined),
-    "retrieved": Part(f"with {RETRIEVED} negatives from other articles, by the backbone's cosine", retrieved),
+    "far": Part(f"with {FAR} negatives from other articles, by the backbone's cosine", recipe={"far": FAR}),
     "medquad": Part(f"with {MORE} questions of MedQuAD", with_medquad),
     "more": Part(f"with {MORE} more questions of SelQA and QED", more),
+    "reworded": Part(f"with {REWORDED:,} questions worded unlike their answers", recipe={"reworded": REWORDED}),
+    "corrected": Part("the teacher corrected by the labels", by_labels=True),
     "shortened": Part("half of the questions without a word that the answer has, too", shortened),
     "self": Part("the last exit teaches the others, too", settings={"self_distill": 1.0}),
     "adapters": Part(
@@ -157,10 +147,16 @@ def merge(ranker: CascadeRanker) -> None:
             parametrize.remove_parametrizations(linear, "weight")
 
 
-def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> CascadeRanker:
+def learnt(part: Part, material: Material, recipe: Recipe, teacher: Teacher, folder: Path) -> CascadeRanker:
     torch.manual_seed(recipe.seed)
-    train, meant = part.change(for_the_cascade(recipe, material), material, recipe.seed)
-    train, dev = ([q.untitled() for q in some] for some in (train, material.dev))
+    told = replace(recipe, **part.recipe)
+    material = replace(material, reworded=material.reworded[: told.reworded])
+    train, meant = part.change(for_the_cascade(told, material), material, recipe.seed)
+    dev = [q.untitled() for q in material.dev]
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        return teacher(meant.get(question, question), tuple(texts))
+
     base = CascadeRanker(load_backbone())
     if part.adapters:
         adapt_by_low_rank(base, RANK)
@@ -171,7 +167,7 @@ def learnt(part: Part, material: Material, recipe, teacher, folder: Path) -> Cas
         dev,
         settings,
         workdir=folder,
-        teacher=lambda q, texts: teacher(meant.get(q, q), tuple(texts)),
+        teacher=corrected(teach, train) if part.by_labels else teach,
     ).ranker
     merge(ranker)
     return ranker
@@ -198,8 +194,8 @@ def main() -> None:
     small = {"paragraphs": 1500, "squad_questions": 600, "cascade_questions": 1000, "starter_repeats": 1}
     if given.tiny:
         small = {"paragraphs": 60, "squad_questions": 60, "cascade_questions": 24, "starter_repeats": 1}
-    # the titles tell articles apart; nothing is trained with them
-    recipe = replace(RECIPES["default"], **small, untitled=0.0)
+    base = {"far": 0, "titled": 0.0, "reworded": 0}
+    recipe = replace(RECIPES["default"], **small, **base)
     few = 4 if given.tiny else None
     sets = {
         name: apply_setting(load_questions(where).questions, "clean")[:few]
@@ -210,7 +206,8 @@ def main() -> None:
         "## What the parts of the cascade's recipe are worth",
         "",
         "Printed and written by `python benchmarks/recipe_parts.py`: one seed, "
-        f"{recipe.cascade_questions:,} questions and the starter corpus's train part, each row with one thing changed. "
+        f"{recipe.cascade_questions:,} questions and the starter corpus's train part, read without titles, each row "
+        "with one thing changed. "
         f"AP (clean) at exits {EXITS[0]}, {EXITS[1]} and the last, titles read; and the share of starter test "
         "questions that keep their top answer when words are put behind it.",
         "",
@@ -218,13 +215,13 @@ def main() -> None:
         f"|---|{'---|' * (len(sets) + 2)}",
     ]
     with tempfile.TemporaryDirectory() as scratch:
-        material = gather(recipe, DATA, Path(scratch))
+        material = gather(replace(recipe, reworded=few or REWORDED), DATA, Path(scratch))
         if given.tiny:
             material = replace(material, own=material.own[:8], dev=material.dev[:8])
         ask = both_teachers(get("generative"), material.vectors)
         teacher = cache(lambda question, texts: ask(question, list(texts)))  # the rows ask much the same
         for name, part in PARTS.items():
-            if given.only not in (None, name) and name != "recipe":
+            if given.only not in (None, name) and name != "base":
                 continue
             found, padded = judged(learnt(part, material, recipe, teacher, Path(scratch) / name), sets)
             told = " | ".join(" / ".join(f"{ap:.3f}" for ap in by_exit) for by_exit in found.values())

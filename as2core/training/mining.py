@@ -1,6 +1,6 @@
-"""Hard negatives: sentences of the same article, near the question in the bi-encoder's eyes, from other paragraphs.
+"""Hard negatives: sentences near the question in the bi-encoder's eyes, of the same article or of all others.
 
-A paragraph's own sentences teach a ranker to tell neighbours apart; at work it meets the whole article.
+A paragraph's own sentences teach a ranker to tell neighbours apart; at work it meets whole articles, and several.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,28 @@ def add_hard_negatives(
             Candidate(f"{q.qid}-hard-{i}", t, 0, from_title) for i, (t, from_title) in enumerate(chosen) if t not in own
         )
         out.append(replace(q, candidates=q.candidates + extra))
+    return out
+
+
+def add_far_negatives(
+    questions: Sequence[Question], vectors: Vectors, *, each: int = 4, among: int = 30, seed: int = 0
+) -> list[Question]:
+    """Each question with `each` more incorrect candidates: drawn from the `among` nearest sentences of all articles
+    that none of its own candidates is from. Candidates without a title are of no article, and are not drawn."""
+    if not each:
+        return list(questions)
+    rng = random.Random(seed)
+    home = {c.text: c.title for q in questions for c in q.candidates if c.title}
+    texts = list(home)
+    matrix = vectors.of(texts)
+    out = []
+    for q in questions:
+        own = {c.title for c in q.candidates}
+        nearest = np.argsort(-(matrix @ vectors.of([q.text])[0]), kind="stable")
+        far = list(islice((texts[i] for i in nearest if home[texts[i]] not in own), among))
+        drawn = rng.sample(far, min(each, len(far)))
+        extra = (Candidate(f"{q.qid}-far-{i}", t, 0, home[t]) for i, t in enumerate(drawn))
+        out.append(replace(q, candidates=(*q.candidates, *extra)))
     return out
 
 

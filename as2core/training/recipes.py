@@ -1,8 +1,9 @@
 """The shipped models, made again: `as2 transfer --recipe default`.
 
-Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part.
-The generative ranker learns question likelihood (MLE), then to prefer the right sentence (RLL). The cascade learns all
-exits at once, from labels and from what the generative ranker and the bi-encoder say together. Probabilities and the
+Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part, and
+corpora/reworded, whose questions are worded unlike their answers. The generative ranker learns question likelihood
+(MLE), then to prefer the right sentence (RLL). The cascade learns all exits at once, from labels and from what the
+generative ranker and the bi-encoder say together. Probabilities and the
 no-answer threshold are fitted on the starter corpus's dev questions, whose articles the models never see. WikiQA and
 TREC-QA are never trained on.
 """
@@ -23,6 +24,8 @@ import numpy as np
 import torch
 
 from as2core.data import jsonl, squad
+from as2core.data.catalog import CORPORA, load_questions
+from as2core.data.starter import build
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
@@ -35,7 +38,7 @@ from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level_end
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher
-from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
+from as2core.training.mining import Vectors, add_far_negatives, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, OnProgress, Question
 
@@ -53,9 +56,10 @@ FILES = {
 class Recipe:
     """How much data, and the settings of each stage. SQuAD's `paragraphs` are where hard negatives are mined;
     the generative ranker learns from all their questions, `ranked_questions` of them against wrong passages too. The
-    cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest: it starts from what the
-    backbone knows, and more of SQuAD teaches it to trust shared words. The few starter questions come
-    `starter_repeats` times. A share of the questions, `untitled`, is read without titles; a share of the cascade's
+    cascade sees a sample of `cascade_questions`, of SQuAD's `squad_questions` and the rest, each with `far` negatives
+    of other articles: it starts from what the backbone knows, and more of SQuAD teaches it to trust shared words. The
+    few starter questions come `starter_repeats` times; beside them the cascade sees `reworded` questions. Of these two
+    it reads a share, `titled`, with the titles before the sentences; all else is read without. A share of its
     candidates, `padded`, has other words behind it."""
 
     what: str
@@ -67,7 +71,9 @@ class Recipe:
     cascade: TrainSettings
     mle: TrainSettings
     rll: TrainSettings
-    untitled: float = 1.0
+    reworded: int = 0
+    far: int = 0
+    titled: float = 0.0
     padded: float = 0.0
     seed: int = 0
 
@@ -97,26 +103,21 @@ _RLL = TrainSettings(
     patience=4,
 )
 
-_DEFAULT = Recipe(
-    "what models/ holds: more than an hour on two cores",
-    paragraphs=5500,
-    squad_questions=4500,
-    cascade_questions=3200,
-    ranked_questions=5000,
-    starter_repeats=4,
-    cascade=_CASCADE,
-    mle=_MLE,
-    rll=_RLL,
-)
-
 RECIPES = {
-    "default": _DEFAULT,
-    "titled": replace(
-        _DEFAULT,
-        what="sentences read after their titles in training, too, and some padded: level with the default, not shipped",
-        cascade_questions=5200,
-        untitled=0.3,
-        padded=0.2,
+    "default": Recipe(
+        "what models/ holds: more than an hour on two cores",
+        paragraphs=5500,
+        squad_questions=500,
+        cascade_questions=3000,
+        ranked_questions=5000,
+        starter_repeats=4,
+        cascade=_CASCADE,
+        mle=_MLE,
+        rll=_RLL,
+        reworded=2045,
+        far=4,
+        titled=0.5,
+        padded=0.1,
     ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
@@ -128,8 +129,10 @@ RECIPES = {
         cascade=replace(_CASCADE, evals_per_epoch=1),
         mle=replace(_MLE, evals_per_epoch=1),
         rll=replace(_RLL, evals_per_epoch=1),
-        untitled=0.3,
-        padded=0.2,
+        reworded=30,
+        far=4,
+        titled=0.5,
+        padded=0.1,
     ),
 }
 
@@ -174,12 +177,13 @@ def run_recipe(
 @dataclass(frozen=True, slots=True)
 class Material:
     """What a recipe learns from, hard negatives included: SQuAD's questions, SelQA's and QED's (`asked`), the starter
-    corpus's train part (`own`), and dev questions of articles that none of these is about. `vectors` knows all texts;
-    `sources` are the files with their SHA-256."""
+    corpus's train part (`own`), `reworded` ones, and dev questions of articles that none of these is about. `vectors`
+    knows all texts, with their titles and without; `sources` are the files with their SHA-256."""
 
     squad: list[Question]
     asked: list[Question]
     own: list[Question]
+    reworded: list[Question]
     dev: list[Question]
     vectors: Vectors
     sources: list[dict]
@@ -189,27 +193,32 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
     """Read, mine, embed; vectors are kept in `folder`. Raises UnreadableFile (data missing)."""
     squad_sent, asked, dev, sources = _questions(recipe, data_dir)
     vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), folder)
+    starter = _starter("starter-train")
+    reworded = [q for q in build(CORPORA / "reworded")["train"] if q.positives]
+    reworded = random.Random(recipe.seed).sample(reworded, min(recipe.reworded, len(reworded)))
+    for name, questions in (("starter corpus, train part", starter), ("reworded questions", reworded)):
+        sources.append({"name": name, "sha256": _digest(jsonl.dumps(questions))})
     with half_precision():
         vectors.learn(_texts(squad_sent + asked + dev), on_progress)
         widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
-        widened = _some_untitled(widened, recipe)
-        vectors.learn(_readings(widened), on_progress)
+    vectors.learn(_texts(starter + reworded), on_progress)
+    own = [q for q in keep_hardest(starter, vectors) for _ in range(recipe.starter_repeats)]
+    own = [replace(q, qid=f"{q.qid}#{i}") for i, q in enumerate(own)]
+    reworded = keep_hardest(reworded, vectors)
+    if recipe.titled:
+        vectors.learn([c.reading for q in own + reworded for c in q.candidates], on_progress)
     train, dev = widened[: -len(dev)], widened[-len(dev) :]
-    starter = _starter("starter-train")
-    vectors.learn(_texts(starter), on_progress)
-    own = keep_hardest(starter, vectors)
-    own = [replace(q, qid=f"{q.qid}#{i}") for q in own for i in range(recipe.starter_repeats)]
-    own = _some_untitled(own, recipe)
-    vectors.learn(_readings(own), on_progress)
-    sources.append({"name": "starter corpus, train part", "sha256": _digest(jsonl.dumps(starter))})
-    return Material(train[: len(squad_sent)], train[len(squad_sent) :], own, dev, vectors, sources)
+    return Material(train[: len(squad_sent)], train[len(squad_sent) :], own, reworded, dev, vectors, sources)
 
 
 def for_the_cascade(recipe: Recipe, material: Material) -> list[Question]:
-    """The sample it learns from, the starter's at the end."""
+    """The sample it learns from, the starter's and the reworded at the end."""
     rng = random.Random(recipe.seed)
     few = rng.sample(material.squad, min(recipe.squad_questions, len(material.squad))) + material.asked
-    return random.Random(recipe.seed).sample(few, min(recipe.cascade_questions, len(few))) + material.own
+    few = random.Random(recipe.seed).sample(few, min(recipe.cascade_questions, len(few)))
+    few = add_far_negatives(few, material.vectors, each=recipe.far, seed=recipe.seed)
+    hard = [q if rng.random() < recipe.titled else q.untitled() for q in material.own + material.reworded]
+    return [q.untitled() for q in few] + hard
 
 
 def half_precision() -> torch.autocast:
@@ -231,6 +240,25 @@ def both_teachers(generative: GenerativeRanker, vectors: Vectors, meant: dict[st
     return teach
 
 
+def corrected(teacher: Teacher, questions: Sequence[Question]) -> Teacher:
+    """On these questions, whose labels are complete, the best of the correct candidates changes places with a teacher's
+    first where that is incorrect."""
+    correct: dict[str, set[str]] = {}
+    for q in questions:
+        correct.setdefault(q.text, set()).update(c.reading for c in q.candidates if c.label == 1)
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        scores = np.array(teacher(question, texts))
+        right = [i for i, t in enumerate(texts) if t in correct.get(question, ())]
+        first = int(scores.argmax())
+        if right and first not in right:
+            best = max(right, key=lambda i: scores[i])
+            scores[[first, best]] = scores[[best, first]]
+        return scores
+
+    return teach
+
+
 def measure_again(out: Path) -> list[Path]:
     """Set the probabilities of `out/cascade` and measure what its card tells anew, without training. Raises
     DamagedModel."""
@@ -245,30 +273,30 @@ def _cascade(recipe: Recipe, material: Material, out: Path, work: Path, card: di
     train, meant = _some_padded(for_the_cascade(recipe, material), recipe)
     own_stage = out / "generative"
     generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
-    teach = both_teachers(generative, material.vectors, meant)
+    labelled = train[-len(material.own + material.reworded) :]
+    teach = corrected(both_teachers(generative, material.vectors, meant), labelled)
     base = CascadeRanker(load_backbone())
+    dev = [q.untitled() for q in material.dev]
     workdir = work / "cascade"
-    trained = fine_tune(base, train, material.dev, recipe.cascade, workdir=workdir, teacher=teach, on_event=on_event)
+    trained = fine_tune(base, train, dev, recipe.cascade, workdir=workdir, teacher=teach, on_event=on_event)
     _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
 
 
 def _generative(recipe: Recipe, material: Material, out: Path, work: Path, card: dict, on_event) -> None:
     started = time.monotonic()
-    train = material.squad + material.asked
-    ranked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))) + material.own
-    train = train + material.own
-    dev = material.dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
+    squad_sent, asked, own, dev = (
+        [q.untitled() for q in some] for some in (material.squad, material.asked, material.own, material.dev)
+    )
+    train = squad_sent + asked
+    ranked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))) + own
+    train = train + own
+    dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
     teach = material.vectors.both
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
     level_end(mle.ranker, train[:150])
     rll = fine_tune(mle.ranker, ranked, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
     _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
-
-
-def _some_untitled(questions: list[Question], recipe: Recipe) -> list[Question]:
-    rng = random.Random(recipe.seed)
-    return [q.untitled() if rng.random() < recipe.untitled else q for q in questions]
 
 
 def _some_padded(questions: list[Question], recipe: Recipe) -> tuple[list[Question], dict[str, str]]:
@@ -314,8 +342,6 @@ def _measured(ranker: CascadeRanker) -> dict:
 
 
 def _starter(part: str) -> list[Question]:
-    from as2core.data.catalog import load_questions
-
     return load_questions(part).questions
 
 
@@ -325,10 +351,6 @@ def _digest(what: str | dict) -> str:
 
 def _texts(questions: Sequence[Question]) -> list[str]:
     return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
-
-
-def _readings(questions: Sequence[Question]) -> list[str]:
-    return [c.reading for q in questions for c in q.candidates]
 
 
 def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question], list[dict]]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from as2core.rankers.catalog import get
-from as2core.training.mining import Vectors, add_hard_negatives, keep_hardest
+from as2core.training.mining import Vectors, add_far_negatives, add_hard_negatives, keep_hardest
 from as2core.types import Candidate, Question
 
 
@@ -42,6 +42,21 @@ def test_the_nearest_sentence_is_taken_first_when_one_is_wanted(vectors):
     others = ["the tower stands in the city", "bread in winter"]
     nearest = others[int(np.argmax(vectors.of(others) @ vectors.of([first.text])[0]))]
     assert first.candidates[2].text == nearest
+
+
+def test_far_negatives_are_near_the_question_and_of_no_article_of_its_candidates(vectors):
+    widened = add_far_negatives(QUESTIONS, vectors, each=1, among=1)
+    towers = [c.text for q in QUESTIONS[:2] for c in q.candidates]
+    nearest = towers[int(np.argmax(vectors.of(towers) @ vectors.of([QUESTIONS[2].text])[0]))]
+    (far,) = widened[2].candidates[2:]
+    assert (far.text, far.label, far.title) == (nearest, 0, "Towers")
+    assert [c.title for q in widened[:2] for c in q.candidates[2:]] == ["Rivers", "Rivers"]
+    assert add_far_negatives(QUESTIONS, vectors, each=0) == QUESTIONS
+
+
+def test_sentences_of_no_article_are_not_drawn(vectors):
+    untitled = [q.untitled() for q in QUESTIONS]
+    assert add_far_negatives(untitled, vectors) == untitled
 
 
 def test_a_second_run_reads_vectors_back_and_embeds_only_what_is_new(tiny, tmp_path):

@@ -1,13 +1,16 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from as2core.data.catalog import load_questions
+from as2core.data import starter
+from as2core.data.catalog import CORPORA, load_questions
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.rankers.catalog import get
 from as2core.rankers.versions import load_version, read_card, save_version
 from as2core.training import recipes
-from as2core.training.recipes import RECIPES, run_recipe
+from as2core.training.recipes import RECIPES, corrected, run_recipe
+from as2core.types import Candidate, Question
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -38,6 +41,33 @@ def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_pa
     assert (card["seed"], card["calibration"]["questions"], "typo" in card["robustness"]) == (3, 6, True)
     assert (tmp_path / "cascade" / "model.safetensors").read_bytes() == weights
     assert load_version(tmp_path / "cascade").calibrated
+
+
+def test_labels_correct_the_teacher_where_its_first_is_no_answer():
+    said = {"ash": 3.0, "oak": 1.0, "elm": 2.0, "fir": 0.0}
+    oaks = Question("q", "which?", tuple(Candidate(t, t, int(t in ("oak", "fir"))) for t in said))
+    teach = corrected(lambda _q, texts: np.array([said[t] for t in texts]), [oaks])
+    assert teach("which?", list(said)).tolist() == [1.0, 3.0, 2.0, 0.0]  # ash and oak, the better answer of two
+    assert teach("which?", ["elm", "oak"]).tolist() == [1.0, 2.0]
+    assert teach("which?", ["fir", "ash"]).tolist() == [3.0, 0.0]
+    assert teach("which?", ["ash", "elm"]).tolist() == [3.0, 2.0]  # none of these answers
+    assert teach("another?", ["ash", "oak"]).tolist() == [3.0, 1.0]
+
+
+def test_one_question_under_two_sets_of_texts_knows_the_answers_of_both():
+    def asked(text: str) -> Question:
+        return Question("q", "which?", (Candidate("0", text, 1), Candidate("1", "ash", 0)))
+
+    teach = corrected(lambda _q, texts: np.arange(len(texts)), [asked("oak"), asked("an oak")])
+    assert teach("which?", ["oak", "ash"]).tolist() == teach("which?", ["an oak", "ash"]).tolist() == [1, 0]
+
+
+def test_the_reworded_questions_are_coherent_and_about_nothing_the_starter_corpus_is_about():
+    built = starter.build(CORPORA / "reworded")
+    assert len(built["train"]) == 2045 and not built["dev"] and not built["test"]
+    assert all(q.positives for q in built["train"])
+    titles = {a.title for a in starter.read_articles(CORPORA / "reworded").values()}
+    assert not titles & {a.title for a in starter.read_articles(CORPORA / "starter").values()}
 
 
 @pytest.mark.slow
