@@ -217,7 +217,7 @@ class Bench:
             lines.append(f"| {' | '.join([*cells, *(f'{d:+.1f}' for d in dropped)])} |")
         return [*lines, ""]
 
-    def agreement_dropping(self, ratio: float = 0.3) -> list[str]:
+    def _agreement_dropping(self, ratio: float = 0.3) -> list[str]:
         """The same with dropping, each engine by its own logits all the way."""
         lines = [
             f"### The same with dropping, at ratio {ratio:g}",

@@ -2,8 +2,7 @@
 likelihood against the answer's; and a discriminative twin on the same encoder.
 
 The model is the prefix language model over the default encoder. The papers' GPT2 and BART come with a pretrained output
-layer; this one learns its own first, by MLE on SQuAD-sent ("transferred"), then how likely a question's end is after
-wrong passages, which MLE never shows it (`level_end`), and WikiQA is tuned on from there.
+layer; this one learns its own first, by MLE on SQuAD-sent ("transferred"), and WikiQA is tuned on from there.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from as2core.experiments.courses import Runner, sample, spread
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
-from as2core.training.calibrate import level_end
 from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress, Question
 
@@ -34,7 +32,6 @@ TUNE = {
 ANSWER = replace(TUNE["RLL"], margin=0.5)  # in nats a token: the answer's likelihood is a mean
 TWIN = TrainSettings(loss="pairwise", learning_rate=5e-5, batch_questions=8, margin=1.0)
 UNTUNED, TRANSFERRED, BACKWARDS, DISCRIMINATIVE = "no tuning", "transferred", "RLL, log P(a|q)", "twin"
-LEVELLED = 150  # questions of the transfer that the end is levelled by
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,6 @@ def _one_seed(runner: Runner, general, train, dev, sizes: Sizes, seed: int) -> d
     torch.manual_seed(seed)
     untuned = GenerativeRanker(load_question_lm())
     transferred = tuned("transfer, MLE", untuned, general, TRANSFER)
-    level_end(transferred, general[:LEVELLED])
     rankers = {UNTUNED: untuned, TRANSFERRED: transferred}
     told = {"epochs": sizes.epochs}
     for name, settings in TUNE.items():
