@@ -3,9 +3,8 @@
 Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part, and
 corpora/reworded, whose questions are worded unlike their answers. The generative ranker learns question likelihood
 (MLE), then to prefer the right sentence (RLL). The cascade learns all exits at once, from labels and from what the
-generative ranker and the bi-encoder say together. Probabilities and the
-no-answer threshold are fitted on the starter corpus's dev questions, whose articles the models never see. WikiQA and
-TREC-QA are never trained on.
+generative ranker and the bi-encoder say together. Probabilities and the no-answer threshold are fitted on the starter
+corpus's dev questions, whose articles the models never see. WikiQA and TREC-QA are never trained on.
 """
 
 from __future__ import annotations
@@ -178,7 +177,8 @@ def run_recipe(
 class Material:
     """What a recipe learns from, hard negatives included: SQuAD's questions, SelQA's and QED's (`asked`), the starter
     corpus's train part (`own`), `reworded` ones, and dev questions of articles that none of these is about. `vectors`
-    knows all texts, with their titles and without; `sources` are the files with their SHA-256."""
+    knows all texts without their titles, and those of `own` and `reworded` with them where the recipe reads some so;
+    `sources` are the files with their SHA-256."""
 
     squad: list[Question]
     asked: list[Question]
@@ -325,7 +325,7 @@ def _ship(trained, path: Path, card: dict, settings: dict, questions: int, start
         "settings": {k: dataclasses.asdict(s) for k, s in settings.items()},
         "minutes": round((time.monotonic() - started) / 60, 1),
         "dev_ap": [e["dev_ap"] for e in trained.history if e["kind"] == "eval"][-1:],
-        "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED and the starter corpus); see docs/models.md",
+        "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED and this project's own questions); see docs/models.md",
     }
     if isinstance(trained.ranker, CascadeRanker):
         full |= _measured(trained.ranker)
