@@ -325,7 +325,7 @@ def _ship(trained, path: Path, card: dict, settings: dict, questions: int, start
         "settings": {k: dataclasses.asdict(s) for k, s in settings.items()},
         "minutes": round((time.monotonic() - started) / 60, 1),
         "dev_ap": [e["dev_ap"] for e in trained.history if e["kind"] == "eval"][-1:],
-        "licence": "weights CC BY-SA 4.0 (trained on SQuAD, SelQA, QED and this project's own questions); see docs/models.md",
+        "licence": "weights CC BY-SA 4.0 (SQuAD, SelQA, QED, this project's own questions); see docs/models.md",
     }
     if isinstance(trained.ranker, CascadeRanker):
         full |= _measured(trained.ranker)
