@@ -24,13 +24,25 @@ PAGES = (
     ("compare", "Compare", ":material/stacked_line_chart:"),
     ("data", "Data", ":material/database:"),
 )
-chosen = st.navigation(
-    [
-        st.Page(ROOT / "pages" / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "ask")
-        for name, title, icon in PAGES
-        if (ROOT / "pages" / f"{name}.py").exists()
-    ]
-)
+FIRST = "ask"
+shown = [
+    st.Page(
+        ROOT / "pages" / f"{name}.py",
+        title=title,
+        icon=icon,
+        url_path="start" if name == FIRST else name,  # never seen: the first page is at "/"
+        default=name == FIRST,
+    )
+    for name, title, icon in PAGES
+]
+
+
+def ask() -> None:
+    """Who types the first page's name, like those of the others, comes to it."""
+    st.switch_page(shown[0], query_params=st.query_params.to_dict())
+
+
+chosen = st.navigation([*shown, st.Page(ask, title="Ask", url_path=FIRST, visibility="hidden")])
 if chosen.title != st.session_state.get("_as2_page"):
     st.session_state["_as2_page"] = chosen.title
     url.another_page()

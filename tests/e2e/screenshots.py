@@ -22,7 +22,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from serving import ROOT, serving, working
 
-QUESTION = "When did the Eiffel Tower open?"
+QUESTION = "Who tried to sell the Eiffel Tower?"
 WIDE, PHONE, HEIGHT = 1280, 390, 1000
 COLOURS = 256
 LONG = 900_000  # milliseconds: a retrain on a machine with other things to do

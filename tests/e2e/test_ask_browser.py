@@ -47,6 +47,13 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
     expect(picture).to_contain_text(f"best 5 of {kept}")
 
 
+def test_the_page_is_found_by_its_name_too(page, server):
+    page.goto(f"{server}/ask?q={quote(QUESTION)}&drop=45")
+    expect(page.locator(".as2-answer")).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"^{re.escape(server)}/\?"))
+    assert re.search(r"drop=45\b", page.url)
+
+
 def test_the_slider_replays_at_once_and_without_the_model(page, server):
     asked(page, server)
     ranked = page.get_by_text(RANKED).inner_text()
