@@ -60,7 +60,9 @@ lint: $(STAMP)
 bench: $(STAMP)
 	@$(BIN)/python -c 'from importlib.util import find_spec as f; exit(not (f("bm25s") and f("sentence_transformers")))' \
 	  || $(BIN)/python -m pip install -qq -c $(VENV)/constraints.txt -e '.[bench]'
-	@for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@failed=; for script in $(wildcard benchmarks/[a-z]*.py); do \
+	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; done; \
+	  test -z "$$failed" || { echo "did not finish:$$failed"; exit 1; }
 
 screenshots: setup
 	@$(BIN)/python tests/e2e/screenshots.py

@@ -72,7 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def rank(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.")],
     candidates: Annotated[
-        Path, typer.Option(help='One text a line, or JSON lines with "text" and, if you like, "id"; - reads them here.')
+        Path,
+        typer.Option(
+            help='One text a line, or JSON lines with "text" and, if you like, "id" and "title"; - reads them here.'
+        ),
     ],
     ranker: Annotated[str, typer.Option(help="A catalog name, a version's name, or its directory.")] = "cascade",
     top_n: Annotated[int | None, typer.Option(min=1, help="How many to give; all if not set.")] = None,

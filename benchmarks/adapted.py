@@ -17,7 +17,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from _texts import DATA
+from _texts import DATA, needed
 
 from app.services import slips
 from app.services.learning import settings_for, taught
@@ -68,6 +68,7 @@ def main() -> None:
     for name, (train, dev) in SETS.items():
         if given.set not in (None, name):
             continue
+        needed(train, dev)
         known = apply_setting(load_questions(str(DATA / train)).questions, "clean")[:few]
         judges = apply_setting(load_questions(str(DATA / dev)).questions, "clean")[:few]
         after, trusted = adapted(given.ranker, known, given.seed)

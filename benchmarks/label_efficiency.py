@@ -28,7 +28,7 @@ from statistics import mean
 import numpy as np
 import torch
 from _simulated import Desk, Pool, medquad, wikiqa
-from _texts import DATA
+from _texts import DATA, needed
 
 from app.services import doubts, slips
 from app.services.learning import settings_for, taught
@@ -306,6 +306,7 @@ PARTS: dict[str, tuple[str, Callable[[Bench], Told]]] = {
 
 def pools(name: str, plan: Plan) -> tuple[Pool, Pool]:
     """(what is asked about, everything), over the same dev questions."""
+    needed("medquad/qa.jsonl" if name == "medquad" else "wikiqa")
     read = {"wikiqa": lambda n: wikiqa(DATA / "wikiqa", n, plan.dev),
             "medquad": lambda n: medquad(DATA / "medquad" / "qa.jsonl", n, plan.dev)}[name]  # fmt: skip
     everything = read(plan.whole and 4 * plan.whole)

@@ -98,8 +98,9 @@ def main() -> None:
         spec = f"fusion:method=zscore,rankers={'+'.join(names)}"
         rankers[spec] = FusionRanker([rankers[n] for n in names], method="zscore", name=spec)
     text = ["Printed and written by `python benchmarks/quality.py`.", ""]
+    missing = [label for label, spec in JUDGES.items() if spec != label and not Path(spec).exists()]
     for label, spec in JUDGES.items():
-        if spec != label and not Path(spec).exists():
+        if label in missing:
             print(f"{label}: not at hand ({spec}), left out")
             continue
         questions = load_questions(spec).questions[:limit]
@@ -110,7 +111,9 @@ def main() -> None:
         part = table(label, found)
         print("\n".join(part), flush=True)
         text += part
-    if limit is None:
+    if missing:
+        print("not written: docs/results.md tells of all sets")
+    elif limit is None:
         write_section(ROOT / "docs" / "results.md", "quality", "\n".join(text))
 
 

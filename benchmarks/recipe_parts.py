@@ -26,7 +26,7 @@ from statistics import mean
 import numpy as np
 import torch
 from _simulated import medquad
-from _texts import DATA, JUDGES
+from _texts import DATA, JUDGES, needed
 from torch import nn
 from torch.nn.utils import parametrize
 
@@ -41,7 +41,7 @@ from as2core.robustness import robustness
 from as2core.text import words
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher
-from as2core.training.recipes import RECIPES, Material, Recipe, both_teachers, corrected, for_the_cascade, gather
+from as2core.training.recipes import FILES, RECIPES, Material, Recipe, both_teachers, corrected, for_the_cascade, gather
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -190,6 +190,7 @@ def main() -> None:
     given = options.parse_args()
     if given.threads:
         torch.set_num_threads(given.threads)
+    needed(*FILES.values(), "medquad/qa.jsonl")
     began = time.monotonic()
     small = {"paragraphs": 1500, "squad_questions": 600, "cascade_questions": 1000, "starter_repeats": 1}
     if given.tiny:

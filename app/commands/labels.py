@@ -25,7 +25,9 @@ def import_(
     fmt: Annotated[
         str,
         typer.Option(
-            "--format", help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets."
+            "--format",
+            help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets, asnq, selqa, "
+            "selqa-tsv, qed, natural-questions, yahooqa.",
         ),
     ] = "auto",
     annotator: Annotated[str, typer.Option(help="Who gave those that the file does not sign itself.")] = "import",
