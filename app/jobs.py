@@ -63,6 +63,21 @@ def listed(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobV
         return [view(j, said[j.id]) for j in found]
 
 
+def active(wb: Workbench, kind: str | None = None, corpus_id: int | None = None) -> list[JobView]:
+    """Those that wait or run, oldest first, without their events."""
+    attend(wb)
+    with wb.read() as s:
+        return [view(j, []) for j in rows.active_jobs(s, kind, corpus_id)]
+
+
+def newest(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
+    """A corpus's last job of a kind, without its events."""
+    attend(wb)
+    with wb.read() as s:
+        row = rows.newest_job(s, kind, corpus_id)
+        return None if row is None else view(row, [])
+
+
 def cancel(wb: Workbench, job_id: int) -> JobView:
     """A queued job is cancelled at once, a running one within seconds; one that is over stays as it is."""
     with wb.write() as s:

@@ -30,7 +30,7 @@ def chosen_job() -> JobView | None:
             if (number := url.job()) is not None and (found := adapting.job(wb, number)).kind == "retrain":
                 return found
         st.caption("The retrain of this address is not known here.")
-    return next((j for j in adapting.jobs(wb, kind="retrain") if j.active and j.corpus_id == frame.corpus.id), None)
+    return next(reversed(adapting.active_jobs(wb, "retrain", frame.corpus.id)), None)
 
 
 def draw_version(name: str) -> None:

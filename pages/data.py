@@ -22,7 +22,7 @@ if view != "documents":
     url.put(doc=None, search=None)
 
 if view == "corpora":
-    data_corpora.draw(frame.wb, frame.corpus)
+    data_corpora.draw(frame.wb, frame.corpus, frame.annotator)
 elif view == "documents" and frame.corpus is not None:
     data_documents.draw(frame.wb, frame.corpus)
 elif view == "proposals" and frame.corpus is not None:

@@ -7,6 +7,7 @@ from app.components import label_list as lists
 from app.components import label_rows, label_waiting, url
 from app.components.errors import guarded
 from app.components.keys import keys
+from app.components.label_buttons import CLOSED
 from app.components.label_flag import flag_overlay
 from app.components.label_item import draw, style
 from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
@@ -147,7 +148,7 @@ keys(key="label_listener", data={"map": awake, "doc": desk.showing}, on_key_chan
 work, side = st.columns([2.3, 1], gap="large")
 with work:
     if viewer:
-        st.info("You may look, not label. An admin can change that, on the page Agreement.", icon=":material/lock:")
+        st.info(CLOSED, icon=":material/lock:")
     with st.container(border=True):
         if desk.item is None:
             label_waiting.draw(frame.wb, frame.corpus, desk)
@@ -175,10 +176,10 @@ with work:
         scores = st.toggle("Show scores", scores_visible, key="label_scores", help=told)
     url.put(scores=None if scores else "off")
 with side:
-    progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue)
+    progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool)
     draw_progress(progress, frame.annotator.name, queue)
     acts = labelling.recent_acts(frame.wb, frame.annotator.id, frame.corpus.id)
-    draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair)
+    draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=viewer)
     draw_guidelines(guidelines)
 if said := state.pop("_label_said", ""):
     st.toast(said, icon=":material/check:")

@@ -87,6 +87,7 @@ class Pair:
         self._started: list[subprocess.Popen] = []
 
     def serve(self, address: str, port: int) -> None:
+        from app import worker
         from app.settings import REPO
 
         command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
@@ -95,8 +96,7 @@ class Pair:
             "--logger.hideWelcomeMessage",
             "true",
         ]  # to compose it, Streamlit asks a host outside for our address
-        settings = {f"AS2_{name.upper()}": str(value) for name, value in self.settings.model_dump().items()}
-        environment = {**os.environ, **settings, "AS2_WORKER": "external"}
+        environment = {**os.environ, **worker.told(self.settings), "AS2_WORKER": "external"}
         # a session of its own: Ctrl-C reaches this process alone, which then ends both in order
         self.server = subprocess.Popen(
             command, cwd=REPO, env=environment, stdout=subprocess.DEVNULL, start_new_session=True

@@ -49,7 +49,7 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
         if job.state != "running" and not job.paused:
             st.caption(state_in_words(job))
-        if why := waits_for(job, adapting.jobs(wb)):
+        if why := waits_for(wb, job):
             st.caption(why)
         if job.state in ("failed", "lost") and job.error:
             st.error(plain(job.error), icon=":material/error:")

@@ -91,7 +91,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
     names = _bases(wb)
     active = names[0]
-    under_way = [j for j in adapting.jobs(wb, kind="retrain") if j.active]
+    under_way = adapting.active_jobs(wb, "retrain")
     busy = any(j.corpus_id == corpus.id for j in under_way)
     with st.expander("Settings", icon=":material/tune:", key="adapt_settings"):
         left, right = st.columns(2)
@@ -126,7 +126,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
         st.caption("One is under way; its progress is above.")
     elif ready.ready:
         if under_way:
-            st.caption(f"Job {under_way[-1].id} retrains from another corpus: this one will wait until it has ended.")
+            st.caption(f"Job {under_way[0].id} retrains from another corpus: this one will wait until it has ended.")
         st.caption(
             f"Trains on {count(ready.train_questions, 'question')}; nothing changes until you promote the result."
         )

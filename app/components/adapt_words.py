@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from app.components.text import count
+from app.services import Workbench, adapting
 from app.services.views import JobView
 
 CERTAIN = 0.05  # below this p-value we call a difference more than chance
@@ -69,11 +70,11 @@ NO_WORKER = (
 PATIENCE = 30  # seconds a worker may take to start
 
 
-def waits_for(job: JobView, jobs: Sequence[JobView]) -> str:
+def waits_for(wb: Workbench, job: JobView) -> str:
     """What a queued job waits for, another job or a worker; empty for one that doesn't, or does so on purpose."""
     if job.state != "queued" or job.paused:
         return ""
-    if other := next((j for j in jobs if j.id != job.id and j.state == "running"), None):
+    if other := next((j for j in adapting.active_jobs(wb) if j.id != job.id and j.state == "running"), None):
         return f"Job {other.id} ({other.kind}) has the worker; this one waits till it ends or makes room."
     return NO_WORKER if _waits_long(job) else ""
 

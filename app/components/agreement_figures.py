@@ -96,7 +96,7 @@ def _second_looks(wb: Workbench, corpus: CorpusView) -> None:
         "A model of all the other labels says which ones it would not have given. They wait in the queue Second look: "
         f"{count(waiting, 'label')} now."
     )
-    job = next((j for j in adapting.jobs(wb, kind="doubt") if j.corpus_id == corpus.id), None)
+    job = adapting.newest_job(wb, "doubt", corpus.id)
     if job is not None and job.error:
         st.warning(plain(job.error), icon=":material/info:")
     running = job is not None and job.active

@@ -32,7 +32,7 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             doing = "Stopping …" if job.cancelling else job.message or "Comparing"
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(doing[:1].upper() + doing[1:]))
         st.caption(_of_what(job))
-        if why := waits_for(job, adapting.jobs(wb)):
+        if why := waits_for(wb, job):
             st.caption(why)
         if job.state in TOLD:
             st.markdown(TOLD[job.state])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
 from app.components import links, url
@@ -9,15 +11,16 @@ from app.components.data_progress import reporter
 from app.components.errors import boundary
 from app.components.page import use_corpus
 from app.components.text import count, plain
-from app.services import Workbench, corpora, people
+from app.services import Workbench, corpora
+from app.services.corpora import UnknownCorpus
 from app.services.views import AnnotatorView, CorpusView, IngestView
 from as2core.data.documents import SUFFIXES
 
 POLL = 2.0  # seconds between looks at the vectors' progress
 
 
-def draw(wb: Workbench, chosen: CorpusView | None) -> None:
-    _list(wb, chosen)
+def draw(wb: Workbench, chosen: CorpusView | None, me: AnnotatorView) -> None:
+    _list(wb, chosen, me)
     if chosen is not None:
         _ingest(wb, chosen)
     left, right = st.columns(2, gap="large")
@@ -27,24 +30,26 @@ def draw(wb: Workbench, chosen: CorpusView | None) -> None:
         _starter(wb)
 
 
-def _list(wb: Workbench, chosen: CorpusView | None) -> None:
+def _list(wb: Workbench, chosen: CorpusView | None, me: AnnotatorView) -> None:
     known = corpora.list_corpora(wb)
     if not known:
         st.info("No corpus yet: make one below, or load the starter corpus.", icon=":material/folder_open:")
         return
     for corpus in known:
         with st.container(border=True, gap="xxsmall", key=f"data_corpus_{corpus.id}"):
-            _row(wb, corpus, in_use=chosen is not None and corpus.id == chosen.id)
+            _row(wb, corpus, in_use=chosen is not None and corpus.id == chosen.id, admin=me.role == "admin")
 
 
-def _row(wb: Workbench, corpus: CorpusView, *, in_use: bool) -> None:
+def _row(wb: Workbench, corpus: CorpusView, *, in_use: bool, admin: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(corpus.name)}**", width="stretch")
         if in_use:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
             st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
-        st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", on_click=_ask_delete, args=(corpus.id,))
+        st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", disabled=not admin,
+                  help=None if admin else "Takes an admin: everybody's labels go along",
+                  on_click=_ask_delete, args=(corpus.id,))  # fmt: skip
     parts = (
         count(corpus.documents, "document"),
         count(corpus.sentences, "sentence"),
@@ -59,13 +64,20 @@ def _row(wb: Workbench, corpus: CorpusView, *, in_use: bool) -> None:
 
 def _vectors(wb: Workbench, corpus_id: int) -> None:
     """The progress of one corpus's vectors; without buttons, since a click in a fragment redraws nothing else."""
-    corpus = next((c for c in corpora.list_corpora(wb) if c.id == corpus_id), None)
+    corpus = _found(wb, corpus_id)
     if corpus is None or corpus.vectors_done >= corpus.vectors_total:
         st.rerun()
     st.progress(
         corpus.vectors_done / corpus.vectors_total,
         text=f"Search by meaning: {corpus.vectors_ready} % ready. Until then search goes by words.",
     )
+
+
+def _found(wb: Workbench, corpus_id: int) -> CorpusView | None:
+    """None if it was deleted meanwhile."""
+    with suppress(UnknownCorpus):
+        return corpora.get_corpus(wb, corpus_id)
+    return None
 
 
 def _ask_delete(corpus_id: int) -> None:
@@ -75,8 +87,7 @@ def _ask_delete(corpus_id: int) -> None:
 def dialogs(wb: Workbench, me: AnnotatorView) -> None:
     """Open the dialog a click asked for; called once, at the page's end."""
     corpus_id = st.session_state.get("_data_deleting")
-    corpus = next((c for c in corpora.list_corpora(wb) if c.id == corpus_id), None)
-    if corpus is not None:
+    if corpus_id is not None and (corpus := _found(wb, corpus_id)) is not None:
         _delete(wb, corpus, me)
 
 
@@ -97,8 +108,7 @@ def _delete(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
             return
         with boundary():
             with st.spinner("Deleting …"):
-                nobody = me.local and me.name == people.NOBODY
-                corpora.delete_corpus(wb, corpus.id, by=None if nobody else me.id)
+                corpora.delete_corpus(wb, corpus.id, by=me.id)
             _close()
             if url.get("corpus") == corpus.name:
                 url.put(corpus=None)

@@ -15,12 +15,14 @@ LOOK = {
     INCORRECT: ("Incorrect", ":material/close:"),
     UNSURE: ("Unsure", ":material/question_mark:"),
 }
+CLOSED = "You may look, not label. An admin can change that, on the page Agreement."
 
 
 def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, mine: str | None, where: str) -> None:
     """Draw them for the candidate at `position`. Keys are static a place: per-candidate ones replay old clicks when a
     rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
     sentence = asked.candidates[position].sentence_id
+    closed = frame.annotator.role == "viewer"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-labels-{where}"):
         for label in LABELS:
             name, icon = LOOK[label]
@@ -29,12 +31,14 @@ def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, min
                 icon=icon,
                 key=f"as2_label_{where}_{label}",
                 type="primary" if mine == label else "secondary",
+                disabled=closed,
+                help=CLOSED if closed else None,
                 on_click=_give,
                 args=(frame, asked, sentence, rank, label),
             )
         if mine:
-            st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", on_click=_withdraw,
-                      args=(frame, asked, sentence))  # fmt: skip
+            st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=closed,
+                      on_click=_withdraw, args=(frame, asked, sentence))  # fmt: skip
             st.caption(f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}.")
 
 

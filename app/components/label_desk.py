@@ -126,6 +126,11 @@ def forward(wb: Workbench, desk: Desk) -> Desk:
     return _onward(wb, replace(desk, passed=passed))
 
 
+def look(wb: Workbench, desk: Desk) -> Desk:
+    """Whether the queue has something now; what was passed over stays so."""
+    return _draw(wb, desk)
+
+
 def pass_over(wb: Workbench, desk: Desk) -> Desk:
     """The next item in place of one that may no longer be labelled."""
     return forward(wb, desk)

@@ -157,6 +157,11 @@ def forward(wb: Workbench, desk: ListDesk) -> ListDesk:
     return _draw(wb, replace(desk, passed=passed))
 
 
+def look(wb: Workbench, desk: ListDesk) -> ListDesk:
+    """Whether the queue has something now; what was passed over stays so."""
+    return _draw(wb, desk)
+
+
 def _shown(item: QuestionItem, row: ListRow, seen: Seen) -> Shown:
     return Shown(
         version=item.version,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.components.figures import figures
+from app.components.label_buttons import CLOSED
 from app.components.label_desk import Pair
 from app.components.label_item import tag
 from app.components.text import count, escaped, percent, plain, shorten
@@ -55,8 +56,10 @@ def draw_guidelines(guidelines: GuidelineView) -> None:
         st.caption(f"Version {guidelines.version}{by}. Every label keeps the version it was given under.")
 
 
-def draw_acts(acts: tuple[ActView, ...], *, on_undo: Callable[[], None], on_open: Callable[[Pair], None]) -> None:
-    """Newest first. The newest can be undone, the others opened to change them."""
+def draw_acts(
+    acts: tuple[ActView, ...], *, on_undo: Callable[[], None], on_open: Callable[[Pair], None], closed: bool = False
+) -> None:
+    """Newest first. The newest can be undone unless all is `closed`, the others opened to change them."""
     st.subheader("What you did last", anchor=False)
     if not acts:
         st.caption("Your last labels appear here, each with a way back.")
@@ -69,7 +72,8 @@ def draw_acts(acts: tuple[ActView, ...], *, on_undo: Callable[[], None], on_open
                 f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
-                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", on_click=on_undo)
+                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=closed,
+                          help=CLOSED if closed else None, on_click=on_undo)  # fmt: skip
             else:
                 pair = (act.question_id, act.sentence_id)
                 st.button("Open", key=f"label_act_open_{i}", type="tertiary", icon=":material/edit:", on_click=on_open,

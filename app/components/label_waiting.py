@@ -41,7 +41,7 @@ def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
     if desk.seat.queue in queueing.REVIEWS:
         _say("Nothing to look at again", REVIEWS_EMPTY[desk.seat.queue])
         return
-    job = next((j for j in adapting.jobs(wb, kind="score") if j.corpus_id == corpus.id), None)
+    job = adapting.newest_job(wb, "score", corpus.id)
     if job is None:
         job = scoring.start_scoring(wb, corpus.id)
     if job.active:
@@ -50,14 +50,11 @@ def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
     _finished(wb, corpus, desk, job)
 
 
-def _forward(wb: Workbench, desk: Desk | ListDesk) -> Desk | ListDesk:
-    return (label_list if isinstance(desk, ListDesk) else label_desk).forward(wb, desk)
-
-
 def _wait(wb: Workbench, job_id: int) -> None:
     """Until the job ends, look whether it has brought something; then the whole page is drawn again."""
     job = adapting.job(wb, job_id)
-    desk = _forward(wb, st.session_state[KEY])
+    desk = st.session_state[KEY]
+    desk = (label_list if isinstance(desk, ListDesk) else label_desk).look(wb, desk)
     if desk.item is not None or not job.active:
         st.session_state[KEY] = desk.next_turn()
         st.rerun()
@@ -70,7 +67,8 @@ def _finished(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk, job: Job
         f" You passed over {count(len(desk.passed), 'item')}; the right arrow brings them back." if desk.passed else ""
     )
     if job.state == "done":
-        all_ranked = not job.result.get("questions")
+        # what ranks anew passes over those that were never ranked
+        all_ranked = not job.result.get("questions") and not job.settings.get("again")
         more = "Every question has been ranked." if all_ranked else "There may be questions no model has ranked yet."
     else:
         all_ranked, more = False, "The job that fills the queues did not come to its end."

@@ -158,8 +158,7 @@ def start_retrain(
     ready = readiness(wb, corpus_id, choice, kind=kind, base=start.spec, replay=replay)
     if ready.problems:
         raise NotEnoughLabels(" ".join(ready.problems))
-    running = [j for j in background.listed(wb, "retrain") if j.active and j.corpus_id == corpus_id]
-    if running:
+    if running := background.active(wb, "retrain", corpus_id):
         raise As2Error(f"job {running[0].id} is retraining from this corpus already: wait for it or cancel it")
     settings = {
         "kind": kind,
@@ -177,6 +176,16 @@ def start_retrain(
 def jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
     """Newest first, of one kind ("retrain", "compare", "score", "embed") or all."""
     return background.listed(wb, kind, limit)
+
+
+def active_jobs(wb: Workbench, kind: str | None = None, corpus_id: int | None = None) -> list[JobView]:
+    """Those that wait or run, oldest first, without their events."""
+    return background.active(wb, kind, corpus_id)
+
+
+def newest_job(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
+    """A corpus's last job of a kind, without its events."""
+    return background.newest(wb, kind, corpus_id)
 
 
 def job(wb: Workbench, job_id: int) -> JobView:

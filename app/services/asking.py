@@ -11,10 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from app.services import retrieval, scoring, versions
-from app.services.corpora import UnknownCorpus, get_corpus
+from app.services import labelling, retrieval, scoring, versions
+from app.services.corpora import get_corpus, hold_corpus
 from app.services.first_look import first_look
-from app.services.labels import settled
 from app.services.views import AskView, CandidateView, MeasuredView
 from app.services.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
@@ -23,7 +22,6 @@ from as2core.spelling import mended
 from as2core.text import words
 from as2core.types import OnProgress, Progress
 from db.repositories import corpora as corpus_rows
-from db.repositories import labels as label_rows
 from db.repositories import questions as rows
 
 log = logging.getLogger(__name__)
@@ -109,8 +107,7 @@ def ask(
     seconds = {"retrieve": got.seconds, "rank": ranked.seconds}
     told = {"documents": documents, "candidates": candidates, "first_keep": first_keep, "by": "ask"}
     run_id, ids = scoring.store_run(wb, question_id, chosen, got.candidates, ranked, settings=told, seconds=seconds)
-    with wb.read() as s:
-        labels = settled(label_rows.labels_of_question(s, question_id))
+    labels = labelling.labels_of(wb, question_id)
     seconds |= {"store": time.perf_counter() - storing, "total": time.perf_counter() - began}
     return AskView(
         question_id=question_id,
@@ -217,8 +214,7 @@ def _question(wb: Workbench, corpus_id: int, text: str) -> int:
             return known.id
     name = f"ask-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
     with wb.write() as s:
-        if not corpus_rows.lock_corpus(s, corpus_id):
-            raise UnknownCorpus("the corpus was deleted meanwhile")
+        hold_corpus(s, corpus_id)
         known = rows.question_reading(s, corpus_id, text)
         if known is None:
             known = rows.add_question(s, corpus_id, text, external_id=name, origin="asked", now=wb.clock())

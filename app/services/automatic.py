@@ -102,8 +102,9 @@ def _newly_due(wb: Workbench, mark: str) -> list[int]:
                 background.view(last, []) if last else None,
                 _since(s, corpus.id, last),
             )
-            if due and new != wb.marks.get(f"{mark} {corpus.id}"):
-                wb.marks[f"{mark} {corpus.id}"] = new
+            told = f"{mark} {corpus.id} {last.id if last else 0}"
+            if due and new != wb.marks.get(told):
+                wb.marks[told] = new
                 found.append(corpus.id)
     return found
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from sqlalchemy.orm import Session
+
 from app.services import people
 from app.services.indexing import index_pending, reindex, request_vectors
 from app.services.views import CorpusView, DocumentView, IngestView, SentenceView
@@ -27,6 +29,7 @@ __all__ = [
     "document_sentences",
     "ensure_starter",
     "get_corpus",
+    "hold_corpus",
     "ingest",
     "list_corpora",
     "list_documents",
@@ -69,6 +72,12 @@ def corpus_named(wb: Workbench, name: str) -> CorpusView:
     if found is None:
         raise UnknownCorpus(f"no corpus {name!r}; known: {', '.join(known) or 'none'}")
     return get_corpus(wb, found.id)
+
+
+def hold_corpus(s: Session, corpus_id: int) -> None:
+    """For this transaction, so that two writers take turns. Raises UnknownCorpus."""
+    if not rows.lock_corpus(s, corpus_id):
+        raise UnknownCorpus("the corpus was deleted meanwhile")
 
 
 def create_corpus(wb: Workbench, name: str) -> CorpusView:
@@ -260,8 +269,7 @@ def _store(wb: Workbench, corpus_id: int, batch: list[Document], tally: _Tally) 
         d.id: split_sentences(d.text) for d in batch if known.get(d.id, (0, ""))[1] != digests[d.id]
     }
     with wb.write() as s:
-        if not rows.lock_corpus(s, corpus_id):
-            raise UnknownCorpus("the corpus was deleted meanwhile")
+        hold_corpus(s, corpus_id)
         known = rows.digests(s, corpus_id, list(digests))
         fresh = [d for d in batch if d.id in pieces and d.id not in known]
         changed = [d for d in batch if d.id in pieces and known.get(d.id, (0, digests[d.id]))[1] != digests[d.id]]

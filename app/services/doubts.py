@@ -133,6 +133,8 @@ def _features(job: Running, corpus_id: int) -> tuple[list[tuple[int, int]], list
                 key=lambda r: r.question_id,
             )
         }
+        for (question_id, sentence_id), label in label_rows.verdicts(s, corpus_id=corpus_id).items():
+            by_question.setdefault(question_id, {})[sentence_id] = label
     ranker, generative, embedder = versions.choose(wb), _generative(job), wb.models.embedder()
     pairs, labels, features = [], [], []
     for done, (question_id, group) in enumerate(groupby(candidates, key=lambda r: r.question_id)):

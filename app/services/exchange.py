@@ -146,7 +146,8 @@ def _unsigned(question: Question) -> Question:
 
 def _annotator(s: Session, wb: Workbench, name: str) -> int:
     signed = " ".join(storable(name).split())[:MAX_NAME] or IMPORT
-    return label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in NO_PERSON).id
+    role = wb.settings.newcomers
+    return label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in NO_PERSON, role=role).id
 
 
 def bring_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:

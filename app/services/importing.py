@@ -13,7 +13,7 @@ from itertools import groupby
 
 from sqlalchemy.orm import Session
 
-from app.services.corpora import content_digest
+from app.services.corpora import content_digest, hold_corpus
 from app.services.labels import by_id, settled
 from app.services.views import UNSURE
 from app.services.workbench import Workbench, storable
@@ -64,6 +64,8 @@ def store_questions(
 
     `by_text`: a question is known by its wording (CSV has no ids). `override`: a label that differs from an earlier one
     replaces it; otherwise it is reported and not taken.
+
+    Raises UnknownCorpus.
     """
     outcome, by = Outcome(), _By(annotator_id, signers or {}, unsigned)
     for batch in _batches(_storable(q) for q in questions):
@@ -110,7 +112,7 @@ def _store(
     override: bool,
 ) -> None:
     with wb.write(durable=True) as s, s.no_autoflush:
-        corpus_rows.lock_corpus(s, corpus_id)
+        hold_corpus(s, corpus_id)
         stored = _questions(s, wb, corpus_id, batch, outcome, origin, split, by_text)
         sentences = _Sentences(s, wb, corpus_id, batch)
         known = by_id(s, [row.id for row in stored.values() if row.id is not None])

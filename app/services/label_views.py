@@ -81,7 +81,6 @@ class QuestionItem:
     token: str
     control: bool
     arm: str
-    queue_length: int
 
 
 @dataclass(frozen=True, slots=True)

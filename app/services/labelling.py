@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import groupby, pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -21,6 +21,7 @@ from app.services import automatic
 from app.services.label_views import ActView
 from app.services.labels import settled
 from app.services.people import Gone, require
+from app.services.queueing import wanted_of
 from app.services.rules import rules_of
 from app.services.views import LABELS, LabelView, ProgressView, Shown
 from app.services.workbench import Workbench, storable
@@ -173,17 +174,24 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
 
 def recent_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) -> tuple[ActView, ...]:
     """What `undo_last` would take back, newest first: from the events, so it is there after a reload."""
+    acts: dict[str | int, list[Any]] = {}
+    page, before = 40 * limit, None
     with wb.read() as s:
-        found = rows.recent_acts(s, annotator_id, corpus_id, 40 * limit)
-    acts = []
-    for _, group in groupby(found, key=lambda r: r.LabelEvent.act or r.LabelEvent.id):
-        events = list(group)
+        while len(acts) <= limit:  # until one more has begun, those before it are whole
+            found = rows.recent_acts(s, annotator_id, corpus_id, page, before=before)
+            for row in found:
+                before = row.LabelEvent.id
+                acts.setdefault(row.LabelEvent.act or before, []).append(row)
+            if len(found) < page:
+                break
+    told = []
+    for events in islice(acts.values(), limit):
         first = events[-1]
         event = first.LabelEvent
-        acts.append(
+        told.append(
             ActView(event.question_id, event.sentence_id, first.question, first.sentence, event.label, len(events))
         )
-    return tuple(acts[:limit])
+    return tuple(told)
 
 
 def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> None:
@@ -218,7 +226,9 @@ def labels_seen_by(wb: Workbench, question_id: int, annotator_id: int) -> dict[i
     return {c: label for c, label in everyones.items() if c in mine or c not in of_people}
 
 
-def progress(wb: Workbench, corpus_id: int, annotator_id: int, queue: str = "random") -> ProgressView:
+def progress(
+    wb: Workbench, corpus_id: int, annotator_id: int, queue: str = "random", *, pool: Collection[str] = ()
+) -> ProgressView:
     """How far labelling of the corpus is; a day begins at midnight UTC. What takes long to count is counted anew once
     in some seconds, and meanwhile goes on by one's own count, which is always of this moment."""
     now = wb.clock()
@@ -227,7 +237,7 @@ def progress(wb: Workbench, corpus_id: int, annotator_id: int, queue: str = "ran
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         how = rules_of(s, corpus_id)
         (per_label, questions), more = _counted(wb, (corpus_id, annotator_id), mine, partial(rows.tally, s, corpus_id))
-        wanted = queues.Wanted(corpus_id, queue, how.overlap)
+        wanted = wanted_of(s, corpus_id, queue, how, pool)
         count = partial(queues.count_open, s, wanted, leases.Holder(annotator_id), now, leased=True)
         # what one labels does not leave a review as it leaves another queue
         remaining, fewer = (

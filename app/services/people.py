@@ -2,7 +2,8 @@
 
 A viewer looks, an annotator labels, an admin also settles conflicts, writes the rules and gives roles. Whoever signs in
 while nobody is an admin becomes one, so there always is. Who typed no name yet is called NOBODY and does not count: the
-first who gives a name is an admin, too. Names that only came with imported labels never signed in.
+first who gives a name is an admin, too. Where newcomers only look, NOBODY does the same from then on. Names that only
+came with imported labels never signed in.
 """
 
 from __future__ import annotations
@@ -36,17 +37,15 @@ def annotator(wb: Workbench, name: str) -> AnnotatorView:
     name = _tidy(name)
     with wb.read() as s:
         known = rows.annotator_named(s, name)
-        settled = known is not None and people_rows.count(s, ADMIN) > 0
+        settled = known is not None and people_rows.count(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
     if name in NO_PERSON or (known is not None and known.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
     if known is not None and known.subject is not None:
         raise NotAllowed(f"{name} logs in; choose another name")
     if not settled:
         with wb.write() as s:
-            role = _first_role(s, wb)
-            known = rows.ensure_annotator(s, name, wb.clock(), role=role)
-            if role == ADMIN:
-                known.role = ADMIN
+            known = rows.ensure_annotator(s, name, wb.clock(), role=wb.settings.newcomers)
+            _first_leads(s, wb, known)
     return view(known)
 
 
@@ -55,20 +54,18 @@ def signed_in(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     number."""
     with wb.read() as s:
         known = people_rows.person_known_as(s, subject)
-        settled = known is not None and people_rows.count(s, ADMIN) > 0
+        settled = known is not None and people_rows.count(s, ADMIN, but=(NOBODY,)) > 0
     if settled:
         return view(known)
     wanted = _tidy(name[:MAX_NAME] or subject[:MAX_NAME])
     with wb.write() as s:
-        known, role = people_rows.person_known_as(s, subject), _first_role(s, wb)
-        number = 1
-        while known is None:
+        known, number = people_rows.person_known_as(s, subject), 1
+        while known is None or known.subject != subject:  # the name is another's, who may have come just now
             free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
-            if free not in NO_PERSON and rows.annotator_named(s, free) is None:
-                known = rows.ensure_annotator(s, free, wb.clock(), role=role, subject=subject)
+            if free not in (*NO_PERSON, NOBODY):
+                known = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
-        if role == ADMIN:
-            known.role = ADMIN
+        _first_leads(s, wb, known)
         return view(known)
 
 
@@ -98,7 +95,9 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
         person = rows.lock_annotator(s, annotator_id)
         if person is None or person.imported:
             raise Gone("this person is not known here; load the page anew")
-        if person.role == ADMIN and role != ADMIN and people_rows.count(s, ADMIN) == 1:
+        if role == ADMIN:
+            _first_leads(s, wb, person)
+        elif person.role == ADMIN and not people_rows.count(s, ADMIN, but=(NOBODY, person.name)):
             raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
         person.role = role
 
@@ -118,8 +117,12 @@ def view(person: Annotator) -> AnnotatorView:
     return AnnotatorView(person.id, person.name, person.role, person.subject is None)
 
 
-def _first_role(s: Session, wb: Workbench) -> str:
-    return wb.settings.newcomers if people_rows.count(s, ADMIN, but=NOBODY) else ADMIN
+def _first_leads(s: Session, wb: Workbench, person: Annotator) -> None:
+    if people_rows.count(s, ADMIN, but=(NOBODY,)):
+        return
+    person.role = ADMIN
+    if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.annotator_named(s, NOBODY)):
+        nobody.role = VIEWER
 
 
 def _tidy(name: str) -> str:

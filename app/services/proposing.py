@@ -16,7 +16,7 @@ from typing import Any
 from app import jobs
 from app.running import Running
 from app.services import labelling, people, retrieval, scoring, versions
-from app.services.corpora import UnknownCorpus, get_corpus
+from app.services.corpora import get_corpus, hold_corpus
 from app.services.first_look import first_look
 from app.services.proposal_views import ProposalsView, ProposalView
 from app.services.views import CORRECT, JobView, Shown
@@ -24,7 +24,6 @@ from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, ruled
 from as2core.generation.round_trip import is_new, normal
-from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
@@ -59,7 +58,7 @@ def start(wb: Workbench, corpus_id: int, *, wanted: int = WANTED, seed: int | No
 
 def newest_job(wb: Workbench, corpus_id: int) -> JobView | None:
     """The corpus's last job of this kind."""
-    return next((j for j in jobs.listed(wb, "propose") if j.corpus_id == corpus_id), None)
+    return jobs.newest(wb, "propose", corpus_id)
 
 
 def cancel(wb: Workbench, job_id: int) -> JobView:
@@ -83,10 +82,12 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
     """Make it a question, in other words if `text` says so, with its sentence labelled correct, all of it or nothing;
     the question's number. Its other candidates come with a scoring job.
 
-    Raises Decided, BadSetting for an empty text, NotAllowed for a viewer.
+    Raises Decided, BadSetting for an empty text, NotAllowed for a viewer, UnknownCorpus.
     """
     with wb.write(durable=True) as s:
         people.require(s, annotator_id)
+        if (of := rows.corpus_of(s, proposal_id)) is not None:  # before the proposal, as who deletes the corpus does
+            hold_corpus(s, of)
         row = rows.lock(s, proposal_id)
         if row is None or row.state != rows.WAITING:
             raise Decided("this proposal was decided meanwhile; the next one comes")
@@ -174,6 +175,5 @@ def _place(wb: Workbench, chosen: versions.Chosen, corpus_id: int, question: str
 
 def _store(wb: Workbench, corpus_id: int, sentence_id: int, text: str, log_p: float, place: int) -> None:
     with wb.write() as s:
-        if not corpus_rows.lock_corpus(s, corpus_id):
-            raise UnknownCorpus("the corpus was deleted meanwhile")
+        hold_corpus(s, corpus_id)
         rows.add(s, corpus_id, sentence_id, storable(text), log_p=log_p, place=place, now=wb.clock())

@@ -79,7 +79,7 @@ def next_item(
         if held is not None and (looks or (held.question_id, held.sentence_id) in passed):
             held = None
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
-        wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool)
+        wanted = wanted_of(s, corpus_id, "random" if drawn else queue, how, pool)
         head = queues.open_pairs(s, wanted, who, now, LOOKED_AT + len(passed))
         lately = _lately(s, annotator_id, corpus_id, passed)
     head = [r for r in head if (r.question_id, r.sentence_id) not in passed]
@@ -98,10 +98,9 @@ def next_item(
             if queue not in queues.REVIEWS and not queues.is_open(s, pair, annotator_id, how.overlap):
                 leases.release(s, pair[0], [pair[1]], annotator_id)  # by the one who held it until just now
                 continue
-            place = head.index(row) + 1
             arm = _arm(how, annotator_id, pair, random=drawn or queue == "random", scored=row.rank is not None)
             dealt = Dealt(queue, drawn, arm)
-            return _item(s, row, annotator_id, dealt, token, until, place, max(row.length, place), how)
+            return _item(s, row, annotator_id, dealt, token, until, how)
     return None
 
 
@@ -127,7 +126,7 @@ def item_at(
         taken = not looks and leases.lease(s, pair, who, queue="", token=token, expires=until, now=now)
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_as(s, pair, annotator_id)
-        return _item(s, row, annotator_id, dealt, token, until if taken else None, 1, 1, how, again=True)
+        return _item(s, row, annotator_id, dealt, token, until if taken else None, how, again=True)
 
 
 def dealt_as(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> Dealt:
@@ -162,19 +161,18 @@ def next_question(
         if held is not None and held.question_id in passed:
             held = None
         drawn = held.control if held is not None else _drawn(s, annotator_id, queue, how)
-        wanted = _wanted(s, corpus_id, "random" if drawn else queue, how, pool, without=passed)
+        wanted = wanted_of(s, corpus_id, "random" if drawn else queue, how, pool, without=passed)
         found = queues.open_pairs(s, wanted, who, now, LOOKED_AT)
         lately = _lately_asked(s, annotator_id, corpus_id, passed)
     first = {r.question_id: r for r in reversed(found)}
     order = list(dict.fromkeys(r.question_id for r in found))
     order.sort(key=lambda q: _repeats(q, first[q].question, lately))
-    length = found[0].length if found else 0
     if held is not None:
         order.sort(key=lambda q: q != held.question_id)
     for question_id in order:
         dealt = _dealt_list(how, annotator_id, question_id, queue, control=drawn)
         meant = None if dealt.control or queue == "random" else first[question_id].sentence_id
-        made = question_at(wb, question_id, annotator_id, queue, holder=holder, dealt=dealt, meant=meant, length=length)
+        made = question_at(wb, question_id, annotator_id, queue, holder=holder, dealt=dealt, meant=meant)
         if any(r.free for r in made.rows):
             return made
     return None
@@ -189,7 +187,6 @@ def question_at(
     holder: str = "",
     dealt: Dealt | None = None,
     meant: int | None = None,
-    length: int = 0,
 ) -> QuestionItem:
     """A certain question with its list, as it was `dealt` (None: as the queue deals it); what the holder had before is
     given back. `meant`: the sentence that brought it. Raises Gone."""
@@ -226,7 +223,6 @@ def question_at(
             token=token,
             control=dealt.control,
             arm=dealt.arm,
-            queue_length=length,
         )
 
 
@@ -256,9 +252,10 @@ def _known(queue: str) -> str:
     return queue
 
 
-def _wanted(
+def wanted_of(
     s: Session, corpus_id: int, order: str, how: Rules, pool: Collection[str], without: Collection[int] = ()
 ) -> queues.Wanted:
+    """What a queue is asked for, the pool's rankers by their names."""
     chosen = [(i, exit_) for i, name, exit_ in queues.pool_versions(s, corpus_id) if name in pool] if pool else []
     if RETRIEVAL in pool:
         chosen.append((0, 0))
@@ -343,7 +340,7 @@ def _in_order(found: Sequence[ListRow], blind: bool, token: str) -> list[ListRow
 
 def _scored(s: Session, row: Any) -> int:
     """Among how many candidates it was ranked."""
-    return 0 if row.version_id is None else question_rows.scored_candidates(s, row.question_id, row.version_id)
+    return 0 if row.version_id is None else question_rows.ranked_with(s, row.id)
 
 
 def _why(s: Session, row: Any, dealt: Dealt, queue: str, scored: int, own: str | None, how: Rules) -> tuple[str, str]:
@@ -372,8 +369,6 @@ def _item(
     dealt: Dealt,
     token: str,
     until: datetime | None,
-    place: int,
-    length: int,
     how: Rules,
     *,
     again: bool = False,
@@ -381,11 +376,8 @@ def _item(
     pair = (row.question_id, row.sentence_id)
     question, sentence = s.get_one(Question, row.question_id), s.get_one(Sentence, row.sentence_id)
     before, after = corpus_rows.neighbours(s, sentence)
-    exits, version, scored = {}, "", _scored(s, row)
-    if row.version_id is not None:
-        version = getattr(version_rows.version(s, row.version_id), "name", "")
-        found = question_rows.exit_scores(s, row.id, row.version_id)
-        exits = {x.exit: x.probability for x in found if x.probability is not None}
+    scored = _scored(s, row)
+    by = None if row.version_id is None else version_rows.version(s, row.version_id)
     everyones = rows.of_pair(s, *pair)
     own = next((r.label for r in everyones if r.annotator_id == annotator_id), None)
     # what brought it here once, its rank or its cut, may not be so any more
@@ -405,14 +397,11 @@ def _item(
         rank=row.rank,
         probability=row.probability,
         generative_rank=row.generative_rank,
-        exit_probabilities=exits,
         candidates=scored,
-        version=version,
+        version=by.name if by else "",
         label=own,
         token=token,
         leased_until=until,
-        position_in_queue=place,
-        queue_length=length,
         model_says=_says(row),
         control=dealt.control,
         arm=dealt.arm,

@@ -246,7 +246,9 @@ def _keep(job: Running, base: Base, learnt: Learnt, result: dict[str, Any], trai
         "trained_on": list(trained_on),
     }
     kept = {"path": str(path), "result": result}
-    (job.folder / "result.json").write_text(json.dumps(kept), encoding="utf-8")
+    making = job.folder / "result.part"
+    making.write_text(json.dumps(kept), encoding="utf-8")
+    making.replace(job.folder / "result.json")  # a kill leaves no half of it, which no later attempt could read
     job.check()
     save_version(learnt.ranker, path, card)
     with wb.write() as s:

@@ -35,21 +35,26 @@ def is_shipped(wb: Workbench, version: VersionView) -> bool:
 
 def rename(wb: Workbench, name: str, new: str) -> VersionView:
     """Raises UnknownVersion, or BadSetting for a name that is taken or none."""
-    new = " ".join(storable(new).split())
-    if not NAME.fullmatch(new) or new == "active":
-        raise BadSetting(f"{new!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
+    new = _checked_name(new)
     before = versions.get_version(wb, name)
     if is_shipped(wb, before):
         raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
-    from as2core.rankers.catalog import CATALOG
-
-    if new in CATALOG:
-        raise BadSetting(f"{new!r} is the name of a ranker of the catalog: choose another")
     with wb.write() as s:
         if new != before.name and rows.version_named(s, new) is not None:
             raise BadSetting(f"there is a version {new!r} already: choose another name")
         rows.rename_version(s, before.id, new)
     return versions.get_version(wb, new)
+
+
+def _checked_name(name: str) -> str:
+    from as2core.rankers.catalog import CATALOG
+
+    name = " ".join(storable(name).split())
+    if not NAME.fullmatch(name) or name == "active":
+        raise BadSetting(f"{name!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
+    if name in CATALOG:
+        raise BadSetting(f"{name!r} is the name of a ranker of the catalog: choose another")
+    return name
 
 
 def set_note(wb: Workbench, name: str, note: str) -> VersionView:
@@ -112,14 +117,12 @@ def export(wb: Workbench, name: str, to: str, folder: Path) -> list[Path]:
 def bring_in(wb: Workbench, folder: Path, *, name: str | None = None) -> VersionView:
     """Enter a version from a directory: one of ours, or what `export` wrote. It is a candidate, as a new one is.
 
-    Raises DamagedModel, BadSetting for a name that is taken or a directory that holds no version.
+    Raises DamagedModel, BadSetting for a name that is taken or none, or a directory that holds no version.
     """
     from as2core.export import import_ranker
     from as2core.rankers.versions import save_version
 
-    wanted = name or Path(folder).resolve().name
-    if not NAME.fullmatch(wanted):
-        raise BadSetting(f"{wanted!r} cannot be a version's name: give one with --name")
+    wanted = _checked_name(name or Path(folder).resolve().name)
     with wb.read() as s:
         if rows.version_named(s, wanted) is not None:
             raise BadSetting(f"there is a version {wanted!r} already: choose another name")

@@ -192,7 +192,6 @@ class QueueItem:
     """One pair to label, and why it is asked. `token` names this showing: hand it back unchanged to refuse stale keys.
 
     `rank` and `probability` are the cascade's last exit's, `generative_rank` the other ranker's; None if not scored.
-    `exit_probabilities` maps layer to probability. `position_in_queue` counts from 1 of `queue_length` items left.
     `model_says`: whether the probability reaches the threshold. `control`, `arm`: as in `Shown`. `peers`: the others'
     (name, label), empty until one's own label is in. `flags`: (name, note) that nobody cleared. `why_unscored`: why,
     for those who hide the scores.
@@ -211,14 +210,11 @@ class QueueItem:
     rank: int | None
     probability: float | None
     generative_rank: int | None
-    exit_probabilities: Mapping[int, float]
     candidates: int
     version: str
     label: str | None
     token: str
     leased_until: datetime | None
-    position_in_queue: int
-    queue_length: int
     model_says: bool | None = None
     control: bool = False
     arm: str = ""

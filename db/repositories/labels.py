@@ -136,10 +136,14 @@ def last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelE
     return list(session.scalars(_acts(annotator_id, corpus_id).where(LabelEvent.act == newest.act)))
 
 
-def recent_acts(session: Session, annotator_id: int, corpus_id: int, limit: int) -> list[Row]:
+def recent_acts(
+    session: Session, annotator_id: int, corpus_id: int, limit: int, *, before: int | None = None
+) -> list[Row]:
     """What `last_act` would give, again and again: rows (LabelEvent, question, sentence text) of the newest `limit`
-    events, newest first."""
+    events, or of the newest before event `before`, newest first."""
     found = _acts(annotator_id, corpus_id).add_columns(Question.text.label("question"), Sentence.text.label("sentence"))
+    if before is not None:
+        found = found.where(LabelEvent.id < before)
     return list(session.execute(found.join(Sentence, Sentence.id == LabelEvent.sentence_id).limit(limit)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -22,7 +24,8 @@ def person_known_as(session: Session, subject: str) -> Annotator | None:
     return session.scalar(select(Annotator).where(Annotator.subject == subject))
 
 
-def count(session: Session, role: str | None = None, but: str = "") -> int:
-    """How many people there are, or how many of a role, not counting one by name."""
-    statement = select(func.count()).select_from(Annotator).where(Annotator.imported.is_(False), Annotator.name != but)
+def count(session: Session, role: str | None = None, but: Collection[str] = ()) -> int:
+    """How many people there are, or how many of a role, not counting some by name."""
+    people = Annotator.imported.is_(False), Annotator.name.not_in(but)
+    statement = select(func.count()).select_from(Annotator).where(*people)
     return session.scalar(statement if role is None else statement.where(Annotator.role == role)) or 0

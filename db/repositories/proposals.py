@@ -65,6 +65,10 @@ def texts(session: Session, corpus_id: int) -> list[str]:
     return list(session.scalars(select(Proposal.text).where(Proposal.corpus_id == corpus_id)))
 
 
+def corpus_of(session: Session, proposal_id: int) -> int | None:
+    return session.scalar(select(Proposal.corpus_id).where(Proposal.id == proposal_id))
+
+
 def lock(session: Session, proposal_id: int) -> Proposal | None:
     return session.get(Proposal, proposal_id, with_for_update=True)
 

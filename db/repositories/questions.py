@@ -294,25 +294,10 @@ def run(session: Session, run_id: int) -> Run | None:
     return session.get(Run, run_id)
 
 
-def exit_scores(session: Session, candidate_id: int, version_id: int) -> list[Score]:
-    """In the order of the layers."""
-    return list(
-        session.scalars(
-            select(Score).where(Score.candidate_id == candidate_id, Score.version_id == version_id).order_by(Score.exit)
-        )
-    )
-
-
-def scored_candidates(session: Session, question_id: int, version_id: int) -> int:
-    """How many candidates of the question its newest run of this version ranked."""
-    return (
-        session.scalar(
-            select(func.count(func.distinct(Score.candidate_id)))
-            .join(Candidate, Candidate.id == Score.candidate_id)
-            .where(Candidate.question_id == question_id, Score.version_id == version_id)
-        )
-        or 0
-    )
+def ranked_with(session: Session, candidate_id: int) -> int:
+    """How many candidates the newest run of this one ranked, itself included."""
+    run = select(Candidate.run_id).where(Candidate.id == candidate_id).scalar_subquery()
+    return session.scalar(select(func.count()).where(Candidate.run_id == run)) or 0
 
 
 def with_candidates(session: Session, corpus_id: int) -> list[Row]:

@@ -60,16 +60,14 @@ class Wanted:
 
 
 def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, limit: int) -> list[Row]:
-    """The first `limit` candidates of a queue, as `_scored_candidates` gives them, and in `length` how many it has.
-    Texts are read of those alone, not of all that are put in order."""
+    """The first `limit` candidates of a queue, as `_scored_candidates` gives them. Texts are read of those alone, not
+    of all that are put in order."""
     _join_as_written(session)
-    found = _ordered(_open(wanted, who, now), wanted, who).add_columns(func.count().over())
-    head = session.execute(found.limit(limit)).all()
+    head = list(session.scalars(_ordered(_open(wanted, who, now), wanted, who).limit(limit)))
     if not head:
         return []
-    told = _scored_candidates().add_columns(literal(head[0][1]).label("length"))
-    rows = {r.id: r for r in session.execute(told.where(Candidate.id.in_([i for i, _ in head])))}
-    return [rows[i] for i, _ in head if i in rows]
+    rows = {r.id: r for r in session.execute(_scored_candidates().where(Candidate.id.in_(head)))}
+    return [rows[i] for i in head if i in rows]
 
 
 def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> int:

@@ -151,7 +151,15 @@ def suspicion(session: Session, pair: Pair) -> Suspicion | None:
 
 def label_stands() -> ColumnElement[bool]:
     """Whether the label that a suspicion is about is still what the pair's labels come to, settled as
-    `app.services.labels` does."""
+    `app.services.labels` does, or the verdict on them."""
+    verdict = (
+        select(Verdict.label)
+        .where(Verdict.question_id == Suspicion.question_id, Verdict.sentence_id == Suspicion.sentence_id)
+        .order_by(Verdict.id.desc())
+        .limit(1)
+        .correlate(Suspicion)
+        .scalar_subquery()
+    )
 
     def surplus(*, imported: bool) -> ColumnElement[int]:
         """Correct less incorrect, NULL if nobody said either."""
@@ -169,7 +177,9 @@ def label_stands() -> ColumnElement[bool]:
         )
 
     counts = func.coalesce(surplus(imported=False), surplus(imported=True))
-    return case((Suspicion.label == "correct", counts > 0), else_=counts < 0)
+    return case(
+        (verdict != WITHDRAWN, verdict == Suspicion.label), (Suspicion.label == "correct", counts > 0), else_=counts < 0
+    )
 
 
 def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair, str, float]], now: datetime) -> int:

@@ -154,15 +154,18 @@ def follow(session: Session, version_id: int) -> list[int]:
 
 
 def ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
-    """Questions that follow another version, or one that is deleted, with a candidate nobody labelled; newest first."""
+    """Questions that follow another version, or one that is deleted, with a candidate nobody labelled; newest first.
+    So do those with such a candidate that only a version now deleted had found."""
     ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
     ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()
     pair = and_(
         current_label.c.question_id == Candidate.question_id, current_label.c.sentence_id == Candidate.sentence_id
     )
     labelled = select(current_label.c.id).where(pair).exists()
-    is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~labelled).exists()
-    statement = select(Question).where(ranked, ~follows(version_id), is_open).order_by(Question.id.desc())
+    is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~labelled)
+    lost = is_open.where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
+    stale = or_(and_(~follows(version_id), is_open.exists()), lost)
+    statement = select(Question).where(ranked, stale).order_by(Question.id.desc())
     return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 
 

@@ -98,6 +98,17 @@ def test_the_app_serves_brings_its_worker_back_and_ends_with_it(environment, por
         kill_family(process)
 
 
+def test_the_server_is_told_the_settings_that_are_there_and_no_others(monkeypatch, tmp_path):
+    from app.commands import serving
+    from app.settings import Settings
+
+    told = {}
+    monkeypatch.setattr(subprocess, "Popen", lambda command, env, **_: told.update(env))
+    serving.Pair(Settings(home=tmp_path, worker="external")).serve("127.0.0.1", 8501)
+    assert (told["AS2_HOME"], told["AS2_WORKER"]) == (str(tmp_path), "external")
+    assert "AS2_DATA_DIR" not in told
+
+
 def test_a_taken_port_is_said_in_one_line(environment, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -36,11 +36,10 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
 
     def item(pair, annotator_id, queue, token):
         q, s = pair
-        left = len([p for p in fake.pairs if p not in fake.labels])
         return views.QueueItem(
             q, s, QUESTIONS[q - 1], text(s), text(s - 1), text(s + 1), "The tower", 1,
-            "the cascade is least sure of it (probability 0.52)", queue, 3, 0.52, 9, {2: 0.4, 6: 0.52}, 18, "cascade",
-            fake.labels.get(pair), token, NOW, 1, left, model_says=True, arm=fake.arm, control=bool(fake.arm),
+            "the cascade is least sure of it (probability 0.52)", queue, 3, 0.52, 9, 18, "cascade",
+            fake.labels.get(pair), token, NOW, model_says=True, arm=fake.arm, control=bool(fake.arm),
             peers=fake.peers, why_unscored="the cascade is least sure of it",
         )  # fmt: skip
 
@@ -61,7 +60,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     def leave(wb, corpus_id, annotator_id, queue, *, holder=""):
         fake.left.append(queue)
 
-    def question_at(wb, question_id, annotator_id, queue, *, holder="", dealt=None, length=0):
+    def question_at(wb, question_id, annotator_id, queue, *, holder="", dealt=None):
         asked = {
             ("flagged", 1): ["Flagged by bob: is <1889> enough?"] * 2,
             ("tops", 0): ["Ranked 1 of 6.", "The first."],
@@ -72,7 +71,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
             for i, (q, s) in enumerate(p for p in fake.pairs if p[0] == question_id)
         )  # fmt: skip
         return label_views.QuestionItem(question_id, QUESTIONS[question_id - 1], rows, "it is next", queue, "cascade",
-                                        f"list{question_id}", False, fake.arm, len(fake.pairs))  # fmt: skip
+                                        f"list{question_id}", False, fake.arm)  # fmt: skip
 
     def next_question(wb, corpus_id, annotator_id, queue, *, holder="", passed=(), pool=()):
         for q, _ in (p for p in fake.pairs if p not in fake.labels and p[0] not in passed):
@@ -111,7 +110,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     def flag(wb, *, question_id, sentence_id, annotator_id, note):
         fake.flags.append((question_id, sentence_id, note))
 
-    def progress(wb, corpus_id, annotator_id, queue="random"):
+    def progress(wb, corpus_id, annotator_id, queue="random", *, pool=()):
         n = len(fake.labels)
         per = {k: list(fake.labels.values()).count(k) for k in views.LABELS}
         return views.ProgressView(n, n, n + 700, 12, len(fake.pairs) - n, per, 12.0, fake.rules.target)

@@ -122,6 +122,15 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
             for i, name in enumerate(fake.corpora, start=1)
         ]
 
+    class UnknownCorpus(As2Error):
+        pass
+
+    def get_corpus(wb, corpus_id):
+        for corpus in list_corpora(wb):
+            if corpus.id == corpus_id:
+                return corpus
+        raise UnknownCorpus(f"there is no corpus {corpus_id}")
+
     def ensure_starter(wb, on_progress=None, *, again=False):
         if on_progress:
             on_progress(Progress(1, 2, "articles"))
@@ -168,7 +177,12 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         return ["When was the tower finished?", "What did it cost: $5 or $9?", "Who signed the plans?"][:n]
 
     parts = {
-        "corpora": {"list_corpora": list_corpora, "ensure_starter": ensure_starter},
+        "corpora": {
+            "list_corpora": list_corpora,
+            "get_corpus": get_corpus,
+            "UnknownCorpus": UnknownCorpus,
+            "ensure_starter": ensure_starter,
+        },
         "people": {"annotator": annotator, "MAX_NAME": 60, "NOBODY": "me"},
         "labelling": {"give_label": give_label, "labels_of": labels_of, "labels_seen_by": labels_of},
         "versions": {"active": lambda wb: shipped, "list_versions": lambda wb, kind="cascade": [shipped, tried]},

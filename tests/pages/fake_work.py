@@ -258,6 +258,13 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def jobs(wb, kind=None, limit=20):
         return [j for j in reversed(fake.jobs.values()) if kind in (None, j.kind)][:limit]
 
+    def active_jobs(wb, kind=None, corpus_id=None):
+        known = [j for j in fake.jobs.values() if j.active and kind in (None, j.kind)]
+        return [j for j in known if corpus_id in (None, j.corpus_id)]
+
+    def newest_job(wb, kind, corpus_id):
+        return next((j for j in reversed(fake.jobs.values()) if (j.kind, j.corpus_id) == (kind, corpus_id)), None)
+
     def start_proposing(wb, corpus_id, *, wanted=20, seed=None):
         made_job = replace(a_job(next(fake.ids), state="queued", progress=0.0, corpus_id=corpus_id), kind="propose")
         fake.started.append({"wanted": wanted})
@@ -333,7 +340,8 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         "adapting": {"readiness": ready, "KINDS": {"cascade": "the cascade", "generative": "the generative ranker",
                                                "calibration": "probabilities alone"},
                      "pause": pause, "resume": resume, "job": job, "jobs": jobs, "cancel": cancel,
-                     "retry": retry, "start_retrain": start_retrain},
+                     "active_jobs": active_jobs, "newest_job": newest_job, "retry": retry,
+                     "start_retrain": start_retrain},
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
                       "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],
                       "start_compare": start_compare, "comparison": lambda wb, job_id: a_comparison()},

@@ -83,6 +83,19 @@ def test_a_running_job_shows_where_it_is_and_can_be_cancelled(work):
     assert work.jobs[1].cancelling
 
 
+def test_a_paused_retrain_is_found_behind_many_of_another_corpus(work):
+    work.jobs[1] = fake_work.a_job(1, state="queued", paused=True)
+    work.jobs |= {i: fake_work.a_job(i, state="done", corpus_id=2) for i in range(20, 40)}
+    at = fake_work.page("adapt")
+    assert at.query_params["job"] == "1"
+    assert at.button(key="adapt_start").disabled
+
+
+@pytest.mark.parametrize("how", [{}, {"state": "done"}, {"state": "queued", "paused": True}])
+def test_a_job_that_waits_for_nobody_asks_for_no_other(how):
+    assert adapt_words.waits_for(None, fake_work.a_job(**how)) == ""
+
+
 def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(work):
     work.jobs[1] = fake_work.a_job(1, corpus_id=2)
     at = fake_work.page("adapt")

@@ -77,6 +77,12 @@ def test_rules_and_guidelines_are_kept_when_sent(work):
     assert work.guidelines[-1] == "- Dates count."
 
 
+def test_a_search_for_suspicious_labels_is_found_behind_many_of_another_corpus(work):
+    work.jobs[1] = fake_work.a_job(1, kind="doubt")
+    work.jobs |= {i: fake_work.a_job(i, kind="doubt", corpus_id=2) for i in range(20, 40)}
+    assert fake_work.page("agreement").button(key="agreement_doubt").disabled
+
+
 def test_an_admin_gives_roles(work):
     at = fake_work.page("agreement", {"view": "people"})
     at.selectbox(key="agreement_role_2_annotator").set_value("viewer").run()

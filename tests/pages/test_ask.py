@@ -275,6 +275,14 @@ def test_labels_are_signed_with_the_name_in_the_side_bar(work):
     assert any("Stored as unsure, signed Ada" in c.value for c in at.caption)
 
 
+def test_a_viewer_asks_and_cannot_label(work):
+    work.labels[7, 100] = "correct"
+    at = answered(work, role="viewer")
+    for act in ("correct", "incorrect", "unsure", "withdraw"):
+        assert at.button(key=f"as2_label_answer_{act}").disabled
+    assert "An admin can change that" in at.button(key="as2_label_answer_correct").help
+
+
 def test_a_label_that_could_not_be_stored_is_not_confirmed(work, monkeypatch):
     at = answered(work)
 

@@ -1,6 +1,7 @@
 """The data page with services in memory."""
 
 import sys
+from dataclasses import replace
 
 import fake_work
 import pytest
@@ -49,7 +50,23 @@ def test_deleting_wants_the_name_typed(work):
     assert "That is not its name" in told(at) and work.deleted == []
     at.text_input(key="data_delete_name").input("Towers")
     at.button(key="data_delete_confirm").click().run()
-    assert work.deleted == [(2, None)]
+    assert work.deleted == [(2, sum(b"me") % 1000)]
+
+
+def test_a_corpus_that_was_deleted_elsewhere_asks_for_no_name(work):
+    at = fake_work.page("data")
+    at.session_state["_data_deleting"] = 9
+    assert "can't be undone" not in told(at.run())
+
+
+def test_all_corpora_are_counted_for_the_page_and_its_list_alone(work, monkeypatch):
+    at, corpora, counted = fake_work.page("data"), sys.modules["app.services.corpora"], []
+    known = [replace(c, vectors_done=3) for c in corpora.list_corpora(None)]
+    monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or known)
+    monkeypatch.setattr(corpora, "get_corpus", lambda wb, corpus_id: known[corpus_id - 1])
+    shown = [p.proto.text for p in at.run().get("progress")]
+    assert shown == ["Search by meaning: 30 % ready. Until then search goes by words."] * 2
+    assert len(counted) == 2
 
 
 def test_who_signed_in_is_who_deletes(work):
@@ -59,6 +76,13 @@ def test_who_signed_in_is_who_deletes(work):
     at.text_input(key="data_delete_name").input("Towers")
     at.button(key="data_delete_confirm").click().run()
     assert work.deleted == [(2, sum(b"Ada") % 1000)]
+
+
+@pytest.mark.parametrize("role", ["annotator", "viewer"])
+def test_who_may_not_delete_is_told_before_typing_the_name(work, role):
+    work.role = role
+    delete = fake_work.page("data").button(key="data_delete_2")
+    assert delete.disabled and "an admin" in delete.help
 
 
 def test_files_go_in_and_the_report_names_those_that_did_not(work):

@@ -54,6 +54,14 @@ def test_an_emptied_question_is_not_accepted_and_the_page_says_why(work, at):
     assert "a question needs words" in fake_work.texts(at).replace("\\", "")
 
 
+def test_a_viewer_reads_proposals_and_decides_none(work):
+    work.role = "viewer"
+    at = fake_work.page("data", {"view": "proposals"})
+    for act in ("accept", "reject"):
+        button = at.button(key=f"data_proposal_7_{act}")
+        assert button.disabled and "An admin can change that" in button.help
+
+
 def test_a_run_is_asked_for_and_can_be_stopped(work, at):
     at.number_input(key="data_propose_wanted").set_value(5)
     at = at.button(key="data_propose").click().run()

@@ -170,6 +170,24 @@ def test_skipped_items_come_back_after_the_end(work):
     assert "When was the tower finished?" in fake_work.markup(at)
 
 
+@pytest.mark.parametrize("mode", ["one", "list"])
+def test_skipped_items_stay_away_while_the_queue_fills(work, mode):
+    work.pairs = [FIRST]
+    work.jobs[1] = fake_work.a_job(1, kind="score", state="running")
+    at = press(fake_work.page("label", {"mode": mode}), "forward")
+    assert "Filling the queues" in fake_work.markup(at)
+    assert "When was the tower finished?" in fake_work.markup(press(at, "forward"))
+
+
+@pytest.mark.parametrize(("result", "again", "offered"), [(0, False, False), (0, True, True), (7, False, True)])
+def test_more_can_be_ranked_unless_a_job_found_nothing_unranked(work, result, again, offered):
+    work.pairs = []
+    settings = {"again": True} if again else {}
+    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": result}, settings=settings)
+    at = fake_work.page("label")
+    assert ("label_rank_more" in [b.key for b in at.button]) is offered
+
+
 def test_the_queue_is_in_the_address(work):
     at = fake_work.page("label", {"queue": "random"})
     assert at.selectbox(key="label_queue").value == "random"
@@ -301,6 +319,12 @@ def test_a_viewer_looks_and_cannot_label(work):
     at = fake_work.page("label")
     assert "You may look, not label" in fake_work.texts(at)
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure", "undo", "flag"))
+
+
+def test_a_viewer_cannot_undo_what_they_did_before_they_were_one(work):
+    at = press(fake_work.page("label"), "correct")
+    work.role = "viewer"
+    assert at.run().button(key="label_act_undo").disabled
 
 
 def test_a_viewer_looks_through_a_list_and_cannot_click_in_it(work):

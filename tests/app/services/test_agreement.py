@@ -9,6 +9,7 @@ from app.services.agreement import alpha, kappa, kind_of
 from app.services.doubts import TooFewLabels, doubted
 from app.services.people import NotAllowed
 from app.services.views import Shown
+from db.repositories import reviews
 
 
 @pytest.fixture
@@ -263,3 +264,33 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
     doubts.start_doubting(wb, towers.id)
     run_queued(wb)
     assert doubts.waiting(wb, towers.id) == left
+
+
+@pytest.fixture
+def outvoted(wb, asked, give, ann, bob):
+    """A pair that ann and bob call correct and carol incorrect, and settle(label) for a verdict on it."""
+    for who, sign in ((ann, "+"), (bob, "+"), (people.annotator(wb, "carol"), "-")):
+        give(who, sign)
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    return tuple(pair.values()), lambda label: agreement.settle(wb, **pair, annotator_id=ann.id, label=label)
+
+
+def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, outvoted, ann):
+    pair, settle = outvoted
+    with wb.write() as s:
+        reviews.put_suspicions(s, towers.id, [(pair, "correct", 0.9)], wb.clock())
+    for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
+        settle(verdict)
+        assert doubts.waiting(wb, towers.id) == waiting
+        item = queueing.next_item(wb, towers.id, ann.id, "second")
+        assert (item is not None) == bool(waiting)
+    assert "labelled correct" in item.why
+
+
+def test_what_a_label_looks_like_is_learnt_from_the_verdict_on_it(wb, towers, outvoted, monkeypatch):
+    learnt = []
+    monkeypatch.setattr(doubts, "doubted", lambda features, labels, questions: learnt.append(labels) or [])
+    outvoted[1]("incorrect")
+    doubts.start_doubting(wb, towers.id)
+    run_queued(wb)
+    assert learnt == [[0]]

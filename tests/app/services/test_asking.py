@@ -1,15 +1,16 @@
 import numpy as np
 import pytest
 from fake_models import FakeCascade
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, select
 
 from app.running import run_queued
-from app.services import asking, corpora, labelling, retrieval, scoring, versions
+from app.services import agreement, asking, corpora, labelling, retrieval, scoring, versions
 from app.services.first_look import FirstLook
 from app.services.retrieval import EmptyCorpus, EmptyQuestion, choose
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
 from as2core.types import Candidate, Hit
+from db.models import Score
 from db.repositories import questions as rows
 
 QUESTION = "When was the Eiffel Tower finished?"
@@ -118,6 +119,11 @@ def test_measuring_runs_the_same_candidates_with_the_schedule_and_without(wb, to
     assert set(sizes) == {6}
 
 
+def exit_scores(s, candidate_id, version_id):
+    of_it = select(Score).where(Score.candidate_id == candidate_id, Score.version_id == version_id)
+    return s.scalars(of_it.order_by(Score.exit)).all()
+
+
 def test_every_exit_of_every_candidate_is_kept(wb, towers):
     asked = asking.ask(wb, towers.id, QUESTION)
     scores = asking.generative(wb, asked)
@@ -127,13 +133,13 @@ def test_every_exit_of_every_candidate_is_kept(wb, towers):
         run = rows.run(s, asked.run_id)
         assert (run.version_id, run.generative_id, run.last_exit) == (version, generative, 6)
         for position, c in enumerate(asked.candidates):
-            kept = rows.exit_scores(s, c.id, version)
+            kept = exit_scores(s, c.id, version)
             assert [x.exit for x in kept] == [2, 3, 4, 5, 6]
             assert kept[-1].value == pytest.approx(float(asked.trace.exits[-1].scores[position]))
             assert kept[-1].probability == pytest.approx(float(asked.probability[position]))
-            [gen] = rows.exit_scores(s, c.id, generative)
+            [gen] = exit_scores(s, c.id, generative)
             assert (gen.exit, gen.value) == (0, pytest.approx(float(scores[position])))
-        ranks = [rows.exit_scores(s, c.id, version)[-1].rank for c in asked.candidates]
+        ranks = [exit_scores(s, c.id, version)[-1].rank for c in asked.candidates]
     assert sorted(ranks) == list(range(1, len(ranks) + 1))
     assert ranks[asked.best] == 1
 
@@ -155,6 +161,8 @@ def test_labels_given_before_are_shown_with_the_candidates(wb, towers, ann, bob)
         labelling.give_label(wb, question_id=asked.question_id, sentence_id=sentence, annotator_id=who.id, label=label)
     again = asking.ask(wb, towers.id, QUESTION)
     assert [c.label for c in again.candidates[:4]] == ["correct", None, "unsure", None]
+    agreement.settle(wb, question_id=asked.question_id, sentence_id=two, annotator_id=ann.id, label="incorrect")
+    assert [c.label for c in asking.ask(wb, towers.id, QUESTION).candidates[:2]] == ["correct", "incorrect"]
 
 
 @pytest.mark.parametrize(

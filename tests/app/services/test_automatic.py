@@ -80,12 +80,27 @@ def test_a_label_alone_calls_a_worker_when_it_makes_a_retrain_due(wb, towers, an
     assert called == [1]
 
 
-def label(wb, corpus, who, n):
+def test_after_a_retrain_as_many_new_labels_make_the_next_one_due(wb, towers, ann, clock, monkeypatch):
+    called = []
+    monkeypatch.setattr(jobs, "start_worker_if_needed", lambda wb: called.append(1))
+    automatic.set_automatic(wb, towers.id, after=3)
+    monkeypatch.setattr(automatic, "EVERY", 0.0)
+    label(wb, towers, ann, 3)
+    assert called == [1]
+    clock.pass_(minutes=1)
+    with wb.write() as s:
+        job_rows.add_job(s, "retrain", {}, wb.clock(), corpus_id=towers.id).state = "done"
+    clock.pass_(minutes=1)
+    label(wb, towers, ann, 3, "correct")
+    assert called == [1, 1]
+
+
+def label(wb, corpus, who, n, label="incorrect"):
     """The first `n` sentences found for a question."""
     asked = asking.ask(wb, corpus.id, "When was the tower finished?")
     for c in asked.candidates[:n]:
         labelling.give_label(
-            wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=who.id, label="incorrect"
+            wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=who.id, label=label
         )
 
 

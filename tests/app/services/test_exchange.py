@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels
+from app.services.corpora import UnknownCorpus
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
@@ -512,6 +513,13 @@ def test_a_beir_archive_of_one_split_is_reported_line_by_line(wb):
     first = import_new(wb, "set.zip", beir_zip({"test": ["q0\ta\t1"]}))
     again = exchange.import_labels(wb, first.corpus_id, "set.zip", beir_zip({"test": ["q0\ta\t0", "q0\tb\t0"]}))
     assert [(x.line, x.outcome, x.what) for x in again.lines] == [(2, "conflicting", "q0 a"), (3, "new", "q0 b")]
+
+
+def test_what_comes_for_a_corpus_that_was_deleted_meanwhile_is_told_so(wb, towers, ann):
+    corpora.delete_corpus(wb, towers.id)
+    question = Question("q0", "How high is it?", (Candidate("c0", "It is tall.", 1),))
+    with pytest.raises(UnknownCorpus, match="deleted meanwhile"):
+        importing.store_questions(wb, towers.id, [question], annotator_id=ann.id)
 
 
 @pytest.mark.shared

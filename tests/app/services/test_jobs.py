@@ -435,3 +435,17 @@ def test_jobs_are_listed_newest_first_and_by_kind(wb, runners):
     assert len(adapting.jobs(wb, limit=1)) == 1
     with pytest.raises(UnknownJob):
         adapting.job(wb, 99)
+
+
+def test_jobs_that_wait_or_run_are_known_without_their_events(wb, towers):
+    ids = [jobs.enqueue(wb, "score", {}, corpus_id=of).id for of in (towers.id, None, towers.id)]
+    with wb.write() as s:
+        rows.say(s, ids[0], {"kind": "eval"}, wb.clock())
+    assert adapting.job(wb, ids[0]).events
+    adapting.cancel(wb, ids[2])
+    assert [(j.id, j.events) for j in adapting.active_jobs(wb, "score")] == [(ids[0], ()), (ids[1], ())]
+    assert len(adapting.active_jobs(wb)) == 3  # with the one for the vectors
+    assert [j.id for j in adapting.active_jobs(wb, "score", towers.id)] == ids[:1]
+    assert adapting.active_jobs(wb, "retrain") == []
+    assert adapting.newest_job(wb, "score", towers.id).id == ids[2]
+    assert adapting.newest_job(wb, "retrain", towers.id) is None

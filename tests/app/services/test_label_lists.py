@@ -2,7 +2,7 @@ import pytest
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
-from app.services import labelling, people, queueing, rules
+from app.services import corpora, labelling, people, queueing, rules
 from app.services.queueing import QUEUES
 from app.services.views import Shown
 
@@ -42,6 +42,20 @@ def test_the_rest_are_incorrect_in_one_act_and_one_undo_takes_all_back(wb, score
     assert labelling.labels_of(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
     assert labelling.undo_last(wb, ann.id, scored.id).together == 1
     assert labelling.recent_acts(wb, ann.id, scored.id) == ()
+
+
+def test_an_act_on_a_long_list_is_told_whole(wb, scored, ann):
+    noted = "\n\n".join(f"Note number {i} says {i}." for i in range(50))
+    corpora.ingest(wb, scored.id, [("notes.txt", noted.encode())])
+    notes = next(d for d in corpora.list_documents(wb, scored.id) if d.sentences == 50)
+    item = queueing.next_question(wb, scored.id, ann.id, "tops")
+    shown = {x.id: Shown() for x in corpora.document_sentences(wb, notes.id)}
+    for label in ("incorrect", "unsure"):
+        labelling.give_labels(wb, question_id=item.question_id, annotator_id=ann.id, label=label, shown=shown)
+    for acts in (1, 2):
+        told = labelling.recent_acts(wb, ann.id, scored.id, acts)
+        assert [(a.label, a.pairs) for a in told] == [("unsure", 50), ("incorrect", 50)][:acts]
+        assert {a.sentence_id for a in told} == {min(shown)}
 
 
 def test_a_question_that_one_person_has_before_them_is_not_given_to_another(wb, scored, ann, bob):
@@ -110,12 +124,14 @@ def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann
 
 def test_tops_of_chosen_rankers_are_the_union_of_their_first_ten(wb, scored, give, ann):
     assert queueing.pool_of(wb, scored.id) == ("generative", "cascade", "retrieval")
-    met = []
-    while (item := queueing.next_item(wb, scored.id, ann.id, "tops", pool=("generative",))) is not None:
+    pool = ("generative",)
+    left, met = labelling.progress(wb, scored.id, ann.id, "tops", pool=pool).remaining, []
+    while (item := queueing.next_item(wb, scored.id, ann.id, "tops", pool=pool)) is not None:
         met.append(item.generative_rank)
         give(ann, item)
     assert met == sorted(met)
     assert max(met) <= 10
+    assert len(met) == left
     for rank in (1, 2, 3):
         assert met.count(rank) == len(QUESTIONS)
 

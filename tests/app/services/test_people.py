@@ -8,7 +8,20 @@ from app.services.views import Shown
 from as2core.errors import BadSetting
 from db.repositories import labels as rows
 
+SUBJECT = "https://id.example|"
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
+
+
+@pytest.fixture
+def guarded(settings, models, clock):
+    """A workbench whose newcomers may look."""
+    own = services.open(settings.model_copy(update={"newcomers": "viewer"}), models, clock)
+    yield own
+    own.close()
+
+
+def roles(wb):
+    return {p.name: p.role for p in people.everybody(wb)}
 
 
 def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
@@ -20,10 +33,29 @@ def test_who_gave_no_name_yet_does_not_count_as_the_first_person(wb):
     assert [people.annotator(wb, name).role for name in names] == ["admin", "admin", "annotator", "admin"]
 
 
-def test_newcomers_are_viewers_where_the_settings_say_so(wb, settings, models, clock):
-    own = services.open(settings.model_copy(update={"newcomers": "viewer"}), models, clock)
-    assert [people.annotator(own, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
-    own.close()
+def test_newcomers_are_viewers_where_the_settings_say_so(guarded):
+    assert [people.annotator(guarded, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
+
+
+def test_people_whom_an_import_names_are_newcomers_too(guarded):
+    people.annotator(guarded, "ann")
+    exchange.import_labels(guarded, None, "a.jsonl", SET, annotator="book")
+    assert people.annotator(guarded, "book").role == "viewer"
+
+
+@pytest.mark.parametrize("how", ["by name", "log-in", "given"])
+def test_where_newcomers_are_viewers_whoever_has_no_name_is_one_from_the_first_named_admin_on(guarded, how):
+    me = people.annotator(guarded, people.NOBODY)
+    assert me.role == "admin"
+    if how == "by name":
+        people.annotator(guarded, "ann")
+    elif how == "log-in":
+        people.signed_in(guarded, SUBJECT, "ann")
+    else:
+        exchange.import_labels(guarded, None, "a.jsonl", SET, annotator="ann")
+        people.set_role(guarded, people.named(guarded, "ann").id, "admin", by=me.id)
+    assert people.annotator(guarded, people.NOBODY).role == "viewer"
+    assert roles(guarded) == {"me": "viewer", "ann": "admin"}
 
 
 def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
@@ -59,6 +91,31 @@ def test_the_last_admin_stays_one(wb, ann, bob):
     assert [(p.name, p.role) for p in people.everybody(wb)] == [("ann", "viewer"), ("bob", "admin")]
 
 
+def test_whoever_has_no_name_is_not_the_admin_that_is_left(wb):
+    me, ann = people.annotator(wb, people.NOBODY), people.annotator(wb, "ann")
+    with pytest.raises(NotAllowed, match="ann is the only admin"):
+        people.set_role(wb, ann.id, "annotator", by=ann.id)
+    people.set_role(wb, me.id, "viewer", by=ann.id)
+    assert [people.annotator(wb, name).role for name in ("bob", people.NOBODY)] == ["annotator", "viewer"]
+
+
+def test_where_nobody_gave_a_name_whoever_has_none_stays_an_admin_and_may_delete_a_corpus(wb):
+    me = people.annotator(wb, people.NOBODY)
+    with pytest.raises(NotAllowed, match="only admin"):
+        people.set_role(wb, me.id, "viewer", by=me.id)
+    corpora.delete_corpus(wb, corpora.create_corpus(wb, "towers").id, by=me.id)
+    assert people.annotator(wb, people.NOBODY) == me
+
+
+@pytest.mark.parametrize("how", ["by name", "log-in"])
+def test_a_name_known_already_leads_where_only_the_nameless_does(wb, how):
+    people.annotator(wb, people.NOBODY)
+    with wb.write() as s:
+        rows.ensure_annotator(s, "cara", wb.clock(), subject=SUBJECT if how == "log-in" else None)
+    cara = people.signed_in(wb, SUBJECT, "cara") if how == "log-in" else people.annotator(wb, "cara")
+    assert cara.role == "admin"
+
+
 def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
     first = people.signed_in(wb, "https://id.example|1", "ann")
     assert (first.name, first.local) == ("ann 2", False)
@@ -66,6 +123,22 @@ def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
     assert people.signed_in(wb, "https://id.example|2", "ann").name == "ann 3"
     with pytest.raises(NotAllowed, match="logs in"):
         people.annotator(wb, "ann 2")
+
+
+def test_of_two_who_log_in_at_once_by_one_name_each_is_somebody_else(wb, monkeypatch):
+    ensure = rows.ensure_annotator
+
+    def overtaken(s, name, now, **values):
+        ensure(s, "ann", now, subject="the other")
+        return ensure(s, name, now, **values)
+
+    monkeypatch.setattr(rows, "ensure_annotator", overtaken)
+    assert people.signed_in(wb, "this one", "ann").name == "ann 2"
+    assert people.signed_in(wb, "the other", "ann").name == "ann"
+
+
+def test_nobody_logs_in_as_the_one_who_gave_no_name(wb):
+    assert people.signed_in(wb, SUBJECT, people.NOBODY).name == "me 2"
 
 
 @pytest.mark.parametrize("name", ["import", "starter", " import "])

@@ -1,3 +1,6 @@
+import threading
+import time
+
 import pytest
 from sqlalchemy import select
 
@@ -9,6 +12,7 @@ from as2core.errors import BadSetting
 from db.models import LabelEvent
 from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
+from db.repositories import questions as question_rows
 
 
 def written(passages, each):
@@ -128,6 +132,27 @@ def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
         proposing.accept(wb, one.id, annotator_id=bob.id)
 
 
+def test_two_people_who_accept_the_same_words_at_once_share_a_question(wb, towers, ann, bob, monkeypatch):
+    propose(wb, towers, wanted=2)
+    shown, reading, made = proposing.waiting(wb, towers.id).shown, question_rows.question_reading, []
+
+    def slowly(*of):
+        found = reading(*of)
+        time.sleep(0.3)
+        return found
+
+    def accept(who, one):
+        made.append(proposing.accept(wb, one.id, annotator_id=who.id, text="How high is it?"))
+
+    monkeypatch.setattr(question_rows, "question_reading", slowly)
+    threads = [threading.Thread(target=accept, args=of) for of in zip((ann, bob), shown, strict=True)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(made) == 2 and len(set(made)) == 1
+
+
 def test_a_viewer_decides_nothing(wb, towers, ann, bob):
     propose(wb, towers, wanted=1)
     one = proposing.waiting(wb, towers.id).shown[0]
@@ -156,4 +181,11 @@ def test_the_worker_runs_the_job_with_the_shipped_generator(wb, towers, monkeypa
     run_queued(wb)
     done = jobs.get(wb, job.id)
     assert (done.state, done.result["proposed"]) == ("done", 2)
+    assert proposing.newest_job(wb, towers.id).id == job.id
+
+
+def test_a_corpus_s_last_run_is_found_behind_many_of_another_s(wb, towers):
+    other, job = corpora.create_corpus(wb, "other"), proposing.start(wb, towers.id)
+    for _ in range(20):
+        jobs.enqueue(wb, "propose", {}, corpus_id=other.id)
     assert proposing.newest_job(wb, towers.id).id == job.id

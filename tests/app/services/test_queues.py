@@ -34,8 +34,9 @@ def pair(item):
 
 @pytest.mark.parametrize("queue", CONSUMED)
 def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
+    left = labelling.progress(wb, scored.id, ann.id, queue).remaining
     met = walk(wb, scored, ann, queue)
-    assert len({pair(i) for i in met}) == len(met) == met[0].queue_length
+    assert len({pair(i) for i in met}) == len(met) == left > 1
     assert queueing.next_item(wb, scored.id, ann.id, queue) is None
 
 
@@ -124,17 +125,15 @@ def test_texts_are_read_of_the_head_of_a_queue_alone(request, wb, scored, ann, q
     assert not re.search(r"\.text|title", in_order)
     assert len(told) == bool(found)
     if queue in CONSUMED:
-        assert len(found) == 2 < found[0].length
-        assert queueing.next_item(wb, scored.id, ann.id, queue).queue_length == found[0].length
+        assert len(found) == 2
 
 
 def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
     item = next(i for i in walk(wb, scored, ann, "tops") if i.question == QUESTIONS[0])
     assert item.text == "The Eiffel Tower was finished on 31 March 1889."
     assert (item.before, item.after, item.title) == ("", "It stands in Paris.", "tower")
-    assert list(item.exit_probabilities) == [2, 3, 4, 5, 6]
-    assert item.exit_probabilities[6] == pytest.approx(item.probability)
     assert (item.rank, item.version, item.label) == (1, "cascade", None)
+    assert 0 < item.probability < 1
 
 
 def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):

@@ -1,6 +1,7 @@
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -395,8 +396,31 @@ def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_
     assert retrained(wb, job.id).result == {**job.result, "version": "spring"}
 
 
+def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, labelled, monkeypatch):
+    write = Path.write_text
+
+    def killed(path, content, **how):
+        if path.stem != "result":
+            return write(path, content, **how)
+        write(path, content[:40], **how)
+        raise KeyboardInterrupt
+
+    job = adapting.start_retrain(wb, labelled, kind="calibration")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "write_text", killed)
+        run_queued(wb)
+    with wb.write() as s:
+        rows.lock_job(s, job.id).state = "queued"
+    assert retrained(wb, job.id).result["version"] == f"cities-{job.id}"
+
+
 def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, labelled):
     first = adapting.start_retrain(wb, labelled)
+    with pytest.raises(Exception, match=f"job {first.id} is retraining"):
+        adapting.start_retrain(wb, labelled)
+    adapting.pause(wb, first.id)
+    for _ in range(20):
+        jobs.enqueue(wb, "retrain", {})
     with pytest.raises(Exception, match=f"job {first.id} is retraining"):
         adapting.start_retrain(wb, labelled)
     adapting.cancel(wb, first.id)

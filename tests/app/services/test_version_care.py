@@ -77,6 +77,12 @@ def test_a_name_that_is_taken_or_none_is_refused(wb, bad):
         version_care.rename(wb, "towers-1", bad)
 
 
+@pytest.mark.parametrize("bad", ["active", "bm25", "a/b", "x" * 61])
+def test_a_version_comes_in_under_no_name_that_a_rename_would_refuse(wb, tmp_path, bad):
+    with pytest.raises(BadSetting, match="name"):
+        version_care.bring_in(wb, tmp_path, name=bad)
+
+
 def test_the_shipped_version_keeps_its_name(wb):
     with pytest.raises(BadSetting, match="shipped"):
         version_care.rename(wb, "cascade", "mine")
