@@ -9,31 +9,23 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # the server puts only this script's own folder there
     sys.path.insert(0, str(ROOT))
 
-from app.components import url
+from app.components import links, url
 from app.components.errors import boundary
 from app.components.theme import apply
 
 # a file of our own: the browser would fetch a ":material/...:" icon from another host
 st.set_page_config(page_title="AS2 Workbench", page_icon=str(ROOT / "app" / "components" / "mark.svg"), layout="wide")
 apply()
-PAGES = (
-    ("ask", "Ask", ":material/forum:"),
-    ("label", "Label", ":material/checklist:"),
-    ("agreement", "Agreement", ":material/handshake:"),
-    ("adapt", "Adapt", ":material/model_training:"),
-    ("compare", "Compare", ":material/stacked_line_chart:"),
-    ("data", "Data", ":material/database:"),
-)
 FIRST = "ask"
 shown = [
     st.Page(
         ROOT / "pages" / f"{name}.py",
-        title=title,
+        title=name.capitalize(),
         icon=icon,
         url_path="start" if name == FIRST else name,  # never seen: the first page is at "/"
         default=name == FIRST,
     )
-    for name, title, icon in PAGES
+    for name, icon in links.PAGES.items()
 ]
 
 

@@ -117,8 +117,7 @@ class Shift:
         threading.Thread(target=self._look_around, name="look around", daemon=True).start()
         log.info("worker %s is ready", jobs.worker_name())
         self.consumer.run()
-        with contextlib.suppress(TimeoutError):
-            self._busy.acquire(timeout=10)  # the running job writes down where it stopped
+        self._busy.acquire(timeout=10)  # the running job writes down where it stopped, or is found lost
 
     def _stopping(self) -> bool:
         return self.consumer.stop_flag.is_set()

@@ -88,7 +88,7 @@ def bootstrap(
 
     values = np.asarray(list(values), dtype=np.float64)  # (questions,)
     if not len(values):
-        raise BadSetting("no values to draw an interval from")
+        raise BadSetting("no values to draw an interval from: give that of one question or more")
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
     found = stats.bootstrap(

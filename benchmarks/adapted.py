@@ -54,7 +54,8 @@ def adapted(name: str, train: list[Question], seed: int):
 
 
 def shipped(name: str, ratio: float | None = 0.0):
-    return get(f"cascade:drop_ratio={ratio:g}" if name == "cascade" else name)
+    """Its own layers in torch, as the adapted one is run."""
+    return get(f"cascade:drop_ratio={ratio:g},engine=torch" if name == "cascade" else name)
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ from _texts import DATA, needed
 from app.services import doubts, slips
 from app.services.learning import settings_for, taught
 from as2core.data.catalog import load_questions
+from as2core.data.source import write_text
 from as2core.evaluation import evaluate
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, INK, ORANGE, Series, scatter
@@ -94,11 +95,12 @@ class Bench:
 
     @cached_property
     def base(self):
-        return get("cascade:drop_ratio=0")
+        return get("cascade:drop_ratio=0,engine=torch")
 
     @cached_property
     def bare(self):
-        return get(f"cascade:backbone={DEFAULT_BACKBONE},drop_ratio=0")
+        torch.manual_seed(0)
+        return get(f"cascade:backbone={DEFAULT_BACKBONE},drop_ratio=0,engine=torch")
 
     @cached_property
     def before(self) -> float:
@@ -360,7 +362,7 @@ def main() -> None:
             if not given.tiny:
                 write_section(PAGE, f"{name}-{part}", text)
                 if picture is not None:
-                    file.write_text(picture)
+                    write_text(picture, file)
 
 
 if __name__ == "__main__":

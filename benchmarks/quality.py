@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from _texts import JUDGES
 
+from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
@@ -51,13 +52,22 @@ class Once:
         self.name, self._ranker = spec, get(spec)
         self._known: dict[str, np.ndarray] = {}
         if hasattr(self._ranker, "trace"):
-            self.trace = self._ranker.trace  # where the evaluation finds the cost
+            self.trace = self._traced  # where the evaluation finds the cost
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        key = "\n".join([question, *(c.id for c in candidates)])
+        key = _key(question, candidates)
         if key not in self._known:
             self._known[key] = self._ranker.score(question, candidates)
         return self._known[key]
+
+    def _traced(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
+        trace = self._ranker.trace(question, candidates)
+        self._known[_key(question, candidates)] = trace.scores()
+        return trace
+
+
+def _key(question: str, candidates: Sequence[Candidate]) -> str:
+    return "\n".join([question, *(c.id for c in candidates)])
 
 
 def table(data: str, evaluations: dict[str, Evaluation]) -> list[str]:

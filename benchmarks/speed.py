@@ -38,6 +38,7 @@ from as2core.cascade.first import with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting, load_questions
+from as2core.data.source import write_text
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
 from as2core.metrics import measures, order
@@ -113,7 +114,7 @@ def main() -> None:
             if not given.quick:
                 write_section(ROOT / "docs" / "performance.md", f"engine-{part}", "\n".join(lines))
         if bench.picture and not given.quick:
-            (ROOT / "docs" / "performance.svg").write_text(bench.picture)
+            write_text(bench.picture, ROOT / "docs" / "performance.svg")
 
 
 class Bench:

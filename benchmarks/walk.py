@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+
+from _served import browser
 
 from app import services
 from app.services import adapting, asking, corpora, labelling, people, proposing, queueing, scoring, versions
@@ -35,7 +36,6 @@ from as2core.experiments.base import write_section
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTER = ROOT / "corpora" / "starter"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CORPUS = "handbook"
 DECIDING, TYPING, READING, CARD = 8, 12, 20, 120  # a person's seconds: a proposal, a question, a list, the card
 
@@ -77,20 +77,15 @@ def _time(seconds: float) -> str:
 
 def print_pdfs(folder: Path, n: int | None) -> list[str]:
     """Articles that no shipped model was trained on, as a browser prints them; their titles."""
-    from playwright.sync_api import sync_playwright
-
     folder.mkdir()
     found = [d for file in sorted((STARTER / "articles").glob("*.md")) for d in read_documents(file)]
     chosen = [d for d in found if d.meta.get("split") == "dev"][:n]
-    with sync_playwright() as playwright:
-        path = next((p for name in BROWSERS if (p := shutil.which(name))), None)
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
+    with browser() as started:
+        page = started.new_page()
         for d in chosen:
             body = "".join(f"<p>{escape(p)}</p>" for p in d.text.split("\n\n"))
             page.set_content(f"<title>{escape(d.title)}</title><h1>{escape(d.title)}</h1>{body}")
             page.pdf(path=folder / f"{d.id}.pdf", format="A4")
-        browser.close()
     return [d.title for d in chosen]
 
 

@@ -129,7 +129,8 @@ class Sentence(Base):
 
 
 class Question(Base):
-    """`origin`: "asked", "imported" or "starter". `split`: "train", "dev" or "test" if the source says so, else ""."""
+    """`origin`: "asked", "proposed", "imported" or "starter". `split`: "train", "dev" or "test" if the source says so,
+    else ""."""
 
     __tablename__ = "question"
     __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "text_key"))

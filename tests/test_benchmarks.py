@@ -54,6 +54,39 @@ def test_a_small_starter_corpus_keeps_questions_with_their_own_articles(tmp_path
     assert starter(tmp_path, None) == ROOT / "corpora"
 
 
+def test_a_command_that_fails_is_not_timed():
+    from _served import AS2, _run
+
+    with pytest.raises(SystemExit, match=r"failed:\n.*nowhere\.jsonl"):
+        _run([*AS2, "data", "stats", "nowhere.jsonl"], os.environ)
+
+
+def test_what_was_traced_is_not_scored_again(monkeypatch):
+    import quality
+
+    from as2core.types import Candidate
+
+    class Traced:
+        asked = 0
+
+        def trace(self, question, candidates):
+            self.asked += 1
+            return self
+
+        def scores(self):
+            return np.array([0.5, self.asked])
+
+        def score(self, question, candidates):
+            return self.trace(question, candidates).scores()
+
+    ranker = Traced()
+    monkeypatch.setattr(quality, "get", lambda spec: ranker)
+    once, two = quality.Once("cascade"), [Candidate("a", "oak"), Candidate("b", "elm")]
+    assert once.trace("which?", two) is ranker
+    assert once.score("which?", two).tolist() == [0.5, 1.0]
+    assert once.score("which?", two[::-1]).tolist() == [0.5, 2.0]
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"), [(59.4, "59 s"), (59.6, "1 min 0 s"), (96.2, "1 min 36 s"), (1437, "23 min 57 s")]
 )

@@ -2,18 +2,29 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from as2core.types import Candidate, Question
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import label_efficiency
 from _simulated import Desk, Pool, medquad
-from label_efficiency import labels_for
+from label_efficiency import TINY, Bench, labels_for
 
 
 def test_the_labels_for_a_goal_lie_on_the_line_between_two_budgets():
     assert labels_for(0.75, 0.70, {100: 0.72, 200: 0.78}) == pytest.approx(150)
     assert labels_for(0.71, 0.70, {100: 0.72, 200: 0.78}) == pytest.approx(50)
     assert labels_for(0.80, 0.70, {100: 0.72, 200: 0.78}) is None
+
+
+def test_the_base_without_transfer_is_the_same_in_every_run(monkeypatch):
+    monkeypatch.setattr(label_efficiency, "get", lambda spec: torch.rand(3).tolist())
+    drawn = []
+    for before in (1, 2):
+        torch.manual_seed(before)
+        drawn.append(Bench(Pool("none", (), ()), Pool("none", (), ()), TINY, print).bare)
+    assert drawn[0] == drawn[1]
 
 
 def asked(n: int) -> Question:

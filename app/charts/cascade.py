@@ -5,7 +5,7 @@ share dropped is a straight edge. Pale band: alive. Bar: the cut. Grey lines end
 dropped. Green diamond: correct and returned; blue: returned; orange dashes with a cross: a correct answer lost there.
 
 The last exit drops nobody and has no bar: whoever isn't among the answers shown ends there with a tick. At most
-`max_lines` grey lines are drawn, for 1,300 block a browser for three seconds; the ticks are drawn for all.
+`MAX_LINES` grey lines are drawn, for 1,300 block a browser for three seconds; the ticks are drawn for all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from app.charts.cascade_marks import DROPPED, FOOT, LOST, LOW, RETURNED, RIGHT, high, template
+from app.charts.cascade_marks import DROPPED, FOOT, HEIGHT, LOST, LOW, RETURNED, RIGHT, high, template
 from app.charts.labels import pushed_apart
 from app.components.text import count, shorten
 from as2core.cascade.trace import CascadeTrace
@@ -26,6 +26,7 @@ from as2core.cascade.trace import CascadeTrace
 if TYPE_CHECKING:
     from as2core.rankers.sequential import SequentialTrace
 
+MAX_LINES = 300
 Place = Callable[[list[int]], list[float]]
 TYPES = {"cand": pa.int32(), "x": pa.int32(), "kind": pa.string(), "text": pa.string(), "fate": pa.string()}
 
@@ -113,9 +114,7 @@ def describe(p: Picture) -> str:
     return f"Rank of {count(len(p.kinds), 'candidate')} at each exit. {steps}.{lost} The table below has the same."
 
 
-def cascade_chart(
-    p: Picture, *, chosen: int | None = None, height: int = 420, max_lines: int = 300, seed: int = 0
-) -> dict[str, Any]:
+def cascade_chart(p: Picture, *, chosen: int | None = None, seed: int = 0) -> dict[str, Any]:
     """A Vega-Lite spec for `st.vega_lite_chart(None, spec, on_select=..., selection_mode="pick")`.
 
     The point selection `pick` carries the candidate's position as `cand`; `chosen` is drawn over the others in violet.
@@ -123,13 +122,13 @@ def cascade_chart(
     """
     candidates, exits = len(p.kinds), len(p.cuts)
     dropped = [c for c, kind in enumerate(p.kinds) if kind == DROPPED]
-    if len(dropped) > max_lines:
-        dropped = np.random.default_rng(seed).choice(dropped, max_lines, replace=False).tolist()
+    if len(dropped) > MAX_LINES:
+        dropped = np.random.default_rng(seed).choice(dropped, MAX_LINES, replace=False).tolist()
     drawn = set(dropped)
     grey = [s for s in p.stops if s.cand in drawn]
     told = [s for s in p.stops if p.kinds[s.cand] != DROPPED]
-    place = partial(pushed_apart, height=height - FOOT, low=LOW, high=high(candidates))
-    spec = dict(template(tuple(c.title for c in p.cuts), candidates, height, candidates > max_lines))
+    place = partial(pushed_apart, height=HEIGHT - FOOT, low=LOW, high=high(candidates))
+    spec = dict(template(tuple(c.title for c in p.cuts), candidates, candidates > MAX_LINES))
     spec["datasets"] = {
         "edge": _edge(p.cuts, candidates),
         "cuts": _table(x=[c.x for c in p.cuts if c.drops], rank=[c.kept + 0.5 for c in p.cuts if c.drops]),

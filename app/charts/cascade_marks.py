@@ -12,6 +12,7 @@ from app.components.theme import BLUE, GREEN, GREY, ORANGE, VIOLET
 
 RIGHT, RETURNED, LOST, DROPPED = KINDS = ("correct, returned", "returned", "correct, lost", "dropped")
 LOW = 0.8  # the upper end of the rank axis
+HEIGHT = 420  # pixels
 FOOT = 46  # pixels under the ranks for the columns' names
 NARROW = 520  # pixels of plot under which the feet are written small and in two lines
 CROSS = "M-1,-1L1,1M-1,1L1,-1"
@@ -48,7 +49,7 @@ def _image(mark: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def template(titles: tuple[str, ...], candidates: int, height: int, thin: bool) -> dict[str, Any]:
+def template(titles: tuple[str, ...], candidates: int, thin: bool) -> dict[str, Any]:
     """The drawing without its data: built and checked once, since that takes Altair a fifth of a second."""
     exits = len(titles)
     # the feet of the columns are marks under the ranks' range, for an axis label can't change without a new drawing
@@ -113,7 +114,7 @@ def template(titles: tuple[str, ...], candidates: int, height: int, thin: bool) 
         .encode(x, y),
         _on("targets").mark_circle(size=60, opacity=0.001, aria=False).encode(x, y, tooltip=tip).add_params(pick),
     )  # fmt: skip
-    return chart.properties(height=height, width="container").configure_view(stroke=None).to_dict()
+    return chart.properties(height=HEIGHT, width="container").configure_view(stroke=None).to_dict()
 
 
 def _on(name: str) -> alt.Chart:

@@ -13,20 +13,17 @@ from app.components.theme import BLUE, GREEN, GREY, ORANGE
 ROW = 30  # pixels a line of a dot plot
 
 
-def intervals(rows: Sequence[Mapping[str, Any]], *, metric: str = "AP", highlight: str | None = None) -> alt.LayerChart:
-    """`rows` as `ComparisonView.rows`: `ranker`, the metric, `<metric> low`, `<metric> high`. Best first.
-
-    `highlight` names the ranker drawn in the accent; without it the best is.
-    """
+def intervals(rows: Sequence[Mapping[str, Any]], *, metric: str = "AP") -> alt.LayerChart:
+    """`rows` as `ComparisonView.rows`: `ranker`, the metric, `<metric> low`, `<metric> high`. Best first, and
+    in the accent."""
     ordered = sorted(rows, key=lambda r: -float(r[metric]))
-    chosen = highlight if highlight is not None else (ordered[0]["ranker"] if ordered else None)
     frame = pd.DataFrame(
         {
             "ranker": [r["ranker"] for r in ordered],
             "value": [float(r[metric]) for r in ordered],
             "low": [r.get(f"{metric} low") for r in ordered],
             "high": [r.get(f"{metric} high") for r in ordered],
-            "chosen": [r["ranker"] == chosen for r in ordered],
+            "chosen": [r is ordered[0] for r in ordered],
         }
     )
     names = frame["ranker"].tolist()
@@ -77,7 +74,7 @@ def before_after(rows: Sequence[Mapping[str, Any]]) -> alt.LayerChart:
     return alt.layer(spread, way, was, now, told).properties(height=max(70, 38 * len(frame) + 24), width="container")
 
 
-def differences(frame: pd.DataFrame, *, metric: str = "AP", height: int = 200) -> alt.Chart:
+def differences(frame: pd.DataFrame, *, metric: str = "AP") -> alt.Chart:
     """A bar a question, sorted: how far the second ranker is above (green) or below (orange) the first.
 
     `frame`: columns `question` (text) and `difference`.
@@ -93,5 +90,5 @@ def differences(frame: pd.DataFrame, *, metric: str = "AP", height: int = 200) -
             color=alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE)),
             tooltip=[alt.Tooltip("question:N"), alt.Tooltip("difference:Q", format="+.3f")],
         )
-        .properties(height=height, width="container")
+        .properties(height=200, width="container")
     )

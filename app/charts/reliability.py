@@ -12,7 +12,7 @@ from app.components.theme import BLUE, GREY
 Curve = Sequence[Mapping[str, float]]
 
 
-def reliability(before: Curve, after: Curve, *, height: int = 240) -> alt.LayerChart | None:
+def reliability(before: Curve, after: Curve) -> alt.LayerChart | None:
     """Curves of rows `confidence`, `frequency`, `candidates`; the diagonal is what perfect probabilities give. None
     without any point."""
     rows = [{**r, "when": when} for when, curve in (("before", before), ("after", after)) for r in curve]
@@ -40,4 +40,4 @@ def reliability(before: Curve, after: Curve, *, height: int = 240) -> alt.LayerC
         diagonal.mark_line(strokeDash=[4, 4], strokeWidth=1, color=GREY).encode(x, y),
         base.mark_line(strokeWidth=1.6).encode(x, y, colour),
         base.mark_point(filled=True, opacity=0.9).encode(x, y, colour, size, tooltip=tip),
-    ).properties(height=height, width="container")
+    ).properties(height=240, width="container")

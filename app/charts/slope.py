@@ -15,15 +15,15 @@ from app.charts.labels import pushed_apart
 from app.components.text import shorten
 from app.components.theme import BLUE, GREEN, GREY
 
+HEIGHT = 420  # pixels
+MAX_LINES = 300
 KINDS = ["correct", "among the best", "other"]
 
 
-def slope(
-    ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5, height: int = 420, max_lines: int = 300
-) -> alt.LayerChart:
+def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> alt.LayerChart:
     """`ranks`: a row a candidate, columns `candidate` (text), `label` (1, 0 or None) and one rank column a ranker.
 
-    A candidate among the `best` first of any ranker is drawn in blue; of the others at most `max_lines`, the highest
+    A candidate among the `best` first of any ranker is drawn in blue; of the others at most `MAX_LINES`, the highest
     first. Draw it with `st.altair_chart(..., width="stretch")`.
     """
     rankers = list(rankers)
@@ -32,7 +32,7 @@ def slope(
     wide["kind"] = "other"
     wide.loc[wide["top"] <= best, "kind"] = "among the best"
     wide.loc[wide["label"] == 1, "kind"] = "correct"
-    others = wide[wide["kind"] == "other"].nsmallest(max_lines, "top")
+    others = wide[wide["kind"] == "other"].nsmallest(MAX_LINES, "top")
     wide = pd.concat([wide[wide["kind"] != "other"], others])
     wide["text"] = [shorten(t, 160) for t in wide["candidate"]]
     long = wide.rename_axis("cand").reset_index().melt(["cand", "kind", "text"], rankers, "ranker", "rank")
@@ -59,8 +59,8 @@ def slope(
         shape=alt.Shape("kind:N", scale=alt.Scale(domain=KINDS, range=["diamond", "circle", "circle"]), legend=None),
         tooltip=[alt.Tooltip("text:N", title="candidate"), "ranker:N", "rank:Q", "kind:N"],
     )
-    return alt.layer(quiet, lines, points, _labels(long, rankers, height, low, high, colour)).properties(
-        height=height, width="container"
+    return alt.layer(quiet, lines, points, _labels(long, rankers, low, high, colour)).properties(
+        height=HEIGHT, width="container"
     )
 
 
@@ -81,12 +81,10 @@ def _axes(rankers: list[str], low: float, high: float) -> tuple[alt.X, alt.Y]:
     return x, y
 
 
-def _labels(
-    long: pd.DataFrame, rankers: list[str], height: int, low: float, high: float, colour: alt.Color
-) -> alt.Chart:
+def _labels(long: pd.DataFrame, rankers: list[str], low: float, high: float, colour: alt.Color) -> alt.Chart:
     """The coloured candidates' texts, right of the last ranker."""
     at_end = long[(long["ranker"] == rankers[-1]) & (long["kind"] != "other")].copy()
-    at_end["y"] = pushed_apart(at_end["rank"].tolist(), height=height, low=low, high=high)
+    at_end["y"] = pushed_apart(at_end["rank"].tolist(), height=HEIGHT, low=low, high=high)
     at_end["short"] = [("✓ " if k == "correct" else "") + shorten(t, 60) for k, t in
                        zip(at_end["kind"], at_end["text"], strict=True)]  # fmt: skip
     return (

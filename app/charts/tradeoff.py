@@ -12,7 +12,7 @@ from app.charts.labels import shifted
 from app.components.theme import BLUE, GREY
 from as2core.cost import pareto
 
-WIDTH, LETTER = 380, 7  # pixels: of a narrow plot, and of a letter in a name
+HEIGHT, WIDTH, LETTER = 320, 380, 7  # pixels: of the plot, across a narrow one, and of a letter in a name
 
 
 def tradeoff(
@@ -21,7 +21,6 @@ def tradeoff(
     metric: str = "AP",
     cost: str = "relative_cost",
     cost_title: str = "compute, as a share of the whole model",
-    height: int = 320,
 ) -> alt.LayerChart | None:
     """`rows` as `ComparisonView.rows`: `ranker`, the metric with `<metric> low` and `<metric> high`, and a cost.
 
@@ -66,24 +65,24 @@ def tradeoff(
         ],
     )
     frame["dear"] = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
-    frame["dy"] = _raised(frame, height)
+    frame["dy"] = _raised(frame)
     names = [
         alt.Chart(part)
         .mark_text(align="right" if dear else "left", dx=-9 if dear else 9, dy=dy, fontSize=12, color=GREY)
         .encode(x, y, text="ranker:N")
         for (dear, dy), part in frame.groupby(["dear", "dy"])
     ]
-    return alt.layer(line, bars, points, *names).properties(height=height, width="container")
+    return alt.layer(line, bars, points, *names).properties(height=HEIGHT, width="container")
 
 
-def _raised(frame: pd.DataFrame, height: int) -> list[float]:
+def _raised(frame: pd.DataFrame) -> list[float]:
     """Pixels from a point to its name, which stands above it or, where another does, further up or down."""
     bottom, top = frame[["low", "value"]].min(axis=None), frame[["high", "value"]].max(axis=None)
-    pixels = height / ((top - bottom) or 1.0)
+    pixels = HEIGHT / ((top - bottom) or 1.0)
     across = WIDTH / (frame["cost"].max() or 1.0)
     boxes = []
     for r in frame.itertuples():
         at, width = r.cost * across, LETTER * len(r.ranker)
         left = at - 9 - width if r.dear else at + 9
         boxes.append((left, left + width, (top - r.value) * pixels - 9))
-    return [shift - 9.0 for shift in shifted(boxes, low=0, high=height)]
+    return [shift - 9.0 for shift in shifted(boxes, low=0, high=HEIGHT)]

@@ -15,8 +15,10 @@ import pandas as pd
 
 from app.components.theme import BLUE, GREY
 
+HEIGHT = 220  # pixels
 
-def loss_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt.LayerChart | None:
+
+def loss_curve(events: Sequence[Mapping[str, Any]]) -> alt.LayerChart | None:
     """Loss by step: every reported value in grey, their running mean (a tenth of the run) in blue; None without any."""
     steps = [(e["step"], e["loss"]) for e in events if e.get("loss") is not None and e.get("step") is not None]
     if not steps:
@@ -28,10 +30,10 @@ def loss_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt
     base = alt.Chart(frame)
     raw = base.mark_line(strokeWidth=1, opacity=0.45, color=GREY).encode(x, alt.Y("loss:Q", title="loss"), tooltip=tip)
     mean = base.mark_line(strokeWidth=2.4, color=BLUE, point=len(frame) == 1).encode(x, alt.Y("mean:Q"), tooltip=tip)
-    return alt.layer(raw, mean).properties(height=height, width="container")
+    return alt.layer(raw, mean).properties(height=HEIGHT, width="container")
 
 
-def dev_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt.LayerChart | None:
+def dev_curve(events: Sequence[Mapping[str, Any]]) -> alt.LayerChart | None:
     """Dev MAP by step, a line an exit, the last exit strongest; one line and no legend for a ranker without exits; None
     before the first evaluation."""
     rows = [
@@ -63,7 +65,7 @@ def dev_curve(events: Sequence[Mapping[str, Any]], *, height: int = 220) -> alt.
         strokeWidth=alt.condition(f"datum.layer == {json.dumps(layers[-1])}", alt.value(3), alt.value(1.6)),
     )
     points = base.mark_point(filled=True, size=45, opacity=1).encode(x, y, colour, tooltip=tip)
-    return alt.layer(lines, points).properties(height=height, width="container")
+    return alt.layer(lines, points).properties(height=HEIGHT, width="container")
 
 
 def _shades(n: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,8 +54,7 @@ def chosen_or_made(wb: Workbench, name: str) -> CorpusView:
     """The corpus of that name, made if there is none."""
     from app.services import corpora
 
-    for corpus in corpora.list_corpora(wb):
-        if corpus.name == name:
-            return corpus
+    with suppress(corpora.UnknownCorpus):
+        return corpora.corpus_named(wb, name)
     note(f"new corpus {name!r}")
     return corpora.create_corpus(wb, name)

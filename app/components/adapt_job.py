@@ -40,11 +40,7 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
                           on_click=_go_on if job.paused else _pause, args=(wb, job.id),
                           help="It goes on where it stopped." if job.paused else
                           "It keeps what it has done and makes room for other work.")  # fmt: skip
-                st.button("Cancel", key="adapt_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
-                          on_click=_cancel, args=(wb, job.id))  # fmt: skip
-            else:
-                st.button("Run again", key="adapt_again", icon=":material/replay:", type="primary",
-                          on_click=_again, args=(wb, job.id))  # fmt: skip
+            cancel_or_again(wb, job, "adapt")
         if job.active:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
         if job.state != "running" and not job.paused:
@@ -106,6 +102,16 @@ def once_a_step(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The events in the order of their steps. A run taken up again repeats steps: the later word counts."""
     newest = {(e.get("kind"), e.get("step")): e for e in events if e.get("kind") in ("start", "step", "eval")}
     return sorted(newest.values(), key=lambda e: e.get("step", 0))
+
+
+def cancel_or_again(wb: Workbench, job: JobView, key: str) -> None:
+    """The button that ends a job under way, or runs another again; `key` is the panel's."""
+    if job.active:
+        st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
+                  on_click=_cancel, args=(wb, job.id))  # fmt: skip
+    else:
+        st.button("Run again", key=f"{key}_again", icon=":material/replay:", type="primary", on_click=_again,
+                  args=(wb, job.id))  # fmt: skip
 
 
 @guarded

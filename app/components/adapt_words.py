@@ -59,9 +59,9 @@ def paired_in_words(paired: Mapping[str, Any], *, metric: str = "AP") -> str:
     return f"{told}: chance alone could bring this ({chance})."
 
 
-def is_worse(before: Mapping[str, float], after: Mapping[str, float], *, metric: str = "AP") -> bool:
+def is_worse(before: Mapping[str, float], after: Mapping[str, float]) -> bool:
     """Whether the held-out figure fell at all: then promoting asks for a reason."""
-    return float(after[metric]) < float(before[metric])
+    return float(after["AP"]) < float(before["AP"])
 
 
 NO_WORKER = (

@@ -1,4 +1,4 @@
-"""One candidate from near: its context, its way through the exits, what it explains, and its label."""
+"""One candidate from near: its context, its way through the exits, and what it explains."""
 
 from __future__ import annotations
 

@@ -20,9 +20,7 @@ ROW, HEAD = 36, 40  # pixels
 
 def places(best_first: np.ndarray) -> np.ndarray:
     """Ranks from an order: `best_first[0]` gets 1. int `(n,)` -> int `(n,)`."""
-    out = np.empty(len(best_first), dtype=int)
-    out[best_first] = np.arange(1, len(best_first) + 1)
-    return out
+    return 1 + np.argsort(best_first)
 
 
 def disagreement(discriminative: int, generative: int) -> str:

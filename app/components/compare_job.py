@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components.adapt_job import POLL, cancel_or_again
 from app.components.adapt_words import waits_for
-from app.components.errors import guarded
 from app.components.text import plain
 from app.services import Workbench, adapting
 from app.services.views import JobView
 
-POLL = 1.0
 TOLD = {
     "failed": "The comparison failed; nothing else was touched.",
     "cancelled": "You stopped it. Rankers that were done are remembered and won't be run again.",
@@ -38,25 +37,10 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             st.markdown(TOLD[job.state])
         if job.error and job.state in ("failed", "lost"):
             st.error(plain(job.error), icon=":material/error:")
-        if job.active:
-            st.button("Cancel", key="compare_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
-                      on_click=_cancel, args=(wb, job.id))  # fmt: skip
-        else:
-            st.button("Run again", key="compare_again", icon=":material/replay:", type="primary", on_click=_again,
-                      args=(wb, job.id))  # fmt: skip
+        cancel_or_again(wb, job, "compare")
 
 
 def _of_what(job: JobView) -> str:
     s = job.settings
     few = f", {s['limit']} of its questions" if s.get("limit") else ""
     return plain(f"{', '.join(s['rankers'])}, on {s['data']} ({s['setting']}{few})")
-
-
-@guarded
-def _cancel(wb: Workbench, job_id: int) -> None:
-    adapting.cancel(wb, job_id)
-
-
-@guarded
-def _again(wb: Workbench, job_id: int) -> None:
-    st.query_params["job"] = str(adapting.retry(wb, job_id).id)

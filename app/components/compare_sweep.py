@@ -42,7 +42,7 @@ def parted(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], 
     return [r for r in rows if ratio_of(r["ranker"]) is None], swept
 
 
-def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str, height: int = 300) -> alt.LayerChart:
+def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str) -> alt.LayerChart:
     """The metric against compute, a labelled point a ratio, with its interval as a band. A ratio that another beats in
     both is pale."""
     frame = pd.DataFrame(
@@ -69,7 +69,7 @@ def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str, height: int 
     shown = alt.Opacity("front:N", scale=alt.Scale(domain=[True, False], range=[1.0, 0.3]), legend=None)
     dots = base.mark_point(filled=True, size=85, color=BLUE).encode(x, y, shown, tooltip=tip)
     names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="told:N")
-    return alt.layer(band, line, dots, names).properties(height=height, width="container")
+    return alt.layer(band, line, dots, names).properties(height=300, width="container")
 
 
 def in_words(swept: Sequence[Mapping[str, Any]], *, metric: str) -> str:

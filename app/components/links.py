@@ -1,4 +1,4 @@
-"""Links from one page to another, by its name in the navigation."""
+"""The pages, and links from one to another by its name in the navigation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-_PAGES = Path(__file__).resolve().parents[2] / "pages"
-_ICONS = {
+_FOLDER = Path(__file__).resolve().parents[2] / "pages"
+PAGES = {  # by name, as the navigation has them: the icon
     "ask": ":material/forum:",
     "label": ":material/checklist:",
     "agreement": ":material/handshake:",
@@ -19,4 +19,4 @@ _ICONS = {
 
 def to(page: str, label: str, **address: str) -> None:
     """`to("adapt", "Adapt the ranker")`; the label is ours, never foreign text. `address`: as the page reads it."""
-    st.page_link(str(_PAGES / f"{page}.py"), label=label, icon=_ICONS[page], query_params=address or None)
+    st.page_link(str(_FOLDER / f"{page}.py"), label=label, icon=PAGES[page], query_params=address or None)

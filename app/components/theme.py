@@ -16,7 +16,6 @@ GREEN = "#118866"  # correct and returned
 ORANGE = "#d2541c"  # correct and lost
 GREY = "#7d818a"  # dropped, and everything quiet
 VIOLET = "#9a5fd0"  # the chosen candidate
-SERIES = (BLUE, GREEN, ORANGE, VIOLET, "#b0851f", GREY, "#1c8fa3", "#c2487c")  # as theme.chartCategoricalColors
 
 _HERE = Path(__file__).parent
 

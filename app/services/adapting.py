@@ -174,7 +174,7 @@ def start_retrain(
 
 
 def jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
-    """Newest first, of one kind ("retrain", "compare", "score", "embed") or all."""
+    """Newest first, of one kind (of `app.jobs.PRIORITY`) or all."""
     return background.listed(wb, kind, limit)
 
 

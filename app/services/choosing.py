@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time
 from itertools import groupby
 from typing import Any
 
-from app.services.labels import BINARY, Labelled, judged, told_apart
-from app.services.views import CORRECT, INCORRECT, UNSURE
+from app.services.labels import BINARY, Labelled, by_sentence, judged, settle, told_apart
+from app.services.views import UNSURE
 from app.services.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
@@ -122,10 +122,7 @@ def _labelled(
 ) -> Labelled:
     """`touched` pairs carry some label, if not one that counts: they are in with a label or not at all, so that what
     somebody doubted, or another found correct, is never presumed wrong."""
-    by_sentence: dict[int, list[Any]] = {}
-    for v in votes:
-        by_sentence.setdefault(v.sentence_id, []).append(v)
-    came_to = {sentence_id: settle(v, choice.conflicts) for sentence_id, v in by_sentence.items()}
+    came_to = {i: settle(v, v[0].verdict, choice.conflicts) for i, v in by_sentence(votes).items()}
     known = dict(BINARY) | ({UNSURE: 0} if choice.unsure_incorrect else {})
     first = group[0]
     candidates = tuple(
@@ -150,26 +147,6 @@ def _labelled(
     )
 
 
-def settle(votes: Sequence[Any], conflicts: str) -> str | None:
-    """What the labels of one pair come to, oldest first: CORRECT, INCORRECT, UNSURE where there is only doubt, None
-    where they are in conflict and the way chosen does not settle it. People outrank what was imported."""
-    decided = [v for v in votes if v.label in BINARY]
-    counted = [v.label for v in decided if not v.imported] or [v.label for v in decided]
-    verdict = votes[0].verdict
-    if not counted:
-        return verdict or UNSURE
-    if conflicts == "leave-out":
-        return counted[0] if len(set(counted)) == 1 else None
-    if verdict:
-        return verdict
-    if len(set(counted)) == 1 or conflicts == "latest":
-        return counted[-1]
-    ahead = counted.count(CORRECT) - counted.count(INCORRECT)
-    if conflicts == "adjudicated" or ahead == 0:
-        return None
-    return CORRECT if ahead > 0 else INCORRECT
-
-
 def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
     """The question's judged candidates, and up to `presumed` others as incorrect ones if it has a correct one."""
     if not presumed or not question.positives:
@@ -182,8 +159,3 @@ def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
         if c.label is not None or i in drawn
     )
     return replace(question, candidates=kept)
-
-
-def presumable(questions: Iterable[Question], presumed: int) -> int:
-    """How many candidates `with_presumed` would take for incorrect."""
-    return sum(min(presumed, sum(c.label is None for c in q.candidates)) for q in questions if presumed and q.positives)

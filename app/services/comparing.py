@@ -43,10 +43,6 @@ MOST = 24  # rankers in one comparison
 
 def rankers(wb: Workbench) -> list[str]:
     """What can be compared: the catalog's names, then the versions made here, newest first."""
-    return _all(wb)
-
-
-def _all(wb: Workbench) -> list[str]:
     from as2core.rankers.catalog import CATALOG
 
     made = [v.name for v in versions.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
@@ -100,7 +96,7 @@ def _known(wb: Workbench, name: str) -> None:
         versions.get_version(wb, name)
     except versions.UnknownVersion:
         if name.partition(":")[0] not in CATALOG and not (Path(name) / "config.json").is_file():
-            known = ", ".join(_all(wb))
+            known = ", ".join(rankers(wb))
             raise UnknownRanker(f"no ranker {name!r}; known: {known}, or the directory of a version") from None
         check(name)
 
@@ -283,9 +279,7 @@ class _Ranks(Mapping[str, "pd.DataFrame"]):
         }
         for name, by_question in self._scores.items():
             if qid in by_question:
-                placed = np.empty(len(question.candidates), dtype=int)
-                placed[order(np.array(by_question[qid]))] = np.arange(1, len(question.candidates) + 1)
-                frame[name] = placed
+                frame[name] = 1 + np.argsort(order(np.array(by_question[qid])))
         return pd.DataFrame(frame)
 
     def __iter__(self) -> Iterator[str]:

@@ -27,8 +27,7 @@ class FirstLook:
     name: str = "first look"
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        words = np.empty(len(candidates))
-        words[order(BM25Ranker().score(question, candidates))] = np.arange(1, len(candidates) + 1)
+        words = 1 + np.argsort(order(BM25Ranker().score(question, candidates)))
         places = [words, np.array([f.retrieval_rank for f in self.found])]
         if any(f.near is not None for f in self.found):
             last = 1 + max(f.near or 0 for f in self.found)

@@ -46,28 +46,34 @@ class Labelled:
 def settled(rows: Iterable[Any]) -> dict[int, str]:
     """Rows (sentence_id, imported, label) of one question -> sentence id -> the label that counts; "unsure" where
     there is only doubt; pairs in dispute are left out."""
-    verdicts = {}
-    for sentence_id, votes in _by_sentence(rows).items():
-        verdict = _verdict(votes)
-        if verdict is not None:
-            verdicts[sentence_id] = verdict
-    return verdicts
+    came_to = {sentence_id: settle(votes) for sentence_id, votes in by_sentence(rows).items()}
+    return {sentence_id: label for sentence_id, label in came_to.items() if label is not None}
 
 
-def _by_sentence(rows: Iterable[Any]) -> dict[int, list[tuple[bool, str]]]:
-    votes: dict[int, list[tuple[bool, str]]] = {}
+def by_sentence(rows: Iterable[Any]) -> dict[int, list[Any]]:
+    votes: dict[int, list[Any]] = {}
     for row in rows:
-        votes.setdefault(row.sentence_id, []).append((row.imported, row.label))
+        votes.setdefault(row.sentence_id, []).append(row)
     return votes
 
 
-def _verdict(votes: list[tuple[bool, str]]) -> str | None:
-    of_people = [label for imported, label in votes if not imported and label in BINARY]
-    counted = of_people or [label for _, label in votes if label in BINARY]
+def settle(votes: Sequence[Any], verdict: str | None = None, conflicts: str = "majority") -> str | None:
+    """What the labels of one pair come to, oldest first: CORRECT, INCORRECT, UNSURE where there is only doubt, None
+    where they are in conflict and the way chosen (of `choosing.CONFLICTS`) does not settle it."""
+    decided = [v for v in votes if v.label in BINARY]
+    counted = [v.label for v in decided if not v.imported] or [v.label for v in decided]
     if not counted:
-        return UNSURE
-    difference = counted.count(CORRECT) - counted.count(INCORRECT)
-    return None if difference == 0 else CORRECT if difference > 0 else INCORRECT
+        return verdict or UNSURE
+    if conflicts == "leave-out":
+        return counted[0] if len(set(counted)) == 1 else None
+    if verdict:
+        return verdict
+    if len(set(counted)) == 1 or conflicts == "latest":
+        return counted[-1]
+    ahead = counted.count(CORRECT) - counted.count(INCORRECT)
+    if conflicts == "adjudicated" or ahead == 0:
+        return None
+    return CORRECT if ahead > 0 else INCORRECT
 
 
 def load(wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False) -> list[Labelled]:
@@ -122,8 +128,8 @@ def _labelled(
             said.setdefault(row.sentence_id, {})[row.annotator] = row.label
     imported = {row.sentence_id: row.label for row in labels if row.imported}
     votes = {
-        sentence_id: verdicts.get((first.question_id, sentence_id)) or _verdict(v)
-        for sentence_id, v in _by_sentence(labels).items()
+        sentence_id: settle(v, verdicts.get((first.question_id, sentence_id)))
+        for sentence_id, v in by_sentence(labels).items()
     }
     candidates = tuple(
         Candidate(

@@ -111,9 +111,7 @@ def told_again(exits: Sequence[tuple[int, np.ndarray]]) -> CascadeTrace:
 
 def ranks(scores: np.ndarray) -> list[int]:
     """From 1, by position."""
-    placed = np.empty(len(scores), dtype=int)
-    placed[order(scores)] = np.arange(1, len(scores) + 1)
-    return placed.tolist()
+    return (1 + np.argsort(order(scores))).tolist()
 
 
 def store_run(

@@ -24,7 +24,6 @@ LABELS = (CORRECT, INCORRECT, UNSURE)
 ROLES = ("admin", "annotator", "viewer")
 
 JOB_ACTIVE = ("queued", "running")
-JOB_OVER = ("done", "failed", "cancelled", "lost")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ class Run(Protocol):
 class Engine(Protocol):
     """Runs a cascade's stretches of layers; `exits` are their last layers.
 
-    `error`: logits this near to each other may stand the wrong way round; 0 for an engine in full precision. One that
-    errs has runs with `exact(members) -> logits`, the last exit's in float32.
+    `error`: logits this near to each other may stand the wrong way round, so that the best get a second look; such an
+    engine has runs with `exact(members) -> logits`, the last exit's in float32. 0: what it says stands.
     """
 
     name: str

@@ -25,6 +25,7 @@ from pathlib import Path
 from torch import nn
 
 from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph, channel_peaks
+from as2core.data.source import sha256
 from as2core.nn.backbone import Backbone
 from as2core.types import OnProgress, Progress
 
@@ -71,7 +72,7 @@ def graphs_for(
             graph = build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits, peaks=peaks)
             (building / file.name).write_bytes(graph)
             below = layer
-        sums = {file.name: _sha256(building / file.name) for file in files}
+        sums = {file.name: sha256(building / file.name) for file in files}
         (building / SUMS).write_text(json.dumps(sums, indent=2) + "\n")
         _put(building, home, files)
     finally:
@@ -105,7 +106,7 @@ def _name(backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], bits: 
 def _intact(home: Path, files: Sequence[Path]) -> bool:
     try:
         sums = json.loads((home / SUMS).read_text())
-        whole = all(sums[f.name] == _sha256(f) for f in files)
+        whole = all(sums[f.name] == sha256(f) for f in files)
     except (OSError, ValueError, KeyError, TypeError):
         whole = False
     if not whole and home.exists():
@@ -150,8 +151,3 @@ def _remove(home: Path) -> None:
         home.rename(aside / home.name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()

@@ -31,7 +31,9 @@ def train(
     learning_rate: Annotated[float | None, typer.Option(help="The highest rate of the schedule.")] = None,
     batch_questions: Annotated[int | None, typer.Option(min=1, help="Questions a mini-batch.")] = None,
     loss: Annotated[str | None, typer.Option(help="pointwise, pairwise, listwise, mle, lul or rll.")] = None,
-    seed: Annotated[int, typer.Option(help="Draws the order of the questions.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Draws the first values of what is untrained, and the order of the questions; 0.")
+    ] = None,
     told: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="NAME=VALUE", help="Any other training setting, as noise=0.1; may come again."),
@@ -41,6 +43,8 @@ def train(
     """Train a ranker on labelled questions."""
     if out.exists():
         raise BadSetting(f"{out} exists already: choose another name for the version")
+    import torch
+
     from as2core.data import jsonl
     from as2core.data.catalog import apply_setting
     from as2core.evaluation import evaluate
@@ -54,6 +58,8 @@ def train(
     others = read_pairs("training", told or (), asdict(TrainSettings()))
     questions = apply_setting(questions_of(data), setting)[:limit]
     judged = apply_setting(questions_of(dev), "clean") if dev else []
+    seed = others.get("seed", 0) if seed is None else seed
+    torch.manual_seed(seed)
     base = ranker_named(ranker)
     settings = smaller(
         replace(suggested(base), **others),

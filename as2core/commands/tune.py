@@ -69,6 +69,7 @@ def _ratios(
     on_progress: OnProgress,
 ) -> dict[str, Any]:
     from as2core.cascade.tune import grid, traces
+    from as2core.data.source import write_text
 
     tuning = grid(traces(ranker, questions, on_progress), measure=measure, keep=ranker.keep, on_progress=on_progress)
     best = tuning.best(max_loss)
@@ -85,14 +86,12 @@ def _ratios(
         "spec": _with_ratios(spec, ratios),
     }
     if out:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps({"ratios": best.ratios, "keep": ranker.keep, "found": found}, indent=2) + "\n")
+        write_text(json.dumps({"ratios": best.ratios, "keep": ranker.keep, "found": found}, indent=2) + "\n", out)
         note(f"written to {out}")
     if picture:
         from as2core.experiments.picture import draw_tuning
 
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_text(draw_tuning(tuning, best))
+        write_text(draw_tuning(tuning, best), picture)
         note(f"drawn to {picture}")
     return found
 

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2s
+from hashlib import blake2s, file_digest
 from pathlib import Path
 from typing import IO
 
@@ -163,6 +163,12 @@ def head(source: Source, size: int = 1 << 16) -> bytes:
     """The first bytes of the content, unpacked. Raises UnreadableFile."""
     with _told(source), _opened(source) as file:
         return file.read(size)
+
+
+def sha256(path: Path) -> str:
+    """Of the file as it lies there, in hexadecimal."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

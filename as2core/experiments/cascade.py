@@ -16,6 +16,7 @@ import numpy as np
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.tune import Tuning, grid, traces
 from as2core.cost import average_batch
+from as2core.data.source import write_text
 from as2core.experiments.base import Options, Report, Row, steps
 from as2core.experiments.courses import sample, spread
 from as2core.experiments.picture import draw_tuning
@@ -238,8 +239,7 @@ def _twin_table(twins: list[Twins], setting: str) -> str:
 def _picture(tuning: Tuning, options: Options) -> list[str]:
     if options.pictures is None:
         return []
-    options.pictures.mkdir(parents=True, exist_ok=True)
-    (options.pictures / "cascade-grid.svg").write_text(draw_tuning(tuning, tuning.best(MAX_LOSS), constant=RATIOS))
+    write_text(draw_tuning(tuning, tuning.best(MAX_LOSS), constant=RATIOS), options.pictures / "cascade-grid.svg")
     return [f"![AP against cost for every schedule of the grid]({options.pictures.name}/cascade-grid.svg)"]
 
 

@@ -7,6 +7,7 @@ as2core.cascade.graphs.)
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import logging
@@ -47,8 +48,8 @@ class _Scorer(nn.Module):
 
 def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
     """The file, its tokenizer and its card."""
-    backbone = ranker.backbone
-    scorer = _Scorer(backbone, ranker.module.heads[-1], ranker.exits[-1]).eval()
+    backbone, head = copy.deepcopy((ranker.backbone, ranker.module.heads[-1]))  # the ranker's may be on a GPU
+    scorer = _Scorer(backbone, head, ranker.exits[-1]).cpu().eval()
     packed = backbone.encode(["who is it", "what"], ["It is a river in the east.", "A word."], max_length=32)
     ids, mask, _ = backbone.pad(packed, [0, 1])
     batch, length = torch.export.Dim("batch"), torch.export.Dim("length", max=ranker.max_length)

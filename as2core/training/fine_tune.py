@@ -15,7 +15,8 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ def fine_tune(
     started = time.monotonic()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
+    device = next(learner.module.parameters()).device
     noisy, flipped = flip_labels(train, settings.noise, seed=settings.seed)
     batches = plan(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, tokens=getattr(learner, "tokens", None)
@@ -76,7 +78,7 @@ def fine_tune(
     if not ranker.trained and hasattr(learner, "begin"):
         learner.begin(noisy, should_stop)
     ranker.trained = True
-    _freeze(ranker, settings)
+    frozen = _frozen(ranker, settings)
     dev = [q for q in dev if q.positives]
     _claim(workdir, settings, base, train, dev, afresh)
     history: list[dict] = []
@@ -103,26 +105,38 @@ def fine_tune(
     if settings.noise:
         emit({"kind": "noise", **asdict(flipped)})
     emit({"kind": "start", "steps": steps, "questions": len(train), "dev_ap": trainer.dev_ap()})
-    trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
+    with _still(frozen):
+        trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
     if watch.stopping:
         raise Cancelled(CANCELLED)
-    learner.module.cpu().eval()
+    learner.module.to(device).eval()
     best, steering = trainer.best()
     end = trainer.state.global_step
     emit({"kind": "end", "step": end, "steps": steps, "best_dev_ap": best, "steering": steering})
     return Trained(ranker, history, best, steering, time.monotonic() - started, end < steps)
 
 
-def _freeze(ranker, settings: TrainSettings) -> None:
+def _frozen(ranker, settings: TrainSettings) -> list[torch.nn.Parameter]:
+    """What could learn and shall not."""
     backbone = getattr(ranker.module, "backbone", None)
     if backbone is None:
         if settings.frozen_layers:
             raise BadSetting("frozen_layers needs an encoder backbone; set it to 0 for this model")
-        return
-    for p in backbone.embeddings.parameters():
-        p.requires_grad = not settings.freeze_embeddings
-    for block in backbone.blocks[: settings.frozen_layers]:
-        block.requires_grad_(False)
+        return []
+    parts = [*backbone.blocks[: settings.frozen_layers], *([backbone.embeddings] if settings.freeze_embeddings else [])]
+    return [p for part in parts for p in part.parameters() if p.requires_grad]
+
+
+@contextmanager
+def _still(parameters: Sequence[torch.nn.Parameter]) -> Iterator[None]:
+    """They learn nothing within, and again afterwards."""
+    for p in parameters:
+        p.requires_grad = False
+    try:
+        yield
+    finally:
+        for p in parameters:
+            p.requires_grad = True
 
 
 def _claim(
@@ -181,7 +195,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
     every = max(1, math.ceil(steps / max(1, settings.epochs * settings.evals_per_epoch)))
     able = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
     when = "steps" if has_dev else "no"
-    return TrainingArguments(
+    args = TrainingArguments(
         output_dir=str(workdir),
         num_train_epochs=1,
         per_device_train_batch_size=1,
@@ -208,6 +222,8 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         ddp_backend="gloo" if "LOCAL_RANK" in os.environ and not torch.cuda.is_available() else None,
         ddp_find_unused_parameters=True,  # a batch trains one exit, and no layer above it
     )
+    args._n_gpu = min(1, args.n_gpu)  # nn.DataParallel would scatter a batch's tensors and leave its lists whole
+    return args
 
 
 def smaller(settings: TrainSettings, **changes) -> TrainSettings:

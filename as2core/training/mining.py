@@ -38,14 +38,19 @@ class Vectors:
         new = list({_key(t): t for t in texts if _key(t) not in self._row}.values())
         if not new:
             return
-        self._row.update({_key(t): len(self._matrix) + i for i, t in enumerate(new)})
         encoder = self._encoder if hasattr(self._encoder, "embed") else self._encoder()
         learnt = encoder.embed(new, on_progress).astype(np.float16)
         self._matrix = np.concatenate([self._matrix, learnt]) if len(self._matrix) else learnt
+        self._row.update({_key(t): len(self._row) + i for i, t in enumerate(new)})
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=self._file.parent, suffix=".part", delete=False) as making:
-            np.savez(making, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
-        Path(making.name).rename(self._file)  # two processes may keep the same file: nobody reads half of one
+            part = Path(making.name)
+        try:
+            with part.open("wb") as file:
+                np.savez(file, keys=np.array(list(self._row), dtype=np.uint64), vectors=self._matrix)
+            part.rename(self._file)  # two processes may keep the same file: nobody reads half of one
+        finally:
+            part.unlink(missing_ok=True)
 
     def knows(self, texts: Sequence[str]) -> bool:
         return all(_key(t) in self._row for t in texts)
@@ -71,7 +76,8 @@ def add_hard_negatives(
     questions: Sequence[Question], vectors: Vectors, *, each: int = 4, among: int = 30, seed: int = 0
 ) -> list[Question]:
     """Each question with `each` more incorrect candidates: drawn from the `among` nearest sentences of its article
-    (candidates of other questions under the same title), and one from a random other article."""
+    (candidates of other questions under the same title), and one of an article drawn at random, its own among them. A
+    drawn sentence that the question has already is left out."""
     rng = random.Random(seed)
     pools: dict[str, dict[str, None]] = defaultdict(dict)
     for q in questions:

@@ -29,7 +29,8 @@ def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) ->
     if not 0 <= rate <= 1:
         raise BadSetting(f"a noise rate of {rate}: give the share of labels to flip, 0 to 1")
     labelled = [(i, j) for i, q in enumerate(questions) for j, c in enumerate(q.candidates) if c.label is not None]
-    drawn = set(random.Random(seed).sample(labelled, int(rate * len(labelled))))
+    # the epsilon undoes binary fractions: 0.29 * 100 must floor to 29
+    drawn = set(random.Random(seed).sample(labelled, int(rate * len(labelled) + 1e-9)))
     was_correct = sum(questions[i].candidates[j].label == 1 for i, j in drawn)
     noisy = [
         replace(

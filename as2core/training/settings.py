@@ -72,6 +72,8 @@ class TrainSettings:
             )
         if self.frozen_layers < 0:
             raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
+        if not 0 < self.temperature < math.inf:
+            raise BadSetting(f"temperature={self.temperature:g}: it divides a teacher's scores, so give one above 0")
         if self.self_distill and self.exit_draw != "all":
             raise BadSetting(
                 f"self_distill={self.self_distill:g}: the last exit teaches the others, so all have to be computed: "

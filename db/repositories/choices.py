@@ -7,14 +7,14 @@ from datetime import datetime
 from sqlalchemy import Row, and_, func, select
 from sqlalchemy.orm import Session
 
-from db.models import WITHDRAWN, Annotator, Corpus, Question, Verdict, current_label
+from db.models import Annotator, Corpus, Question, current_label
+from db.repositories.labels import newest_verdicts
 
 
 def votes(session: Session, corpus_id: int) -> list[Row]:
     """Rows (question_id, sentence_id, annotator, imported, label, created, verdict), oldest first; `verdict` is None
     where nobody settled the pair."""
-    newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
-    ruled = select(Verdict).where(Verdict.id.in_(newest), Verdict.label != WITHDRAWN).subquery()
+    ruled = newest_verdicts()
     pair = and_(ruled.c.question_id == current_label.c.question_id, ruled.c.sentence_id == current_label.c.sentence_id)
     statement = (
         select(

@@ -270,13 +270,9 @@ def dealt(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
 
 
 def newest_verdicts() -> Subquery:
-    """question_id, sentence_id, label of the verdict in force on each pair that has one."""
+    """The verdict in force on each pair that has one."""
     newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
-    return (
-        select(Verdict.question_id, Verdict.sentence_id, Verdict.label)
-        .where(Verdict.id.in_(newest), Verdict.label != WITHDRAWN)
-        .subquery("verdicts")
-    )
+    return select(Verdict).where(Verdict.id.in_(newest), Verdict.label != WITHDRAWN).subquery("verdicts")
 
 
 def verdicts(

@@ -35,17 +35,9 @@ def upsert_into(session: Session, table: Any) -> Any:
 
 
 def add_question(
-    session: Session,
-    corpus_id: int,
-    text: str,
-    *,
-    external_id: str,
-    origin: str,
-    now: datetime,
-    kind: str = "",
-    split: str = "",
+    session: Session, corpus_id: int, text: str, *, external_id: str, origin: str, now: datetime
 ) -> Question:
-    question = new_question(corpus_id, text, external_id=external_id, origin=origin, now=now, kind=kind, split=split)
+    question = new_question(corpus_id, text, external_id=external_id, origin=origin, now=now)
     session.add(question)
     session.flush()
     return question

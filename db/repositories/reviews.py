@@ -20,6 +20,7 @@ from db.models import (
     Verdict,
     current_label,
 )
+from db.repositories.labels import newest_verdicts
 from db.repositories.leases import Pair
 
 
@@ -34,12 +35,12 @@ def add_verdict(session: Session, pair: Pair, annotator_id: int, label: str, not
 
 def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
     """Pair -> (label, note, name of who gave it) of the verdicts in force in a corpus."""
-    newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
+    ruled = newest_verdicts()
     found = session.execute(
-        select(Verdict.question_id, Verdict.sentence_id, Verdict.label, Verdict.note, Annotator.name)
-        .join(Annotator, Annotator.id == Verdict.annotator_id)
-        .join(Question, Question.id == Verdict.question_id)
-        .where(Question.corpus_id == corpus_id, Verdict.id.in_(newest), Verdict.label != WITHDRAWN)
+        select(ruled, Annotator.name)
+        .join(Annotator, Annotator.id == ruled.c.annotator_id)
+        .join(Question, Question.id == ruled.c.question_id)
+        .where(Question.corpus_id == corpus_id)
     )
     return {(r.question_id, r.sentence_id): r for r in found}
 

@@ -2,10 +2,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from as2core.rankers.catalog import get
-from as2core.training.calibrate import best_threshold, calibrate, expected_calibration_error, level, platt, reliability
+from as2core.training.calibrate import (
+    best_threshold,
+    calibrate,
+    expected_calibration_error,
+    level,
+    level_end,
+    platt,
+    reliability,
+)
 from as2core.types import Candidate, Question
+
+NEEDS_GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")]
 
 
 def test_platt_scaling_agrees_with_scikit_learn_s_unregularised_regression():
@@ -112,3 +123,17 @@ def test_levelling_goes_by_labels_of_both_kinds_alone_and_never_turns_the_order_
     after = scores()
     np.testing.assert_array_equal(after[-1].argsort(), before[-1].argsort())
     assert after[-1].mean() == pytest.approx(np.log(1 / 4), abs=1e-3)  # one in five is correct
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
+def test_levelling_the_end_makes_its_probability_fit_how_often_a_sentence_is_right(device, tiny):
+    torch.manual_seed(1)
+    ranker = get(f"generative:backbone={tiny()}")
+    ranker.module.to(device)
+    texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]
+    cands = tuple(Candidate(str(i), t, int(i == 1)) for i, t in enumerate(texts))
+    level_end(ranker, [Question("a", "where is the tower ?", cands)])
+    batch = {k: t.to(device) for k, t in ranker.module.encode(texts, ["where is the tower ?"] * 5).items()}
+    with torch.inference_mode():
+        log_p, _ = ranker.module(**batch)
+    assert log_p[:, -1].exp().mean().item() == pytest.approx(1 / 5, abs=0.15)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from as2core.errors import UnsupportedBackbone
 from as2core.losses.generative import mle, rll
@@ -26,7 +27,7 @@ def test_every_kind_of_language_model_gives_one_finite_log_probability_a_candida
 
 
 def test_a_causal_model_s_score_is_the_sum_over_a_plain_forward_pass(tiny):
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(tiny("gpt2")).eval()
     tok = AutoTokenizer.from_pretrained(tiny("gpt2"))
@@ -139,3 +140,10 @@ def test_rll_holds_each_positive_against_the_hardest_negative_of_its_question():
 
 def test_rll_of_a_question_without_a_negative_is_no_loss():
     assert rll(torch.tensor([-5.0]), torch.tensor([1]), [1], margin=3.0).item() == 0.0
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart"])
+def test_a_checkpoint_in_half_precision_is_worked_with_in_float32(kind, tiny, tmp_path):
+    load_question_lm(tiny(kind)).model.bfloat16().save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(tiny(kind)).save_pretrained(tmp_path)
+    assert {p.dtype for p in load_question_lm(str(tmp_path)).parameters()} == {torch.float32}

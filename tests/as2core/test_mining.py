@@ -72,6 +72,31 @@ def test_a_second_run_reads_vectors_back_and_embeds_only_what_is_new(tiny, tmp_p
     np.testing.assert_allclose(second.of(["winter bread"]), embed(["winter bread"]), atol=2e-3)
 
 
+def test_what_could_not_be_embedded_is_not_known(tiny, tmp_path):
+    learnt = Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path)
+    learnt.learn(["the tower"])
+
+    def stop(_progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learnt.learn(["a river"], stop)
+    assert (learnt.knows(["the tower"]), learnt.knows(["a river"])) == (True, False)
+    learnt.learn(["a river"])
+    assert learnt.of(["a river"]).shape == (1, 32)
+
+
+def test_a_write_that_failed_leaves_nothing_behind(tiny, tmp_path, monkeypatch):
+    def full(file, **_):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match="No space"):
+        Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path).learn(["the tower"])
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_hardest_are_kept_in_their_order_with_every_correct_one(vectors):
     kept = keep_hardest([QUESTIONS[0]], vectors, among=1)[0]
     assert [c.label for c in kept.candidates] == [1, 0]

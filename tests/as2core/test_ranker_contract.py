@@ -8,6 +8,7 @@ import pytest
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnsupportedBackbone
 from as2core.nn.backbone import Backbone
 from as2core.rankers.base import Ranker, rank, rank_many, untrained
+from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import CATALOG, get
 from as2core.rankers.versions import load_version, save_version
 from as2core.types import Candidate
@@ -156,10 +157,16 @@ def test_a_monolithic_model_is_the_first_layers_of_any_encoder(kind, depth, tiny
         np.testing.assert_allclose(trace.scores(), exit_scores, atol=1e-5)
 
 
-@pytest.mark.parametrize("depth", [0, 7])
+@pytest.mark.parametrize("depth", [0, 7, "two", 2.5])
 def test_a_depth_the_encoder_does_not_have_is_refused(depth, tiny):
     with pytest.raises(BadSetting, match="between 1 and 6"):
         get(f"cross-encoder:depth={depth},backbone={tiny()}")
+
+
+def test_exits_that_are_no_layers_are_refused(backbone):
+    for exits in (("2", "4"), (2.5, 4), (0, 4), (4, 2)):
+        with pytest.raises(BadSetting, match="ascending layers between 1 and 6"):
+            CascadeRanker(backbone, exits=exits)
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
@@ -246,6 +253,7 @@ def test_the_bi_encoder_s_cosine_is_sentence_transformers_s():
         ("bm25:k1", "setting=value"),
         ("bm25:k1=much", "is not a float"),
         ("cascade:drop_ratio=1.5", "1.5"),
+        ("cascade:drop_ratio=.1/.2/.3", "3 drop ratios for 4 exits that drop: give one, or 4 divided by /"),
     ],
 )
 def test_a_wrong_spec_says_what_would_be_right(spec, says, tiny):

@@ -2,10 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from as2core.data import starter
 from as2core.data.catalog import CORPORA, load_questions
 from as2core.errors import BadSetting, UnreadableFile
+from as2core.nn.backbone import load_backbone
 from as2core.rankers.catalog import get
 from as2core.rankers.versions import load_version, read_card, save_version
 from as2core.training import recipes
@@ -41,6 +43,31 @@ def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_pa
     assert (card["seed"], card["calibration"]["questions"], "typo" in card["robustness"]) == (3, 6, True)
     assert (tmp_path / "cascade" / "model.safetensors").read_bytes() == weights
     assert load_version(tmp_path / "cascade").calibrated
+
+
+def test_a_cascade_taught_by_another_generative_ranker_does_not_go_on_from_the_former_s_steps(
+    tiny, tmp_path, monkeypatch
+):
+    shipped, few = tmp_path / "models", load_questions("starter-train").questions[:4]
+    material = recipes.Material([], [], few, [], [], None, [])
+    workdirs = []
+    monkeypatch.setattr(recipes, "MODELS_DIR", shipped)
+    monkeypatch.setattr(recipes, "load_backbone", lambda: load_backbone(tiny()))
+    monkeypatch.setattr(recipes, "add_far_negatives", lambda questions, *_, **__: questions)
+    monkeypatch.setattr(recipes, "fine_tune", lambda *_, workdir, **__: workdirs.append(workdir))
+    monkeypatch.setattr(recipes, "_ship", lambda *_: None)
+
+    def teacher(path, seed: int) -> None:
+        torch.manual_seed(seed)
+        save_version(get(f"generative:backbone={tiny()}"), path / "generative", {})
+
+    teacher(shipped, 0)
+    for made in (None, None, 1):
+        if made is not None:
+            teacher(tmp_path / "out", made)
+        recipes._cascade(RECIPES["tiny"], material, tmp_path / "out", tmp_path / "work", {}, None)
+    shipped_s, again, own = workdirs
+    assert shipped_s == again != own
 
 
 def test_labels_correct_the_teacher_where_its_first_is_no_answer():

@@ -151,6 +151,7 @@ def test_a_changed_configuration_is_noticed(tiny, tmp_path):
         (b'{"format": 1, "ranker": "cascade", "settings": {}}', "it has no 'backbone'"),
         (b'{"format": 1, "ranker": "generative", "backbone": "b", "settings": {}}', "it has no 'max_length'"),
         (b'{"format": 1, "ranker": "cascade", "backbone": "%s", "settings": {"colour": 1}}', "colour"),
+        (b'{"format": 1, "ranker": "cascade", "backbone": "%s", "settings": {"exits": ["two"]}}', "between 1 and 6"),
         (b"[1]", "is not a JSON object"),
         (b"{", "is not JSON"),
         (b"\xff\xfe{}", "is not JSON"),

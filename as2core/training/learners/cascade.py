@@ -58,7 +58,7 @@ class CascadeLearner:
             known = ", ".join(DISCRIMINATIVE)
             raise BadSetting(f"the loss {settings.loss!r} is not for this ranker; use one of: {known}")
         if settings.distill and teacher is None:
-            raise BadSetting("distillation needs a teacher")
+            raise BadSetting("distillation needs a teacher: set distill to 0, or give fine_tune a teacher")
         self.ranker, self.teacher = ranker, teacher if settings.distill else None
         self.module = _CascadeLoss(ranker, settings)
         self.exits = tuple(str(layer) for layer in ranker.exits)

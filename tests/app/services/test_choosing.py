@@ -4,7 +4,8 @@ from types import SimpleNamespace
 import pytest
 
 from app.services import adapting, asking, choosing, exchange, labelling
-from app.services.choosing import Choice, settle, with_presumed
+from app.services.choosing import Choice, with_presumed
+from app.services.labels import settle
 from as2core.data import jsonl
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
@@ -37,7 +38,7 @@ C, N, U = "correct", "incorrect", "unsure"
 )
 def test_conflicts_are_settled_the_way_that_was_chosen(given, majority, latest, adjudicated, leave_out):
     ways = ("majority", "latest", "adjudicated", "leave-out")
-    assert [settle(given, way) for way in ways] == [majority, latest, adjudicated, leave_out]
+    assert [settle(given, given[0].verdict, way) for way in ways] == [majority, latest, adjudicated, leave_out]
 
 
 @pytest.mark.parametrize(

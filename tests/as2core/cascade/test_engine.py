@@ -165,6 +165,30 @@ def test_an_unknown_engine_is_refused_with_those_there_are(pair):
         pair[0].use("cuda")
 
 
+def test_the_module_is_on_the_gpu_for_torch_alone(tiny, monkeypatch):
+    ranker, moved = trained(tiny()), []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(ranker.module, "to", moved.append)
+    monkeypatch.setattr(ranker, "_onnx", lambda *_: None)
+    for engine in ("auto", "onnx", "torch"):
+        ranker.use(engine)
+    assert moved == ["cuda", "cpu", "cuda"]
+
+
+@torch.inference_mode()
+def test_half_precision_sets_no_two_candidates_to_one_score(tiny):
+    """A head's bias of -28 left logits in steps of 0.125."""
+    ranker = trained(tiny())
+    for head in ranker.module.heads:
+        head.net[-1].bias.fill_(-28)
+    exact = ranker.trace(QUESTION, CANDIDATES[:6], NOTHING)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = ranker.trace(QUESTION, CANDIDATES[:6], NOTHING)
+    for a, b in zip(exact.exits, half.exits, strict=True):
+        assert len(set(b.scores)) == 6
+        np.testing.assert_allclose(b.scores, a.scores, atol=0.1)
+
+
 def test_an_activation_without_an_operator_is_refused_by_name(pair):
     ranker = copy.deepcopy(pair[0])
     ranker.backbone.config.hidden_act = "swish"

@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,19 @@ def test_a_cascade_gets_a_schedule_that_a_spec_can_take(questions, tmp_path, tin
     assert json.loads(out.read_text())["ratios"] == ratios
     drawn = ET.fromstring(picture.read_text())
     assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) > 1297
+
+
+def test_a_schedule_that_could_not_be_written_leaves_the_one_before(questions, tmp_path, tiny, monkeypatch, capsys):
+    def full(self, target):
+        raise OSError(28, "No space left on device", str(target))
+
+    out = tmp_path / "schedule.json"
+    out.write_text("before")
+    monkeypatch.setattr(Path, "replace", full)
+    spec = f"cascade:keep=2,backbone={tiny('bert', 2)}"
+    assert cli.main(["tune", str(questions), "--ranker", spec, "--out", str(out)]) == 1
+    assert "No space left" in capsys.readouterr().err
+    assert out.read_text() == "before"
 
 
 def test_a_fusion_gets_weights_and_becomes_a_version(questions, tmp_path, capsys):

@@ -20,6 +20,7 @@ from as2core.types import Candidate
 QUESTION = "When was the tower finished?"
 TEXTS = ["the tower was finished in 1889 .", "the river is long", "bread", "the heart of the city stands high . " * 30]
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS)]
+NEEDS_GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")]
 
 
 def shaken(backbone, exits=(2, 4, 6)):
@@ -100,6 +101,20 @@ def test_an_onnx_file_comes_back_as_a_cross_encoder_with_its_card_and_calibratio
     np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), last_exit(cascade), atol=1e-5)
     assert card["note"] == "a try"
     assert back.calibration == ((1.2, -0.3),)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
+def test_an_onnx_export_leaves_the_ranker_as_and_where_it_was(device, backbone, tmp_path):
+    pytest.importorskip("onnxscript")
+    cascade = shaken(backbone)
+    cascade.module.to(device).train()
+    export_ranker(cascade, "onnx", tmp_path / "out", card={})
+    assert all(m.training for m in cascade.module.modules())
+    assert {p.device.type for p in cascade.module.parameters()} == {device}
+    cascade.module.cpu().eval()
+    back, _ = import_ranker(tmp_path / "out")
+    np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), last_exit(cascade), atol=1e-5)
 
 
 @pytest.mark.slow

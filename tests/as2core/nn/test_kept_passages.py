@@ -59,3 +59,21 @@ def test_a_passage_kept_alone_is_the_one_kept_among_others(lm):
     with torch.inference_mode():
         among, alone = keep(lm, PASSAGES)[1], keep(lm, PASSAGES[1:2])[0]
     torch.testing.assert_close(among.memory, alone.memory, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("half", [False, True])
+@torch.inference_mode()
+def test_an_end_that_the_model_is_sure_of_and_the_passage_speaks_against_has_a_finite_probability(half, tiny):
+    """Nearness takes 9 from the logit of the end, which was nearly all there was; in half precision the sum over the
+    vocabulary errs by more than what is left. By float64's softmax."""
+    torch.manual_seed(1)
+    lm = load_question_lm(tiny()).eval()
+    lm.bias[lm.end], lm.end_scale[...], lm.end_bias[...] = 30, 0, -9
+    reading = resume(lm, keep(lm, [""]))
+    states = torch.cat([torch.randn(200, lm.backbone.hidden), torch.zeros(200, 1)], 1)
+    targets = torch.arange(200) % 50
+    targets[::2] = lm.end
+    exact = reading.logits(states).double().log_softmax(-1).gather(1, targets[:, None])[:, 0].float()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+        got = reading.log_p(states, targets)
+    torch.testing.assert_close(got, exact, atol=0.15 if half else 1e-5, rtol=0)

@@ -1,4 +1,5 @@
 import gzip
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +23,15 @@ def test_a_text_file_gives_its_words_with_or_without_a_first_line_plain_or_packe
     table = text_vectors(written(tmp_path, header + LINES, name))
     assert table.size == 3
     np.testing.assert_array_equal(table(["bridge", "river", "tower"]), [[4, 5.5, -6], [0, 0, 0], [1, 2, 3]])
+
+
+def test_a_packed_file_is_closed_once_it_is_unpacked(tmp_path):
+    path = written(tmp_path, LINES, "vectors.txt.gz")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        table = text_vectors(path)
+    assert not [str(w.message) for w in said if w.category is ResourceWarning]
+    np.testing.assert_array_equal(table(["tower"]), [[1, 2, 3]])
 
 
 def test_word2vec_s_space_at_the_end_glove_s_words_with_spaces_and_a_blank_last_line_are_read(tmp_path):

@@ -2,6 +2,7 @@ import copy
 import dataclasses
 import json
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import measures
 from as2core.rankers.catalog import get
 from as2core.training.batches import plan
-from as2core.training.fine_tune import fine_tune
+from as2core.training.fine_tune import _arguments, fine_tune
 from as2core.training.learners import learner_for
 from as2core.training.loop import PlannedTrainer
 from as2core.training.settings import TrainSettings
@@ -156,6 +157,53 @@ def test_frozen_embeddings_and_layers_stay_as_they_were(base, tmp_path):
     assert any("blocks.1" in k for k in before.keys() - same)
 
 
+@pytest.mark.parametrize("ends", ["well", "cancelled", "failed"])
+def test_what_a_run_froze_learns_again_after_it_and_what_stood_still_before_does_not(ends, base, tmp_path, monkeypatch):
+    settings, seen = dataclasses.replace(FAST, freeze_embeddings=True, frozen_layers=1), []
+    base.backbone.blocks[1].requires_grad_(False)
+    train = PlannedTrainer.train
+
+    def run(self, **how):
+        seen.append(self._learner.ranker.module)
+        assert not any(p.requires_grad for p in seen[0].backbone.parameters())
+        if ends == "failed":
+            raise MemoryError
+        return train(self, **how)
+
+    monkeypatch.setattr(PlannedTrainer, "train", run)
+    with pytest.raises({"cancelled": Cancelled, "failed": MemoryError}[ends]) if ends != "well" else nullcontext():
+        fine_tune(base, questions(0, 4), [], settings, workdir=tmp_path, should_stop=lambda: ends == "cancelled")
+    still = {name for name, p in seen[0].named_parameters() if not p.requires_grad}
+    assert still == {name for name, _ in base.module.named_parameters() if ".blocks.1." in name}
+
+
+def test_a_base_whose_embeddings_stand_still_keeps_them_though_the_settings_do_not_ask_for_it(base, tmp_path):
+    base.backbone.requires_grad_(False)
+    trained = fine_tune(base, questions(0, 8), [], FAST, workdir=tmp_path).ranker
+    before, after = base.backbone.state_dict(), trained.backbone.state_dict()
+    assert all(before[k].equal(after[k]) for k in before)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_what_was_trained_is_where_its_base_is(device, base, tmp_path):
+    base.module.to(device)
+    trained = fine_tune(base, questions(0, 4), questions(8, 2), FAST, workdir=tmp_path).ranker
+    assert {p.device.type for r in (base, trained) for p in r.module.parameters()} == {device}
+    assert len(trained.score("when was the tower built ?", questions(0, 1)[0].candidates)) == 4
+
+
+def test_of_several_gpus_a_process_trains_on_one(tmp_path, monkeypatch):
+    as_if = {"is_available": True, "device_count": 2, "is_bf16_supported": False, "set_device": None}
+    for name, value in as_if.items():
+        monkeypatch.setattr(torch.cuda, name, lambda *_, value=value: value)
+    args = _arguments(tmp_path, FAST, 1, False)
+    assert args.device.type == "cuda"
+    assert args.n_gpu == 1
+    assert args.parallel_mode.value == "not_parallel"
+
+
 @pytest.mark.parametrize("loss", ["pairwise", "listwise"])
 def test_a_cascade_learns_with_losses_over_a_question(loss, base, tmp_path):
     settings = dataclasses.replace(FAST, epochs=8, loss=loss, exit_draw="all")
@@ -211,6 +259,7 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
         ({"learning_rate": math.nan}, "learning_rate=nan"),
         ({"learning_rate": 0.0}, "a rate is above 0"),
         ({"frozen_layers": -1}, "frozen_layers=-1"),
+        ({"distill": 1.0, "temperature": 0.0}, "temperature=0: .*above 0"),
         ({"patience": 0}, "patience"),
         ({"noise": 1.5}, "share"),
         ({"self_distill": 1.0}, 'exit_draw="all"'),
@@ -219,6 +268,11 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
 def test_a_wrong_setting_is_refused(setting, says):
     with pytest.raises(BadSetting, match=says):
         TrainSettings(**setting)
+
+
+def test_distillation_without_a_teacher_says_how_to_do_without(base, tmp_path):
+    with pytest.raises(BadSetting, match="set distill to 0, or give fine_tune a teacher"):
+        fine_tune(base, questions(0, 4), [], dataclasses.replace(FAST, distill=1.0), workdir=tmp_path)
 
 
 def test_a_ranker_without_weights_cannot_be_trained(tmp_path):

@@ -37,6 +37,12 @@ def test_wikiqa_s_8672_training_pairs_lose_as_many_labels_as_in_the_paper(rate, 
     assert all(q.candidates[-1].label is None for q in noisy)
 
 
+def test_a_share_that_is_no_binary_fraction_loses_none():
+    assert 0.29 * 100 < 29
+    _, told = flip_labels(labelled(100, correct=10), 0.29)
+    assert told.to_correct + told.to_incorrect == 29
+
+
 def test_the_seed_alone_decides_which():
     clean = labelled(100, correct=10)
     assert flip_labels(clean, 0.2, seed=1) == flip_labels(clean, 0.2, seed=1)

@@ -54,7 +54,7 @@ def assert_as_alone(settings: dict, backbone: str, tmp_path: Path, processes: in
     shift_free = settings.get("loss") in ("pairwise", "listwise")
     for name, value in alone.ranker.module.state_dict().items():
         if not (shift_free and name.endswith("net.7.bias")):  # they do not feel it: Adam would scale up pure rounding
-            torch.testing.assert_close(weights[name], value, atol=1e-5, rtol=0)
+            torch.testing.assert_close(weights[name], value.cpu(), atol=1e-5, rtol=0)
 
 
 @pytest.mark.slow
