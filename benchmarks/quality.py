@@ -24,7 +24,7 @@ from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
-from as2core.rankers.fusion import FusionRanker
+from as2core.rankers.fusion import PAIR, FusionRanker
 from as2core.types import Candidate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,9 +37,10 @@ RANKERS = (
     "cascade:drop_ratio=0",
     "cascade:drop_ratio=0.3",
 )
-FUSED = (
-    ("cascade:drop_ratio=0", "generative"),
-    ("cascade:drop_ratio=0", "generative", "bi-encoder"),
+FUSED = (  # and their weights
+    (("cascade:drop_ratio=0", "generative"), PAIR),
+    (("cascade:drop_ratio=0", "generative"), (1.0, 1.0)),
+    (("cascade:drop_ratio=0", "generative", "bi-encoder"), (1.0, 1.0, 1.0)),
 )
 UNTITLED = ("bi-encoder", "generative", "cascade:drop_ratio=0")  # told once more for sentences without their titles
 AGAINST = "bi-encoder"
@@ -104,9 +105,10 @@ def main() -> None:
     options.add_argument("--limit", type=int, help="questions a set")
     limit = options.parse_args().limit
     rankers: dict[str, Ranker] = {name: Once(name) for name in RANKERS}
-    for names in FUSED:
-        spec = f"fusion:method=zscore,rankers={'+'.join(names)}"
-        rankers[spec] = FusionRanker([rankers[n] for n in names], method="zscore", name=spec)
+    for names, weights in FUSED:
+        told = f",weights={'/'.join(f'{w:g}' for w in weights)}" if len(set(weights)) > 1 else ""
+        spec = f"fusion:method=zscore{told},rankers={'+'.join(names)}"
+        rankers[spec] = FusionRanker([rankers[n] for n in names], method="zscore", weights=weights, name=spec)
     text = ["Printed and written by `python benchmarks/quality.py`.", ""]
     missing = [label for label, spec in JUDGES.items() if spec != label and not Path(spec).exists()]
     for label, spec in JUDGES.items():

@@ -11,7 +11,7 @@ import streamlit as st
 from app.services.views import AskView
 from as2core.cascade.trace import CascadeTrace
 from as2core.rankers.base import order
-from as2core.rankers.fusion import standardised
+from as2core.rankers.fusion import paired
 
 FAR = 4.0  # ranks this many times apart, one of them near the top, count as disagreement
 NEAR_TOP = 10
@@ -32,12 +32,12 @@ def disagreement(discriminative: int, generative: int) -> str:
 
 
 def together(run: CascadeTrace, generative: np.ndarray) -> np.ndarray:
-    """Those who stayed to the end and were read by both rankers, best first by the sum of their standardised scores;
+    """Those who stayed to the end and were read by both rankers, best first by what the two say together;
     docs/results.md measures it where nobody is dropped. float `(n,)`, NaN unread -> positions, int `(m,)`."""
     last = run.exits[-1]
     theirs = generative[last.alive]
     read = np.isfinite(theirs)
-    return last.alive[read][order(standardised(last.scores[read]) + standardised(theirs[read]))]
+    return last.alive[read][order(paired(last.scores[read], theirs[read]))]
 
 
 def candidate_table(

@@ -193,11 +193,22 @@ def _sequential(models_dir: Path, *, stages: Any = "jaccard@100+cascade"):
     return _class("sequential", "SequentialRanker")([stage(ranker, keep) for _, ranker, keep in stages])
 
 
-def _fusion(models_dir: Path, *, method: str = "rrf", k: int = 60, rankers: Any = "cascade+generative+bi-encoder"):
+def _fusion(
+    models_dir: Path,
+    *,
+    method: str = "rrf",
+    k: int = 60,
+    weights: float | tuple[float, ...] = 1.0,
+    rankers: Any = "cascade+generative+bi-encoder",
+):
     if any(keep is not None for _, _, keep in rankers):
         raise BadSetting("a fusion keeps every candidate: leave the @ out, or put it into a stage of sequential")
     return _class("fusion", "FusionRanker")(
-        [ranker for _, ranker, _ in rankers], method=method, k=k, specs=[spec for spec, _, _ in rankers]
+        [ranker for _, ranker, _ in rankers],
+        method=method,
+        k=k,
+        weights=weights if isinstance(weights, tuple) else [weights] * len(rankers),
+        specs=[spec for spec, _, _ in rankers],
     )
 
 

@@ -21,6 +21,7 @@ from as2core.rankers.base import Ranker
 from as2core.types import Candidate
 
 METHODS = ("rrf", "zscore")
+PAIR = (5.0, 3.0)  # cascade and generative ranker: what `as2 tune starter-dev` finds for the shipped ones, rounded
 EQUAL = 1e-5  # scores this near, relatively, differ by rounding alone
 
 
@@ -46,6 +47,8 @@ class FusionRanker:
             raise BadSetting(f"k={k}: give 0 or more, 60 as in the paper")
         if weights is not None and len(weights) != len(rankers):
             raise BadSetting(f"{len(weights)} weights for {len(rankers)} rankers: give one each")
+        if weights is not None and not np.isfinite(weights).all():
+            raise BadSetting(f"weights {', '.join(f'{w:g}' for w in weights)}: give numbers")
         self.rankers, self.method, self.k, self.name = tuple(rankers), method, k, name
         self.specs = tuple(specs or (r.name for r in rankers))
         self.module = _Weights([1.0] * len(rankers) if weights is None else weights)
@@ -69,6 +72,11 @@ class _Weights(nn.Module):
     def __init__(self, weights: Sequence[float]) -> None:
         super().__init__()
         self.register_buffer("weights", torch.tensor(list(map(float, weights)), dtype=torch.float64))
+
+
+def paired(cascade: np.ndarray, generative: np.ndarray) -> np.ndarray:
+    """What both say of the same candidates, standardised and weighted as `PAIR`. `(n,)` twice -> float64 `(n,)`."""
+    return PAIR[0] * standardised(cascade) + PAIR[1] * standardised(generative)
 
 
 def reciprocal(scores: np.ndarray, *, k: int = 60) -> np.ndarray:

@@ -52,11 +52,11 @@ def test_places_are_the_inverse_of_an_order():
     assert places(np.array([2, 0, 1])).tolist() == [2, 3, 1]
 
 
-def test_together_the_two_rankers_add_their_standardised_scores():
+def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():
     run = a_trace([[0.0] * 4, [0.0] * 4, [2.0, 1.0, 0.0, -3.0]])  # mean 0, deviation sqrt(3.5)
     generative = np.array([-9.0, -1.0, -5.0, -5.0])  # mean -5, deviation sqrt(8)
-    # 1.07 - 1.41, .53 + 1.41, 0, -1.60
-    assert together(run, generative).tolist() == [1, 2, 0, 3]
+    # 5.35 - 4.24, 2.67 + 4.24, 0, -8.02
+    assert together(run, generative).tolist() == [1, 0, 2, 3]
 
 
 def test_together_are_ranked_those_whom_both_rankers_read_to_the_end():

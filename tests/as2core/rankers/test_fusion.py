@@ -6,7 +6,7 @@ from scipy import stats
 
 from as2core.errors import BadSetting
 from as2core.rankers.catalog import get
-from as2core.rankers.fusion import FusionRanker, reciprocal, standardised
+from as2core.rankers.fusion import FusionRanker, paired, reciprocal, standardised
 from as2core.rankers.versions import load_version, save_version
 from as2core.types import Candidate
 
@@ -54,6 +54,17 @@ def test_a_spec_names_the_rankers():
     fused = get("fusion:method=zscore,k=7,rankers=bm25:k1=1.5,b=0.6+wo+[sequential:stages=wo@2+rr]")
     assert (fused.method, fused.k, [r.name for r in fused.rankers]) == ("zscore", 7, ["bm25", "wo", "sequential"])
     assert fused.specs == ("bm25:k1=1.5,b=0.6", "wo", "sequential:stages=wo@2+rr")
+    np.testing.assert_array_equal(fused.weights, [1, 1, 1])
+
+
+def test_a_spec_may_weight_the_rankers():
+    fused = get("fusion:method=zscore,weights=5/3,rankers=wo+rr")
+    np.testing.assert_array_equal(fused.weights, [5, 3])
+    wo, rr = fused.rankers
+    both = paired(wo.score("iron tower", CANDIDATES), rr.score("iron tower", CANDIDATES))
+    np.testing.assert_allclose(fused.score("iron tower", CANDIDATES), both, rtol=1e-6)
+    with pytest.raises(BadSetting, match="2 weights for 3"):
+        get("fusion:weights=5/3,rankers=wo+rr+bm25")
 
 
 def test_a_fusion_is_kept_as_a_version_with_its_weights(tmp_path):
@@ -68,7 +79,12 @@ def test_a_fusion_is_kept_as_a_version_with_its_weights(tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "says"),
-    [({"method": "vote"}, "rrf, zscore"), ({"k": -1}, "k=-1"), ({"weights": [1, 2]}, "2 weights for 1")],
+    [
+        ({"method": "vote"}, "rrf, zscore"),
+        ({"k": -1}, "k=-1"),
+        ({"weights": [1, 2]}, "2 weights for 1"),
+        ({"weights": [np.nan]}, "nan"),
+    ],
 )
 def test_wrong_settings_say_what_would_be_right(settings, says):
     with pytest.raises(BadSetting, match=says):
