@@ -207,9 +207,10 @@ def _build(config: dict, path: Path):
 
 def _own_tensors(ranker, original: dict) -> dict:
     """What differs from the untouched backbone; everything, for models that have no backbone of ours."""
-    state = {k: v.detach().cpu() for k, v in ranker.module.state_dict().items()}
+    state = ranker.module.state_dict()  # detached; what is tied shares its memory until it is copied from a GPU
+    state = {k: v.cpu() for k, v in (state if original else untied(state)).items()}
     if not original:
-        return untied(state)
+        return state
     return {
         k: v
         for k, v in state.items()
