@@ -232,8 +232,7 @@ def both_teachers(generative: GenerativeRanker, vectors: Vectors, meant: dict[st
 
     def teach(question: str, texts: list[str]) -> np.ndarray:
         texts = [(meant or {}).get(t, t) for t in texts]
-        with half_precision():
-            likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
+        likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
         both = standardised(likelihood) + standardised(vectors.teach(question, texts))
         return (both / 2).astype(np.float32)
 
@@ -272,12 +271,13 @@ def _cascade(recipe: Recipe, material: Material, out: Path, work: Path, card: di
     started = time.monotonic()
     train, meant = _some_padded(for_the_cascade(recipe, material), recipe)
     own_stage = out / "generative"
-    generative = load_version(own_stage if own_stage.is_dir() else MODELS_DIR / "generative")
+    path = own_stage if own_stage.is_dir() else MODELS_DIR / "generative"
+    generative = load_version(path)
     labelled = train[-len(material.own + material.reworded) :]
     teach = corrected(both_teachers(generative, material.vectors, meant), labelled)
     base = CascadeRanker(load_backbone())
     dev = [q.untitled() for q in material.dev]
-    workdir = work / "cascade"
+    workdir = work / f"cascade-{read_card(path)['sha256'][:12]}"  # another teacher's run goes on elsewhere
     trained = fine_tune(base, train, dev, recipe.cascade, workdir=workdir, teacher=teach, on_event=on_event)
     _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
 
