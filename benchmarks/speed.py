@@ -21,10 +21,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
-from math import log10
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ from _texts import JUDGES
 from _texts import sentences as more_sentences
 from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
 
-from as2core.cascade.engine_onnx import TOKENS, _session, cores
+from as2core.cascade.engine_onnx import TOKENS, cores, session
 from as2core.cascade.first import with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
@@ -47,7 +48,7 @@ from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
 SETS = {"starter-dev": "starter-dev", **JUDGES}
-PARTS = ("times", "ap", "together", "memory", "growth")
+PARTS = ("times", "profile", "ap", "together", "memory", "growth")
 BASIC = "`cascade:drop_ratio=0.3`"
 # what the picture shows: a way's colour, and the most candidates it is given
 GROWING = {LOOP: (GREY, 1000), FLASH: (ORANGE, 3000), BASIC: (BLUE, 10_000), BM25: (GREEN, 10_000)}
@@ -113,8 +114,8 @@ def main() -> None:
             print("\n".join(lines), flush=True)
             if not given.quick:
                 write_section(ROOT / "docs" / "performance.md", f"engine-{part}", "\n".join(lines))
-        if bench.picture and not given.quick:
-            write_text(bench.picture, ROOT / "docs" / "performance.svg")
+        for name, picture in ({} if given.quick else bench.pictures).items():
+            write_text(picture, ROOT / "docs" / name)
 
 
 class Bench:
@@ -126,7 +127,7 @@ class Bench:
         tests = [q for part in ("test", "dev", "train") for q in load_questions(f"starter-{part}").questions]
         self.pool = list({c.text: replace(c, label=None) for q in tests for c in q.candidates}.values())
         self.asked = [q.text for q in tests if q.positives]
-        self.picture = ""
+        self.pictures: dict[str, str] = {}  # by the file of docs/
 
     def times(self) -> list[str]:
         """One question's candidates, few and many, every way; and where the limit lies."""
@@ -335,6 +336,31 @@ class Bench:
             "",
         ]
 
+    def profile(self) -> list[str]:
+        """Which operators take the whole model's time, as ONNX Runtime tells it."""
+        engine, n = copy(self.ways.whole.engine), self.sizes.many
+        engine.sessions = [session(g, profile=str(self.ways.folder / "profile")) for g in engine.graphs]
+        began, rounds = time.perf_counter(), self.asked[: self.sizes.rounds[1]]
+        for question in rounds:
+            engine.start([question] * n, [c.text for c in self.sentences(n)]).advance(np.arange(n), 0, 1)
+        spent = (time.perf_counter() - began) * cores()
+        seconds: Counter[str] = Counter()
+        for s in engine.sessions:
+            for event in json.loads(Path(s.end_profiling()).read_text()):
+                if event["cat"] == "Node":
+                    seconds[event["args"]["op_name"]] += event["dur"] / 1e6
+        lines = [
+            "### Which operators the time goes into",
+            "",
+            f"The whole model (int8) over {n:,} candidates, {len(rounds)} questions, by ONNX Runtime's own profile, "
+            f"which slows it a little. Operators take {sum(seconds.values()) / spent:.0%} of the cores' time; the rest "
+            "is tokenising, packing and waiting.",
+            "",
+            "| operator | share of the operators' time |",
+            "|---|---|",
+        ]
+        return [*lines, *(f"| {name} | {t / sum(seconds.values()):.1%} |" for name, t in seconds.most_common(9)), ""]
+
     def memory(self) -> list[str]:
         counts = self.sizes.peak_counts
         lines = [
@@ -352,7 +378,7 @@ class Bench:
         return [*lines, ""]
 
     def growth(self) -> list[str]:
-        """Seconds from few to very many candidates, with a picture."""
+        """Seconds and memory from few to very many candidates, with pictures."""
         counts = self.sizes.growth
         points: dict[str, list[tuple[int, float]]] = {name: [] for name in GROWING}
         for n in counts:
@@ -361,29 +387,31 @@ class Bench:
             interleaved(ways, [(self.asked[-1], sentences[:300])])  # warm
             for name, t in interleaved(ways, [(q, sentences) for q in self.asked[:rounds]]).items():
                 points[name].append((n, statistics.median(t)))
-        series, rows = [], []
-        for name, (colour, _) in GROWING.items():
-            logs = tuple((log10(n), log10(t)) for n, t in points[name])
-            series.append(Series(name.strip("`"), logs, colour, line=True))
-            empty = [""] * (len(counts) - len(points[name]))
-            rows.append([name, *(f"{t:,.2f}" for _, t in points[name]), *empty])
-        self.picture = scatter(
-            series,
-            title="Seconds against candidates",
-            x_title="candidates, as a power of ten",
-            y_title="seconds, as a power of ten",
-        )
+        peaks = {name: [(n, _peak(name, n, self.ways.folder)) for n, _ in points[name]] for name in GROWING}
         return [
             "### From few candidates to very many (seconds)",
             "",
             "Medians of 3 rounds up to 1,000 candidates, one round beyond; "
             f"{min(len(self.pool), counts[-1]):,} different sentences.",
             "",
-            "![Seconds against candidates](performance.svg)",
+            *self._grown("seconds", "performance.svg", points, ",.2f"),
+            "### From few candidates to very many (peak memory of a process, MB)",
+            "",
+            *self._grown("MB", "performance-memory.svg", peaks, ",d"),
+        ]
+
+    def _grown(self, unit: str, file: str, points: dict[str, list[tuple[int, float]]], how: str) -> list[str]:
+        """A picture of what `points` has of each way, and its table."""
+        counts, title = self.sizes.growth, f"{unit[0].upper()}{unit[1:]} against candidates"
+        series = [Series(n.strip("`"), tuple(points[n]), colour, line=True) for n, (colour, _) in GROWING.items()]
+        self.pictures[file] = scatter(series, title=title, x_title="candidates", y_title=unit, log=True)
+        rows = [[name, *(f"{v:{how}}" for _, v in found)] for name, found in points.items()]
+        return [
+            f"![{title}]({file})",
             "",
             "| way | " + " | ".join(f"{n:,}" for n in counts) + " |",
             "|---|" + "---|" * len(counts),
-            *(f"| {' | '.join(row)} |" for row in rows),
+            *(f"| {' | '.join([*row, *[''] * (len(counts) + 1 - len(row))])} |" for row in rows),
             "",
         ]
 
@@ -454,11 +482,11 @@ def _int8_peak(folder: Path) -> float:
     path.write_bytes(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10).SerializeToString()
     )
-    session, x = _session(path), np.zeros((TOKENS, width), np.uint8)
+    one, x = session(path), np.zeros((TOKENS, width), np.uint8)
 
     def work() -> None:
         for _ in range(times):
-            session.run(None, {"x": x})
+            one.run(None, {"x": x})
 
     best = 0.0
     with ThreadPoolExecutor(cores()) as pool:

@@ -54,7 +54,8 @@ class OnnxEngine:
         self.exits, self.max_length, self.exact = tuple(exits), max_length, exact
         self.shape: EncoderShape = backbone.shape
         self.encode, self.pad_id = backbone.encode, backbone.tokenizer.pad_token_id or 0
-        self.sessions = [_session(path) for path in graphs]
+        self.graphs = tuple(graphs)
+        self.sessions = [session(path) for path in graphs]
 
     def start(self, questions: Sequence[str], texts: Sequence[str]) -> _OnnxRun:
         return _OnnxRun(self, questions, texts)
@@ -70,7 +71,8 @@ def _shared_memory() -> None:
     ort.create_and_register_allocator(kind, None)
 
 
-def _session(path: Path):
+def session(path: Path, *, profile: str = ""):
+    """A stretch's; with `profile`, a path's beginning, it writes down what every operator took."""
     import onnxruntime
 
     with _making:  # a cache alone would let two threads in
@@ -80,6 +82,8 @@ def _session(path: Path):
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.use_env_allocators", "1")
+    if profile:
+        options.enable_profiling, options.profile_file_prefix = True, profile
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 
 from as2core.cascade.tune import Point, Tuning
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 64, 24, 40, 52
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, LEGEND = 720, 420, 64, 24, 40, 52, 18
 INK, BLUE, ORANGE, GREEN, GREY = "#7d8590", "#3b82c4", "#d97b29", "#3f9a5f", "#9aa3ad"
 
 
@@ -25,17 +25,25 @@ class Series:
     labels: tuple[str, ...] = ()
 
 
-def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str) -> str:
-    """An SVG document; the title is its description for who cannot see it. Later series are drawn over earlier ones."""
-    xs = [x for s in series for x, _ in s.points]
-    ys = [y for s in series for _, y in s.points]
-    x_ticks, y_ticks = ticks(min(xs), max(xs)), ticks(min(ys), max(ys))
+def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str, log: bool = False) -> str:
+    """An SVG document; the title is its description for who cannot see it. Later series are drawn over earlier ones;
+    `log`: both axes in powers of ten."""
+    of_axis = powers if log else ticks
+    x_ticks, y_ticks = (
+        of_axis(min(axis), max(axis)) for axis in zip(*(p for s in series for p in s.points), strict=True)
+    )
+    names, rows = _legend([s.name for s in series])
+    top = TOP + LEGEND * (rows - 1)
+
+    def share(value: float, of: Sequence[float]) -> float:
+        value, low, high = (log10(v) if log else v for v in (value, of[0], of[-1]))
+        return (value - low) / (high - low)
 
     def across(x: float) -> float:
-        return LEFT + (x - x_ticks[0]) / (x_ticks[-1] - x_ticks[0]) * (WIDTH - LEFT - RIGHT)
+        return LEFT + share(x, x_ticks) * (WIDTH - LEFT - RIGHT)
 
     def down(y: float) -> float:
-        return HEIGHT - BOTTOM - (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0]) * (HEIGHT - TOP - BOTTOM)
+        return HEIGHT - BOTTOM - share(y, y_ticks) * (HEIGHT - top - BOTTOM)
 
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" font-size="12" '
@@ -51,10 +59,9 @@ def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str)
     out.append(
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{escape(x_title)}</text>'
     )
-    middle = (TOP + HEIGHT - BOTTOM) / 2
+    middle = (top + HEIGHT - BOTTOM) / 2
     out.append(f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>')
-    at = LEFT
-    for s in series:
+    for s, (at, below) in zip(series, names, strict=True):
         placed = [(across(x), down(y)) for x, y in s.points]
         if s.line:
             path = "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
@@ -64,10 +71,21 @@ def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str)
             out.append(
                 f'<text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle" fill="{s.colour}">{escape(label)}</text>'
             )
-        out.append(f'<circle cx="{at + 5}" cy="33" r="4" fill="{s.colour}"/>')
-        out.append(f'<text x="{at + 14}" y="37">{escape(s.name)}</text>')
-        at += 30 + 7 * len(s.name)
+        out.append(f'<circle cx="{at + 5}" cy="{33 + below}" r="4" fill="{s.colour}"/>')
+        out.append(f'<text x="{at + 14}" y="{37 + below}">{escape(s.name)}</text>')
     return "\n".join([*out, "</svg>", ""])
+
+
+def _legend(names: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
+    """Where each name stands, (across, down) from the first row's, and how many rows they take."""
+    places, at, row = [], LEFT, 0
+    for name in names:
+        width = 30 + 7 * len(name)
+        if places and at + width > WIDTH - RIGHT:
+            at, row = LEFT, row + 1
+        places.append((at, LEGEND * row))
+        at += width
+    return places, row + 1
 
 
 def draw_tuning(tuning: Tuning, best: Point, *, constant: Sequence[float] = (0.3, 0.4, 0.5)) -> str:
@@ -96,3 +114,9 @@ def ticks(low: float, high: float, about: int = 6) -> list[float]:
     step = next(m * unit for m in (1, 2, 2.5, 5, 10) if m * unit >= rough)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
     return [round(i * step, 12) for i in range(first, max(last, first + 1) + 1)]
+
+
+def powers(low: float, high: float) -> list[float]:
+    """Those of ten from at most `low` to at least `high`, both above 0."""
+    first, last = floor(log10(low) + 1e-9), ceil(log10(high) - 1e-9)
+    return [10.0**i for i in range(first, max(last, first + 1) + 1)]

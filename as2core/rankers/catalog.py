@@ -23,11 +23,11 @@ def _class(module: str, name: str) -> Any:
 
 
 def _shipped(name: str, models_dir: Path):
-    from as2core.rankers.versions import load_version
+    from as2core.rankers.versions import fetched, load_version
 
     path = models_dir / name
     if not path.is_dir():
-        raise DamagedModel(f"the shipped model {name!r} is not in {models_dir}: `git checkout -- models/{name}`")
+        raise DamagedModel(f"the shipped model {name!r} is not in {models_dir}: it {fetched(name)}")
     return load_version(path)
 
 

@@ -135,7 +135,12 @@ def _told(e: Exception) -> str:
 
 
 def _remedy(path: Path) -> str:
-    return f"restore {path.name} (a shipped model: `git checkout -- models/{path.name}`), or choose another version"
+    return f"restore {path.name} (a shipped one {fetched(path.name)}), or choose another version"
+
+
+def fetched(name: str) -> str:
+    """How a shipped model is had again."""
+    return f"comes back with `git checkout -- models/{name}` in a clone, elsewhere with the program fetched anew"
 
 
 def _config(ranker) -> dict:
