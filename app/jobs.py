@@ -78,6 +78,13 @@ def newest(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
         return None if row is None else view(row, [])
 
 
+def recent(wb: Workbench, corpus_id: int, limit: int = 10) -> list[JobView]:
+    """A corpus's last jobs of all kinds, newest first, without their events."""
+    attend(wb)
+    with wb.read() as s:
+        return [view(j, []) for j in rows.jobs(s, None, limit, corpus_id=corpus_id)]
+
+
 def cancel(wb: Workbench, job_id: int) -> JobView:
     """A queued job is cancelled at once, a running one within seconds; one that is over stays as it is."""
     with wb.write() as s:

@@ -9,12 +9,21 @@ TITLE_WORDS = 12  # of a title are read before a sentence
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a conflict between people was settled: who said that the label is "correct", "incorrect" or "unsure"."""
+
+    by: str
+    label: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled.
 
     `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
-    it. `said` is who labelled
-    it what, where that is told: (name, "correct", "incorrect" or "unsure"); `label` is what that comes to.
+    it. `said` is who labelled it what, where that is told: (name, "correct", "incorrect" or "unsure"), and `verdict`
+    what settled a conflict among them; `label` is what that comes to.
     """
 
     id: str
@@ -23,6 +32,7 @@ class Candidate:
     title: str = ""
     grade: int | None = None
     said: tuple[tuple[str, str], ...] = ()
+    verdict: Verdict | None = None
 
     @property
     def relevance(self) -> int | None:

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.components import adapt_automatic, adapt_card, adapt_choice, adapt_job, adapt_ready, adapt_versions, url
-from app.components.adapt_words import is_worse
+from app.components import (
+    adapt_automatic,
+    adapt_card,
+    adapt_choice,
+    adapt_job,
+    adapt_jobs,
+    adapt_ready,
+    adapt_versions,
+    url,
+)
 from app.components.page import page
 from app.components.text import plain
 from app.services import adapting, versions
@@ -42,10 +50,7 @@ def draw_version(name: str) -> None:
         else:
             st.subheader(plain(version.name), anchor=False)
             adapt_card.draw_card(card)
-            kept = adapt_card.of_version(card)
-            adapt_versions.draw_decision(
-                wb, version, worse=kept is not None and is_worse(kept["before"], kept["after"])
-            )
+            adapt_versions.draw_decision(wb, version, frame.annotator)
     st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(version=None))
 
 
@@ -55,7 +60,7 @@ def draw_job(job: JobView) -> None:
         with st.container(border=True, key="adapt_card"):
             adapt_card.draw(job.result)
             if made is not None:
-                adapt_versions.draw_decision(wb, made, worse=is_worse(job.result["before"], job.result["after"]))
+                adapt_versions.draw_decision(wb, made, frame.annotator)
     adapt_job.draw(wb, job)
     if not job.active:
         st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(job=None))
@@ -69,6 +74,8 @@ def readiness(corpus_id: int, labels: int, chosen: dict, kind: str, base: str, r
 
 adapt_automatic.draw_waiting(wb)
 job = chosen_job()
+recent = adapting.recent_jobs(wb, frame.corpus.id)
+adapt_jobs.draw_lost(recent, adapting.newest_job(wb, "retrain", frame.corpus.id), shown=job)
 if url.get("version"):
     draw_version(url.get("version"))
 elif job is not None:
@@ -82,7 +89,8 @@ adapt_choice.draw(frame.corpus.id, ready.by_annotator)
 adapt_ready.draw_start(wb, frame.corpus, ready)
 
 adapt_automatic.draw_rule(wb, frame.corpus.id)
+adapt_jobs.draw_list(wb, recent)
 
 st.subheader("Versions", anchor=False)
-adapt_versions.draw_list(wb)
-adapt_versions.dialogs(wb)
+adapt_versions.draw_list(wb, frame.annotator)
+adapt_versions.dialogs(wb, frame.annotator)

@@ -22,7 +22,7 @@ if url.get("job"):
 if job is None:
     job = next((j for j in jobs if j.active), None)
 
-with st.expander("A new comparison", icon=":material/add:", expanded=job is None):
+with st.expander("A new comparison", icon=":material/add:", expanded=job is None or bool(compare_setup.asked())):
     compare_setup.draw(wb, corpus_name=frame.corpus.name)
 if job is not None:
     url.put(job=job.id)

@@ -28,7 +28,7 @@ elif view == "documents" and frame.corpus is not None:
 elif view == "proposals" and frame.corpus is not None:
     data_proposals.draw(frame.wb, frame.corpus, frame.annotator)
 elif view == "labels":
-    data_labels.draw(frame.wb, frame.corpus)
+    data_labels.draw(frame.wb, frame.corpus, frame.annotator)
 else:
     st.info("There is no corpus yet: make one under Corpora.", icon=":material/folder_open:")
 data_corpora.dialogs(frame.wb, frame.annotator)

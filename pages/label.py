@@ -7,7 +7,7 @@ from app.components import label_list as lists
 from app.components import label_rows, label_waiting, url
 from app.components.errors import guarded
 from app.components.keys import keys
-from app.components.label_buttons import CLOSED
+from app.components.label_buttons import CLOSED, HELD
 from app.components.label_flag import flag_overlay
 from app.components.label_item import draw, style
 from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
@@ -143,12 +143,16 @@ pool = choose_pool() if queue == "tops" else ()
 guidelines = rules.guidelines(frame.wb, frame.corpus.id)
 desk = at_desk(ones.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
 dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
-awake = {} if dialog else keymap(mode)  # what is typed while a dialog is on its way is meant for it
+held = mode == ONE and desk.item is not None and desk.item.held  # in a list each row tells
+# what is typed while a dialog is on its way is meant for it
+awake = {} if dialog else keymap(mode, LABELS if held else ())
 keys(key="label_listener", data={"map": awake, "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
     if viewer:
         st.info(CLOSED, icon=":material/lock:")
+    elif held:
+        st.info(HELD, icon=":material/group:")
     with st.container(border=True):
         if desk.item is None:
             label_waiting.draw(frame.wb, frame.corpus, desk)
@@ -159,7 +163,7 @@ with work:
     closed = desk.item is None or viewer
     with st.container(horizontal=True):
         for name in LABELS:
-            button(name, disabled=closed)
+            button(name, disabled=closed or held)
     if mode == LIST:
         with st.container(horizontal=True):
             button("rest", disabled=closed or not desk.rest)

@@ -49,8 +49,9 @@ def import_(
     if as_json:
         say_json(done)
     else:
+        verdicts = f"{done.verdicts} new verdicts, " if done.verdicts else ""
         say(
-            f"{done.new} new labels, {done.same} the same as before, {done.conflicting} conflicting, "
+            f"{done.new} new labels, {verdicts}{done.same} the same as before, {done.conflicting} conflicting, "
             f"{len(done.malformed)} malformed lines; {done.questions} questions"
         )
     if done.malformed:

@@ -48,12 +48,13 @@ def list_(as_json: Json = False) -> None:
 
 @versions.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show a version's card, as JSON with or without the flag: its parent, data, settings and numbers."""
+    """Show a version's card, as JSON with or without the flag: its parent, data, settings, numbers, and why it was
+    promoted."""
     from app.services import versions as service
 
     with workbench(starter=False) as wb:
-        card = service.card(wb, name)
-    say_json(card)
+        card, promotions = service.card(wb, name), service.get_version(wb, name).promotions
+    say_json({**card, "promotions": promotions})
 
 
 @versions.command()

@@ -40,6 +40,8 @@ def draw_rule(wb: Workbench, corpus_id: int) -> None:
             f"{count(automatic.new_labels(wb, corpus_id), 'new label')} since the last retrain. What is made by itself "
             "waits to be promoted; for the nights a worker has to run."
         )
+        if rule.refused:
+            st.warning(f"The last one that was due could not start: {plain(rule.refused)}", icon=":material/block:")
 
 
 @guarded

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.components import adapt_choice, links, url
+from app.components import adapt_choice, adapt_files, links, url
 from app.components.errors import boundary, guarded
 from app.components.text import plain
 from app.services import Workbench, version_care, versions
-from app.services.views import VersionView
+from app.services.views import AnnotatorView, Promotion, VersionView
 
 TOLD = {
     "active": ("in use", "green", ":material/check_circle:"),
@@ -21,39 +21,55 @@ TOLD = {
 }
 
 
-def draw_decision(wb: Workbench, version: VersionView, *, worse: bool) -> None:
+def draw_decision(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
     """Promote or reject a candidate; a worse one only with a reason in words."""
     active = _active(wb, version.kind)
+    for promotion in version.promotions:
+        st.caption(plain(promoted_in_words(version, promotion)))
     if version.name == active:
         st.success(f"{plain(version.name)} is in use.", icon=":material/check_circle:")
         with st.container(horizontal=True):
             links.to("ask", "Ask again with it")
-            links.to("compare", "Compare it")
+            links.to("compare", "Compare it", **_against(version.name, version.parent))
         return
     if version.problem:
         st.error(plain(version.problem), icon=":material/error:")
         return
     told = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
     st.markdown(f"**{plain(version.name)}** is not in use; {told}. Shall it take over?")
-    if worse:
+    if versions.worse(version.metrics):
         st.text_input(
             "It got worse on the held-out questions. To promote it all the same, say why", key="adapt_reason",
             max_chars=300, placeholder="for example: the held-out questions are of another field",
         )  # fmt: skip
     if version.state == "former":
         st.caption("It was in use before.")
+    why = adapt_files.closed(me)
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
-                  args=(wb, version.name))  # fmt: skip
+                  args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
         if version.state == "candidate":
-            st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject, args=(wb, version.name))
+            st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
+                      args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
+
+
+def promoted_in_words(version: VersionView, promotion: Promotion) -> str:
+    """`Promoted on 4 May 2024, 12:30, although it was worse: “it knows our words”`."""
+    although = ", although it was worse" if versions.worse(version.metrics) else ""
+    return f"Promoted on {promotion.at.day} {promotion.at:%b %Y, %H:%M}{although}: “{promotion.words}”"
+
+
+def _against(*names: str | None) -> dict[str, str]:
+    """The address of a comparison of these; empty for fewer than two."""
+    chosen = list(dict.fromkeys(filter(None, names)))
+    return {"rankers": ",".join(chosen)} if len(chosen) > 1 else {}
 
 
 def _active(wb: Workbench, kind: str) -> str:
     return next((v.name for v in versions.list_versions(wb, kind=kind) if v.state == "active"), "")
 
 
-def draw_list(wb: Workbench) -> None:
+def draw_list(wb: Workbench, me: AnnotatorView) -> None:
     """The versions of one kind as a tree: what was made from a version stands below it."""
     known = versions.list_versions(wb, kind=None)
     kinds = sorted({v.kind for v in known}, key=lambda k: (k != "cascade", k))
@@ -62,8 +78,12 @@ def draw_list(wb: Workbench) -> None:
         _follow(kinds)
         kind = st.segmented_control("Kind", kinds, key="adapt_kind_shown") or kinds[0]
     shown = [v for v in known if v.kind == kind]
+    active = next((v.name for v in shown if v.state == "active"), None)
+    usable = {v.name for v in known if not v.problem}
     for version, depth in tree(shown):
-        _draw_version(wb, version, depth)
+        other = version.parent if version.parent in usable else active
+        _draw_version(wb, version, depth, me, _against(version.name, other))
+    adapt_files.draw_import(wb, me)
 
 
 def _follow(kinds: Sequence[str]) -> None:
@@ -86,19 +106,25 @@ def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     return below(None, 0)
 
 
-def _draw_version(wb: Workbench, version: VersionView, depth: int) -> None:
-    active = version.state == "active"
+def _draw_version(wb: Workbench, version: VersionView, depth: int, me: AnnotatorView, against: dict[str, str]) -> None:
+    """`against` is the address of its comparison with what it was made from."""
+    active, why = version.state == "active", adapt_files.closed(me)
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
             _badge(version.state)
             st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
+            if against and not version.problem:
+                links.to("compare", "Compare", **against)
+            if not version.problem:
+                adapt_files.draw_export(wb, version)
             if not version_care.is_shipped(wb, version):
                 st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_ask, args=("_adapt_edit", version.name),
-                          type="tertiary", help="Rename, note, delete")  # fmt: skip
+                          type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip
             if not active and not version.problem:
                 st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
-                          key=f"adapt_use_{version.id}", on_click=_ask, args=("_adapt_use", version.name))  # fmt: skip
+                          key=f"adapt_use_{version.id}", on_click=_ask, args=("_adapt_use", version.name),
+                          disabled=bool(why), help=why)  # fmt: skip
         parts = [f"{version.created:%d %b %Y, %H:%M}"]
         if version.parent:
             parts.append(f"from {version.parent}")
@@ -106,6 +132,8 @@ def _draw_version(wb: Workbench, version: VersionView, depth: int) -> None:
         if version.note:
             parts.append(version.note)
         st.caption(plain(" · ".join(parts)))
+        if version.promotions:
+            st.caption(plain(promoted_in_words(version, version.promotions[-1])))
         if version.problem:
             st.caption(f":orange[{plain(version.problem)}]")
 
@@ -115,13 +143,13 @@ def _badge(state: str) -> None:
     st.badge(plain(label), color=colour, icon=icon)
 
 
-def dialogs(wb: Workbench) -> None:
+def dialogs(wb: Workbench, me: AnnotatorView) -> None:
     """Open the dialog a click asked for; called once, at the page's end."""
     known = {v.name: v for v in versions.list_versions(wb, kind=None)}
     if version := known.get(st.session_state.get("_adapt_use", "")):
-        _use(wb, version)
+        _use(wb, version, me)
     elif version := known.get(st.session_state.get("_adapt_edit", "")):
-        _edit(wb, version)
+        _edit(wb, version, me)
 
 
 def _close() -> None:
@@ -131,7 +159,7 @@ def _close() -> None:
 
 
 @st.dialog("Edit a version", on_dismiss=_close)
-def _edit(wb: Workbench, version: VersionView) -> None:
+def _edit(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
     name = st.text_input("Name", version.name, key="adapt_new_name", max_chars=60)
     note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=300)
     with st.container(horizontal=True):
@@ -139,10 +167,10 @@ def _edit(wb: Workbench, version: VersionView) -> None:
             with boundary():
                 named = version.name
                 if name.strip() != version.name:
-                    named = version_care.rename(wb, version.name, name).name
+                    named = version_care.rename(wb, version.name, name, by=me.id).name
                     if url.get("version") == version.name:
                         url.put(version=named)
-                version_care.set_note(wb, named, note)
+                version_care.set_note(wb, named, note, by=me.id)
                 _done("Saved.")
         if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
             st.session_state["_adapt_sure"] = version.name
@@ -150,7 +178,7 @@ def _edit(wb: Workbench, version: VersionView) -> None:
         st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
         if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
             with boundary():
-                version_care.delete(wb, version.name)
+                version_care.delete(wb, version.name, by=me.id)
                 url.put(version=None)
                 _done(f"{version.name} is deleted.")
 
@@ -162,7 +190,7 @@ def _done(said: str) -> None:
 
 
 @st.dialog("Change the version in use", on_dismiss=_close)
-def _use(wb: Workbench, version: VersionView) -> None:
+def _use(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
     before = _active(wb, version.kind)
     told = f" from {plain(before)}" if before else ""
     st.markdown(f"**{plain(version.name)}** takes over{told}, on every page at once.")
@@ -172,19 +200,19 @@ def _use(wb: Workbench, version: VersionView) -> None:
             st.error("Say why first: it is kept with the version.", icon=":material/edit:")
             return
         with boundary():
-            versions.promote(wb, version.name, reason.strip())
+            versions.promote(wb, version.name, reason.strip(), by=me.id)
             _done(f"{version.name} is in use.")
 
 
 @guarded
-def _promote(wb: Workbench, name: str) -> None:
-    versions.promote(wb, name, st.session_state.get("adapt_reason", "").strip())
+def _promote(wb: Workbench, name: str, me: AnnotatorView) -> None:
+    versions.promote(wb, name, st.session_state.get("adapt_reason", "").strip(), by=me.id)
     st.session_state["_adapt_said"] = f"{name} is in use."
 
 
 @guarded
-def _reject(wb: Workbench, name: str) -> None:
-    versions.reject(wb, name)
+def _reject(wb: Workbench, name: str, me: AnnotatorView) -> None:
+    versions.reject(wb, name, by=me.id)
     st.session_state["_adapt_said"] = f"{name} is put aside; it can still be used from the list."
 
 

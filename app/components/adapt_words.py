@@ -59,11 +59,6 @@ def paired_in_words(paired: Mapping[str, Any], *, metric: str = "AP") -> str:
     return f"{told}: chance alone could bring this ({chance})."
 
 
-def is_worse(before: Mapping[str, float], after: Mapping[str, float]) -> bool:
-    """Whether the held-out figure fell at all: then promoting asks for a reason."""
-    return float(after["AP"]) < float(before["AP"])
-
-
 NO_WORKER = (
     "Nobody has taken it up yet. The worker may be busy with another job; if none runs, `as2 worker` starts one."
 )

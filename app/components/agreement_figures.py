@@ -79,7 +79,8 @@ def _anchoring(found: AnchoringView) -> None:
     if found.shift.value is None:
         st.info(
             f"Not measured yet: {count(found.shown, 'label')} with scores and {found.blind:,} without, where chance "
-            "decided which. They come by themselves with the random share of every queue.",
+            "decided which. They come by themselves with the queue random and the random share of uncertain, disagree, "
+            "early and dropped.",
             icon=":material/visibility_off:",
         )
         return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.components import links
+from app.components import links, url
 from app.components.adapt_words import seconds_in_words
 from app.components.compare_sweep import RATIOS, spec
 from app.components.errors import guarded
@@ -20,6 +20,11 @@ SETTINGS = {
     "no-all-neg": "Those with a correct candidate; where all are correct, every order is right.",
     "raw": "All; a question without a correct candidate counts as 0.",
 }
+
+
+def asked() -> list[str]:
+    """The rankers that a link brought in its address."""
+    return [name for name in url.get("rankers").split(",") if name]
 
 
 def draw(wb: Workbench, *, corpus_name: str) -> None:
@@ -38,7 +43,7 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
         chosen = st.multiselect(
             "Rankers",
             known,
-            default=[n for n in FIRST if n in known],
+            default=[n for n in asked() or FIRST if n in known],
             key="compare_rankers",
             accept_new_options=True,
             help="Techniques, and versions made here. Choose two or more. A technique with settings "
@@ -77,7 +82,7 @@ def _start(wb: Workbench) -> None:
         setting=form["compare_setting"],
         limit=int(form["compare_limit"]) or None,
     )
-    st.query_params["job"] = str(job.id)
+    url.put(job=job.id, rankers=None)
 
 
 def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:

@@ -12,7 +12,7 @@ from app.components.errors import boundary
 from app.components.page import use_corpus
 from app.components.text import count, plain
 from app.services import Workbench, corpora, exchange, versions
-from app.services.views import CorpusView, ImportView
+from app.services.views import AnnotatorView, CorpusView, ImportView
 
 NEW = "a label set of its own"
 NAMES = {
@@ -36,18 +36,19 @@ NAMES = {
 ENDINGS = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
            "pairs": ".pairs.jsonl", "triplets": ".triplets.jsonl"}  # fmt: skip
 AUTO, RUN = "auto", "run"
+CLOSED = "You may look, not import. An admin can change that, on the page Agreement."
 LINES = 1000  # of the report on the page
 
 
-def draw(wb: Workbench, corpus: CorpusView | None) -> None:
+def draw(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None:
     left, right = st.columns(2, gap="large")
     with left:
-        _import(wb, corpus)
+        _import(wb, corpus, me)
     with right:
         _export(wb, corpus)
 
 
-def _import(wb: Workbench, corpus: CorpusView | None) -> None:
+def _import(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None:
     st.subheader("Import", anchor=False)
     st.caption("Questions with labelled sentences, from a file of yours or a benchmark.")
     turn = st.session_state.setdefault("_data_import_turn", 0)
@@ -57,9 +58,12 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
     about = ("its documents and sentences as the file gives them", "for its own sentences; CSV and qrels need it")
     target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
-                           help="Who gave those labels that the file does not sign itself")  # fmt: skip
+                           help="Who gave those labels that the file does not sign itself. "
+                                "What others here sign takes an admin")  # fmt: skip
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile is none
-    if st.button("Import", type="primary", disabled=file is None, icon=":material/input:", key=key):
+    closed = me.role == "viewer"
+    if st.button("Import", type="primary", disabled=closed or file is None, icon=":material/input:", key=key,
+                 help=CLOSED if closed else None):  # fmt: skip
         with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = exchange.import_labels(
                 wb,
@@ -68,6 +72,7 @@ def _import(wb: Workbench, corpus: CorpusView | None) -> None:
                 file.getvalue(),
                 fmt=fmt,
                 annotator=" ".join(signed.split()) or "import",
+                by=me.id,
             )
             st.session_state["_data_import_report"] = (file.name, report)
             st.session_state["_data_import_turn"] = turn + 1
@@ -83,14 +88,16 @@ def _report(wb: Workbench, corpus: CorpusView | None) -> None:
     with st.container(border=True, key="data_import_report"):
         st.markdown(f"**{plain(import_in_words(name, report))}**")
         if report.malformed:
-            rest = "the rest went in" if report.new or report.same else "nothing went in"
+            rest = "the rest went in" if report.new or report.same or report.verdicts else "nothing went in"
             st.caption(f"{count(len(report.malformed), 'line')} could not be taken; {rest}.")
             st.dataframe(
                 {"line": [n for n, _ in report.malformed], "why": [why for _, why in report.malformed]},
                 hide_index=True, key="data_malformed",
             )  # fmt: skip
         if report.conflicts:
-            st.caption("These differ from labels the same annotator gave before, and were not taken.")
+            st.caption(
+                "These differ from labels the same annotator gave before, or from a verdict, and were not taken."
+            )
             st.dataframe({"conflict": list(report.conflicts)}, hide_index=True, key="data_conflicts")
         _lines(report)
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -117,6 +124,8 @@ def _lines(report: ImportView) -> None:
 def import_in_words(name: str, report: ImportView) -> str:
     """One sentence on what an import did."""
     parts = [f"{count(report.new, 'new label')}", f"{report.same:,} there already"]
+    if report.verdicts:
+        parts.insert(1, count(report.verdicts, "new verdict"))
     if report.conflicting:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
@@ -130,8 +139,9 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
         st.info("There are no labels to export yet. Label some, or import a set.", icon=":material/checklist:")
         return
     st.caption(f"The current labels of {plain(corpus.name)}: {count(corpus.labels, 'label')}.")
-    st.caption("JSONL keeps every label and who gave it, and comes back exactly. The others hold what the labels come "
-               "to, as 1 or 0: none that is unsure or evenly disputed, no rating above 1.")  # fmt: skip
+    st.caption("JSONL keeps every label, who gave it and how conflicts were settled, and comes back exactly. The "
+               "others hold what the labels come to, as 1 or 0: none that is unsure or evenly disputed, no rating "
+               "above 1.")  # fmt: skip
     for fmt, about in exchange.FORMATS.items():
         if fmt == RUN:
             _export_run(wb, corpus)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.components import data_typed
 from app.components.errors import guarded
 from app.components.label_buttons import CLOSED
 from app.components.text import count, plain
@@ -20,11 +21,12 @@ ABOUT = (
 
 
 def draw(wb: Workbench, corpus: CorpusView, annotator: AnnotatorView) -> None:
-    st.subheader("Propose questions", anchor=False)
-    st.caption(ABOUT)
     if not corpus.sentences:
         st.info("There are no sentences to ask about yet: add documents under Corpora.", icon=":material/description:")
         return
+    data_typed.draw(wb, corpus, annotator)
+    st.subheader("Propose questions", anchor=False)
+    st.caption(ABOUT)
     job = proposing.newest_job(wb, corpus.id)
     if job is not None and job.active:
         st.fragment(_running, run_every=POLL)(wb, job.id, corpus.id)

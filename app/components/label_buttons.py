@@ -16,6 +16,7 @@ LOOK = {
     UNSURE: ("Unsure", ":material/question_mark:"),
 }
 CLOSED = "You may look, not label. An admin can change that, on the page Agreement."
+HELD = "Somebody else is judging this just now, or you are in another window. The right arrow goes on."
 
 
 def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, mine: str | None, where: str) -> None:

@@ -73,10 +73,13 @@ def sit_down(wb: Workbench, seat: Seat) -> Desk:
 
 
 def give(wb: Workbench, desk: Desk, label: str, seen: Seen) -> Desk:
-    """Store a label for the item in front and go on. Raises as `labelling.give_label` does."""
+    """Store a label for the item in front and go on. Raises labelling.Enough for one that is with others, and as
+    `labelling.give_label` does."""
     item = desk.item
     if item is None:
         return desk
+    if item.held:
+        raise labelling.Enough("this one is with others; nothing was recorded")
     shown = Shown(
         version=item.version,
         rank=item.rank,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
@@ -47,8 +48,9 @@ ACTIONS = (
 BY_NAME = {a.name: a for a in ACTIONS}
 
 
-def keymap(mode: str) -> dict[str, str]:
-    return {key: a.name for a in of_mode(mode) for key in a.keys}
+def keymap(mode: str, without: Collection[str] = ()) -> dict[str, str]:
+    """`without`: names of actions whose keys sleep."""
+    return {key: a.name for a in of_mode(mode) if a.name not in without for key in a.keys}
 
 
 def of_mode(mode: str) -> tuple[Action, ...]:

@@ -188,6 +188,11 @@ def newest_job(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
     return background.newest(wb, kind, corpus_id)
 
 
+def recent_jobs(wb: Workbench, corpus_id: int, limit: int = 10) -> list[JobView]:
+    """A corpus's last jobs of all kinds, newest first, without their events."""
+    return background.recent(wb, corpus_id, limit)
+
+
 def job(wb: Workbench, job_id: int) -> JobView:
     """Raises UnknownJob."""
     return background.get(wb, job_id)

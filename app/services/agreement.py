@@ -168,13 +168,16 @@ def settle(
     pair again. Raises NotAllowed unless an admin, BadSetting, Gone."""
     if label is not None and label not in LABELS:
         raise BadSetting(f"no label {label!r}; known: {', '.join(LABELS)}")
-    note = " ".join(storable(note).split())[:MAX_NOTE]
     pair = (question_id, sentence_id)
     with wb.write(durable=True) as s:
         require(s, annotator_id, ADMIN)
         if not label_rows.of_pair(s, *pair):
             raise Gone("nobody labels this pair any more; load the page anew")
-        reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, note, wb.clock())
+        reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, tidy_note(note), wb.clock())
+
+
+def tidy_note(note: str) -> str:
+    return " ".join(storable(note).split())[:MAX_NOTE]
 
 
 def anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AnchoringView:

@@ -7,17 +7,19 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 import numpy as np
+from sqlalchemy.orm import Session
 
-from app.services import labelling, retrieval, scoring, versions
+from app.services import labelling, people, retrieval, scoring, versions
 from app.services.corpora import get_corpus, hold_corpus
 from app.services.first_look import first_look
-from app.services.views import AskView, CandidateView, MeasuredView
+from app.services.views import AskView, BroughtView, CandidateView, MeasuredView
 from app.services.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
-from as2core.errors import As2Error
+from as2core.errors import As2Error, BadSetting
 from as2core.spelling import mended
 from as2core.text import words
 from as2core.types import OnProgress, Progress
@@ -27,6 +29,7 @@ from db.repositories import questions as rows
 log = logging.getLogger(__name__)
 
 LONG = 60  # words of a question; the encoders cut it after 64 tokens
+MOST = 300  # questions brought in at a time
 
 
 def example_questions(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
@@ -207,15 +210,50 @@ def _preparing(ranker: object) -> str:
     return f"The quick engine is being prepared ({p.done} of {p.total} parts); until then answers take longer."
 
 
+def bring(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> BroughtView:
+    """Store questions as they are typed, one a line, and have them ranked in the background, so that the queues offer
+    them. Empty lines, repeats and those already there are left out. All come in or none.
+
+    Raises BadSetting, EmptyQuestion if there is none, UnknownCorpus, NotAllowed for a viewer.
+    """
+    read = [_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    texts = list(dict.fromkeys(read))
+    if not texts:
+        raise retrieval.EmptyQuestion("there is no question yet: type one a line")
+    if len(texts) > MOST:
+        raise BadSetting(f"{len(texts):,} questions: bring in {MOST} at a time")
+    if not get_corpus(wb, corpus_id).sentences:
+        raise BadSetting("the corpus has no sentences yet: add documents first")
+    with wb.write(durable=True) as s:
+        people.require(s, by)
+        hold_corpus(s, corpus_id)
+        known = tuple(t for t in texts if not _stored(s, corpus_id, t, wb.clock())[1])
+    added = len(texts) - len(known)
+    if added:
+        scoring.start_scoring(wb, corpus_id, max(added, scoring.SCORE_LIMIT))
+    return BroughtView(added, len(read) - len(texts), known)
+
+
+def _line(number: int, line: str) -> str:
+    try:
+        return retrieval.checked(line)
+    except As2Error as e:
+        raise BadSetting(f"line {number}: {e}") from None
+
+
 def _question(wb: Workbench, corpus_id: int, text: str) -> int:
     """The stored question of this wording, made if there is none."""
     with wb.read() as s:
         if known := rows.question_reading(s, corpus_id, text):
             return known.id
-    name = f"ask-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
     with wb.write() as s:
         hold_corpus(s, corpus_id)
-        known = rows.question_reading(s, corpus_id, text)
-        if known is None:
-            known = rows.add_question(s, corpus_id, text, external_id=name, origin="asked", now=wb.clock())
-        return known.id
+        return _stored(s, corpus_id, text, wb.clock())[0]
+
+
+def _stored(s: Session, corpus_id: int, text: str, now: datetime) -> tuple[int, bool]:
+    """The question of this wording, and whether it was made now."""
+    if known := rows.question_reading(s, corpus_id, text):
+        return known.id, False
+    name = f"ask-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+    return rows.add_question(s, corpus_id, text, external_id=name, origin="asked", now=now).id, True

@@ -35,10 +35,12 @@ NOTE = "made by itself"
 @dataclass(frozen=True, slots=True)
 class Automatic:
     """`after`: a retrain starts when people gave so many labels since the last one that was done, None for never.
-    `at_night`: one starts between 1 and 5 o'clock if there is any new label."""
+    `at_night`: one starts between 1 and 5 o'clock if there is any new label. `refused`: why the last one that was due
+    could not start; empty if it could, or since the rule was set anew."""
 
     after: int | None = None
     at_night: bool = False
+    refused: str = ""
 
 
 def automatic(wb: Workbench, corpus_id: int) -> Automatic:
@@ -64,15 +66,25 @@ def new_labels(wb: Workbench, corpus_id: int) -> int:
 
 
 def look(wb: Workbench) -> list[JobView]:
-    """Start what is due; cheap, and at most once a minute. What cannot start is said in the log, and tried again when
-    there are more labels. For the worker."""
+    """Start what is due; cheap, and at most once a minute. What cannot start is kept with the rule, and tried again
+    when there are more labels. For the worker."""
     started = []
     for corpus_id in _newly_due(wb, "looked"):
+        refused = ""
         try:
             started.append(adapting.start_retrain(wb, corpus_id, note=NOTE))
         except As2Error as e:
+            refused = str(e)
             log.info("corpus %d is not retrained by itself: %s", corpus_id, e)
+        _keep(wb, corpus_id, refused)
     return started
+
+
+def _keep(wb: Workbench, corpus_id: int, refused: str) -> None:
+    with wb.write() as s:
+        corpus = s.get(Corpus, corpus_id)
+        if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
+            corpus.automatic = {**corpus.automatic, "refused": refused}
 
 
 def call(wb: Workbench) -> None:

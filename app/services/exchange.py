@@ -1,9 +1,9 @@
 """Labels in and out, in the formats others use.
 
-JSONL keeps every label with who gave it, so importing what was exported changes nothing. The other formats hold what
-labels come to, correct or incorrect: they lose what is unsure or evenly disputed, and what comes back is signed by
-whoever imports it. A grade that came in (a rating or relevance other than 0 and 1, JSONL's `grade`) leaves again as
-long as the label it came with stands.
+JSONL keeps every label with who gave it, and the verdicts on them, so importing what was exported changes nothing. The
+other formats hold what labels come to, correct or incorrect: they lose what is unsure or evenly disputed, and what
+comes back is signed by whoever imports it. Only an admin brings in what others here sign. A grade that came in (a
+rating or relevance other than 0 and 1, JSONL's `grade`) leaves again as long as the label it came with stands.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import io
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
@@ -25,7 +25,7 @@ from app.services import import_report, labels, versions
 from app.services.corpora import create_corpus, get_corpus, list_corpora
 from app.services.importing import Outcome, store_questions
 from app.services.indexing import index_pending, request_vectors
-from app.services.people import MAX_NAME, NO_PERSON
+from app.services.people import ADMIN, MAX_NAME, NO_PERSON, NotAllowed, require
 from app.services.views import CORRECT, INCORRECT, ImportView
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -33,7 +33,7 @@ from as2core.types import Question
 from db.repositories import labels as label_rows
 
 FORMATS = {
-    "jsonl": "a question a line with its candidates and who labelled them what, unsure and disputed ones too",
+    "jsonl": "a question a line with its candidates, who labelled them what, unsure and disputed too, and verdicts",
     "csv": "query, docid, rating (1 or 0)",
     "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
@@ -57,25 +57,37 @@ def import_labels(
     data: bytes | Path,
     fmt: str = "auto",
     annotator: str = IMPORT,
+    *,
+    by: int | None = None,
 ) -> ImportView:
     """Bring labels in as this annotator's, or as theirs whom the file names. Without a corpus the file makes one of its
-    own, named after it.
+    own, named after it. `by` None is the command line: whoever has the home may sign for everybody.
 
     A line that cannot be read, or names what the corpus does not have, is reported; so is one that contradicts an
-    earlier label of the same annotator, which stays. Raises UnreadableFile, BadSetting, UnknownCorpus.
+    earlier label of the same annotator, or the verdict on the pair, which stays.
+
+    Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or signs as somebody else who is
+    known here; UnreadableFile, BadSetting, UnknownCorpus, Gone.
     """
     content = _content(name, data)
     fmt = _format(name, content, fmt)
     if corpus_id is None and fmt in TEXTLESS:
         raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
     questions, problems, lines = _read(name, content, fmt)
+    if not questions and not problems:
+        raise UnreadableFile(f"{name}: no labelled question in it")
+    corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None
     if not questions:
-        raise UnreadableFile(f"{name}: no labelled question in it" + (f" ({problems[0][1]})" if problems else ""))
-    corpus = get_corpus(wb, corpus_id) if corpus_id is not None else create_corpus(wb, _free_name(wb, name))
-    names = sorted({name for q in questions for c in q.candidates for name, _ in c.said})
+        malformed = tuple(sorted(problems))
+        return ImportView(0, 0, 0, malformed, 0, corpus_id, fmt, lines=import_report.by_line(lines, (), malformed))
+    judges = {c.verdict.by for q in questions for c in q.candidates if c.verdict is not None}
+    names = sorted(judges | {name for q in questions for c in q.candidates for name, _ in c.said})
     with wb.write() as s:
+        if by is not None:
+            _check(s, by, name, [annotator, *names], verdicts=bool(judges))
         who = _annotator(s, wb, annotator)
         signers = {name: _annotator(s, wb, name) for name in names}
+    corpus = corpus or create_corpus(wb, _free_name(wb, name))
     whose = {"annotator_id": who, "signers": signers, "unsigned": annotator == IMPORT}
     outcome = store_questions(wb, corpus.id, questions, **whose, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
@@ -91,6 +103,7 @@ def import_labels(
         format=fmt,
         conflicts=tuple(outcome.conflicts),
         lines=import_report.by_line(lines, outcome.taken, malformed),
+        verdicts=outcome.verdicts,
     )
 
 
@@ -123,7 +136,7 @@ def labelled_questions(
 ) -> list[Question]:
     """Questions as they are labelled now, in the order they came: those that were imported and those with a label.
     Candidates are the imported ones and the labelled ones. `signed`: with who said what, where that is more than a
-    label that came in unsigned."""
+    label that came in unsigned, and with the verdicts."""
     get_corpus(wb, corpus_id)
     found = labels.load(wb, corpus_id, annotator, signed=signed)
     return [
@@ -137,15 +150,28 @@ def labelled_questions(
 def _unsigned(question: Question) -> Question:
     """Without the signature that an import without any gives."""
     plain = (((IMPORT, CORRECT),), ((IMPORT, INCORRECT),))
-    if not any(c.said in plain for c in question.candidates):
-        return question
-    return replace(
-        question, candidates=tuple(replace(c, said=()) if c.said in plain else c for c in question.candidates)
-    )
+    candidates = (replace(c, said=()) if c.said in plain and c.verdict is None else c for c in question.candidates)
+    return replace(question, candidates=tuple(candidates))
+
+
+def _check(s: Session, by: int, file: str, names: Sequence[str], *, verdicts: bool) -> None:
+    """Whether `by` may bring in what these people sign. Raises NotAllowed, Gone."""
+    if require(s, by).role == ADMIN:
+        return
+    for name in names:
+        known = label_rows.annotator_named(s, _signed(name))
+        if known is not None and not known.imported and known.id != by:
+            raise NotAllowed(f"{file}: only {known.name} or an admin may bring in labels signed {known.name}")
+    if verdicts:
+        raise NotAllowed(f"{file}: it holds verdicts on conflicts, and only an admin may bring those in")
+
+
+def _signed(name: str) -> str:
+    return " ".join(storable(name).split())[:MAX_NAME] or IMPORT
 
 
 def _annotator(s: Session, wb: Workbench, name: str) -> int:
-    signed = " ".join(storable(name).split())[:MAX_NAME] or IMPORT
+    signed = _signed(name)
     role = wb.settings.newcomers
     return label_rows.ensure_annotator(s, signed, wb.clock(), imported=signed in NO_PERSON, role=role).id
 

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from sqlalchemy.orm import Session
 
+from app.services.agreement import tidy_note
 from app.services.corpora import content_digest, hold_corpus
 from app.services.labels import by_id, settled
 from app.services.views import UNSURE
@@ -25,6 +26,7 @@ from db.models import text_key
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
+from db.repositories import reviews
 
 BATCH, BATCH_CANDIDATES = 100, 10_000  # in one transaction
 SOURCE = "imported with labels"
@@ -34,10 +36,11 @@ _PLACE = re.compile(r"(.+)-(\d{1,9})")
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the labels so far."""
+    """What became of the labels so far; `verdicts`: how many of those were new."""
 
     new: int = 0
     same: int = 0
+    verdicts: int = 0
     questions: int = 0
     documents: int = 0
     conflicts: list[str] = field(default_factory=list)
@@ -59,7 +62,8 @@ def store_questions(
     unsigned: bool = False,
 ) -> Outcome:
     """Store questions, their candidates and their labels as this annotator's, in batches; where a candidate tells who
-    said what, as theirs whose ids `signers` has. `unsigned`: the annotator is nobody, so a label that people have
+    said what, as theirs whose ids `signers` has, and the verdicts on that; one that settles a pair otherwise than it is
+    settled here is a conflict and not taken. `unsigned`: the annotator is nobody, so a label that people have
     settled already is the same as theirs or in conflict with it.
 
     `by_text`: a question is known by its wording (CSV has no ids). `override`: a label that differs from an earlier one
@@ -90,7 +94,14 @@ def _batches(questions: Iterable[Question]) -> Iterator[list[Question]]:
 
 def _storable(q: Question) -> Question:
     candidates = tuple(
-        replace(c, id=storable(c.id), text=storable(c.text), title=storable(c.title), grade=_storable_grade(c.grade))
+        replace(
+            c,
+            id=storable(c.id),
+            text=storable(c.text),
+            title=storable(c.title),
+            grade=_storable_grade(c.grade),
+            verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
+        )
         for c in q.candidates
     )
     return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind))
@@ -125,6 +136,7 @@ def _store(
         outcome.questions += len(asked)
         _candidates(s, asked)
         _labels(s, wb, asked, by, outcome, override)
+        _verdicts(s, wb, asked, by, outcome)
 
 
 def _questions(
@@ -238,6 +250,25 @@ def _labels(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome,
                     event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": wb.clock()}
                     events.append({**event, "annotator_id": annotator_id})
     label_rows.add_events(s, events)
+
+
+def _verdicts(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome) -> None:
+    found = [
+        (question, c, (stored.id, places[c.id].id), c.verdict)
+        for stored, question, places in asked
+        for c in question.candidates
+        if c.verdict is not None and c.id in places
+    ]
+    current = label_rows.verdicts(s, question_ids=sorted({pair[0] for _, _, pair, _ in found})) if found else {}
+    for question, c, pair, verdict in found:
+        before = current.get(pair)
+        if before is None:
+            outcome.verdicts += 1
+            reviews.add_verdict(s, pair, by.signers[verdict.by], verdict.label, verdict.note, wb.clock())
+        elif before != verdict.label:
+            outcome.conflicts.append(f"{question.qid} {c.id}: verdict {verdict.label} here, {before} before")
+        became = "new" if before is None else "same" if before == verdict.label else "conflicting"
+        outcome.taken.append((question.qid, c.id, became))
 
 
 def _of_people(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:

@@ -16,11 +16,12 @@ from sqlalchemy.orm import Session
 
 from app.services.views import CORRECT, INCORRECT, UNSURE
 from app.services.workbench import Workbench
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Question, Verdict
 from db.models import Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
+from db.repositories import reviews
 from db.repositories.questions import IMPORTED
 
 BINARY = {CORRECT: 1, INCORRECT: 0}
@@ -78,11 +79,11 @@ def settle(votes: Sequence[Any], verdict: str | None = None, conflicts: str = "m
 
 def load(wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False) -> list[Labelled]:
     """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
-    one person's labels. `signed`: with who said what, but for pairs that a verdict settled."""
+    one person's labels. `signed`: with who said what, and how conflicts were settled."""
     with wb.read() as s:
         found = question_rows.with_candidates(s, corpus_id)
         labels = label_rows.labels_of_corpus(s, corpus_id)
-        verdicts = label_rows.verdicts(s, corpus_id=corpus_id) if annotator is None else {}
+        verdicts = reviews.verdicts(s, corpus_id) if annotator is None else {}
         ids = told_apart(s, found)
     by_question: dict[int, list[Any]] = {}
     for row in labels:
@@ -117,18 +118,22 @@ def told_apart(s: Session, rows: Iterable[Any]) -> dict[tuple[int, int], str]:
 def _labelled(
     group: list[Any],
     labels: list[Any],
-    verdicts: Mapping[tuple[int, int], str],
+    verdicts: Mapping[tuple[int, int], Any],
     ids: Mapping[tuple[int, int], str],
     signed: bool,
 ) -> Labelled:
     first = group[0]
     said: dict[int, dict[str, str]] = {}
     for row in labels if signed else ():
-        if (first.question_id, row.sentence_id) not in verdicts:
-            said.setdefault(row.sentence_id, {})[row.annotator] = row.label
+        said.setdefault(row.sentence_id, {})[row.annotator] = row.label
+    ruled = {
+        row.sentence_id: Verdict(v.name, v.label, v.note)
+        for row in labels
+        if (v := verdicts.get((first.question_id, row.sentence_id))) is not None
+    }
     imported = {row.sentence_id: row.label for row in labels if row.imported}
     votes = {
-        sentence_id: settle(v, verdicts.get((first.question_id, sentence_id)))
+        sentence_id: settle(v, ruled[sentence_id].label if sentence_id in ruled else None)
         for sentence_id, v in by_sentence(labels).items()
     }
     candidates = tuple(
@@ -139,6 +144,7 @@ def _labelled(
             row.title,
             row.grade if votes.get(row.sentence_id) == imported.get(row.sentence_id) else None,
             said=tuple(sorted(said.get(row.sentence_id, {}).items())),
+            verdict=ruled.get(row.sentence_id) if signed else None,
         )
         for row in group
         if row.sentence_id is not None and (row.candidate_origin == IMPORTED or row.sentence_id in votes)

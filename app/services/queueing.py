@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -114,7 +115,7 @@ def item_at(
     dealt: Dealt | None = None,
 ) -> QueueItem:
     """A certain pair, to show it again as it was `dealt` (None: as `dealt_as` says); leased if nobody else holds it
-    (`holder` as for `next_item`). Raises Gone."""
+    (`holder` as for `next_item`), else `held` unless the annotator labelled it. Raises Gone."""
     now, pair = wb.clock(), (question_id, sentence_id)
     token = _token(pair)
     with wb.write() as s:
@@ -126,7 +127,8 @@ def item_at(
         taken = not looks and leases.lease(s, pair, who, queue="", token=token, expires=until, now=now)
         how = rules_of(s, question.corpus_id)
         dealt = dealt or _dealt_as(s, pair, annotator_id)
-        return _item(s, row, annotator_id, dealt, token, until if taken else None, how, again=True)
+        item = _item(s, row, annotator_id, dealt, token, until if taken else None, how, again=True)
+        return replace(item, held=not (taken or looks or item.label))
 
 
 def dealt_as(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> Dealt:

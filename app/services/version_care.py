@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from app.services import versions
+from app.services import people, versions
 from app.services.versions import UnknownVersion
 from app.services.views import VersionView
 from app.services.workbench import Workbench, storable
@@ -21,6 +21,7 @@ from db.models import ModelVersion
 from db.repositories import versions as rows
 
 IMPORTED = "@imported"  # a folder of their own, which no version's name can be: none is where a retrain keeps its own
+SIDES = {"": "metrics", "before ": "before"}  # what a row's figures begin with -> where the card has them
 NAME = re.compile(r"[\w][\w .-]{0,59}")
 
 
@@ -33,13 +34,14 @@ def is_shipped(wb: Workbench, version: VersionView) -> bool:
     return version.state == "shipped" or Path(version.path).parent == wb.settings.models_dir
 
 
-def rename(wb: Workbench, name: str, new: str) -> VersionView:
-    """Raises UnknownVersion, or BadSetting for a name that is taken or none."""
+def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> VersionView:
+    """Raises UnknownVersion, BadSetting for a name that is taken or none, or NotAllowed for a viewer."""
     new = _checked_name(new)
     before = versions.get_version(wb, name)
     if is_shipped(wb, before):
         raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
     with wb.write() as s:
+        people.allow(s, by)
         if new != before.name and rows.version_named(s, new) is not None:
             raise BadSetting(f"there is a version {new!r} already: choose another name")
         rows.rename_version(s, before.id, new)
@@ -57,20 +59,22 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def set_note(wb: Workbench, name: str, note: str) -> VersionView:
-    """Raises UnknownVersion."""
+def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> VersionView:
+    """Raises UnknownVersion, or NotAllowed for a viewer."""
     view = versions.get_version(wb, name)
     with wb.write() as s:
+        people.allow(s, by)
         rows.set_note(s, view.id, storable(note).strip())
     return versions.get_version(wb, view.name)
 
 
-def delete(wb: Workbench, name: str) -> None:
-    """The row, its promotions with their words, its scores and its directory. Raises UnknownVersion, or InUse for one
-    that answers, is shipped, was promoted although it was worse (why is promised to be kept), has versions made from
-    it, is part of a fusion, or is being retrained from."""
+def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
+    """The row, its promotions with their words, its scores and its directory. Raises UnknownVersion, NotAllowed for a
+    viewer, or InUse for one that answers, is shipped, was promoted although it was worse (why is promised to be kept),
+    has versions made from it, is part of a fusion, or is being retrained from."""
     view = versions.get_version(wb, name)
     with wb.write() as s:  # looked at and deleted in one: nobody promotes it in between
+        people.allow(s, by)
         row = rows.lock_version(s, view.id)
         if row is None:
             raise UnknownVersion(f"{view.name} is deleted already")
@@ -88,7 +92,7 @@ def _why_kept(s: Session, wb: Workbench, row: ModelVersion) -> str:
     if row.state == "shipped" or Path(row.path).parent == wb.settings.models_dir:
         return "it is shipped with the program"
     if versions.worse(row.metrics) and (words := rows.words_for(s, row.id)):
-        return f"it was promoted although it was worse, and the words for it are kept with it ({words[-1]!r})"
+        return f"it was promoted although it was worse, and the words for it are kept with it ({words[-1][0]!r})"
     if children := [v.name for v in everything if v.parent == row.name]:
         return f"{', '.join(children)} was made from it"
     fused = [v.name for v in everything if v.kind == "fusion" and row.path in _rankers_of(Path(v.path))]
@@ -114,24 +118,31 @@ def export(wb: Workbench, name: str, to: str, folder: Path) -> list[Path]:
     return export_ranker(wb.models.version(Path(view.path)), to, folder, card=versions.card(wb, view.name))
 
 
-def bring_in(wb: Workbench, folder: Path, *, name: str | None = None) -> VersionView:
-    """Enter a version from a directory: one of ours, or what `export` wrote. It is a candidate, as a new one is.
+def bring_in(
+    wb: Workbench, folder: Path, *, name: str | None = None, source: str = "", by: int | None = None
+) -> VersionView:
+    """Enter a version from a directory: one of ours, or what `export` wrote. It is a candidate, as a new one is, and
+    worse than its parent where its card says so. `source` is what its card says of where it came from, the folder if
+    nothing is said.
 
-    Raises DamagedModel, BadSetting for a name that is taken or none, or a directory that holds no version.
+    Raises DamagedModel, BadSetting for a name that is taken or none, or a directory that holds no version; NotAllowed
+    for a viewer.
     """
     from as2core.export import import_ranker
     from as2core.rankers.versions import save_version
 
     wanted = _checked_name(name or Path(folder).resolve().name)
-    with wb.read() as s:
+    with wb.write() as s:
+        people.allow(s, by)
         if rows.version_named(s, wanted) is not None:
             raise BadSetting(f"there is a version {wanted!r} already: choose another name")
     ranker, card = import_ranker(Path(folder))
     path = versions.free_folder(wb, wanted, wb.settings.versions_dir / IMPORTED)
     if path.exists():
         shutil.rmtree(path)  # left by an import that did not get to its end
-    save_version(ranker, path, {**card, "imported_from": str(folder)})
-    parent = card.get("parent")
+    save_version(ranker, path, {**card, "imported_from": source or str(folder)})
+    parent = str(card.get("parent") or "")
+    metrics = {side + k: v for side, of in SIDES.items() for k, v in versions.numbers(card.get(of)).items()}
     with wb.write() as s:
         rows.add_version(
             s,
@@ -139,9 +150,9 @@ def bring_in(wb: Workbench, folder: Path, *, name: str | None = None) -> Version
             kind=versions.kind_of(path),
             path=str(path),
             state="candidate",
-            parent=parent if parent and rows.version_named(s, parent) is not None else None,
+            parent=parent if rows.version_named(s, parent) is not None else None,
             note=str(card.get("note", "")),
-            metrics=versions.numbers(card.get("metrics")),
+            metrics=metrics,
             now=wb.clock(),
         )
     return versions.get_version(wb, wanted)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import count
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.services.views import VersionView
+from app.services import people
+from app.services.views import Promotion, VersionView
 from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from db.models import ModelVersion
@@ -95,20 +98,23 @@ def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView
     with wb.read() as s:
         found = rows.versions(s, kind)
         active_ids = {k: getattr(rows.active(s, k), "id", None) for k in {v.kind for v in found}}
-    return [_view(v, active=active_ids[v.kind] == v.id) for v in found]
+        said = rows.said(s, [v.id for v in found])
+    return [_view(v, active=active_ids[v.kind] == v.id, said=said.get(v.id, ())) for v in found]
 
 
 def active(wb: Workbench, kind: str = CASCADE) -> VersionView:
     """The version in force. Raises As2Error if not even a shipped one is there."""
     with wb.read() as s:
-        return _view(_active(s, wb, kind), active=True)
+        row = _active(s, wb, kind)
+        return _view(row, active=True, said=rows.words_for(s, row.id))
 
 
 def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
     """By name, or "active". Raises UnknownVersion listing those there are."""
     with wb.read() as s:
         row = _named(s, wb, name, kind)
-        return _view(row, active=row.id == getattr(rows.active(s, row.kind), "id", None))
+        now = getattr(rows.active(s, row.kind), "id", None)
+        return _view(row, active=row.id == now, said=rows.words_for(s, row.id))
 
 
 def kind_learnt(what: str) -> str:
@@ -192,17 +198,19 @@ def worse(metrics: Mapping[str, float]) -> bool:
     return metrics.get("AP", 0.0) < metrics.get("before AP", metrics.get("AP", 0.0))
 
 
-def promote(wb: Workbench, name: str, reason: str = "") -> VersionView:
-    """Make a version the one of its kind that answers. Raises UnknownVersion, DamagedModel if it cannot be loaded, or
-    NeedsReason if it is worse than its parent and nothing is said."""
+def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None) -> VersionView:
+    """Make a version the one of its kind that answers. Raises UnknownVersion, DamagedModel if it cannot be loaded,
+    NeedsReason if it is worse than its parent and nothing is said, or NotAllowed for a viewer."""
     view = get_version(wb, name)
     if worse(view.metrics) and not reason.strip():
+        ap, before = (view.metrics.get(k, 0.0) for k in ("AP", "before AP"))
         raise NeedsReason(
-            f"{view.name} is worse than {view.parent} on held-out questions (AP {view.metrics['AP']:.3f} against "
-            f"{view.metrics['before AP']:.3f}): say why it shall answer all the same"
+            f"{view.name} is worse than {view.parent or 'what it was made from'} on held-out questions (AP {ap:.3f} "
+            f"against {before:.3f}): say why it shall answer all the same"
         )
     wb.models.version(Path(view.path))
     with wb.write() as s:
+        people.allow(s, by)
         row = _named(s, wb, name, CASCADE)
         before = rows.active(s, row.kind)
         changed = before is None or before.id != row.id
@@ -217,9 +225,10 @@ def promote(wb: Workbench, name: str, reason: str = "") -> VersionView:
     return get_version(wb, name)
 
 
-def reject(wb: Workbench, name: str) -> VersionView:
-    """Put a version aside. Raises As2Error for the active or a shipped one."""
+def reject(wb: Workbench, name: str, *, by: int | None = None) -> VersionView:
+    """Put a version aside. Raises As2Error for the active or a shipped one, NotAllowed for a viewer."""
     with wb.write() as s:
+        people.allow(s, by)
         row = _named(s, wb, name, CASCADE)
         if row.state == "shipped":
             raise As2Error(f"{name} is shipped with the program: it stays as the version to fall back to")
@@ -229,9 +238,11 @@ def reject(wb: Workbench, name: str) -> VersionView:
     return get_version(wb, name)
 
 
-def roll_back(wb: Workbench, kind: str = CASCADE) -> VersionView:
-    """Take the last promotion of a kind back: what was active before it is active again. Raises NothingToRollBack."""
+def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> VersionView:
+    """Take the last promotion of a kind back: what was active before it is active again. Raises NothingToRollBack, or
+    NotAllowed for a viewer."""
     with wb.write() as s:
+        people.allow(s, by)
         newest = rows.newest_activation(s, kind)
         if newest is None:
             so = "the shipped version is active" if rows.shipped(s, kind) else f"no {kind} version was promoted"
@@ -289,7 +300,7 @@ def numbers(metrics: object) -> dict[str, float]:
     for key, value in metrics.items() if isinstance(metrics, Mapping) else ():
         if isinstance(value, Mapping):
             flat |= {f"{key} {inner}": v for inner, v in numbers(value).items()}
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
             flat[str(key)] = float(value)
     return flat
 
@@ -297,9 +308,9 @@ def numbers(metrics: object) -> dict[str, float]:
 def _active(s: Session, wb: Workbench, kind: str) -> ModelVersion:
     row = rows.active(s, kind)
     if row is None:
-        raise DamagedModel(
-            f"there is no {kind} model: {wb.settings.models_dir / kind} is missing; `git checkout -- models/{kind}`"
-        )
+        from as2core.rankers.versions import fetched
+
+        raise DamagedModel(f"there is no {kind} model: {wb.settings.models_dir / kind} is missing; it {fetched(kind)}")
     return row
 
 
@@ -313,7 +324,7 @@ def _named(s: Session, wb: Workbench, name: str, kind: str) -> ModelVersion:
     return row
 
 
-def _view(row: ModelVersion, *, active: bool) -> VersionView:
+def _view(row: ModelVersion, *, active: bool, said: Iterable[tuple[str, datetime]]) -> VersionView:
     path = Path(row.path)
     missing = [f for f in FILES if not (path / f).is_file()]
     problem = ""
@@ -332,6 +343,7 @@ def _view(row: ModelVersion, *, active: bool) -> VersionView:
         dict(row.metrics),
         row.path,
         problem,
+        tuple(Promotion(words, at) for words, at in said),
     )
 
 

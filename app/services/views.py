@@ -187,13 +187,23 @@ class LabelView:
 
 
 @dataclass(frozen=True, slots=True)
+class BroughtView:
+    """What came of a list of questions: how many are new, how many lines repeated another, and which were there."""
+
+    added: int
+    repeated: int
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QueueItem:
     """One pair to label, and why it is asked. `token` names this showing: hand it back unchanged to refuse stale keys.
 
     `rank` and `probability` are the cascade's last exit's, `generative_rank` the other ranker's; None if not scored.
     `model_says`: whether the probability reaches the threshold. `control`, `arm`: as in `Shown`. `peers`: the others'
     (name, label), empty until one's own label is in. `flags`: (name, note) that nobody cleared. `why_unscored`: why,
-    for those who hide the scores.
+    for those who hide the scores. `held`: shown again while somebody else, or another desk of one's own, has it, and
+    without a label of one's own: not to be labelled now.
     """
 
     question_id: int
@@ -220,6 +230,7 @@ class QueueItem:
     peers: tuple[tuple[str, str], ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
     why_unscored: str = ""
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +251,17 @@ class ProgressView:
 
 
 @dataclass(frozen=True, slots=True)
+class Promotion:
+    """Why a version was promoted, in words, and when."""
+
+    words: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class VersionView:
-    """A model version. `problem` is empty, or says why its directory can't be used."""
+    """A model version. `problem` is empty, or says why its directory can't be used. `promotions` are those that
+    somebody gave words for, oldest first."""
 
     id: int
     name: str
@@ -253,6 +273,7 @@ class VersionView:
     metrics: Mapping[str, float]
     path: str
     problem: str = ""
+    promotions: tuple[Promotion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,15 +325,17 @@ class ComparisonView:
 
 @dataclass(frozen=True, slots=True)
 class ImportView:
-    """What became of the lines. `conflicting` lines differ from a label the same annotator gave before and were not
-    taken; `malformed` are (line number, reason). `lines`: what became of each line."""
+    """What became of the lines. `conflicting` lines differ from a label the same annotator gave before, or from a
+    verdict, and were not taken; `malformed` are (line number, reason). `corpus_id`: None where no line could be read
+    and none was made for them. `verdicts`: how many were new. `lines`: what became of each line."""
 
     new: int
     same: int
     conflicting: int
     malformed: tuple[tuple[int, str], ...]
     questions: int
-    corpus_id: int
+    corpus_id: int | None
     format: str
     conflicts: tuple[str, ...] = field(default=())
     lines: tuple[ImportLine, ...] = ()
+    verdicts: int = 0

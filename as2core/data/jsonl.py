@@ -1,9 +1,10 @@
 """Our own format: one question a line.
 
-`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?, "labels"?}], "kind"?}`, candidates in
-original order; a label is 1, 0, or absent (null) for a sentence nobody judged. A grade is the whole number of a set
-with finer labels (ASNQ's 1 to 4). `labels` is who said what, `{"ann": "correct", "bob": "unsure"}`; the label is what
-that comes to, null where it comes to nothing.
+`{"qid", "question", "candidates": [{"id", "text", "label"?, "title"?, "grade"?, "labels"?, "verdict"?}], "kind"?}`,
+candidates in original order; a label is 1, 0, or absent (null) for a sentence nobody judged. A grade is the whole
+number of a set with finer labels (ASNQ's 1 to 4). `labels` is who said what, `{"ann": "correct", "bob": "unsure"}`, and
+`verdict` how a conflict among them was settled, `{"by": "cy", "label": "correct", "note"?}`; the label is what that
+comes to, null where it comes to nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from as2core.data.source import Report, Source, collect, stream_lines, write_text
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Question, Verdict
 
 SAID = ("correct", "incorrect", "unsure")
 
@@ -69,6 +70,10 @@ def to_record(question: Question) -> dict:
             record["grade"] = c.grade
         if c.said:
             record["labels"] = dict(c.said)
+        if c.verdict is not None:
+            record["verdict"] = {"by": c.verdict.by, "label": c.verdict.label}
+            if c.verdict.note:
+                record["verdict"]["note"] = c.verdict.note
         candidates.append(record)
     record = {"qid": question.qid, "question": question.text, "candidates": candidates}
     return {**record, "kind": question.kind} if question.kind else record
@@ -100,7 +105,10 @@ def _candidate(record: object, position: int) -> Candidate:
     try:
         label = None if label is None else int(label)
         title, said = _string(record, "title", ""), _said(record.get("labels"))
-        return Candidate(_name(record, "id"), _string(record, "text"), label, title, grade, said)
+        verdict = _verdict(record.get("verdict"))
+        if verdict is not None and not said:
+            raise ValueError('a "verdict" without the "labels" it settles')
+        return Candidate(_name(record, "id"), _string(record, "text"), label, title, grade, said, verdict)
     except ValueError as error:
         raise ValueError(where + str(error)) from error
 
@@ -116,6 +124,19 @@ def _said(record: object) -> tuple[tuple[str, str], ...]:
         if _string(record, name) not in SAID:
             raise ValueError(f"label {record[name]!r} of {name!r} is not {', '.join(SAID)}")
     return tuple(record.items())
+
+
+def _verdict(record: object) -> Verdict | None:
+    if record is None:
+        return None
+    if not isinstance(record, dict):
+        raise ValueError('"verdict" is not a JSON object')
+    made = Verdict(_string(record, "by"), _string(record, "label"), _string(record, "note", ""))
+    if not made.by.strip():
+        raise ValueError('"by" of "verdict" is empty')
+    if made.label not in SAID:
+        raise ValueError(f"verdict {made.label!r} is not {', '.join(SAID)}")
+    return made
 
 
 def _name(record: dict, key: str) -> str:

@@ -45,6 +45,7 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[
 
 def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
     """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
@@ -52,7 +53,7 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
         kept = told["as2"]
         tensors = load_file(folder / "model.safetensors")
         card = json.loads((folder / last_exit.CARD).read_text()) if (folder / last_exit.CARD).is_file() else {}
-    except (OSError, ValueError, KeyError) as e:
+    except (OSError, ValueError, KeyError, SafetensorError) as e:
         raise DamagedModel(f"{folder} is no model that as2 exported ({e}): export it again") from e
     return last_exit.cross_encoder(kept, _back(tensors)), card
 

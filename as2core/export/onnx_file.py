@@ -91,6 +91,18 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
         raise DamagedModel(f"{folder / FILE} is no file that as2 exported ({e}): export it again") from e
 
 
+def backbone_of(file: Path) -> str:
+    """What a file that `write` wrote stands on, told without its weights. Raises as `read`."""
+    onnx = _onnx()
+    from google.protobuf.message import DecodeError
+
+    try:
+        graph = onnx.load(file, load_external_data=False)
+        return str(json.loads({p.key: p.value for p in graph.metadata_props}[KEY])["settings"]["backbone"])
+    except (OSError, ValueError, KeyError, TypeError, DecodeError) as e:
+        raise DamagedModel(f"{file} is no file that as2 exported ({e}): export it again") from e
+
+
 def _tell(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
     """Write into the file what `read` needs: the settings, and which of the file's tensors is each weight. The exporter
     keeps equal tensors once, and renames the matrices that it transposes."""

@@ -52,9 +52,11 @@ def lock_job(session: Session, job_id: int) -> Job | None:
     return session.scalar(select(Job).where(Job.id == job_id).with_for_update())
 
 
-def jobs(session: Session, kind: str | None, limit: int) -> list[Job]:
+def jobs(session: Session, kind: str | None, limit: int, *, corpus_id: int | None = None) -> list[Job]:
     """Newest first."""
     statement = select(Job).order_by(Job.id.desc()).limit(limit)
+    if corpus_id is not None:
+        statement = statement.where(Job.corpus_id == corpus_id)
     return list(session.scalars(statement.where(Job.kind == kind) if kind else statement))
 
 

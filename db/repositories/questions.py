@@ -93,7 +93,7 @@ def questions_without_run(session: Session, corpus_id: int, version_id: int, lim
 def follows(version_id: int) -> ColumnElement[bool]:
     """Whether this version ran last of all on the question, or ranked whatever candidates of it are ranked."""
     newest = aliased(Run, name="newest")
-    last = select(func.max(newest.id)).where(newest.question_id == Question.id).scalar_subquery()
+    last = select(func.max(newest.id)).where(newest.question_id == Question.id).correlate(Question).scalar_subquery()
     ran_last = select(Run.id).where(Run.version_id == version_id, Run.id == last).exists()
     by_it, by_others = (
         _of_runs(which).exists() for which in (Run.version_id == version_id, Run.version_id != version_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -123,10 +123,19 @@ def add_activation(session: Session, kind: str, version_id: int, reason: str, no
     session.flush()
 
 
-def words_for(session: Session, version_id: int) -> list[str]:
-    """Why it was promoted, each time somebody said so, oldest first."""
-    said = select(Activation.reason).where(Activation.version_id == version_id).order_by(Activation.id)
-    return [reason for reason in session.scalars(said) if reason.strip()]
+def words_for(session: Session, version_id: int) -> list[tuple[str, datetime]]:
+    """Why it was promoted and when, each time somebody said so, oldest first."""
+    return said(session, [version_id]).get(version_id, [])
+
+
+def said(session: Session, version_ids: Collection[int]) -> dict[int, list[tuple[str, datetime]]]:
+    """`words_for` by version, for those that were promoted with words."""
+    found: dict[int, list[tuple[str, datetime]]] = {}
+    of_them = select(Activation).where(Activation.version_id.in_(version_ids)).order_by(Activation.id)
+    for promotion in session.scalars(of_them):
+        if promotion.reason.strip():
+            found.setdefault(promotion.version_id, []).append((promotion.reason, promotion.created))
+    return found
 
 
 def follow(session: Session, version_id: int) -> list[int]:

@@ -207,6 +207,18 @@ def test_a_promotion_of_another_kind_is_rolled_back_by_its_kind(as2):
     assert as2("versions", "roll-back", "--kind", "generative")[0] == 1
 
 
+def test_the_words_of_a_promotion_stand_beside_the_card(as2, as2_json):
+    from app.commands.opened import workbench
+    from db.repositories import versions as rows
+
+    with workbench(starter=False) as wb, wb.write() as s:
+        for words in ("our field", "", "the other one is slow"):
+            rows.add_activation(s, "cascade", rows.version_named(s, "cascade").id, words, wb.clock())
+    said = as2_json("versions", "show", "cascade")["promotions"]
+    assert [p["words"] for p in said] == ["our field", "the other one is slow"]
+    assert all(p["at"][:2] == "20" for p in said)
+
+
 def test_the_shipped_versions_are_listed_and_have_cards(as2, as2_json):
     listed = {v["name"]: v for v in as2_json("versions")["versions"]}
     assert listed["cascade"]["kind"] == "cascade" and listed["generative"]["kind"] == "generative"

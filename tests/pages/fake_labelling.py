@@ -55,7 +55,9 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         return None
 
     def item_at(wb, question_id, sentence_id, annotator_id, *, holder="", dealt=None):
-        return item((question_id, sentence_id), annotator_id, "tops", f"again{(question_id, sentence_id)}")
+        pair = (question_id, sentence_id)
+        held = fake.leases.get(pair) == "somebody else" and pair not in fake.labels
+        return replace(item(pair, annotator_id, "tops", f"again{pair}"), held=held)
 
     def leave(wb, corpus_id, annotator_id, queue, *, holder=""):
         fake.left.append(queue)

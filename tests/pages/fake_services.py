@@ -65,6 +65,7 @@ class Fake:
     role: str = "admin"
     asked: list[tuple[int, str, str]] = field(default_factory=list)
     measured: list[tuple[float, ...]] = field(default_factory=list)
+    brought: list[tuple] = field(default_factory=list)
     labels: dict[tuple[int, int], str] = field(default_factory=dict)
     events: list[tuple] = field(default_factory=list)
     documents: int = 64
@@ -176,6 +177,12 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
     def examples(wb, corpus_id, n=6):
         return ["When was the tower finished?", "What did it cost: $5 or $9?", "Who signed the plans?"][:n]
 
+    def bring(wb, corpus_id, lines, *, by):
+        if not any(map(str.strip, lines)):
+            raise As2Error("there is no question yet: type one a line")
+        fake.brought.append((corpus_id, list(lines), by))
+        return views.BroughtView(len(lines) - 1, 0, tuple(lines[:1]))
+
     parts = {
         "corpora": {
             "list_corpora": list_corpora,
@@ -189,6 +196,7 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
         "asking": {
             "warm": lambda wb: None,
             "ask": ask,
+            "bring": bring,
             "generative": generative,
             "explain": explain,
             "measure": measure,

@@ -123,6 +123,10 @@ def a_comparison() -> views.ComparisonView:
     return views.ComparisonView("starter-dev", "clean", 40, tuple(rows), tuple(paired), per_question, ranks, notes)
 
 
+def a_rule(after=None, at_night=False, refused=""):
+    return types.SimpleNamespace(after=after, at_night=at_night, refused=refused)
+
+
 FORMATS = ("jsonl", "csv", "qrels", "wikiqa", "beir", "run", "pairs")
 READY = adapt_views.Readiness(120, 700, 160, 520, 20, 80, 10, 30, (), ())
 
@@ -150,8 +154,9 @@ class Work(fake_services.Fake):
     active: str = "cascade"
     promoted: list[tuple[str, str]] = field(default_factory=list)
     previewed: list[tuple] = field(default_factory=list)
+    brought: list[tuple] = field(default_factory=list)
     waiting: str = ""
-    automatic: types.SimpleNamespace = field(default_factory=lambda: types.SimpleNamespace(after=None, at_night=False))
+    automatic: types.SimpleNamespace = field(default_factory=a_rule)
     started: list[dict] = field(default_factory=list)
     ingested: list = field(default_factory=list)
     imported: list = field(default_factory=list)
@@ -179,12 +184,12 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def view(v):
         return replace(v, state="active" if v.name == fake.active else v.state)
 
-    def promote(wb, name, reason=""):
+    def promote(wb, name, reason="", *, by=None):
         fake.promoted.append((name, reason))
         fake.active = name
         return view(fake.versions[name])
 
-    def reject(wb, name):
+    def reject(wb, name, *, by=None):
         fake.versions[name] = replace(fake.versions[name], state="rejected")
         return view(fake.versions[name])
 
@@ -199,6 +204,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         active=lambda wb, kind="cascade": view(fake.versions[fake.active]),
         promote=promote,
         reject=reject,
+        worse=lambda metrics: metrics.get("AP", 0.0) < metrics.get("before AP", 0.0),
         kind_learnt=lambda what: {"calibration": "cascade"}.get(what, what),
         get_version=get_version,
         card=lambda wb, name: {"name": name, "parent": fake.versions[name].parent, "seed": 0},
@@ -228,21 +234,33 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         fake.previewed.append((choice, of))
         return fake.ready
 
-    def rename(wb, name, new):
+    def rename(wb, name, new, *, by=None):
         new = " ".join(new.split())
         fake.versions[new] = replace(fake.versions.pop(name), name=new)
         return fake.versions[new]
 
-    def set_note(wb, name, note):
+    def set_note(wb, name, note, *, by=None):
         fake.versions[name] = replace(fake.versions[name], note=note)
 
-    def delete(wb, name):
+    def delete(wb, name, *, by=None):
         if any(v.parent == name for v in fake.versions.values()):
             raise As2Error(f"{name} cannot be deleted: another was made from it")
         fake.versions.pop(name)
 
+    def pack(wb, name, to):
+        if to == "onnx":
+            raise As2Error("an ONNX file needs the package onnx")
+        return f"{name} as {to}".encode()
+
+    def bring_in(wb, file, *, called, name, by=None):
+        if file.read() != b"zip":
+            raise As2Error(f"{called}: it is no zip")
+        fake.versions[name] = replace(fake.versions["starter-3"], id=next(fake.ids), name=name, metrics={})
+        fake.brought.append((called, name, by))
+        return fake.versions[name]
+
     def set_automatic(wb, corpus_id, **rule):
-        fake.automatic = types.SimpleNamespace(**rule)
+        fake.automatic = a_rule(**rule)
 
     def retry(wb, id):
         again = replace(job(wb, id), id=next(fake.ids), state="queued", progress=0.0, error="")
@@ -264,6 +282,9 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
 
     def newest_job(wb, kind, corpus_id):
         return next((j for j in reversed(fake.jobs.values()) if (j.kind, j.corpus_id) == (kind, corpus_id)), None)
+
+    def recent_jobs(wb, corpus_id, limit=10):
+        return [j for j in reversed(fake.jobs.values()) if j.corpus_id == corpus_id][:limit]
 
     def start_proposing(wb, corpus_id, *, wanted=20, seed=None):
         made_job = replace(a_job(next(fake.ids), state="queued", progress=0.0, corpus_id=corpus_id), kind="propose")
@@ -312,8 +333,8 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def document_sentences(wb, document_id):
         return [views.SentenceView(100 + i, t, i, i // 4) for i, t in enumerate(fake_services.TEXTS)]
 
-    def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import"):
-        fake.imported.append((corpus_id, name, data, fmt, annotator))
+    def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import", *, by=None):
+        fake.imported.append((corpus_id, name, data, fmt, annotator, by))
         bad, clashes = ((4, "no rating in this line"),), ("q1 s2: was correct",)
         return views.ImportView(3, 1, 1, bad, 2, corpus_id or 3, "csv", clashes)
 
@@ -334,13 +355,15 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
                       "newest_job": lambda wb, corpus_id: next(iter(jobs(wb, "propose")), None)},
         "version_care": {"rename": rename, "set_note": set_note, "delete": delete,
                          "is_shipped": lambda wb, version: version.name == "cascade"},
+        "version_files": {"FORMATS": dict.fromkeys(("hf", "onnx", "as2"), "what it is"), "pack": pack,
+                          "bring_in": bring_in},
         "automatic": {"automatic": lambda wb, corpus_id: fake.automatic, "set_automatic": set_automatic,
                       "new_labels": lambda wb, corpus_id: 7,
                       "waiting": lambda wb: fake.versions.get(fake.waiting)},
         "adapting": {"readiness": ready, "KINDS": {"cascade": "the cascade", "generative": "the generative ranker",
                                                "calibration": "probabilities alone"},
                      "pause": pause, "resume": resume, "job": job, "jobs": jobs, "cancel": cancel,
-                     "active_jobs": active_jobs, "newest_job": newest_job, "retry": retry,
+                     "active_jobs": active_jobs, "newest_job": newest_job, "recent_jobs": recent_jobs, "retry": retry,
                      "start_retrain": start_retrain},
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
                       "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],

@@ -224,6 +224,43 @@ def test_a_retrain_by_itself_is_off_until_it_is_wanted(work):
     assert (work.automatic.after, work.automatic.at_night) == (40, False)
 
 
+def test_a_retrain_by_itself_that_could_not_start_says_why(work):
+    work.automatic = fake_work.a_rule(after=40, refused="1 question has both labels, 4 are needed")
+    assert "could not start: 1 question has both labels" in told(fake_work.page("adapt"))
+
+
+@pytest.mark.parametrize(("state", "what"), [("failed", "failed"), ("lost", "was lost: its worker went away")])
+def test_a_retrain_that_came_to_nothing_is_found_by_the_menu_too(work, state, what):
+    work.jobs[3] = fake_work.a_job(3, state=state, error="the disk is full")
+    at = fake_work.page("adapt")
+    assert f"The last retrain {what} (04 May 2024, 12:31)" in told(at)
+    assert ": the disk is full" in told(at)  # in the list
+    at = at.button(key="adapt_lost_open").click().run()
+    assert at.query_params["job"] == "3"
+    assert "The last retrain" not in told(at)
+    assert at.button(key="adapt_again")
+
+
+@pytest.mark.parametrize("later", [{"id": 4}, {"id": 2, "finished": fake_work.NOW.replace(hour=20)}])
+def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(work, later):
+    work.jobs = {j.id: j for j in sorted(
+        [fake_work.a_job(3, state="failed"), fake_work.a_job(state="done", **later)], key=lambda j: j.id)}  # fmt: skip
+    at = fake_work.page("adapt")
+    assert "The last retrain" not in told(at)
+    assert {"adapt_jobs_open_3", f"adapt_jobs_open_{later['id']}"} <= {b.key for b in at.button}
+
+
+def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(work):
+    work.jobs[1] = fake_work.a_job(1, kind="score", state="failed", error="it cost $5")
+    work.jobs[2] = fake_work.a_job(2, kind="score", corpus_id=2)
+    at = fake_work.page("adapt")
+    assert "**Ranking for the queues**, job 1, 04 May 2024, 12:31: failed: it cost $5" in told(at)
+    assert "job 2," not in told(at)
+    at = at.button(key="adapt_jobs_again_1").click().run()
+    assert work.jobs[10].state == "queued"
+    assert "job" not in at.query_params
+
+
 def test_a_better_version_that_waits_is_told(work):
     work.versions["starter-3"] = replace(work.versions["starter-3"], metrics={"AP": 0.75, "before AP": 0.7})
     work.waiting = "starter-3"
@@ -330,11 +367,76 @@ def test_a_better_version_is_promoted_with_one_click(work):
 
 
 def test_a_worse_one_needs_a_reason(work):
+    work.versions["starter-3"] = replace(work.versions["starter-3"], metrics={"AP": 0.672, "before AP": 0.702})
     at = done(work, difference=-0.03, wins=2, losses=14, p=0.01)
     assert "Worse on the held-out questions" in fake_work.markup(at)
     at.text_input(key="adapt_reason").input("the held-out ones are of another field")
     at.button(key="adapt_promote").click().run()  # a click alone, without Enter before it
     assert work.promoted == [("starter-3", "the held-out ones are of another field")]
+
+
+def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(work):
+    said = tuple(fake_work.views.Promotion(words, fake_work.NOW) for words in ("a *try*", "it knows our words"))
+    worse = {"AP": 0.6, "before AP": 0.7}
+    work.versions["starter-2"] = replace(work.versions["starter-2"], metrics=worse, promotions=said)
+    last = "Promoted on 4 May 2024, 12:30, although it was worse: “it knows our words”"
+    assert told(fake_work.page("adapt")).count(last) == 1
+    at = fake_work.page("adapt", {"version": "starter-2"})
+    assert told(at).count(last) == 2 and "“a *try*”" in told(at)
+
+
+def test_a_version_is_compared_with_what_it_was_made_from(work):
+    work.versions["starter-3"] = replace(work.versions["starter-3"], parent="gone")
+    work.active = "starter-2"
+    links = {link.proto.query_string for link in fake_work.page("adapt").get("page_link") if link.proto.query_string}
+    assert links == {"rankers=starter-2%2Ccascade", "rankers=starter-3%2Cstarter-2", "rankers=cascade%2Cstarter-2"}
+
+
+def exported(work, to):
+    at = fake_work.page("adapt")
+    at.session_state["adapt_export_1"] = True  # open
+    at = at.run()
+    at.selectbox(key="adapt_export_to_1").set_value(to)
+    return at.button(key="adapt_export_make_1").click().run()
+
+
+def test_a_version_is_made_a_file_on_a_click_and_then_downloaded(work):
+    at = exported(work, "hf")
+    assert at.session_state["_adapt_export"] == (1, "hf", b"starter-2 as hf")
+    assert [d.proto.label for d in at.get("download_button")] == ["Download, 0.0 MB"]
+
+
+def test_an_export_that_cannot_be_made_says_so(work):
+    at = exported(work, "onnx")
+    assert "needs the package onnx" in told(at) and not at.get("download_button")
+
+
+def imported(content):
+    at = fake_work.page("adapt")
+    assert at.button(key="adapt_import_start").disabled
+    at.file_uploader(key="adapt_import_file_0").set_value(("spring.zip", content, "application/zip"))
+    at = at.text_input(key="adapt_import_name_0").input("spring").run()
+    return at.button(key="adapt_import_start").click().run()
+
+
+def test_a_version_comes_in_as_a_candidate(work):
+    at = imported(b"zip")
+    assert [(called, name) for called, name, by in work.brought if by] == [("spring.zip", "spring")]
+    assert "**spring**" in told(at) and any("spring is a candidate now" in t.value for t in at.toast)
+
+
+def test_a_file_that_holds_no_version_is_told(work):
+    assert "spring.zip: it is no zip" in told(imported(b"text"))
+    assert work.brought == []
+
+
+def test_a_viewer_looks_and_changes_no_version(work):
+    work.role = "viewer"
+    at = fake_work.page("adapt", {"version": "starter-3"})
+    changing = ("adapt_promote", "adapt_reject", "adapt_use_", "adapt_edit_", "adapt_import_start")
+    buttons = [b for b in at.button if b.key.startswith(changing)]
+    assert len(buttons) == 7 and all(b.disabled and "not change versions" in b.help for b in buttons)
+    assert at.file_uploader(key="adapt_import_file_0").disabled
 
 
 def test_a_version_can_be_rejected(work):

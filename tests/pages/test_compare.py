@@ -223,3 +223,11 @@ def test_the_sweep_names_the_cheapest_ratio_that_costs_at_most_a_hundredth():
     )
     rows = swept((0.0, 0.800, 1.0), (0.3, 0.700, 0.63))
     assert compare_sweep.in_words(rows, metric="AP") == "No ratio tried saves compute without losing more than 0.01 AP."
+
+
+def test_a_link_brings_the_rankers_to_compare(work):
+    at = fake_work.page("compare", {"rankers": "starter-2,gone,cascade"})
+    assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade"]
+    at = at.button(key="compare_start").click().run()
+    assert work.jobs[10].settings["rankers"] == ["starter-2", "cascade"]
+    assert "rankers" not in at.query_params

@@ -128,10 +128,18 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
     at = fake_work.page("data", {"view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"query,docid,rating", "text/csv")).run()
     at = at.button(key="data_import_1").click().run()
-    assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import")]
+    assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import", sum(b"me") % 1000)]
     assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 line not taken; 2 questions." in told(at)
     lines = next(d.value for d in at.dataframe if "line" in d.value.columns)
     assert list(lines["line"]) == [4]
+
+
+def test_a_viewer_finds_the_import_closed(work):
+    work.role = "viewer"
+    at = fake_work.page("data", {"view": "labels"})
+    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
+    button = at.button(key="data_import_1")
+    assert button.disabled and "You may look, not import" in button.help
 
 
 def test_a_set_that_was_imported_is_taken_into_use_by_a_click(work):

@@ -62,6 +62,26 @@ def test_a_viewer_reads_proposals_and_decides_none(work):
         assert button.disabled and "An admin can change that" in button.help
 
 
+def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(work, at):
+    at.text_area(key="data_typed_1").input("Who built it?\nWhat cost $5?\nWhere is it?")
+    at = at.button(key="data_typed_add").click().run()
+    [(corpus, lines, _)] = work.brought
+    assert (corpus, lines) == (1, ["Who built it?", "What cost $5?", "Where is it?"])
+    said = fake_work.texts(at)
+    assert "2 questions came in" in said
+    assert "1 question was there already: Who built it?" in said
+    assert at.text_area(key="data_typed_1").value == ""
+    assert "Label them" in [link.proto.label for link in at.get("page_link")]
+
+
+def test_an_empty_list_is_refused_and_a_viewer_brings_none(work, at):
+    at = at.button(key="data_typed_add").click().run()
+    assert "there is no question yet" in fake_work.texts(at)
+    work.role = "viewer"
+    at = at.run()
+    assert at.button(key="data_typed_add").disabled
+
+
 def test_a_run_is_asked_for_and_can_be_stopped(work, at):
     at.number_input(key="data_propose_wanted").set_value(5)
     at = at.button(key="data_propose").click().run()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import fake_work
 import pytest
 
+from app.components import label_keys
 from app.services.label_views import Rules
 from as2core.errors import As2Error
 
@@ -91,6 +92,27 @@ def test_skip_passes_over_an_item_and_back_returns_to_it(work):
     assert "When was the tower finished?" in fake_work.markup(at)
     press(at, "unsure")
     assert work.labels == {FIRST: "unsure"}
+
+
+def test_an_item_that_went_on_to_somebody_else_is_shown_closed(work):
+    at = press(fake_work.page("label"), "forward")
+    work.leases[FIRST] = "somebody else"
+    at = press(at, "back")
+    assert "Somebody else is judging this just now" in fake_work.texts(at)
+    assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure"))
+    assert not at.button(key="label_forward").disabled
+    at = press(at, "forward")
+    assert not at.button(key="label_correct").disabled
+
+
+def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
+    assert set(label_keys.keymap("one", ("correct", "incorrect", "unsure")).values()) == {
+        "undo",
+        "back",
+        "forward",
+        "flag",
+        "help",
+    }
 
 
 def test_an_earlier_act_can_be_opened_and_its_label_changed(work):

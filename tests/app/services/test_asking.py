@@ -4,7 +4,18 @@ from fake_models import FakeCascade
 from sqlalchemy import Engine, event, select
 
 from app.running import run_queued
-from app.services import agreement, asking, corpora, labelling, retrieval, scoring, versions
+from app.services import (
+    adapting,
+    agreement,
+    asking,
+    corpora,
+    labelling,
+    people,
+    queueing,
+    retrieval,
+    scoring,
+    versions,
+)
 from app.services.first_look import FirstLook
 from app.services.retrieval import EmptyCorpus, EmptyQuestion, choose
 from as2core.cascade.schedule import DropSchedule
@@ -32,6 +43,45 @@ def test_a_slip_of_the_finger_is_mended_before_the_search_and_told(wb, towers):
     assert asked.candidates[asked.best].text == "The Eiffel Tower was finished on 31 March 1889."
     assert asked.question_id == asking.ask(wb, towers.id, QUESTION).question_id
     assert asking.ask(wb, towers.id, "when was the tower finished").typed == ""  # a mark alone is not worth a word
+
+
+def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann):
+    there = asking.ask(wb, towers.id, QUESTION).question_id
+    lines = ["  Who baked   the bread? ", "", QUESTION, "Who baked the bread?", "How tall is the tower?"]
+    brought = asking.bring(wb, towers.id, lines, by=ann.id)
+    assert (brought.added, brought.repeated, brought.known) == (2, 1, (QUESTION,))
+    with wb.read() as s:
+        found = {q.text: (q.id, q.origin) for q in rows.questions(s, towers.id)}
+    assert {text: origin for text, (_, origin) in found.items()} == {
+        QUESTION: "asked", "Who baked the bread?": "asked", "How tall is the tower?": "asked"}  # fmt: skip
+    assert found[QUESTION][0] == there
+    run_queued(wb)
+    offered, passed = set(), []
+    while item := queueing.next_item(wb, towers.id, ann.id, "unlabelled", passed=passed):
+        passed.append((item.question_id, item.sentence_id))
+        offered.add(item.question)
+    assert offered == set(found)
+
+
+def test_a_list_of_questions_known_already_starts_no_job(wb, towers, ann):
+    asking.ask(wb, towers.id, QUESTION)
+    assert asking.bring(wb, towers.id, [QUESTION], by=ann.id).added == 0
+    assert adapting.newest_job(wb, "score", towers.id) is None
+
+
+def test_a_list_of_questions_comes_in_whole_or_not_at_all(wb, towers, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    for lines, who, error, why in (
+        (["", "  "], ann, EmptyQuestion, "one a line"),
+        (["Who?", "w" * 20_001], ann, BadSetting, "line 2: the question has 20,001"),
+        ([f"Who was number {i}?" for i in range(301)], ann, BadSetting, "301 questions"),
+        (["Who?"], bob, people.NotAllowed, "annotator"),
+    ):
+        with pytest.raises(error, match=why):
+            asking.bring(wb, towers.id, lines, by=who.id)
+    with pytest.raises(BadSetting, match="no sentences"):
+        asking.bring(wb, corpora.create_corpus(wb, "empty").id, ["Who?"], by=ann.id)
+    assert corpora.get_corpus(wb, towers.id).questions == 0
 
 
 def test_a_question_is_read_as_typed_if_that_is_wanted_or_somebody_asked_it_so_before(wb, towers):

@@ -136,6 +136,9 @@ def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_ins
         wb.marks.pop("looked", None)
         automatic.look(wb)
     assert tried == [towers.id]
+    assert automatic.automatic(wb, towers.id) == Automatic(3, refused="four questions are needed")
+    automatic.set_automatic(wb, towers.id, after=4)
+    assert automatic.automatic(wb, towers.id).refused == ""
 
 
 def test_a_better_version_waits_until_somebody_decides(wb):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels
+from app import services
+from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels, people
 from app.services.corpora import UnknownCorpus
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -269,7 +270,6 @@ def test_pairs_are_the_judged_ones(wb):
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
         ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),
-        ("deep.jsonl", b'{"qid": "q", "candidates": ' + b"[" * 100_000, "brackets within brackets"),
         ("deep.jsonl", b'{"sentence1": "a", "sentence2": "b", "label": 1}\n' + b"[" * 100_000, "brackets within"),
     ],
 )
@@ -278,6 +278,21 @@ def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, c
         import_new(wb, name, content)
     assert str(told.value).startswith(name)
     assert corpora.list_corpora(wb) == []
+
+
+@pytest.mark.parametrize("into", ["a corpus of its own", "the corpus"])
+def test_a_file_of_nothing_but_malformed_lines_is_reported_line_by_line(wb, towers, into):
+    lines = ["{", '{"qid": "q", "candidates": ' + "[" * 100_000, '{"qid": "q", "question": "Who?"}']
+    corpus_id = towers.id if into == "the corpus" else None
+    done = exchange.import_labels(wb, corpus_id, "bad.jsonl", "\n".join(lines).encode(), fmt="jsonl")
+    assert [line for line, _ in done.malformed] == [1, 2, 3]
+    assert [reason for _, reason in done.malformed][1:] == [
+        "brackets within brackets, too many to read",
+        '"candidates" is not a list',
+    ]
+    assert [(x.line, x.outcome) for x in done.lines] == [(n, "malformed") for n in (1, 2, 3)]
+    assert (done.new, done.questions, done.corpus_id) == (0, 0, corpus_id)
+    assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
 
 
 def damaged(how):
@@ -391,28 +406,79 @@ def test_a_question_with_nothing_but_an_unsure_label_leaves_in_jsonl(wb, towers,
         exchange.export_labels(wb, towers.id, "csv")
 
 
-def test_a_pair_that_a_verdict_settled_leaves_as_the_verdict(wb, towers, ann, bob):
+def settled(wb, towers, ann, bob, label, note=""):
+    """A pair on which ann and bob differ, settled by ann."""
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
-    for who, label in ((ann, "correct"), (bob, "incorrect")):
-        labelling.give_label(wb, **pair, annotator_id=who.id, label=label)
-    agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
+    for who, said in ((ann, "correct"), (bob, "incorrect")):
+        labelling.give_label(wb, **pair, annotator_id=who.id, label=said)
+    agreement.settle(wb, **pair, annotator_id=ann.id, label=label, note=note)
+    return pair
+
+
+@pytest.fixture
+def elsewhere(settings, models, clock, tmp_path):
+    """Another home, whose admin is cy."""
+    own = {"home": tmp_path / "elsewhere", "database_url": f"sqlite:///{tmp_path / 'elsewhere.db'}"}
+    opened = services.open(settings.model_copy(update=own), models, clock)
+    people.annotator(opened, "cy")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(("label", "number"), [("correct", 1), ("incorrect", 0), ("unsure", None)])
+def test_a_settled_pair_leaves_with_both_labels_and_the_verdict(wb, towers, ann, bob, label, number):
+    settled(wb, towers, ann, bob, label, note="as agreed")
     [candidate] = json.loads(exchange.export_labels(wb, towers.id, "jsonl"))["candidates"]
-    assert (candidate["label"], "labels" in candidate) == (1, False)
+    assert candidate["label"] == number
+    assert candidate["labels"] == {"ann": "correct", "bob": "incorrect"}
+    assert candidate["verdict"] == {"by": "ann", "label": label, "note": "as agreed"}
+    [alone] = json.loads(exchange.export_labels(wb, towers.id, "jsonl", annotator="bob"))["candidates"]
+    assert (alone["label"], alone["labels"], "verdict" in alone) == (0, {"bob": "incorrect"}, False)
 
 
-@pytest.mark.parametrize("fmt", ["jsonl", "csv"])
-def test_a_pair_that_a_verdict_settled_comes_back_as_the_same(wb, towers, ann, bob, fmt):
-    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
-    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
-    for who, label in ((ann, "correct"), (bob, "incorrect")):
-        labelling.give_label(wb, **pair, annotator_id=who.id, label=label)
-    agreement.settle(wb, **pair, annotator_id=ann.id, label="incorrect")
-    out = exchange.export_labels(wb, towers.id, fmt)
-    done = exchange.import_labels(wb, towers.id, "again", out, fmt)
+def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_note_once(
+    wb, towers, ann, bob, elsewhere
+):
+    settled(wb, towers, ann, bob, "incorrect", note="as agreed")
+    exported = exchange.export_labels(wb, towers.id, "jsonl")
+    first = import_new(elsewhere, "set.jsonl", exported)
+    assert (first.new, first.verdicts, first.same, first.conflicting, first.malformed) == (2, 1, 0, 0, ())
+    assert exchange.export_labels(elsewhere, first.corpus_id, "jsonl") == exported
+    [found] = agreement.conflicts(elsewhere, first.corpus_id, people.named(elsewhere, "cy").id)
+    assert set(found.labels) == {("ann", "correct"), ("bob", "incorrect")}
+    assert (found.verdict, found.by, found.note) == ("incorrect", "ann", "as agreed")
+    again = exchange.import_labels(elsewhere, first.corpus_id, "set.jsonl", exported)
+    assert (again.new, again.verdicts, again.same, again.conflicting, again.malformed) == (0, 0, 2, 0, ())
+    assert {x.outcome for x in again.lines} == {"same"}
+    assert exchange.export_labels(elsewhere, first.corpus_id, "jsonl") == exported
+
+
+def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_taken(wb, towers, ann, bob):
+    pair = settled(wb, towers, ann, bob, "incorrect")
+    exported = exchange.export_labels(wb, towers.id, "jsonl")
+    agreement.settle(wb, **pair, annotator_id=ann.id, label="correct", note="on second thoughts")
+    done = exchange.import_labels(wb, towers.id, "again.jsonl", exported)
+    assert (done.new, done.verdicts, done.same, done.conflicting) == (0, 0, 2, 1)
+    assert done.conflicts[0].endswith("verdict incorrect here, correct before")
+    assert [x.outcome for x in done.lines] == ["conflicting"]
+    [found] = agreement.conflicts(wb, towers.id, ann.id)
+    assert (found.verdict, found.note) == ("correct", "on second thoughts")
+
+
+@pytest.mark.parametrize("fmt", ["old jsonl", "csv"])
+def test_a_settled_pair_that_comes_without_names_is_the_same_as_the_verdict_or_in_conflict(wb, towers, ann, bob, fmt):
+    pair = settled(wb, towers, ann, bob, "incorrect")
+    out = exchange.export_labels(wb, towers.id, fmt.removeprefix("old "))
+    if fmt == "old jsonl":
+        record = json.loads(out)
+        for name in ("labels", "verdict"):
+            del record["candidates"][0][name]
+        out = json.dumps(record).encode()
+    done = exchange.import_labels(wb, towers.id, "again", out)
     assert (done.new, done.same, done.conflicting) == (0, 1, 0)
     agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
-    done = exchange.import_labels(wb, towers.id, "again", out, fmt)
+    done = exchange.import_labels(wb, towers.id, "again", out)
     assert (done.new, done.same, done.conflicting) == (0, 0, 1)
 
 

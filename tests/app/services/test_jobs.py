@@ -437,6 +437,14 @@ def test_jobs_are_listed_newest_first_and_by_kind(wb, runners):
         adapting.job(wb, 99)
 
 
+def test_a_corpus_s_recent_jobs_are_the_newest_of_its_own_without_their_events(wb, towers):
+    ids = [jobs.enqueue(wb, k, {}, corpus_id=of).id for k, of in (("score", towers.id), ("compare", None),
+                                                                   ("retrain", towers.id))]  # fmt: skip
+    with wb.write() as s:
+        rows.say(s, ids[2], {"kind": "eval"}, wb.clock())
+    assert [(j.id, j.events) for j in adapting.recent_jobs(wb, towers.id, 2)] == [(ids[2], ()), (ids[0], ())]
+
+
 def test_jobs_that_wait_or_run_are_known_without_their_events(wb, towers):
     ids = [jobs.enqueue(wb, "score", {}, corpus_id=of).id for of in (towers.id, None, towers.id)]
     with wb.write() as s:

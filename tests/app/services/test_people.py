@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from app import services
@@ -70,10 +72,44 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
         lambda: rules.set_rules(wb, towers.id, by=bob.id, overlap=2),
         lambda: people.set_role(wb, bob.id, "admin", by=bob.id),
         lambda: corpora.delete_corpus(wb, towers.id, by=bob.id),
+        lambda: exchange.import_labels(wb, towers.id, "a.jsonl", SET, annotator="bob", by=bob.id),
     )
     for act in acts:
         with pytest.raises(NotAllowed, match="bob is a viewer"):
             act()
+
+
+def signed(*names, verdict=None):
+    """A set in which these people label one sentence."""
+    candidate = {"id": "a", "text": "She.", "labels": dict.fromkeys(names, "correct")}
+    candidate |= {"verdict": {"by": verdict, "label": "correct"}} if verdict else {}
+    return json.dumps({"qid": "q", "question": "Who?", "candidates": [candidate]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "signs", "told"),
+    [
+        (SET, "ann", "set.jsonl: only ann or an admin may bring in labels signed ann"),
+        (SET, " ann  ", "only ann or an admin"),
+        (signed("bob", "ann"), "import", "only ann or an admin"),
+        (signed("bob", verdict="ann"), "import", "only ann or an admin"),
+        (signed("bob", verdict="bob"), "import", "it holds verdicts on conflicts, and only an admin may"),
+    ],
+)
+def test_labels_signed_by_others_known_here_and_verdicts_are_brought_in_by_an_admin(wb, ann, bob, content, signs, told):
+    def bring(by):
+        return exchange.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=by)
+
+    with pytest.raises(NotAllowed, match=told):
+        bring(bob.id)
+    assert corpora.list_corpora(wb) == [] and list(roles(wb)) == ["ann", "bob"]
+    assert bring(ann.id).new == len(json.loads(content)["candidates"][0].get("labels", "1"))
+    assert bring(None).new > 0  # the command line
+
+
+def test_an_annotator_brings_in_labels_of_their_own_of_nobody_and_of_people_unknown_here(wb, ann, bob):
+    for content, signs in ((SET, "import"), (SET, "bob"), (signed("bob", "book", "starter"), "import")):
+        assert exchange.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=bob.id).new > 0
 
 
 def test_a_corpus_is_deleted_by_an_admin(wb, towers, ann, bob):

@@ -125,6 +125,32 @@ def test_who_undoes_and_pauses_while_another_labels_the_pair_comes_too_late(wb, 
     assert labelled_by(wb, pair) == [bob.id]
 
 
+@pytest.mark.parametrize("other", ["bob", "ann at another window"])
+def test_an_item_that_went_on_to_another_is_closed_until_it_is_free(wb, scored, sit, clock, ann, bob, other):
+    first = sit(label_desk, ann, "tops")
+    seat = Seat(scored.id, (bob if other == "bob" else ann).id, "tops", other)
+    there = label_desk.forward(wb, first)
+    theirs = label_desk.sit_down(wb, seat)
+    assert theirs.pair == first.pair
+    back = label_desk.back(wb, there)
+    assert (back.pair, back.item.held) == (first.pair, True)
+    with pytest.raises(labelling.Enough, match="with others"):
+        label_desk.give(wb, back, "correct", SEEN)
+    clock.pass_(minutes=11)
+    assert not label_desk.open_pair(wb, back, first.pair).item.held
+
+
+def test_a_label_of_ones_own_may_be_changed_while_another_looks_at_the_pair(wb, scored, sit, ann, bob):
+    rules.set_rules(wb, scored.id, by=ann.id, overlap=2)
+    mine = sit(label_desk, ann, "tops")
+    desk = label_desk.give(wb, mine, "correct", SEEN)
+    assert sit(label_desk, bob, "tops").pair == mine.pair
+    again = label_desk.open_pair(wb, desk, mine.pair)
+    assert (again.item.leased_until, again.item.held) == (None, False)
+    label_desk.give(wb, again, "unsure", SEEN)
+    assert newest(wb)[0] == "unsure"
+
+
 def test_an_item_skipped_that_another_labelled_is_not_labelled_again(wb, sit, ann, bob):
     first = sit(label_desk, ann, "tops")
     desk = label_desk.forward(wb, first)

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Engine, event
 from tower_texts import QUESTIONS
 
+from app import jobs
 from app.running import run_queued
 from app.services import asking, corpora, labelling, people, queueing, scoring
 from app.services.people import Gone
@@ -248,12 +249,22 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
     assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
 
 
+def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):
+    with wb.write() as s:
+        rows.add_question(s, towers.id, QUESTIONS[1], external_id="q1", origin="imported", now=wb.clock())
+    asking.ask(wb, towers.id, QUESTIONS[0])
+    job = scoring.start_scoring(wb, towers.id)
+    run_queued(wb)
+    assert jobs.get(wb, job.id).result == {"questions": 1}
+
+
 def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
     mine = queueing.next_item(wb, scored.id, bob.id, "tops")
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     seen = queueing.next_item(wb, scored.id, bob.id, "tops")
     assert (pair(seen), seen.leased_until) == (pair(mine), None)
-    assert queueing.item_at(wb, *pair(mine), bob.id).leased_until is None
+    again = queueing.item_at(wb, *pair(mine), bob.id)
+    assert (again.leased_until, again.held) == (None, False)
     assert pair(queueing.next_item(wb, scored.id, ann.id, "tops")) == pair(mine)
 
 

@@ -9,7 +9,7 @@ from label_sets import QUESTION, question_lists
 
 from as2core.data import jsonl
 from as2core.errors import UnreadableFile
-from as2core.types import Candidate, Question
+from as2core.types import Candidate, Question, Verdict
 
 
 @settings(deadline=None)
@@ -30,6 +30,17 @@ def test_jsonl_keeps_who_said_what():
     said = (("ann", "correct"), ("bob", "unsure"))
     asked = [Question("q", "Who?", (Candidate("a", "A", 1, said=said), Candidate("b", "B")))]
     assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
+
+
+def test_jsonl_keeps_how_a_conflict_was_settled_and_why():
+    said = (("ann", "correct"), ("bob", "incorrect"))
+    noted = Candidate("a", "A", 1, said=said, verdict=Verdict("cy", "correct", "it is the year"))
+    asked = [Question("q", "Who?", (noted, Candidate("b", "B", said=said, verdict=Verdict("ann", "unsure"))))]
+    assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
+
+
+def judged(verdict):
+    return line(candidates=[{"id": "a", "text": "A", "labels": {"ann": "correct"}, "verdict": verdict}])
 
 
 def line(**changes):
@@ -53,6 +64,14 @@ BAD_LINES = {
     line(candidates=[{"id": "a", "text": "A", "labels": {"ann": 1}}]): 'candidate 1: "ann" is not a string',
     line(candidates=[{"id": "a", "text": "A", "labels": {"ann": "yes"}}]): "candidate 1: label 'yes' of 'ann' is not",
     line(candidates=[{"id": "a", "text": "A", "labels": {" ": "unsure"}}]): 'candidate 1: a name in "labels" is empty',
+    line(
+        candidates=[{"id": "a", "text": "A", "verdict": {"by": "ann", "label": "correct"}}]
+    ): 'candidate 1: a "verdict" without the "labels"',
+    judged("correct"): 'candidate 1: "verdict" is not a JSON object',
+    judged({"label": "correct"}): 'candidate 1: "by" is missing',
+    judged({"by": " ", "label": "correct"}): 'candidate 1: "by" of "verdict" is empty',
+    judged({"by": "ann", "label": "withdrawn"}): "candidate 1: verdict 'withdrawn' is not",
+    judged({"by": "ann", "label": "correct", "note": 3}): 'candidate 1: "note" is not a string',
     line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
     line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
     line(question="half \ud800"): "half a character",
