@@ -12,7 +12,7 @@ said = state.pop("_data_said", "")
 if said:
     st.toast(plain(said), icon=":material/check:")
 
-VIEWS = {"corpora": "Corpora", "documents": "Documents", "proposals": "Propose questions", "labels": "Labels"}
+VIEWS = {"corpora": "Corpora", "documents": "Documents", "proposals": "Questions", "labels": "Labels"}
 if "data_view" not in state:
     state["data_view"] = url.get("view") if url.get("view") in VIEWS else "corpora"
 view = st.segmented_control("View", list(VIEWS), key="data_view", required=True, format_func=VIEWS.get,
