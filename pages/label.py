@@ -7,12 +7,13 @@ from app.components import label_list as lists
 from app.components import label_rows, label_waiting, url
 from app.components.errors import guarded
 from app.components.keys import keys
-from app.components.label_buttons import CLOSED, HELD
+from app.components.label_buttons import HELD
 from app.components.label_flag import flag_overlay
 from app.components.label_item import draw, style
 from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
 from app.components.label_side import draw_acts, draw_guidelines, draw_progress
 from app.components.page import page
+from app.components.roles import barred
 from app.components.signin import desk as desk_name
 from app.components.text import count
 from app.services import labelling, queueing, rules
@@ -24,7 +25,8 @@ state = st.session_state
 holder = desk_name()
 scores_visible = state.get("label_scores", url.get("scores") != "off")
 MODES = {ONE: "One sentence", LIST: "Whole list"}
-viewer = frame.annotator.role == "viewer"
+why_closed = barred(frame.annotator)
+viewer = why_closed is not None
 
 
 def choose(name: str, offered: dict[str, str], *, label: str, first: str) -> str:
@@ -149,8 +151,8 @@ awake = {} if dialog else keymap(mode, LABELS if held else ())
 keys(key="label_listener", data={"map": awake, "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
-    if viewer:
-        st.info(CLOSED, icon=":material/lock:")
+    if why_closed:
+        st.info(why_closed, icon=":material/lock:")
     elif held:
         st.info(HELD, icon=":material/group:")
     with st.container(border=True):
@@ -183,7 +185,7 @@ with side:
     progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool)
     draw_progress(progress, frame.annotator.name, queue)
     acts = labelling.recent_acts(frame.wb, frame.annotator.id, frame.corpus.id)
-    draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=viewer)
+    draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)
 if said := state.pop("_label_said", ""):
     st.toast(said, icon=":material/check:")

@@ -5,18 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components.errors import boundary
+from app.components.roles import barred
 from app.components.text import plain
 from app.services import Workbench, version_files
 from app.services.views import AnnotatorView, VersionView
 
-CLOSED = "You may look, not change versions. An admin can change that, on the page Agreement."
 MADE = "_adapt_export"  # version, format and content of the zip made last: one a session, for it is large
 FORMATS = {"as2": "As it is kept here", "hf": "Hugging Face", "cross-encoder": "sentence-transformers", "onnx": "ONNX"}
-
-
-def closed(me: AnnotatorView) -> str | None:
-    """Why this person may not change versions, None if they may."""
-    return CLOSED if me.role == "viewer" else None
 
 
 def draw_export(wb: Workbench, version: VersionView) -> None:
@@ -40,7 +35,7 @@ def draw_export(wb: Workbench, version: VersionView) -> None:
 
 def draw_import(wb: Workbench, me: AnnotatorView) -> None:
     """It comes in as a candidate, as one that was made here does."""
-    why = closed(me)
+    why = barred(me, "change versions")
     with st.expander("Import a version", icon=":material/upload_file:", key="adapt_import"):
         st.caption("A zip that Export made, here or elsewhere. It comes in as a candidate.")
         turn = st.session_state.setdefault("_adapt_import_turn", 0)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.components import adapt_choice, adapt_files, links, url
 from app.components.errors import boundary, guarded
+from app.components.roles import barred
 from app.components.text import plain
 from app.services import Workbench, version_care, versions
 from app.services.views import AnnotatorView, Promotion, VersionView
@@ -44,7 +45,7 @@ def draw_decision(wb: Workbench, version: VersionView, me: AnnotatorView) -> Non
         )  # fmt: skip
     if version.state == "former":
         st.caption("It was in use before.")
-    why = adapt_files.closed(me)
+    why = barred(me, "change versions")
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
                   args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
@@ -108,7 +109,7 @@ def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
 
 def _draw_version(wb: Workbench, version: VersionView, depth: int, me: AnnotatorView, against: dict[str, str]) -> None:
     """`against` is the address of its comparison with what it was made from."""
-    active, why = version.state == "active", adapt_files.closed(me)
+    active, why = version.state == "active", barred(me, "change versions")
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")

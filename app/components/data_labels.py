@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.components.errors import boundary
 from app.components.page import use_corpus
+from app.components.roles import barred
 from app.components.text import count, plain
 from app.services import Workbench, corpora, exchange, versions
 from app.services.views import AnnotatorView, CorpusView, ImportView
@@ -36,7 +37,6 @@ NAMES = {
 ENDINGS = {"jsonl": ".jsonl", "csv": ".csv", "qrels": ".qrels", "run": ".run", "wikiqa": ".tsv", "beir": ".beir.zip",
            "pairs": ".pairs.jsonl", "triplets": ".triplets.jsonl"}  # fmt: skip
 AUTO, RUN = "auto", "run"
-CLOSED = "You may look, not import. An admin can change that, on the page Agreement."
 LINES = 1000  # of the report on the page
 
 
@@ -61,9 +61,9 @@ def _import(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None
                            help="Who gave those labels that the file does not sign itself. "
                                 "What others here sign takes an admin")  # fmt: skip
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile is none
-    closed = me.role == "viewer"
-    if st.button("Import", type="primary", disabled=closed or file is None, icon=":material/input:", key=key,
-                 help=CLOSED if closed else None):  # fmt: skip
+    why = barred(me, "import")
+    if st.button("Import", type="primary", disabled=bool(why) or file is None, icon=":material/input:", key=key,
+                 help=why):  # fmt: skip
         with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = exchange.import_labels(
                 wb,

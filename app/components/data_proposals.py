@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.components import data_typed
 from app.components.errors import guarded
-from app.components.label_buttons import CLOSED
+from app.components.roles import barred
 from app.components.text import count, plain
 from app.services import Workbench, proposing
 from app.services.proposal_views import ProposalsView, ProposalView
@@ -73,17 +73,16 @@ def _decide(wb: Workbench, held: ProposalsView, annotator: AnnotatorView) -> Non
 
 def _one(wb: Workbench, proposal: ProposalView, annotator: AnnotatorView) -> None:
     key = f"data_proposal_{proposal.id}"
-    closed = annotator.role == "viewer"
-    why = CLOSED if closed else None
+    why = barred(annotator)
     with st.container(border=True, key=key):
-        st.text_input("The question", value=proposal.text, key=f"{key}_text", max_chars=500, disabled=closed,
+        st.text_input("The question", value=proposal.text, key=f"{key}_text", max_chars=500, disabled=bool(why),
                       label_visibility="collapsed")  # fmt: skip
         st.markdown(plain(proposal.sentence))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{plain(proposal.title)}; found again at place {proposal.place}", width="stretch")
-            st.button("Reject", key=f"{key}_reject", icon=":material/close:", disabled=closed, help=why,
+            st.button("Reject", key=f"{key}_reject", icon=":material/close:", disabled=bool(why), help=why,
                       on_click=_reject, args=(wb, proposal.id, annotator.id))  # fmt: skip
-            st.button("Accept", key=f"{key}_accept", icon=":material/check:", type="primary", disabled=closed,
+            st.button("Accept", key=f"{key}_accept", icon=":material/check:", type="primary", disabled=bool(why),
                       help=why, on_click=_accept, args=(wb, proposal.id, annotator.id))  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.components import links
 from app.components.errors import guarded
-from app.components.label_buttons import CLOSED
+from app.components.roles import barred
 from app.components.text import count, plain, shorten
 from app.services import Workbench, asking
 from app.services.views import AnnotatorView, BroughtView, CorpusView
@@ -17,12 +17,12 @@ _BROUGHT = "_data_brought"
 
 def draw(wb: Workbench, corpus: CorpusView, annotator: AnnotatorView) -> None:
     st.subheader("Bring questions", anchor=False)
-    closed = annotator.role == "viewer"
+    why = barred(annotator)
     key = f"data_typed_{corpus.id}"
-    st.text_area("Questions of your own, one a line", key=key, height=120, disabled=closed,
+    st.text_area("Questions of your own, one a line", key=key, height=120, disabled=bool(why),
                  placeholder="As people would ask them, or a text file's lines pasted here")  # fmt: skip
-    st.button("Add", key="data_typed_add", icon=":material/playlist_add:", disabled=closed,
-              help=CLOSED if closed else None, on_click=_bring, args=(wb, corpus.id, annotator.id, key))  # fmt: skip
+    st.button("Add", key="data_typed_add", icon=":material/playlist_add:", disabled=bool(why),
+              help=why, on_click=_bring, args=(wb, corpus.id, annotator.id, key))  # fmt: skip
     of, brought = st.session_state.get(_BROUGHT, (None, None))
     if of == corpus.id:
         _told(brought)

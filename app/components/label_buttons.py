@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.components import errors
 from app.components.page import Frame
+from app.components.roles import barred
 from app.components.text import plain
 from app.services import labelling, rules
 from app.services.views import CORRECT, INCORRECT, LABELS, UNSURE, AskView, Shown
@@ -15,7 +16,6 @@ LOOK = {
     INCORRECT: ("Incorrect", ":material/close:"),
     UNSURE: ("Unsure", ":material/question_mark:"),
 }
-CLOSED = "You may look, not label. An admin can change that, on the page Agreement."
 HELD = "Somebody else is judging this just now, or you are in another window. The right arrow goes on."
 
 
@@ -23,7 +23,7 @@ def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, min
     """Draw them for the candidate at `position`. Keys are static a place: per-candidate ones replay old clicks when a
     rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
     sentence = asked.candidates[position].sentence_id
-    closed = frame.annotator.role == "viewer"
+    why = barred(frame.annotator)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-labels-{where}"):
         for label in LABELS:
             name, icon = LOOK[label]
@@ -32,13 +32,13 @@ def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, min
                 icon=icon,
                 key=f"as2_label_{where}_{label}",
                 type="primary" if mine == label else "secondary",
-                disabled=closed,
-                help=CLOSED if closed else None,
+                disabled=bool(why),
+                help=why,
                 on_click=_give,
                 args=(frame, asked, sentence, rank, label),
             )
         if mine:
-            st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=closed,
+            st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why),
                       on_click=_withdraw, args=(frame, asked, sentence))  # fmt: skip
             st.caption(f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}.")
 

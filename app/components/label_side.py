@@ -7,7 +7,6 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.components.figures import figures
-from app.components.label_buttons import CLOSED
 from app.components.label_desk import Pair
 from app.components.label_item import tag
 from app.components.text import count, escaped, percent, plain, shorten
@@ -57,9 +56,13 @@ def draw_guidelines(guidelines: GuidelineView) -> None:
 
 
 def draw_acts(
-    acts: tuple[ActView, ...], *, on_undo: Callable[[], None], on_open: Callable[[Pair], None], closed: bool = False
+    acts: tuple[ActView, ...],
+    *,
+    on_undo: Callable[[], None],
+    on_open: Callable[[Pair], None],
+    closed: str | None = None,
 ) -> None:
-    """Newest first. The newest can be undone unless all is `closed`, the others opened to change them."""
+    """Newest first. The newest can be undone unless `closed` says why not, the others opened to change them."""
     st.subheader("What you did last", anchor=False)
     if not acts:
         st.caption("Your last labels appear here, each with a way back.")
@@ -72,8 +75,8 @@ def draw_acts(
                 f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
-                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=closed,
-                          help=CLOSED if closed else None, on_click=on_undo)  # fmt: skip
+                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=bool(closed),
+                          help=closed, on_click=on_undo)  # fmt: skip
             else:
                 pair = (act.question_id, act.sentence_id)
                 st.button("Open", key=f"label_act_open_{i}", type="tertiary", icon=":material/edit:", on_click=on_open,

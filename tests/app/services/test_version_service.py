@@ -211,31 +211,32 @@ def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, ma
     assert queueing.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
 
 
-def test_what_only_a_deleted_version_found_is_ranked_by_an_older_one_in_force_again(wb, made, towers, ann):
+@pytest.fixture
+def outdated(wb, made, towers):
+    """A question that a version ranked with more sentences than the one before it, which is in force again."""
     asked = asking.ask(wb, towers.id, "When was the tower finished?")
     versions.promote(wb, "towers-1")
     corpora.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
     run_queued(wb)
     versions.roll_back(wb)
+    return asked
+
+
+def test_what_only_a_deleted_version_found_is_ranked_by_an_older_one_in_force_again(wb, outdated):
     version_care.delete(wb, "towers-1")
     run_queued(wb)
     with wb.read() as s:
-        unranked = select(Candidate.id).where(Candidate.question_id == asked.question_id, Candidate.run_id.is_(None))
+        unranked = select(Candidate.id).where(Candidate.question_id == outdated.question_id, Candidate.run_id.is_(None))
         assert s.scalars(unranked).all() == []
 
 
-def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, made, towers, ann):
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
-    versions.promote(wb, "towers-1")
-    corpora.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
+def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, outdated):
+    assert followed(wb, outdated) == {"cascade", "towers-1"}
     run_queued(wb)
-    versions.roll_back(wb)
-    assert followed(wb, asked) == {"cascade", "towers-1"}
-    run_queued(wb)
-    assert followed(wb, asked) == {"cascade"}
+    assert followed(wb, outdated) == {"cascade"}
     versions.promote(wb, "towers-1")
     versions.promote(wb, "cascade")
-    assert followed(wb, asked) == {"cascade"}
+    assert followed(wb, outdated) == {"cascade"}
 
 
 def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, towers, ann):
