@@ -5,27 +5,31 @@ generative ranker.
     python benchmarks/adapted.py --ranker generative --set "WikiQA train"    the generative ranker, on one of the two
     python benchmarks/adapted.py --tiny     a few questions, to see that it runs; writes nothing
 
-Questions with an answer alone (no all-), trained with the settings of "Retrain from labels"; a tenth of the training
-questions steers, the dev part only judges. The sets are read from AS2_BENCH_DATA, or from ../shared/data beside the
-repository. Nothing that learns from them is shipped.
+The commands themselves do it, in a home of their own: `as2 labels import` brings in the training part (clean: questions
+with correct and incorrect candidates) with `--split train` and the dev part with `--split dev`; `as2 adapt` learns from
+the former, of which it lets a part steer, and judges by the latter. The sets are read from AS2_BENCH_DATA, or from
+../shared/data beside the repository. Nothing that learns from them is shipped.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from _texts import DATA, needed
 
-from app.services import slips
-from app.services.learning import settings_for, taught
+from as2core.data import jsonl
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.evaluation import bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
 from as2core.rankers.catalog import get
-from as2core.training.fine_tune import fine_tune
+from as2core.rankers.versions import load_version
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,24 +41,27 @@ RANKERS = ("cascade", "generative")
 RATIOS = {"cascade": (0.0, 0.3), "generative": (None,)}  # only a cascade drops candidates
 
 
-def adapted(name: str, train: list[Question], seed: int):
-    """The shipped ranker after a retrain on these questions, and what it learnt from."""
-    mixed = random.Random(seed).sample(train, len(train))
-    held = max(1, len(mixed) // 10)
-    base, judge = shipped(name), shipped("cascade")
-    with tempfile.TemporaryDirectory() as folder:
-        trusted = slips.believed(
-            judge,
-            mixed[held:],
-            seed=seed,
-            taught=lambda half, number: taught(judge, half, Path(folder) / str(number), seed=seed),
-        )
-        settings = settings_for(base, {"seed": seed})
-        return fine_tune(base, trusted.questions, mixed[:held], settings, workdir=Path(folder) / "all").ranker, trusted
+def as2(home: Path, *words: str) -> str:
+    """What a command of ours prints; its progress is shown. Raises CalledProcessError."""
+    program = Path(sys.executable).with_name("as2")
+    told = {**os.environ, "AS2_HOME": str(home)}
+    return subprocess.run([program, *words], check=True, env=told, stdout=subprocess.PIPE, text=True).stdout
+
+
+def adapted(name: str, train: list[Question], dev: list[Question], seed: int) -> tuple[Any, dict[str, Any]]:
+    """The shipped ranker after `as2 adapt`, and what that said."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # the worker may not have ended yet
+        home = Path(folder) / "home"
+        for part, questions, into in (("train", train, ()), ("dev", dev, ("--corpus", "train"))):
+            file = Path(folder) / f"{part}.jsonl"
+            jsonl.write(questions, file)
+            as2(home, "labels", "import", str(file), "--split", part, *into)
+        told = json.loads(as2(home, "adapt", "--corpus", "train", "--kind", name, "--seed", str(seed), "--json"))
+        return load_version(home / "versions" / told["version"]), told
 
 
 def shipped(name: str, ratio: float | None = 0.0):
-    """Its own layers in torch, as the adapted one is run."""
+    """Its own layers in torch, as the adapted one is run here."""
     return get(f"cascade:drop_ratio={ratio:g},engine=torch" if name == "cascade" else name)
 
 
@@ -72,17 +79,18 @@ def main() -> None:
         needed(train, dev)
         known = apply_setting(load_questions(str(DATA / train)).questions, "clean")[:few]
         judges = apply_setting(load_questions(str(DATA / dev)).questions, "clean")[:few]
-        after, trusted = adapted(given.ranker, known, given.seed)
-        rate = "could not be told" if trusted.rate is None else f"were taken to be {trusted.rate:.1%}"
-        generative = given.ranker == "generative"
+        after, told = adapted(given.ranker, known, judges, given.seed)
+        learnt, generative = told["labels"], given.ranker == "generative"
         command = f'python benchmarks/adapted.py {"--ranker generative " * generative}--set "{name}"'
         lines = [
             f"## The shipped {'generative ranker' if generative else 'cascade'}, adapted to {name}",
             "",
-            f"Printed and written by `{command}`. Seed {given.seed}; {len(known):,} questions, of whose labels the "
-            f"wrong ones {rate} and {len(trusted.left_out):,} were left out; AP, RR and P@1 on the dev part (clean, "
-            f"{len(judges)} questions), with a 95 % bootstrap of AP and a paired randomisation test against the ranker "
-            "before.",
+            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. Seed {given.seed}; "
+            f"of {len(known):,} questions {learnt['questions']:,} were learnt from, with "
+            f"{learnt['replayed_questions']:,} of the shipped ones mixed in, {learnt['dev_questions']:,} steered, and "
+            f"{told['left_out'].get('labels', 0):,} labels were left out as doubtful; AP, RR and P@1 on the dev part "
+            f"(clean, {len(judges)} questions), with a 95 % bootstrap of AP and a paired randomisation test against "
+            "the ranker before.",
             "",
             "| ratio | before: AP | RR | P@1 | after: AP | RR | P@1 | difference |",
             "|---|---|---|---|---|---|---|---|",

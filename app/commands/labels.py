@@ -31,6 +31,10 @@ def import_(
         ),
     ] = "auto",
     annotator: Annotated[str, typer.Option(help="Who gave those that the file does not sign itself.")] = "import",
+    split: Annotated[
+        str,
+        typer.Option(help="Which part of a set that comes divided this is: train, dev or test. Divided here if not."),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
@@ -41,7 +45,7 @@ def import_(
     with workbench() as wb:
         into = chosen(wb, corpus).id if corpus is not None else None
         with working(f"importing {file.name}"):
-            done = exchange.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator)
+            done = exchange.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split)
     for line, reason in done.malformed:
         note(f"as2: {file.name}: line {line}: {reason}")
     for conflict in done.conflicts:

@@ -60,6 +60,9 @@ def _import(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None
     signed = st.text_input("Signed as", value="import", key="data_import_name", max_chars=60,
                            help="Who gave those labels that the file does not sign itself. "
                                 "What others here sign takes an admin")  # fmt: skip
+    split = st.selectbox(
+        "Its part of a divided set", tuple(exchange.SPLITS), key="data_import_split", format_func=_split_name
+    )
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile is none
     why = barred(me, "import")
     if st.button("Import", type="primary", disabled=bool(why) or file is None, icon=":material/input:", key=key,
@@ -72,6 +75,7 @@ def _import(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None
                 file.getvalue(),
                 fmt=fmt,
                 annotator=" ".join(signed.split()) or "import",
+                split=split,
                 by=me.id,
             )
             st.session_state["_data_import_report"] = (file.name, report)
@@ -185,6 +189,11 @@ def _format_name(fmt: str) -> str:
         return "Recognise it by name and content"
     about = exchange.FORMATS.get(fmt, "")
     return f"{NAMES.get(fmt, fmt)}: {about}" if about else NAMES.get(fmt, fmt)
+
+
+def _split_name(split: str) -> str:
+    about = exchange.SPLITS[split]
+    return f"{split.capitalize()}: {about}" if split else f"None: {about}"
 
 
 def _slug(name: str) -> str:

@@ -48,6 +48,12 @@ IMPORTS = (
 )  # fmt: skip
 TEXTLESS, BY_TEXT = ("csv", "qrels"), ("csv", "pairs", "triplets")
 STARTER, IMPORT = NO_PERSON
+SPLITS = {
+    "": "divided here when a model is adapted",
+    "train": "learnt from",
+    "dev": "steered and judged by, never learnt from",
+    "test": "kept out of every retrain, for Compare",
+}
 
 
 def import_labels(
@@ -58,10 +64,12 @@ def import_labels(
     fmt: str = "auto",
     annotator: str = IMPORT,
     *,
+    split: str = "",
     by: int | None = None,
 ) -> ImportView:
     """Bring labels in as this annotator's, or as theirs whom the file names. Without a corpus the file makes one of its
-    own, named after it. `by` None is the command line: whoever has the home may sign for everybody.
+    own, named after it. `split`, of SPLITS: which part of a set that comes divided this is. `by` None is the command
+    line: whoever has the home may sign for everybody.
 
     A line that cannot be read, or names what the corpus does not have, is reported; so is one that contradicts an
     earlier label of the same annotator, or the verdict on the pair, which stays.
@@ -69,6 +77,8 @@ def import_labels(
     Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or signs as somebody else who is
     known here; UnreadableFile, BadSetting, UnknownCorpus, Gone.
     """
+    if split not in SPLITS:
+        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
     content = _content(name, data)
     fmt = _format(name, content, fmt)
     if corpus_id is None and fmt in TEXTLESS:
@@ -89,7 +99,7 @@ def import_labels(
         signers = {name: _annotator(s, wb, name) for name in names}
     corpus = corpus or create_corpus(wb, _free_name(wb, name))
     whose = {"annotator_id": who, "signers": signers, "unsigned": annotator == IMPORT}
-    outcome = store_questions(wb, corpus.id, questions, **whose, by_text=fmt in BY_TEXT)
+    outcome = store_questions(wb, corpus.id, questions, **whose, split=split, by_text=fmt in BY_TEXT)
     _index(wb, corpus.id, outcome)
     refused = [import_report.told_at(lines, qid, c, reason) for qid, c, reason in outcome.refused]
     malformed = tuple(sorted([*problems, *refused]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import count, groupby
 
 from sqlalchemy.orm import Session
 
@@ -66,7 +66,9 @@ def store_questions(
     settled here is a conflict and not taken. `unsigned`: the annotator is nobody, so a label that people have
     settled already is the same as theirs or in conflict with it.
 
-    `by_text`: a question is known by its wording (CSV has no ids). `override`: a label that differs from an earlier one
+    `split`: which part of a divided set these questions are, or "" where they are to be divided here; said again of
+    questions that are here, it holds from then on. `by_text`: a question is known by its wording (CSV has no ids).
+    `override`: a label that differs from an earlier one
     replaces it; otherwise it is reported and not taken.
 
     Raises UnknownCorpus.
@@ -149,27 +151,36 @@ def _questions(
     split: str,
     by_text: bool,
 ) -> dict[str, QuestionRow]:
-    """Id -> the stored question, made if need be; those whose id means another one here, or that have no text to store,
-    are reported."""
+    """Id -> the stored question, made if need be; those that have no text to store are reported. Where an id means
+    another question here, as two sets may number theirs alike, the question gets one of its own."""
     known = rows.questions_named(s, corpus_id, [q.qid for q in batch])
     stored = {}
     for q in batch:
-        row = (rows.question_reading(s, corpus_id, q.text) if by_text else None) or known.get(q.qid)
+        row = known.get(q.qid)
+        elsewhere = row is not None and q.text and row.text.split() != q.text.split()
+        if elsewhere or by_text:
+            row = rows.question_reading(s, corpus_id, q.text) or (None if elsewhere else row)
         if row is None and q.text:
+            name = _free_id(s, corpus_id, q.qid) if elsewhere else q.qid
             row = rows.new_question(
-                corpus_id, q.text, external_id=q.qid, origin=origin, now=wb.clock(), kind=q.kind, split=split
+                corpus_id, q.text, external_id=name, origin=origin, now=wb.clock(), kind=q.kind, split=split
             )
             s.add(row)
         if row is None:
             reason = f"question {q.qid!r} is not in this corpus, and the file does not say what it asks"
             outcome.refused.append((q.qid, "", reason))
-        elif q.text and row.text.split() != q.text.split():
-            outcome.refused.append((q.qid, "", f"question {q.qid!r} has another text in this corpus"))
-        else:
-            if origin == "starter":
-                row.split, row.kind = split, q.kind
-            stored[q.qid] = row
+            continue
+        row.split = split or row.split
+        if origin == "starter":
+            row.kind = q.kind
+        stored[q.qid] = row
     return stored
+
+
+def _free_id(s: Session, corpus_id: int, qid: str) -> str:
+    s.flush()  # those that this batch made so far are taken, too
+    tried = (f"{qid}-{n}" for n in count(2))
+    return next(name for name in tried if not rows.questions_named(s, corpus_id, [name]))
 
 
 def _places(

@@ -333,8 +333,8 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def document_sentences(wb, document_id):
         return [views.SentenceView(100 + i, t, i, i // 4) for i, t in enumerate(fake_services.TEXTS)]
 
-    def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import", *, by=None):
-        fake.imported.append((corpus_id, name, data, fmt, annotator, by))
+    def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import", *, split="", by=None):
+        fake.imported.append((corpus_id, name, data, fmt, annotator, split, by))
         bad, clashes = ((4, "no rating in this line"),), ("q1 s2: was correct",)
         return views.ImportView(3, 1, 1, bad, 2, corpus_id or 3, "csv", clashes)
 
@@ -369,6 +369,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
                       "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],
                       "start_compare": start_compare, "comparison": lambda wb, job_id: a_comparison()},
         "exchange": {"FORMATS": dict.fromkeys(FORMATS, "what it keeps"), "IMPORTS": FORMATS[:4],
+                     "SPLITS": {"": "divided here", "train": "learnt from"},
                      "import_labels": import_labels,
                      "export_labels": lambda wb, corpus_id, fmt, annotator=None: f"{fmt}\n".encode()},
     }  # fmt: skip

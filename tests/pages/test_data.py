@@ -127,8 +127,9 @@ def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
 def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
     at = fake_work.page("data", {"view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"query,docid,rating", "text/csv")).run()
+    at = at.selectbox(key="data_import_split").select("train").run()
     at = at.button(key="data_import_1").click().run()
-    assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import", sum(b"me") % 1000)]
+    assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import", "train", sum(b"me") % 1000)]
     assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 line not taken; 2 questions." in told(at)
     lines = next(d.value for d in at.dataframe if "line" in d.value.columns)
     assert list(lines["line"]) == [4]

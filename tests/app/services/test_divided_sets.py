@@ -1,0 +1,69 @@
+"""Sets that come in parts: train, dev and test, each a file, together one corpus."""
+
+import pytest
+
+from app.services import adapting, exchange, snapshots
+from app.services.choosing import Choice
+from as2core.data import jsonl
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Question
+from db.repositories import questions as rows
+
+
+def a_part(first: int, questions: int, about: str) -> bytes:
+    """Questions numbered from `first`, each with a correct and an incorrect sentence of its own."""
+    return jsonl.dumps(
+        [
+            Question(
+                f"Q{n}",
+                f"{about} a{n} b{n} c{n} d{n}?",  # none nearly repeats another
+                (Candidate(f"D{n}-0", f"The {about} {n} it is.", 1), Candidate(f"D{n}-1", f"No {about} {n}.", 0)),
+            )
+            for n in range(first, first + questions)
+        ]
+    ).encode()
+
+
+def split_of(wb, corpus_id: int) -> dict[str, str]:
+    with wb.read() as s:
+        return {q.external_id: q.split for q in rows.questions(s, corpus_id)}
+
+
+@pytest.fixture
+def divided(wb):
+    corpus = exchange.import_labels(wb, None, "set-train.jsonl", a_part(1, 12, "oak"), split="train").corpus_id
+    exchange.import_labels(wb, corpus, "set-dev.jsonl", a_part(21, 5, "ash"), split="dev")
+    exchange.import_labels(wb, corpus, "set-test.jsonl", a_part(31, 4, "elm"), split="test")
+    return corpus
+
+
+def test_a_retrain_learns_from_train_judges_by_dev_and_leaves_test_alone(wb, divided):
+    parts = snapshots.compose(wb, divided, Choice()).parts
+    asked = {side: {q.text.split()[0] for q in getattr(parts, side)} for side in ("train", "dev", "held_out")}
+    assert asked == {"train": {"oak"}, "dev": {"oak"}, "held_out": {"ash"}}
+    assert len(parts.train) + len(parts.dev) == 12 and len(parts.held_out) == 5
+    assert adapting.readiness(wb, divided).heldout_questions == 5
+
+
+def test_the_part_may_be_told_of_questions_that_are_here_and_stays_where_it_is_not_told(wb, divided):
+    again = exchange.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"))
+    assert (again.new, again.same) == (0, 8) and split_of(wb, divided)["Q31"] == "test"
+    exchange.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"), split="train")
+    assert split_of(wb, divided)["Q31"] == "train"
+
+
+def test_two_parts_that_number_their_questions_alike_both_go_in_once(wb):
+    corpus = exchange.import_labels(wb, None, "train.jsonl", a_part(1, 3, "oak"), split="train").corpus_id
+    for new, same in ((6, 0), (0, 6)):
+        done = exchange.import_labels(wb, corpus, "dev.jsonl", a_part(1, 3, "ash"), split="dev")
+        assert (done.new, done.same, done.malformed) == (new, same, ())
+    assert split_of(wb, corpus) == {
+        "Q1": "train", "Q2": "train", "Q3": "train", "Q1-2": "dev", "Q2-2": "dev", "Q3-2": "dev"
+    }  # fmt: skip
+    texts = {c.text for q in exchange.labelled_questions(wb, corpus) for c in q.candidates}
+    assert {"The oak 1 it is.", "The ash 1 it is."} <= texts
+
+
+def test_an_unknown_part_is_named_with_those_there_are(wb):
+    with pytest.raises(BadSetting, match="no split 'nope'; known: train, dev, test"):
+        exchange.import_labels(wb, None, "set.jsonl", a_part(1, 2, "oak"), split="nope")
