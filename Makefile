@@ -15,6 +15,7 @@ EXTRAS := app,auth,hub,postgres,redis,export,dev
 # The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
 QUICK := not slow and not gpu and not postgres and not shared
+TESTERS ?= 2
 
 .PHONY: setup demo test test-all lint bench screenshots clean browser
 .DEFAULT_GOAL := help
@@ -46,7 +47,7 @@ demo: $(STAMP)
 	@$(BIN)/as2 app --port 8501
 
 test: setup
-	@$(BIN)/python -m pytest -m "$(QUICK)"
+	@$(BIN)/python -m pytest -m "$(QUICK)" -n $(TESTERS) --dist loadfile
 
 test-all: setup
 	@$(BIN)/python -m pytest
