@@ -75,7 +75,8 @@ class Corpus(Base):
     labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself."""
 
     __tablename__ = "corpus"
-    # ids are never used twice: an index file left behind must not be taken for another corpus's
+    # ids are never used twice, here and below: an index file left behind must not be taken for another corpus's, nor a
+    # label for a sentence that is gone land on another
     __table_args__ = {"sqlite_autoincrement": True}
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
@@ -114,6 +115,7 @@ class Sentence(Base):
         Index(None, "document_id", "position"),
         Index(None, "corpus_id", "text_key"),
         Index(None, "corpus_id", "external_id"),
+        {"sqlite_autoincrement": True},
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
@@ -133,7 +135,11 @@ class Question(Base):
     else ""."""
 
     __tablename__ = "question"
-    __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "text_key"))
+    __table_args__ = (
+        UniqueConstraint("corpus_id", "external_id"),
+        Index(None, "corpus_id", "text_key"),
+        {"sqlite_autoincrement": True},
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
     external_id: Mapped[str]
@@ -196,7 +202,7 @@ class Candidate(Base):
     """
 
     __tablename__ = "candidate"
-    __table_args__ = (UniqueConstraint("question_id", "sentence_id"),)
+    __table_args__ = (UniqueConstraint("question_id", "sentence_id"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
     sentence_id: Mapped[int] = _owner("sentence.id")

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -60,9 +60,26 @@ class Database:
             with _said_plainly(self), self.engine.begin() as connection:
                 connection.execute(text(f"ANALYZE {', '.join(Base.metadata.tables)}"))
 
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """A transaction that others wait for. SQLite makes some tables anew, and to drop an old one would delete what
+        refers to it: foreign keys are off, which cannot be switched once it has begun."""
+        if not self.sqlite:
+            with self.engine.begin() as connection:
+                connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))
+                yield connection
+            return
+        eager = f"busy_timeout={TRY_MS}"
+        engine = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=(eager, "foreign_keys=OFF"))
+        try:
+            with engine.begin() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
     @property
     def engine(self) -> Engine:
-        """The writer, for migrations and for tests that look underneath."""
+        """The writer, for tests that look underneath."""
         return self._writer
 
     def close(self) -> None:
@@ -90,9 +107,7 @@ def _migrated(database: Database) -> None:
     """One process migrates while others wait. A new SQLite file's switch to WAL does not wait by itself: try again."""
     for left in reversed(range(OPENING_TRIES)):
         try:
-            with _said_plainly(database), database.engine.begin() as connection:
-                if not database.sqlite:
-                    connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))
+            with _said_plainly(database), database.migrating() as connection:
                 _upgrade(connection)
             return
         except DatabaseBusy:
@@ -129,6 +144,7 @@ def _sqlite_engine(url: Any, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
+        connection.create_function("lower", 1, _lower, deterministic=True)
         for pragma in ("journal_mode=WAL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -147,6 +163,11 @@ def _sqlite_engine(url: Any, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
         connection.exec_driver_sql(begin)  # whose trouble is told as any statement's
 
     return engine
+
+
+def _lower(value: Any) -> Any:
+    """SQLite's own knows A to Z only; this one lowers any letter, as PostgreSQL's does."""
+    return value.lower() if isinstance(value, str) else value
 
 
 @contextmanager

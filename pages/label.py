@@ -83,6 +83,8 @@ def act(name: str, showing: str, row: int | None = None) -> None:
     except labelling.Enough as enough:
         st.toast(str(enough), icon=":material/group:")
         desk = steps(mode).pass_over(frame.wb, desk)
+    except labelling.CannotUndo as stays:
+        st.toast(str(stays), icon=":material/undo:")
     finally:  # whatever came of it, this showing is over: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
 

@@ -175,7 +175,8 @@ def generative(wb: Workbench, asked: AskView) -> np.ndarray:
     candidates = scoring.as_candidates(read)
     scores = np.full(len(asked.candidates), np.nan)
     scores[entered] = chosen.ranker.score(asked.question, candidates)
-    scoring.store_generative(wb, asked.run_id, chosen.id, [c.id for c in read if c.id], scores[entered])
+    kept = [i for i in entered if asked.candidates[i].id is not None]  # the others left their document meanwhile
+    scoring.store_generative(wb, asked.run_id, chosen.id, [asked.candidates[i].id for i in kept], scores[kept])
     return scores
 
 

@@ -124,16 +124,6 @@ def _room(s: Session, pair: Pair, annotator_id: int, queue: str) -> None:
         raise Enough("others labelled this one while you looked at it; the next one comes")
 
 
-def _room_again(s: Session, pair: Pair, annotator_id: int) -> None:
-    """Whether a label that was withdrawn may come back, wherever it was given. Raises CannotUndo."""
-    try:
-        _room(s, pair, annotator_id, "undo")
-    except Enough:
-        raise CannotUndo(
-            "others labelled the pair since you withdrew your label, as many people as are wanted: it stays withdrawn"
-        ) from None
-
-
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
     """Take one's label of a pair back; None if there was none. Raises Gone, NotAllowed."""
     with wb.write(durable=True) as s:
@@ -150,26 +140,46 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
     """Restore the state before the annotator's last act in the corpus, by one more event a pair; what it took out of a
     review goes back there. Called again, the act before that one. Returns the state of its best-ranked pair, None if
     there is nothing left to undo. Raises NotAllowed, Gone, or CannotUndo for a withdrawal of what others labelled
-    since, as many as are wanted."""
+    since, as many as are wanted: once, the next undo leaves that pair alone."""
     with wb.write(durable=True) as s:
         require(s, annotator_id)
         events = rows.last_act(s, annotator_id, corpus_id)
-        undone = []
-        for event in events:
-            pair = (event.question_id, event.sentence_id, annotator_id)
-            before = rows.newest_event(s, *pair, before=event.id)
-            label = before.label if before is not None else WITHDRAWN
-            if event.label == WITHDRAWN != label:
-                _room_again(s, pair[:2], annotator_id)
-            shown = rows.shown_with(event if label == WITHDRAWN else before)  # it comes back as it was dealt
-            undone.append(rows.add_event(s, *pair, label, wb.clock(), shown=shown, undoes=event.id))
-            if event.queue in queues.REVIEWS:
-                reviews.look_again(s, pair[:2], event.created)
         if not events:
             return None
-        ranks = [NOWHERE if event.shown_rank is None else event.shown_rank for event in events]
-        best = min(reversed(range(len(events))), key=ranks.__getitem__)  # of equals the first
-        return _view(undone[best], together=len(undone))
+        try:
+            return _undo(s, events, wb.clock())
+        except Enough:  # from a withdrawal, the one event of its act
+            _leave_withdrawn(s, events[0], corpus_id, wb.clock())
+    raise CannotUndo(
+        "others labelled the pair since you withdrew your label, as many people as are wanted: it stays withdrawn; "
+        "undo once more takes back what you did before on another"
+    )
+
+
+def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
+    """Take back the events of one act. Raises Enough where a label that was withdrawn is not wanted any more, wherever
+    it was given."""
+    undone = []
+    for event in events:
+        pair = (event.question_id, event.sentence_id, event.annotator_id)
+        before = rows.newest_event(s, *pair, before=event.id)
+        label = before.label if before is not None else WITHDRAWN
+        if event.label == WITHDRAWN != label:
+            _room(s, pair[:2], event.annotator_id, "undo")
+        shown = rows.shown_with(event if label == WITHDRAWN else before)  # it comes back as it was dealt
+        undone.append(rows.add_event(s, *pair, label, now, shown=shown, undoes=event.id))
+        if event.queue in queues.REVIEWS:
+            reviews.look_again(s, pair[:2], event.created)
+    ranks = [NOWHERE if event.shown_rank is None else event.shown_rank for event in events]
+    best = min(reversed(range(len(events))), key=ranks.__getitem__)  # of equals the first
+    return _view(undone[best], together=len(undone))
+
+
+def _leave_withdrawn(s: Session, withdrawal: LabelEvent, corpus_id: int, now: datetime) -> None:
+    """Have nothing left to undo on the pair: what the annotator did there before the withdrawal is taken back by it."""
+    pair = (withdrawal.question_id, withdrawal.sentence_id, withdrawal.annotator_id)
+    for event in rows.acts_on(s, *pair, corpus_id):
+        rows.add_event(s, *pair, WITHDRAWN, now, undoes=event.id)
 
 
 def recent_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) -> tuple[ActView, ...]:

@@ -32,6 +32,7 @@ from as2core.errors import DamagedModel
 from as2core.rankers.base import order
 from as2core.types import Candidate
 from db.models import Run
+from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
@@ -125,14 +126,18 @@ def store_run(
     seconds: Mapping[str, float],
 ) -> tuple[int, dict[int, int]]:
     """Keep a run with the candidates that the encoder read, and their scores; returns its number and sentence id ->
-    candidate id. Those that a first stage dropped are not kept: nobody would be asked about them."""
+    candidate id. Those that a first stage dropped are not kept: nobody would be asked about them; nor those that left
+    their document meanwhile."""
     ranker, trace = chosen.ranker, ranked.trace
     near = cuts(trace, ranker.schedule) if found else {}
-    new = [
-        NewCandidate(found[i].sentence_id, place, found[i].retrieval_rank, cut=near.get(i))
-        for place, i in enumerate(trace.entered.tolist())
-    ]
+    entered = trace.entered.tolist()
     with wb.write() as s:
+        there = corpus_rows.hold_sentences(s, [found[i].sentence_id for i in entered])
+        stay = [i for i in entered if found[i].sentence_id in there]
+        new = [
+            NewCandidate(found[i].sentence_id, place, found[i].retrieval_rank, cut=near.get(i))
+            for place, i in enumerate(stay)
+        ]
         run = rows.add_run(
             s,
             question_id,
@@ -153,6 +158,7 @@ def store_run(
                 (
                     (ids[found[int(p)].sentence_id], float(score), float(prob), place)
                     for p, score, prob, place in zip(e.alive, e.scores, probability, ranks(e.scores), strict=True)
+                    if found[int(p)].sentence_id in there
                 ),
             )
     return run.id, ids
@@ -252,7 +258,7 @@ def run_score(job: Running) -> dict[str, Any]:
             seconds={"rank": ranked.seconds},
         )
         if generative is not None and found:
-            read = ranked.trace.entered.tolist()
+            read = [i for i in ranked.trace.entered.tolist() if found[i].sentence_id in ids]
             scores = np.asarray(generative.ranker.score(question.text, [candidates[i] for i in read]))
             store_generative(wb, run_id, generative.id, [ids[found[i].sentence_id] for i in read], scores)
     wb.take_stock()

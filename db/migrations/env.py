@@ -1,4 +1,4 @@
-"""Run by alembic with the connection that `db.session.open_database` holds, inside its transaction."""
+"""Run by alembic with the connection that `db.session.Database.migrating` gives, inside its transaction."""
 
 from __future__ import annotations
 

@@ -231,6 +231,12 @@ def sentence(session: Session, sentence_id: int) -> Sentence | None:
     return session.get(Sentence, sentence_id)
 
 
+def hold_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
+    """Those that are still there; they stay until this transaction ends."""
+    held = select(Sentence.id).where(Sentence.id.in_(sentence_ids)).order_by(Sentence.id)
+    return set(session.scalars(held.with_for_update(read=True, key_share=True)))
+
+
 def neighbours(session: Session, one: Sentence, reach: int = 1) -> tuple[str, str]:
     """The text before and after a sentence in its document."""
     rows = session.execute(

@@ -122,6 +122,21 @@ def test_a_percent_sign_in_a_search_is_only_itself(database, add_document):
         assert len(corpora.find_documents(s, corpus_id, "100", 10)) == 2
 
 
+@pytest.mark.parametrize("search", ["äpfel und Öl", "Äpfel und öl", "ÄPFEL UND ÖL"])
+def test_a_search_minds_no_case_of_any_letter(database, add_document, search):
+    corpus_id, _ = add_document("über äpfel und öl", ["They are fruit."])
+    add_document("apfel", ["It is one."])
+    with database.read() as s:
+        assert [d.title for d in corpora.find_documents(s, corpus_id, search, 10)] == ["Über Äpfel Und Öl"]
+
+
+def test_the_id_of_a_sentence_that_is_gone_goes_to_no_other(database, flood, as_pieces, now):
+    before = {row[0] for row in stored(database, flood).values()}
+    replace(database, flood, ["Rain fell.", "Snow fell.", "Hail fell."], as_pieces, now)
+    after = {text: row[0] for text, row in stored(database, flood).items()}
+    assert before.isdisjoint({after["Snow fell."], after["Hail fell."]})
+
+
 def test_text_is_found_whatever_its_white_space(database, flood):
     with database.read() as s:
         assert [x.text for x in corpora.sentences_reading(s, flood[0], ["The  river\nrose."])] == ["The river rose."]

@@ -1,7 +1,10 @@
+import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import text
+from sqlalchemy import JSON, Boolean, DateTime, Float, Integer, MetaData, delete, insert, inspect, select, text
 
+from db.errors import DbError
+from db.models import Candidate, Question, Sentence
 from db.repositories import labels, people
 from db.session import MIGRATIONS, Database, open_database
 
@@ -15,14 +18,18 @@ FILLED = (
 )
 
 
+def upgrade(connection, revision):
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
 def test_a_database_of_the_first_revision_keeps_its_labels_and_its_first_person_becomes_an_admin(tmp_path, now):
     url = f"sqlite:///{tmp_path / 'old.db'}"
     old = Database(url)
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with old.engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+    with old.migrating() as connection:
+        upgrade(connection, "0001")
     with old.engine.begin() as connection:
         for statement in FILLED:
             connection.execute(text(statement), {"now": now.isoformat(sep=" "), "yes": True, "no": False})
@@ -36,3 +43,87 @@ def test_a_database_of_the_first_revision_keeps_its_labels_and_its_first_person_
     assert (label.annotator, label.label) == ("ann", "correct")
     assert (event.shown_version, event.act, event.control, event.arm, event.guideline) == ("cascade", "", False, "", 0)
     assert roles == [("ann", "admin"), ("bob", "annotator")]
+
+
+@pytest.fixture
+def full(tmp_path, now):
+    """A database of revision 0005 with a row 1 and a row 7 in every table; row 1 refers to rows 1, row 7 to rows 7."""
+    opened = Database(f"sqlite:///{tmp_path / 'full.db'}")
+    with opened.migrating() as connection:
+        upgrade(connection, "0005")
+    with opened.engine.begin() as connection:
+        for table in tables(connection):
+            for i in (1, 7):
+                connection.execute(insert(table), {c.name: value(c, i, now) for c in table.columns})
+    yield opened
+    opened.close()
+
+
+def tables(connection):
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return [t for t in metadata.sorted_tables if t.name not in ("alembic_version", "sqlite_sequence")]
+
+
+def value(column, i, now):
+    kinds = {Boolean: i == 7, DateTime: now, JSON: {"n": i}, Float: i / 8, Integer: i}
+    if column.name == "undoes":
+        return {1: None, 7: 1}[i]
+    return next((v for kind, v in kinds.items() if isinstance(column.type, kind)), f"{column.name} {i}")
+
+
+def everything(connection):
+    stored = {t.name: connection.execute(select(t).order_by(*t.primary_key)).all() for t in tables(connection)}
+    return stored | {"current_label": connection.execute(text("SELECT * FROM current_label ORDER BY id")).all()}
+
+
+def constraints(connection):
+    """Of every table its columns, indexes, unique constraints and foreign keys, and every trigger and view."""
+    seen = inspect(connection)
+    looks = (seen.get_indexes, seen.get_unique_constraints, seen.get_foreign_keys)
+    found = {
+        t.name: (
+            connection.execute(text(f"PRAGMA table_info({t.name})")).all(),
+            *(sorted(look(t.name), key=lambda x: x["name"]) for look in looks),
+        )
+        for t in tables(connection)
+    }
+    others = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name"
+    return found | {"others": connection.execute(text(others)).all()}
+
+
+def test_to_make_ids_unique_changes_no_row_and_no_constraint(full):
+    with full.engine.connect() as connection:
+        rows, held = everything(connection), constraints(connection)
+    assert all(len(found) == 2 for found in rows.values())
+    new = open_database(str(full.url))
+    with new.engine.connect() as connection:
+        assert everything(connection) == rows
+        assert constraints(connection) == held
+        assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
+        assert connection.scalar(text("PRAGMA foreign_keys")) == 1
+        assert connection.scalar(text("PRAGMA integrity_check")) == "ok"
+    new.close()
+
+
+def test_a_migrated_database_gives_no_id_a_second_time(full):
+    new = open_database(str(full.url))
+    with new.write() as s:
+        for table in (Candidate.__table__, Question.__table__, Sentence.__table__):
+            newest = s.execute(select(table).where(table.c.id == 7)).one()._asdict()
+            s.execute(delete(table).where(table.c.id == 7))
+            del newest["id"]
+            if table.name == "candidate":  # its question and its sentence go next
+                s.execute(delete(table))
+                newest |= {"question_id": 1, "sentence_id": 1}
+            assert s.execute(insert(table).values(newest)).inserted_primary_key == (8,)
+    new.close()
+
+
+def test_with_foreign_keys_on_the_tables_are_left_alone(full):
+    with full.engine.connect() as connection:
+        rows = everything(connection)
+    with pytest.raises(DbError, match="would take labels along"), full.engine.begin() as connection:
+        upgrade(connection, "head")
+    with full.engine.connect() as connection:
+        assert everything(connection) == rows

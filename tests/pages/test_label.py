@@ -369,6 +369,21 @@ def test_when_enough_others_labelled_an_item_the_next_comes_with_a_word(work, mo
     assert any("others labelled this one" in t.value for t in at.toast)
 
 
+def test_an_undo_that_cannot_be_is_told_in_a_toast(work, monkeypatch):
+    at = fake_work.page("label")
+    labelling = sys.modules["app.services.labelling"]
+
+    def stays(*_):
+        raise labelling.CannotUndo("it stays withdrawn")
+
+    monkeypatch.setattr(labelling, "undo_last", stays)
+    at = press(at, "undo")
+    assert [t.value for t in at.toast] == ["it stays withdrawn"]
+    assert not at.error
+    press(at, "correct")
+    assert work.labels == {FIRST: "correct"}
+
+
 def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(work):
     work.guidelines.append("- Dates count.")
     at = fake_work.page("label")

@@ -21,6 +21,7 @@ from app.services.retrieval import EmptyCorpus, EmptyQuestion, choose
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
 from as2core.types import Candidate, Hit
+from db.models import Candidate as Stored
 from db.models import Score
 from db.repositories import questions as rows
 
@@ -192,6 +193,39 @@ def test_every_exit_of_every_candidate_is_kept(wb, towers):
         ranks = [exit_scores(s, c.id, version)[-1].rank for c in asked.candidates]
     assert sorted(ranks) == list(range(1, len(ranks) + 1))
     assert ranks[asked.best] == 1
+
+
+@pytest.fixture
+def bread_is_replaced_while_it_is_ranked(wb, towers, monkeypatch):
+    def rank(*given, rank=scoring.rank):
+        corpora.ingest(wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")])
+        return rank(*given)
+
+    monkeypatch.setattr(scoring, "rank", rank)
+
+
+@pytest.mark.usefixtures("bread_is_replaced_while_it_is_ranked")
+def test_what_left_its_document_while_it_was_ranked_is_shown_and_not_kept(wb, towers):
+    asked = asking.ask(wb, towers.id, "What is bread baked from, and what makes the dough rise?")
+    kept = {c.text: c.id is not None for c in asked.candidates}
+    assert kept["Bread is baked from flour and water."]
+    assert not kept["Yeast makes the dough rise."]
+    assert np.isfinite(asking.generative(wb, asked)).all()
+    generative = versions.active(wb, "generative").id
+    with wb.read() as s:
+        assert rows.run(s, asked.run_id).generative_id == generative
+        ordinals = s.scalars(select(Stored.ordinal).order_by(Stored.ordinal)).all()
+        scored = [len(exit_scores(s, c.id, generative)) for c in asked.candidates if c.id is not None]
+    assert ordinals == [*range(len(scored))]
+    assert scored == [1] * len(scored)
+
+
+@pytest.mark.usefixtures("bread_is_replaced_while_it_is_ranked")
+def test_the_scoring_job_goes_on_past_a_document_that_is_replaced_meanwhile(wb, towers, ann):
+    asking.bring(wb, towers.id, ["What makes the dough rise?"], by=ann.id)
+    run_queued(wb)
+    [job] = adapting.jobs(wb, "score")
+    assert (job.state, job.error, job.result) == ("done", "", {"questions": 1})
 
 
 def test_the_same_question_again_is_the_same_question(wb, towers):

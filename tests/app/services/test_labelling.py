@@ -2,8 +2,9 @@ import threading
 
 import pytest
 from sqlalchemy import text
+from tower_texts import BRIDGE, QUESTIONS, TOWER
 
-from app.services import corpora, importing, labelling, people, rules
+from app.services import asking, corpora, importing, labelling, people, rules
 from app.services.labelling import CannotUndo
 from app.services.people import Gone
 from app.services.views import LABELS, Shown
@@ -94,6 +95,33 @@ def test_a_label_for_what_was_deleted_says_so(wb, towers, give, ann):
         give(ann, 0, "correct")
 
 
+def test_a_label_for_a_sentence_replaced_while_it_was_looked_at_lands_on_no_other(wb, towers, ann):
+    corpora.ingest(wb, towers.id, [("mill.txt", b"The mill is old. The miller lives upstairs.")])
+    asked = asking.ask(wb, towers.id, "Where does the miller live?")
+    looked_at = asked.candidates[asked.best]
+    assert looked_at.text == "The miller lives upstairs."
+    corpora.ingest(wb, towers.id, [("mill.txt", b"The mill is old. Nobody ever lived upstairs.")])
+    with pytest.raises(Gone, match="no longer there"):
+        labelling.give_label(
+            wb,
+            question_id=asked.question_id,
+            sentence_id=looked_at.sentence_id,
+            annotator_id=ann.id,
+            label="correct",
+        )
+    assert count_events(wb) == 0
+
+
+def test_a_label_for_a_corpus_that_is_gone_lands_in_no_other(wb, towers, give, ann):
+    corpora.delete_corpus(wb, towers.id)
+    other = corpora.create_corpus(wb, "other")
+    corpora.ingest(wb, other.id, [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode())])
+    asking.ask(wb, other.id, QUESTIONS[0])
+    with pytest.raises(Gone, match="no longer there"):
+        give(ann, 0, "correct")
+    assert count_events(wb) == 0
+
+
 def test_undo_goes_back_step_by_step_through_every_kind_of_act(wb, towers, asked, give, state, ann):
     give(ann, 0, "correct")
     give(ann, 0, "incorrect")
@@ -134,13 +162,30 @@ def test_a_withdrawn_label_comes_back_only_while_it_is_wanted(wb, towers, asked,
     give(ann, 0, "correct")
     labelling.withdraw(wb, **key, annotator_id=ann.id)
     give(bob, 0, "incorrect")
-    events = count_events(wb)
-    with pytest.raises(CannotUndo, match="it stays withdrawn"):
-        labelling.undo_last(wb, ann.id, towers.id)
-    assert (state(ann), state(bob), count_events(wb)) == ({}, {0: "incorrect"}, events)
     rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
     assert labelling.undo_last(wb, ann.id, towers.id).label == "correct"
     assert (state(ann), state(bob)) == ({0: "correct"}, {0: "incorrect"})
+
+
+def test_a_withdrawal_that_stays_is_told_once_and_undo_goes_on_to_what_was_done_before(
+    wb, towers, asked, give, state, ann, bob
+):
+    give(ann, 0, "correct")
+    give(ann, 1, "unsure")
+    give(ann, 1, "correct")
+    labelling.withdraw(
+        wb, question_id=asked.question_id, sentence_id=asked.candidates[1].sentence_id, annotator_id=ann.id
+    )
+    give(bob, 1, "incorrect")
+    with pytest.raises(CannotUndo, match="it stays withdrawn; undo once more"):
+        labelling.undo_last(wb, ann.id, towers.id)
+    assert (state(ann), state(bob)) == ({0: "correct"}, {1: "incorrect"})
+    assert [act.sentence_id for act in labelling.recent_acts(wb, ann.id, towers.id)] == [
+        asked.candidates[0].sentence_id
+    ]
+    assert labelling.undo_last(wb, ann.id, towers.id).sentence_id == asked.candidates[0].sentence_id
+    assert (state(ann), state(bob)) == ({}, {1: "incorrect"})
+    assert labelling.undo_last(wb, ann.id, towers.id) is None
 
 
 def test_undo_leaves_imported_labels_alone(wb, towers, give, state, ann):
