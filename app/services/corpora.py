@@ -133,9 +133,6 @@ def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, agai
         if on_progress:
             on_progress(Progress(0, 0, f"reading the {split} questions"))
         exchange.bring_starter_questions(wb, corpus.id, split)
-    index = wb.index(corpus.id)
-    if index.vectors() < index.count():  # a start broken off after the documents never asked for them
-        request_vectors(wb, corpus.id)
     with wb.write() as s:
         s.get_one(Corpus, corpus.id).digest = digest.hexdigest()
     return get_corpus(wb, corpus.id)
@@ -182,12 +179,14 @@ def ingest(
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     tally = _Tally(on_progress)
-    for batch in _batches(_read(files, tally)):
-        _store(wb, corpus_id, batch, tally)
-        index_pending(wb, corpus_id)
-        tally.tell()
-    wb.take_stock()
-    job_id = request_vectors(wb, corpus_id) if tally.added or tally.updated else None
+    try:
+        for batch in _batches(_read(files, tally)):
+            _store(wb, corpus_id, batch, tally)
+            index_pending(wb, corpus_id)
+            tally.tell()
+        wb.take_stock()
+    finally:  # a reader who leaves the page ends this in `tell`
+        job_id = request_vectors(wb, corpus_id)
     return IngestView(
         tally.added,
         tally.updated,
@@ -216,9 +215,9 @@ class _Tally:
 
 
 def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[Document]:
-    from as2core.data.documents import read_documents
+    from as2core.data.documents import file_name, read_documents
 
-    files = list(files)
+    files = [(file_name(name), source) for name, source in files]
     tally.expected = sum(_guess(name, source) for name, source in files)
     for name, source in files:
         tally.at = name

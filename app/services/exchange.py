@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 
 from app.services import import_report, labels, versions
 from app.services.corpora import create_corpus, get_corpus, list_corpora
-from app.services.importing import Outcome, store_questions
+from app.services.importing import store_questions
 from app.services.indexing import index_pending, request_vectors
 from app.services.people import ADMIN, MAX_NAME, NO_PERSON, NotAllowed, require
 from app.services.views import CORRECT, INCORRECT, ImportView
@@ -100,7 +100,7 @@ def import_labels(
     corpus = corpus or create_corpus(wb, _free_name(wb, name))
     whose = {"annotator_id": who, "signers": signers, "unsigned": annotator == IMPORT}
     outcome = store_questions(wb, corpus.id, questions, **whose, split=split, by_text=fmt in BY_TEXT)
-    _index(wb, corpus.id, outcome)
+    _index(wb, corpus.id)
     refused = [import_report.told_at(lines, qid, c, reason) for qid, c, reason in outcome.refused]
     malformed = tuple(sorted([*problems, *refused]))
     return ImportView(
@@ -196,14 +196,14 @@ def bring_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:
     questions, _ = jsonl.read(file, strict=True)
     with wb.write() as s:
         who = label_rows.ensure_annotator(s, STARTER, wb.clock(), imported=True)
-    outcome = store_questions(wb, corpus_id, questions, annotator_id=who.id, origin=STARTER, split=split, override=True)
-    _index(wb, corpus_id, outcome)
+    store_questions(wb, corpus_id, questions, annotator_id=who.id, origin=STARTER, split=split, override=True)
+    _index(wb, corpus_id)
 
 
-def _index(wb: Workbench, corpus_id: int, outcome: Outcome) -> None:
-    if outcome.documents:
-        index_pending(wb, corpus_id)
-        request_vectors(wb, corpus_id)
+def _index(wb: Workbench, corpus_id: int) -> None:
+    """Also where nothing is new: an import that was killed is finished by repeating it."""
+    index_pending(wb, corpus_id)
+    request_vectors(wb, corpus_id)
 
 
 def _content(name: str, data: bytes | Path) -> bytes:

@@ -74,7 +74,7 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
     formats that have no lines."""
     from as2core.data import pairs
     from as2core.data.csv_ratings import qid_of
-    from as2core.data.source import Report, numbered_lines
+    from as2core.data.source import Report, stream_lines
 
     found: dict[tuple[str, str], Place] = {}
 
@@ -97,7 +97,7 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
         for number, question, candidate, _, _ in judged(content, Report(content)):
             at(number, qid_of(question), candidate)
     elif fmt in ("jsonl", "qrels", "wikiqa"):
-        for number, line in numbered_lines(content):
+        for number, line in stream_lines(content, Report(content)):  # problems are told with the labels
             if fmt == "jsonl":
                 at(number, str(_object(line).get("qid")))
                 continue

@@ -240,14 +240,15 @@ def _labels(s: Session, wb: Workbench, asked: _Asked, by: _By, outcome: Outcome,
     who = {a for _, question, _ in asked for c in question.candidates for a in by.said(c)}
     stored_ids = [stored.id for stored, _, _ in asked]
     current = {a: label_rows.labels_by(s, a, stored_ids) for a in who}
-    if by.unsigned and by.annotator_id in who:
-        current[by.annotator_id] |= _of_people(s, stored_ids)
+    of_people = _of_people(s, stored_ids) if by.unsigned else {}
     events = []
     for stored, question, found in asked:
         for c in question.candidates:
             for annotator_id, label in by.said(c).items() if c.id in found else ():
                 pair = (stored.id, found[c.id].id)
                 before = current[annotator_id].get(pair)
+                if not c.said:  # signed by nobody: people's labels come first
+                    before = of_people.get(pair, before)
                 if before == label:
                     outcome.same += 1
                     outcome.taken.append((question.qid, c.id, "same"))

@@ -51,10 +51,13 @@ def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None
     return taken
 
 
-def request_vectors(wb: Workbench, corpus_id: int) -> int:
-    """See that passages get their vectors in the background; returns the job that will do it."""
+def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
+    """See that passages without a vector get one in the background, whoever brought them in; returns the job that will
+    do it, None if there are no such passages."""
     from db.repositories import jobs as job_rows
 
+    if not wb.has_index(corpus_id) or not wb.index(corpus_id).pending(1):
+        return None
     with wb.read() as s:
         waiting = [j.id for j in job_rows.active_jobs(s, "embed", corpus_id) if j.state == "queued"]
     return waiting[0] if waiting else jobs.enqueue(wb, "embed", {}, corpus_id=corpus_id).id

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from app.services.indexing import index_pending
+from app.services.indexing import index_pending, request_vectors
 from app.services.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.types import Hit, OnProgress
@@ -94,7 +94,8 @@ def retrieve(
     with wb.read() as s:
         if not rows.has_documents(s, corpus_id):
             raise EmptyCorpus("this corpus has no documents yet: add some on the Data page, or with `as2 ingest`")
-    index_pending(wb, corpus_id, on_progress)
+    if index_pending(wb, corpus_id, on_progress):  # what a broken-off ingest stored, or an index that was deleted
+        request_vectors(wb, corpus_id)
     started = time.perf_counter()
     vector, notes = _vector(wb, corpus_id, question)
     hits = _search(wb, corpus_id, question, vector, k=max(50, 5 * documents))

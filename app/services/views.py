@@ -50,7 +50,7 @@ class CorpusView:
 class IngestView:
     """What became of the files: documents by outcome, `failed` as (name, reason), and the totals touched.
 
-    `job_id` is the background job that computes the vectors, None when nothing was new.
+    `job_id` is the background job that computes the vectors, None when all are there.
     """
 
     added: int
@@ -154,8 +154,9 @@ class AnnotatorView:
 class Shown:
     """What the annotator saw when labelling: kept with the event, so anchoring can be measured.
 
-    `control`: drawn at random from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores.
-    `model_says`: whether the model took it for an answer. `guideline`: the version of the guidelines in force.
+    `queue`: "along" for a row of a list that chance brought by another row. `control`: drawn at random from an adaptive
+    queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took it for an
+    answer. `guideline`: the version of the guidelines in force.
     """
 
     version: str = ""

@@ -44,7 +44,7 @@ def read_documents(
     Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file raises too, unless
     `on_problem` takes it: then the other lines are read.
     """
-    name = PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name
+    name = file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
     suffix = PurePosixPath(name).suffix.lower()
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
@@ -115,15 +115,18 @@ def _jsonl(stem: str, content: bytes, report: Callable[[int, str], None]) -> Ite
     for number, line in numbered_lines(content):
         try:
             record = json.loads(line)
+            if not isinstance(record, dict):
+                report(number, "not a JSON object")
+            elif "candidates" in record:
+                report(number, "a question with candidates, not a document: import the file as labels")
+            else:
+                yield from _from_fields(record, stem, number, report)
         except json.JSONDecodeError as error:
             report(number, f"not JSON ({error.msg.removesuffix(' starting at')} at column {error.colno})")
-            continue
-        if not isinstance(record, dict):
-            report(number, "not a JSON object")
-        elif "candidates" in record:
-            report(number, "a question with candidates, not a document: import the file as labels")
-        else:
-            yield from _from_fields(record, stem, number, report)
+        except ValueError as error:  # a number of thousands of digits
+            report(number, str(error))
+        except RecursionError:
+            report(number, "brackets within brackets, too many to read")
 
 
 def _table(stem: str, content: bytes, delimiter: str | None, report: Callable[[int, str], None]) -> Iterator[Document]:
@@ -178,6 +181,13 @@ def _decoded(content: bytes) -> str:
         if b"\x00" in content:
             raise UnreadableFile("it holds bytes that are not text") from None
         return content.decode("cp1252", "replace")
+
+
+def file_name(name: str) -> str:
+    """The name without half characters: Python reads those for the bytes of a name that is not UTF-8, which is taken
+    for the Western European page, so that two such names stay two."""
+    halves = re.compile("[\udc80-\udcff]+")
+    return clean(halves.sub(lambda x: x[0].encode("ascii", "surrogateescape").decode("cp1252", "replace"), name))
 
 
 def clean(text: str) -> str:

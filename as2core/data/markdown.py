@@ -27,7 +27,7 @@ def markdown_text(text: str) -> tuple[str, str]:
     title, depth, marker, cells, fresh = "", 0, "", None, True
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            depth, fresh = depth + 1, depth == 0
+            depth, fresh = depth + 1, fresh or depth == 0
         elif token.type in ("bullet_list_close", "ordered_list_close"):
             depth -= 1
         elif token.type == "list_item_open":

@@ -103,6 +103,13 @@ def test_markdown_is_read_without_its_marks():
     ]
 
 
+@pytest.mark.parametrize(
+    ("begun", "read"), [("- - a\n  - b", "- a\n- b"), ("1. 2. a", "2. a"), ("x\n\n- - a", "x\n\n- a")]
+)
+def test_a_list_that_begins_with_a_list_is_a_block_of_its_own(begun, read):
+    assert one("x.md", begun).text == read
+
+
 @pytest.mark.parametrize("heading", ["# A river", "A river\n======="])
 def test_the_first_heading_is_the_title_where_no_front_matter_has_one(heading):
     document = one("x.md", f"{heading}\n\nIt is long.\n\n## Delta\n\nIt is wide.")
@@ -151,6 +158,11 @@ def test_a_pdf_is_read_over_line_and_page_ends():
         "The river was measured by boats that came from the sea.",
         "It is long.",
     ]
+
+
+def test_a_pdf_whose_title_is_null_goes_by_its_name():
+    data = pdf("The river was long.", title="Rivers").replace(b"(Rivers)", b"null    ")
+    assert (one("r.pdf", data).title, one("r.pdf", data).text) == ("r", "The river was long.")
 
 
 def test_a_table_gives_a_document_a_row():
@@ -206,6 +218,31 @@ def test_a_bad_line_is_told_and_the_others_are_read():
         list(read_documents("d.jsonl", data))
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"text": "x", "m": ' + "[" * 100_000 + "]" * 100_000 + "}", "brackets within brackets, too many to read"),
+        ('{"text": "x", "n": ' + "1" * 5000 + "}", "Exceeds the limit (4300 digits)"),
+    ],
+    ids=["brackets", "digits"],
+)
+def test_a_line_too_deep_or_of_too_long_a_number_is_told_like_any_bad_one(line, reason):
+    told = []
+    data = f'{{"text": "A"}}\n{line}\n{{"text": "B"}}\n'.encode()
+    assert [d.text for d in read_documents("d.jsonl", data, on_problem=told.append)] == ["A", "B"]
+    assert [p.line for p in told] == [2] and told[0].reason.startswith(reason)
+
+
+def test_a_file_name_that_is_not_utf8_is_read_as_an_old_one_and_two_stay_two(tmp_path):
+    for raw in (b"B\xe4che.txt", b"B\xfcche.txt"):
+        name = raw.decode("utf-8", "surrogateescape")  # as a listing of a folder gives it
+        document = one(name, "Text.")
+        expected = raw.decode("cp1252")
+        assert (document.id, document.title, document.source) == (expected[:-4], expected[:-4], expected)
+    with pytest.raises(UnreadableFile, match=r"^B\?che\.txt: there is no text"):
+        list(read_documents("B\ud800che.txt", b""))
+
+
 def test_no_half_character_reaches_a_database():
     document = one("d.jsonl", '{"text": "half \\ud800 and nul \\u0000."}')
     assert document.text == "half ? and nul ." and document.text.encode()
@@ -227,6 +264,7 @@ UNREADABLE = {
     "t.pdf": (b"plain text", "not a PDF that can be read"),
     "s.pdf": (pdf("", ""), "only pictures"),
     "p.pdf": (pdf("Secret.", password="x"), "locked with a password"),
+    "c.pdf": (pdf("Secret.", password="x").replace(b"/Standard", b"/Adobe.PK"), "not a PDF that can be read"),
 }
 
 

@@ -3,6 +3,7 @@ import json
 import pytest
 from sqlalchemy import text
 
+from app import jobs
 from app.services import asking, corpora, labelling
 from app.services.corpora import UnknownCorpus
 from as2core.errors import As2Error
@@ -27,7 +28,6 @@ def test_ingesting_the_same_files_again_changes_nothing(wb, towers):
             path.write_text(s.scalar(text("SELECT text FROM document WHERE id = :i"), {"i": document.id}))
     again = corpora.ingest(wb, towers.id, files)
     assert (again.added, again.updated, again.unchanged, again.failed) == (0, 0, 3, ())
-    assert again.job_id is None
     assert corpora.get_corpus(wb, towers.id) == towers
 
 
@@ -67,6 +67,18 @@ def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, t
     assert all(reasons.values())
 
 
+def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
+    odd = b'{"text": "Good."}\n' + b"[" * 100_000 + b"\n"
+    files = [("B\udce4che.txt", b"Brooks."), ("B\udcfcche.txt", b""), ("odd.jsonl", odd), ("fine.txt", b"Fine.")]
+    done = corpora.ingest(wb, towers.id, files)
+    assert done.added == 3
+    assert done.failed == (
+        ("B\u00fcche.txt", "there is no text in it"),
+        ("odd.jsonl", "line 2: brackets within brackets, too many to read"),
+    )
+    assert [d.title for d in corpora.list_documents(wb, towers.id, search="che")] == ["B\u00e4che"]
+
+
 def test_progress_is_told_up_to_the_end(wb, towers):
     told: list[Progress] = []
     corpora.ingest(wb, towers.id, [("many.jsonl", MANY.encode())], on_progress=told.append)
@@ -87,6 +99,43 @@ def test_new_text_asks_for_vectors_once_until_the_job_is_taken(wb, towers):
     second = corpora.ingest(wb, towers.id, [("two.txt", b"And another.")])
     assert first.job_id is not None
     assert first.job_id == second.job_id
+
+
+def embedding(wb, corpus):
+    return [j.id for j in jobs.active(wb, "embed", corpus.id)]
+
+
+def test_an_ingest_asks_for_no_vectors_where_none_is_missing(wb, towers, models):
+    index = wb.index(towers.id)
+    passages = index.pending(100)
+    index.set_vectors(
+        dict(zip([p.id for p in passages], models.vectors.embed([p.text for p in passages]), strict=True))
+    )
+    assert corpora.ingest(wb, towers.id, [("bread.txt", b"")]).job_id is None
+
+
+def test_a_reader_who_leaves_during_an_ingest_leaves_a_job_for_the_vectors_of_what_went_in(wb):
+    class Left(BaseException):
+        """As Streamlit ends a page's script."""
+
+    def leaves(_):
+        raise Left
+
+    corpus = corpora.create_corpus(wb, "many")
+    with pytest.raises(Left):
+        corpora.ingest(wb, corpus.id, [("many.jsonl", MANY.encode())], on_progress=leaves)
+    assert 0 < corpora.get_corpus(wb, corpus.id).documents < 900
+    assert len(embedding(wb, corpus)) == 1
+
+
+def test_the_same_files_again_ask_for_the_vectors_that_a_kill_left_out(wb, monkeypatch):
+    corpus, files = corpora.create_corpus(wb, "notes"), [("note.txt", b"Zebras have stripes.")]
+    with monkeypatch.context() as killed:
+        killed.setattr(corpora, "request_vectors", lambda *_: None)
+        corpora.ingest(wb, corpus.id, files)
+    assert embedding(wb, corpus) == []
+    again = corpora.ingest(wb, corpus.id, files)
+    assert (again.unchanged, [again.job_id]) == (1, embedding(wb, corpus))
 
 
 def test_documents_are_listed_and_searched_by_title(wb, towers):
@@ -123,15 +172,17 @@ def test_an_index_that_was_deleted_is_built_anew_when_asked(wb, towers):
     assert [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates] == before
 
 
-def test_documents_stored_but_not_indexed_when_the_process_died_are_found(wb, towers, monkeypatch):
+def test_documents_stored_but_not_indexed_when_the_process_died_are_found_and_get_vectors(wb, monkeypatch):
     def dies(*_args):
         raise KeyboardInterrupt
 
+    corpus = corpora.create_corpus(wb, "notes")
     monkeypatch.setattr(corpora, "index_pending", dies)
     with pytest.raises(KeyboardInterrupt):
-        corpora.ingest(wb, towers.id, [("late.txt", b"Zebras have stripes.")])
-    found = asking.ask(wb, towers.id, "What do zebras have?")
+        corpora.ingest(wb, corpus.id, [("late.txt", b"Zebras have stripes.")])
+    found = asking.ask(wb, corpus.id, "What do zebras have?")
     assert found.candidates[found.best].text == "Zebras have stripes."
+    assert len(embedding(wb, corpus)) == 1
 
 
 def test_reindexing_keeps_every_document_searchable(wb, towers):

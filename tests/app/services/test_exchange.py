@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app import services
+from app import jobs, services
 from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels, people
 from app.services.corpora import UnknownCorpus
 from as2core.data import jsonl, qrels
@@ -53,6 +53,16 @@ def test_jsonl_keeps_ids_order_kinds_titles_and_what_nobody_judged(wb):
     done = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS))
     assert exchange.labelled_questions(wb, done.corpus_id) == QUESTIONS
     assert exchange.export_labels(wb, done.corpus_id, "jsonl").decode() == jsonl.dumps(QUESTIONS)
+
+
+def test_the_same_import_again_asks_for_the_vectors_that_a_kill_left_out(wb, monkeypatch):
+    content = jsonl.dumps(QUESTIONS).encode()
+    with monkeypatch.context() as killed:
+        killed.setattr(exchange, "request_vectors", lambda *_: None)
+        corpus = import_new(wb, "set.jsonl", content).corpus_id
+    assert jobs.active(wb, "embed", corpus) == []
+    exchange.import_labels(wb, corpus, "set.jsonl", content)
+    assert len(jobs.active(wb, "embed", corpus)) == 1
 
 
 @pytest.mark.parametrize("fmt", ["jsonl", "csv", "qrels", "wikiqa", "beir", "pairs", "triplets"])
@@ -129,6 +139,22 @@ def test_the_good_lines_of_a_bad_file_go_in_and_the_others_are_named(wb):
     assert done.new == 5
     assert [line for line, _ in done.malformed] == [7, 8]
     assert "perhaps" in done.malformed[1][1]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "lines"),
+    [
+        ("jsonl", [jsonl.dumps([q]).strip() for q in QUESTIONS[:2]]),
+        ("qrels", ["q-1 0 t-0 0", "q-1 0 t-1 1"]),
+        ("wikiqa", WIKIQA.splitlines()),
+    ],
+)
+def test_a_line_that_is_not_utf_8_is_named_and_the_others_go_in(wb, fmt, lines):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    *before, last = (x.encode() for x in lines)
+    done = exchange.import_labels(wb, corpus, "set", b"\n".join([*before, b"caf\xe9", last]), fmt)
+    assert [(number, "not UTF-8" in reason) for number, reason in done.malformed] == [(len(lines), True)]
+    assert {x.line for x in done.lines if x.outcome in ("new", "same")} >= {len(lines) - 1, len(lines) + 1}
 
 
 def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
@@ -245,6 +271,19 @@ def test_what_people_labelled_comes_back_unsigned_as_the_same_and_its_opposite_a
     labelling.give_label(wb, question_id=asked.question_id, sentence_id=first, annotator_id=ann.id, label="incorrect")
     done = exchange.import_labels(wb, towers.id, "again", out, fmt)
     assert (done.new, done.same, done.conflicting) == (0, 1, 1)
+
+
+def test_a_label_that_came_unsigned_and_was_corrected_here_comes_back_beside_the_correction(wb, ann):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    asked = asking.ask(wb, corpus, QUESTIONS[0].text)
+    pair = next(c.sentence_id for c in asked.candidates if c.text == "The tower stands in Paris.")
+    labelling.give_label(wb, question_id=asked.question_id, sentence_id=pair, annotator_id=ann.id, label="correct")
+    out = exchange.export_labels(wb, corpus, "jsonl")
+    assert json.loads(out.splitlines()[0])["candidates"][0]["labels"] == {"ann": "correct", "import": "incorrect"}
+    done = exchange.import_labels(wb, corpus, "again.jsonl", out)
+    assert (done.new, done.same, done.conflicts) == (0, 6 + 1, ())
+    unsigned = exchange.import_labels(wb, corpus, "set.jsonl", jsonl.dumps(QUESTIONS).encode())
+    assert unsigned.conflicts == ("q-1 t-0: incorrect here, correct before",)
 
 
 def test_a_run_ranks_every_labelled_question_by_the_active_version(wb):
