@@ -17,19 +17,30 @@ SHOWN = 20
 
 def draw(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
     found = agreement.conflicts(wb, corpus.id, me.id)
-    open_ = sum(not c.verdict for c in found)
+    open_, settled = [c for c in found if not c.verdict], [c for c in found if c.verdict]
     if not found:
         st.info("Nothing is in dispute among the labels you may see.", icon=":material/handshake:")
         return
     st.caption(
-        f"{count(open_, 'conflict')} open, {len(found) - open_:,} settled. The labels stay, whatever the verdict."
+        f"{count(len(open_), 'conflict')} open, {len(settled):,} settled. The labels stay, whatever the verdict."
     )
     if me.role != "admin":
         st.caption("These are conflicts about labels of yours; an admin settles them.")
-    for slot, conflict in enumerate(found[:SHOWN]):
+    for slot, conflict in enumerate(open_[:SHOWN]):
         _conflict(wb, me, conflict, slot)
-    if len(found) > SHOWN:
-        st.caption(f"{count(len(found) - SHOWN, 'more conflict')} will follow when these are settled.")
+    if len(open_) > SHOWN:
+        st.caption(f"{count(len(open_) - SHOWN, 'more conflict')} will follow when these are settled.")
+    _settled(wb, me, settled, f"_agreement_settled_{corpus.id}")
+
+
+def _settled(wb: Workbench, me: AnnotatorView, settled: list[ConflictView], key: str) -> None:
+    """So many of them, a click brings more: any of them may be opened again."""
+    shown = st.session_state.get(key, SHOWN)
+    for slot, conflict in enumerate(settled[:shown], SHOWN):  # behind the places of the open ones
+        _conflict(wb, me, conflict, slot)
+    if len(settled) > shown:
+        st.button(f"Show more, {len(settled) - shown:,} left", key="agreement_more", icon=":material/expand_more:",
+                  on_click=st.session_state.__setitem__, args=(key, shown + SHOWN))  # fmt: skip
 
 
 def _conflict(wb: Workbench, me: AnnotatorView, conflict: ConflictView, slot: int) -> None:

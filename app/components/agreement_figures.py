@@ -60,7 +60,8 @@ def _shares(found: SharesView) -> None:
     st.subheader("Share of correct", anchor=False)
     st.caption(
         "Told from the pairs drawn at random, the random share of the adaptive queues: a fair sample of what is open. "
-        "What a queue chose itself is no sample, and its share is biased. Interval: Wilson's, 95 %."
+        "Of a whole list only its first row counts, the one drawn. What a queue chose itself is no sample, and its "
+        "share is biased. Interval: Wilson's, 95 %."
     )
     if found.fair.value is None:
         st.info("Not measured yet: no pair that was drawn at random is labelled.", icon=":material/casino:")

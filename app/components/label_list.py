@@ -163,12 +163,13 @@ def look(wb: Workbench, desk: ListDesk) -> ListDesk:
 
 
 def _shown(item: QuestionItem, row: ListRow, seen: Seen) -> Shown:
+    along = item.drawn not in (None, row.sentence_id)  # chance brought the list by another row: no part of its sample
     return Shown(
         version=item.version,
         rank=row.rank,
         scores_visible=seen.scores and item.arm != "blind",
-        queue=item.queue,
-        control=item.control,
+        queue=queueing.ALONG if along else item.queue,
+        control=item.control and not along,
         arm=item.arm if seen.scores and row.rank is not None else "",
         model_says=row.model_says,
         guideline=seen.guideline,
@@ -200,7 +201,7 @@ def _draw(wb: Workbench, desk: ListDesk) -> ListDesk:
     if item is None:
         return replace(desk, item=None, row=0, place=len(desk.trail))
     before = desk.trail[:-1] if desk.trail and desk.trail[-1][0] == item.question_id else desk.trail
-    trail = (*before, (item.question_id, Dealt(item.queue, item.control, item.arm)))
+    trail = (*before, (item.question_id, Dealt(item.queue, item.control, item.arm, item.drawn)))
     asked = seat.queue in queueing.REVIEWS  # these ask about a row; the others go through the list
     first = next((i for i, r in enumerate(item.rows) if r.free and (r.why if asked else r.label is None)), 0)
     return replace(desk, item=item, row=first, trail=trail, place=len(trail) - 1)

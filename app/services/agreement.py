@@ -134,19 +134,21 @@ def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
 
 
 def conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
-    """Pairs that people label differently, those not settled first. An admin sees all; others those they labelled
-    themselves, so that nobody learns what peers say before their own label is in."""
+    """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
+    counts until it is taken back. An admin sees all; others those they labelled themselves, so that nobody learns what
+    peers say before their own label is in."""
     found = []
     with wb.read() as s:
         me = people_rows.person(s, annotator_id)
         everything = me is not None and me.role == ADMIN
         verdicts = reviews.verdicts(s, corpus_id)
         for group in _pairs(wb, corpus_id):
-            said = {r.label for r in group if r.label in BINARY}
-            if len(said) < 2 or not (everything or any(r.annotator_id == annotator_id for r in group)):
-                continue
-            first = group[0]
+            first, said = group[0], {r.label for r in group if r.label in BINARY}
             ruled = verdicts.get((first.question_id, first.sentence_id))
+            if ruled is None and len(said) < 2:
+                continue
+            if not (everything or any(r.annotator_id == annotator_id for r in group)):
+                continue
             found.append(
                 ConflictView(
                     first.question_id,
@@ -221,7 +223,7 @@ SHIFT = Measure(_shift, _arm, _shift_of_sums)
 
 
 def _pairs(wb: Workbench, corpus_id: int) -> Iterable[list[Any]]:
-    """The people's labels, pair by pair, of those that two or more of them labelled."""
+    """The people's labels, pair by pair, of those that two or more of them labelled or a verdict settles."""
     with wb.read() as s:
         rows = reviews.judged_twice(s, corpus_id)
     return [list(group) for _, group in groupby(rows, key=lambda r: (r.question_id, r.sentence_id))]

@@ -41,11 +41,13 @@ class ActView:
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """How an item came to somebody: it keeps this when it is shown again. `control` and `arm` as in `Shown`."""
+    """How an item came to somebody: it keeps this when it is shown again. `control` and `arm` as in `Shown`.
+    `drawn`: of a list that chance brought, the sentence it drew; the others came along."""
 
     queue: str = ""
     control: bool = False
     arm: str = ""
+    drawn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class QuestionItem:
-    """A question with its whole list; `arm` as in `Shown`: rows of a blind one come without scores, in random order."""
+    """A question with its whole list; `arm` as in `Shown`: rows of a blind one come without scores, in random order.
+    `drawn` as in `Dealt`: its row is the first, since labels go down the list, and not all to its end."""
 
     question_id: int
     question: str
@@ -81,6 +84,7 @@ class QuestionItem:
     token: str
     control: bool
     arm: str
+    drawn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,8 @@ class SharesView:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """A pair that people label differently. `verdict`, `by`, `note` are empty until it is settled; the labels stay."""
+    """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then;
+    the labels stay."""
 
     question_id: int
     sentence_id: int

@@ -18,6 +18,7 @@ QUEUES = {
     "random": "A random share: keeps the other queues honest.",
 }
 CONTROL = "A random pick, the share that keeps this queue honest"
+DRAWN = "The first row is the one drawn; the others come along."
 BLIND = "Shown without scores, to learn how much seeing them sways people."
 
 
@@ -72,13 +73,14 @@ def why(
     return f"Ranked {row.rank} of {scored}, probability {row.probability:.2f}."
 
 
-def why_question(rows: Sequence[Any], queue: str, *, control: bool, blind: bool) -> str:
-    """Why this question with its list is asked."""
+def why_question(rows: Sequence[Any], queue: str, *, control: bool, blind: bool, drawn: bool = False) -> str:
+    """Why this question with its list is asked; `drawn`: chance chose its first row."""
+    which = f" {DRAWN}" if drawn else ""
     if blind:
-        return f"A random question. {BLIND} The order is random too."
+        return f"A random question. {BLIND} The order is random too.{which}"
     if control:
-        return "A random question, the share that keeps this queue honest."
-    return f"{QUEUES.get(queue, '')} {len(rows)} candidates.".strip()
+        return f"A random question, the share that keeps this queue honest.{which}"
+    return f"{QUEUES.get(queue, '')} {len(rows)} candidates.{which}".strip()
 
 
 def _at_the_cut(row: Any) -> str:

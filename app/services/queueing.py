@@ -37,6 +37,7 @@ from db.repositories.leases import Holder, Pair
 
 __all__ = [
     "ADAPTIVE",
+    "ALONG",
     "QUEUES",
     "REVIEWS",
     "dealt_as",
@@ -51,6 +52,7 @@ __all__ = [
 ADAPTIVE = ("uncertain", "disagree", "early", "dropped")
 REVIEWS = queues.REVIEWS
 AGAIN = "again"  # the queue of what is shown again and no queue had dealt
+ALONG = "along"  # the queue of what came with a list, of which chance had drawn another row
 RETRIEVAL = "retrieval"
 LEASE = timedelta(minutes=10)
 NEARLY_SAME = 0.8  # Jaccard of the words
@@ -140,8 +142,9 @@ def dealt_as(wb: Workbench, question_id: int, sentence_id: int, annotator_id: in
 def _dealt_as(s: Session, pair: Pair, annotator_id: int) -> Dealt:
     event = rows.newest_event(s, *pair, annotator_id)
     if event is None or event.queue not in QUEUES:
-        return Dealt(AGAIN)
-    return Dealt(event.queue, event.control, event.arm)
+        return Dealt(AGAIN, arm="" if event is None else event.arm)
+    drawn = pair[1] if _by_chance(event.queue, event.control) else None
+    return Dealt(event.queue, event.control, event.arm, drawn)
 
 
 def next_question(
@@ -172,8 +175,9 @@ def next_question(
     if held is not None:
         order.sort(key=lambda q: q != held.question_id)
     for question_id in order:
-        dealt = _dealt_list(how, annotator_id, question_id, queue, control=drawn)
-        meant = None if dealt.control or queue == "random" else first[question_id].sentence_id
+        dealt, meant = _dealt_list(how, annotator_id, question_id, queue, control=drawn), first[question_id].sentence_id
+        if _by_chance(queue, drawn):
+            dealt, meant = replace(dealt, drawn=meant), None
         made = question_at(wb, question_id, annotator_id, queue, holder=holder, dealt=dealt, meant=meant)
         if any(r.free for r in made.rows):
             return made
@@ -191,7 +195,7 @@ def question_at(
     meant: int | None = None,
 ) -> QuestionItem:
     """A certain question with its list, as it was `dealt` (None: as the queue deals it); what the holder had before is
-    given back. `meant`: the sentence that brought it. Raises Gone."""
+    given back. `meant`: the sentence that the queue chose it for. Raises Gone."""
     now, who = wb.clock(), Holder(annotator_id, holder)
     token = f"{question_id}-{secrets.token_hex(4)}"
     with wb.write() as s:
@@ -218,13 +222,16 @@ def question_at(
         return QuestionItem(
             question_id=question_id,
             question=question.text,
-            rows=tuple(_in_order(found, dealt.arm == "blind", token)),
-            why=why_question(found, dealt.queue, control=dealt.control, blind=dealt.arm == "blind"),
+            rows=tuple(_in_order(found, dealt, token)),
+            why=why_question(
+                found, dealt.queue, control=dealt.control, blind=dealt.arm == "blind", drawn=dealt.drawn is not None
+            ),
             queue=dealt.queue,
             version=getattr(version_rows.version(s, version), "name", "") if version is not None else "",
             token=token,
             control=dealt.control,
             arm=dealt.arm,
+            drawn=dealt.drawn,
         )
 
 
@@ -267,6 +274,11 @@ def wanted_of(
 def _drawn(s: Session, annotator_id: int, queue: str, how: Rules) -> bool:
     """Whether the annotator's next item of an adaptive queue is a random one: always the same until they act."""
     return queue in ADAPTIVE and _chance(annotator_id, queues.count_events(s, annotator_id)) < how.control
+
+
+def _by_chance(queue: str, control: bool) -> bool:
+    """Whether what the queue deals is a random draw."""
+    return queue == "random" or (control and queue in ADAPTIVE)
 
 
 def _arm(how: Rules, annotator_id: int, pair: Pair, *, random: bool, scored: bool) -> str:
@@ -334,10 +346,12 @@ def _list_row(row: Any, free: bool, label: str | None, said: tuple[str, str]) ->
     )
 
 
-def _in_order(found: Sequence[ListRow], blind: bool, token: str) -> list[ListRow]:
-    if not blind:
-        return list(found)
-    return sorted(found, key=lambda r: _chance(token.partition("-")[0], r.sentence_id))
+def _in_order(found: Sequence[ListRow], dealt: Dealt, token: str) -> list[ListRow]:
+    """By rank, shuffled where the list is blind; the row that was drawn comes first."""
+    order = list(found)
+    if dealt.arm == "blind":
+        order.sort(key=lambda r: _chance(token.partition("-")[0], r.sentence_id))
+    return sorted(order, key=lambda r: r.sentence_id != dealt.drawn)
 
 
 def _scored(s: Session, row: Any) -> int:

@@ -1,6 +1,8 @@
 """How many of the pairs are correct, told from the fair sample, and beside it what the adaptive queues would say.
 
 What an adaptive queue chooses is no sample of anything; its random share is one, and so is all of the queue "random".
+Of a list that chance brought, the row it drew alone: the rest is labelled from the top and seldom to its end, so what
+comes along (`queueing.ALONG`) counts nowhere here.
 The interval is Wilson's (1927): it stays inside 0 and 1 and holds for few pairs. It takes pairs for independent, so
 with several of one question the truth is somewhat wider.
 """

@@ -136,6 +136,14 @@ def last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelE
     return list(session.scalars(_acts(annotator_id, corpus_id).where(LabelEvent.act == newest.act)))
 
 
+def acts_on(
+    session: Session, question_id: int, sentence_id: int, annotator_id: int, corpus_id: int
+) -> list[LabelEvent]:
+    """Those of a pair that the annotator could still undo, newest first."""
+    of_pair = (LabelEvent.question_id == question_id, LabelEvent.sentence_id == sentence_id)
+    return list(session.scalars(_acts(annotator_id, corpus_id).where(*of_pair)))
+
+
 def recent_acts(
     session: Session, annotator_id: int, corpus_id: int, limit: int, *, before: int | None = None
 ) -> list[Row]:
@@ -282,11 +290,14 @@ def verdicts(
     question_id: int | None = None,
     question_ids: Sequence[int] = (),
 ) -> dict[tuple[int, int], str]:
-    """(question id, sentence id) -> how the conflict on it was settled, of a corpus, of a question or of several."""
+    """(question id, sentence id) -> how the conflict on it was settled, of a corpus, of a question or of several. Of
+    pairs that still carry a label: when all are withdrawn, there is nothing that a verdict is about."""
     found = newest_verdicts()
     asked = [*question_ids] if question_id is None else [question_id]
     where = Question.id.in_(asked) if corpus_id is None else Question.corpus_id == corpus_id
-    rows = session.execute(select(found).join(Question, Question.id == found.c.question_id).where(where))
+    same = (current_label.c.question_id == found.c.question_id, current_label.c.sentence_id == found.c.sentence_id)
+    labelled = select(current_label.c.id).where(*same).exists()
+    rows = session.execute(select(found).join(Question, Question.id == found.c.question_id).where(where, labelled))
     return {(r.question_id, r.sentence_id): r.label for r in rows}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, update
+from sqlalchemy import ColumnElement, Row, Select, case, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import (
@@ -46,8 +46,9 @@ def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
 
 
 def judged_twice(session: Session, corpus_id: int) -> list[Row]:
-    """Current labels of people on pairs that two or more of them label: rows (question_id, sentence_id, annotator_id,
-    name, label, created, kind, question, text, title), by pair, oldest first."""
+    """Current labels of people on pairs that two or more of them label, or that a verdict settles: rows (question_id,
+    sentence_id, annotator_id, name, label, created, kind, question, text, title), by pair, oldest first."""
+    ruled = newest_verdicts()
     given = (
         select(
             current_label.c.question_id,
@@ -69,7 +70,8 @@ def judged_twice(session: Session, corpus_id: int) -> list[Row]:
         .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))
         .subquery()
     )
-    statement = select(given).where(given.c.people > 1)
+    of_pair = (ruled.c.question_id == given.c.question_id, ruled.c.sentence_id == given.c.sentence_id)
+    statement = select(given).where(or_(given.c.people > 1, select(ruled.c.id).where(*of_pair).exists()))
     return list(session.execute(statement.order_by(given.c.question_id, given.c.sentence_id, given.c.created)))
 
 

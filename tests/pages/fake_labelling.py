@@ -30,6 +30,10 @@ class Enough(As2Error):
     pass
 
 
+class CannotUndo(As2Error):
+    pass
+
+
 def add(fake, made: dict[str, types.ModuleType]) -> None:
     def text(sentence_id):
         return fake_services.TEXTS[(sentence_id - 100) % 8]
@@ -145,7 +149,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         label_views.Estimate(0.25, 0.13, 0.42, 32), (("uncertain", label_views.Estimate(0.5, 0.4, 0.6, 96)),)
     )
     parts = {
-        "queueing": {"QUEUES": QUEUES, "REVIEWS": ("flagged",), "ADAPTIVE": ("uncertain", "disagree"),
+        "queueing": {"QUEUES": QUEUES, "REVIEWS": ("flagged",), "ALONG": "along", "ADAPTIVE": ("uncertain", "disagree"),
                      "leave": leave, "next_item": next_item, "item_at": item_at, "next_question": next_question,
                      "question_at": question_at, "dealt_as": lambda wb, q, s, annotator_id: label_views.Dealt("tops"),
                      "pool_of": lambda wb, corpus_id: ("cascade", "retrieval")},
@@ -167,6 +171,6 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         made[f"app.services.{name}"] = module
     vars(made["app.services.labelling"]).update(
         give_labels=give_labels, undo_last=undo_last, withdraw=withdraw, progress=progress, recent_acts=recent_acts,
-        flag=flag, Enough=Enough, MAX_NOTE=500,
+        flag=flag, Enough=Enough, CannotUndo=CannotUndo, MAX_NOTE=500,
     )  # fmt: skip
     vars(made["app.services.people"]).update(everybody=everybody, set_role=set_role, ROLES=views.ROLES)

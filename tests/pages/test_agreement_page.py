@@ -59,6 +59,23 @@ def test_a_word_why_stays_with_its_conflict_when_others_are_settled(work):
     assert work.settled[1] == (2, 100, "incorrect", "the price of the day")
 
 
+def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are(work):
+    open_ = [replace(CONFLICT, question_id=i) for i in range(25)]
+    settled = [replace(CONFLICT, question_id=i, verdict="correct", by="ann") for i in range(100, 145)]
+    work.conflicts = [*open_, *settled]
+    at = fake_work.page("agreement", {"view": "conflicts"})
+    assert "25 conflicts open, 45 settled" in fake_work.texts(at)
+    assert "5 more conflicts will follow when these are settled" in fake_work.texts(at)
+    for shown in (20, 40, 45):
+        opened = [b for b in at.button if b.label == "Open it again"]
+        assert len(opened) == shown
+        at = opened[-1].click().run()
+        assert work.settled[-1] == (99 + shown, 100, None, "")
+        more = [b for b in at.button if b.key == "agreement_more"]
+        at = more[0].click().run() if more else at
+    assert not more
+
+
 def test_an_annotator_sees_conflicts_and_cannot_settle_them(work):
     work.role, work.conflicts = "annotator", [CONFLICT]
     at = fake_work.page("agreement", {"view": "conflicts"})

@@ -112,6 +112,50 @@ def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towe
     assert labelling.progress(wb, towers.id, ann.id).per_label["disputed"] == 1
 
 
+@pytest.fixture
+def agreed(wb, towers, asked, give, ann, bob):
+    """A pair that ann and bob both call incorrect, settled as correct while they differed."""
+    give(ann, "+")
+    give(bob, "-")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
+    give(ann, "-")
+    return pair
+
+
+def counted(wb, corpus, who):
+    return {label: n for label, n in labelling.progress(wb, corpus.id, who.id).per_label.items() if n}
+
+
+def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, agreed, ann, bob):
+    for who in (ann, bob):
+        [found] = agreement.conflicts(wb, towers.id, who.id)
+        assert (found.verdict, dict(found.labels)) == ("correct", {"ann": "incorrect", "bob": "incorrect"})
+    assert counted(wb, towers, ann) == {"correct": 1}
+    agreement.settle(wb, **agreed, annotator_id=ann.id, label=None)
+    assert counted(wb, towers, ann) == {"incorrect": 1}
+    assert agreement.conflicts(wb, towers.id, ann.id) == ()
+    assert agreement.agreement(wb, towers.id).alpha.n == 1
+
+
+def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_when_somebody_does(
+    wb, towers, agreed, ann, bob, monkeypatch
+):
+    for who in (ann, bob):
+        labelling.withdraw(wb, **agreed, annotator_id=who.id)
+    assert labelling.labels_of(wb, agreed["question_id"]) == counted(wb, towers, ann) == {}
+    assert agreement.conflicts(wb, towers.id, ann.id) == ()
+    learnt = []
+    monkeypatch.setattr(doubts, "doubted", lambda features, labels, questions: learnt.append(labels) or [])
+    doubts.start_doubting(wb, towers.id)
+    run_queued(wb)
+    assert learnt == []
+    labelling.give_label(wb, **agreed, annotator_id=bob.id, label="incorrect")
+    assert labelling.labels_of(wb, agreed["question_id"]) == {agreed["sentence_id"]: "correct"}
+    [found] = agreement.conflicts(wb, towers.id, ann.id)
+    assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
+
+
 def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb, towers, give, ann, bob):
     carol = people.annotator(wb, "carol")
     give(ann, "+")

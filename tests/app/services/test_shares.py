@@ -1,6 +1,8 @@
 import pytest
 
-from app.services import agreement, labelling, shares
+from app.components import label_desk, label_list
+from app.components.label_desk import Seat, Seen
+from app.services import agreement, labelling, rules, shares
 from app.services.shares import wilson
 from app.services.views import Shown
 
@@ -65,6 +67,42 @@ def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give, ann
     )
     found = shares.shares(wb, towers.id)
     assert (found.fair.value, found.fair.n) == (0.0, 1)
+
+
+@pytest.mark.parametrize(("queue", "control"), [("random", 0), ("uncertain", 1)])
+@pytest.mark.parametrize("blind", [0, 1])
+def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb, scored, ann, queue, control, blind):
+    rules.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
+    seat, seen = Seat(scored.id, ann.id, queue, "here"), Seen(scores=True, guideline=0)
+    alone = label_desk.sit_down(wb, seat)
+    desk, ranks = label_list.sit_down(wb, seat), []
+    assert (desk.pair, desk.row) == (alone.pair, 0)
+    while desk.item is not None:
+        ranks.append(desk.item.rows[desk.row].rank)
+        desk = label_list.give(wb, desk, "correct", seen)
+        assert desk.row == 1
+        desk, _ = label_list.reject_rest(wb, desk, seen)
+        desk = label_list.forward(wb, desk)
+    found = shares.shares(wb, scored.id)
+    assert (found.fair.value, found.fair.n, found.chosen) == (1.0, len(ranks), ())
+    assert len(ranks) == 3
+    assert ranks != [1, 1, 1]
+
+
+def test_what_came_along_stays_out_of_the_sample_when_it_is_labelled_anew(wb, scored, ann):
+    rules.set_rules(wb, scored.id, by=ann.id, blind=1)
+    seat, seen = Seat(scored.id, ann.id, "random", "here"), Seen(scores=True, guideline=0)
+    desk = label_list.sit_down(wb, seat)
+    desk = label_list.give(wb, label_list.pick(desk, 1), "correct", seen)
+    along = (desk.item.question_id, desk.item.rows[1].sentence_id)
+    for desks in (label_desk, label_list):
+        again = desks.open_pair(wb, desks.sit_down(wb, seat), along)
+        assert again.item.arm == "blind"
+        desks.give(wb, again, "incorrect" if desks is label_desk else "correct", seen)
+        assert shares.shares(wb, scored.id).fair.n == 0
+    back = label_list.back(wb, label_list.forward(wb, label_list.sit_down(wb, seat)))  # the one drawn, skipped
+    label_list.give(wb, back, "incorrect", seen)
+    assert shares.shares(wb, scored.id).fair.n == 1
 
 
 def test_without_a_fair_sample_there_is_no_estimate(wb, towers, asked):
