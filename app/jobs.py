@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 PRIORITY = {"retrain": 30, "compare": 20, "doubt": 15, "propose": 12, "score": 10, "embed": 0}
 STALE = timedelta(seconds=25)  # with the two seconds between looks, a dead worker is noticed within 30
-EVENTS_SHOWN = 2000
+EVENTS_SHOWN = 2000  # of a job with more, the steps of its training are thinned out
 
 
 class UnknownJob(As2Error):

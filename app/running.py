@@ -63,7 +63,7 @@ class Running:
         self._lock, self._over = threading.Lock(), threading.Event()
         self._values: dict[str, Any] = {}
         self._said: list[dict[str, Any]] = []
-        self._cancelled_at = 0.0
+        self._cancelled_at = self._held = 0.0
         self._heart = threading.Thread(target=self._beat_on, name=f"job-{row.id}", daemon=True)
 
     @property
@@ -87,9 +87,15 @@ class Running:
 
     def should_stop(self) -> bool:
         """Whether the run is to end now. While the job is paused this waits: asked between steps, it holds the run."""
+        began = time.monotonic()
         while self.paused and not self._ending():
             time.sleep(NAP)
+        self._held += time.monotonic() - began
         return self._ending()
+
+    def seconds(self) -> float:
+        """A clock that stands still while the job is paused."""
+        return time.monotonic() - self._held
 
     def _ending(self) -> bool:
         return self.cancelled or self.disowned or self.gave_way or self._stopping()
@@ -125,16 +131,27 @@ class Running:
             self._fail(e)
         else:
             self._end("done", message="done", progress=1.0, result=result or {})
+        finally:
+            self._over.set()  # a heart that beats on would keep a run alive whose end could not be written
 
     def _fail(self, error: Exception) -> None:
         log.exception("job %s (%s) failed", self.id, self.kind)
         plain = str(error) if isinstance(error, As2Error) else f"{type(error).__name__}: {error}"
-        file = self.folder / "error.log"
-        with file.open("a", encoding="utf-8") as f:
-            f.write(f"{self.wb.clock():%Y-%m-%d %H:%M:%S} UTC, attempt {self.attempt}\n{traceback.format_exc()}\n")
-        self._end("failed", message="failed", error=" ".join(plain.split())[:500], log=str(file))
+        self._end("failed", message="failed", error=" ".join(plain.split())[:500], log=self._error_log())
+
+    def _error_log(self) -> str:
+        """The file the error in hand was added to; none ("") where it cannot be written, as on a full disk."""
+        try:
+            file = self.folder / "error.log"
+            with file.open("a", encoding="utf-8", errors="backslashreplace") as f:
+                f.write(f"{self.wb.clock():%Y-%m-%d %H:%M:%S} UTC, attempt {self.attempt}\n{traceback.format_exc()}\n")
+        except OSError as e:
+            log.warning("job %s: its error log cannot be written (%s)", self.id, e)
+            return ""
+        return str(file)
 
     def _end(self, state: str, **values: Any) -> None:
+        """Write the end down, with what was not yet told. A run that was asked to cancel is not queued again."""
         self._over.set()
         self._heart.join()
         with self._lock:
@@ -143,7 +160,10 @@ class Running:
         for left in reversed(range(ENDING_TRIES)):
             try:
                 with self.wb.write() as s:
-                    if rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, said) is not None:
+                    asked = rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, said)
+                    if asked and state == "queued":
+                        state, values = "cancelled", {"message": "cancelled"}
+                    if asked is not None:
                         rows.finish(s, self.id, self.attempt, state, self.wb.clock(), **{"cancelling": False, **values})
                 return  # an attempt given up for lost, or cancelled over our head, ends without a word
             except As2Error as e:

@@ -42,6 +42,15 @@ class Settings(BaseSettings):
     def _absolute(cls, value: Path | None) -> Path | None:
         return value and value.expanduser().absolute()
 
+    @field_validator("database_url")
+    @classmethod
+    def _absolute_file(cls, value: str) -> str:
+        """SQLite's file as seen from here: the worker and the server are started in another folder."""
+        kind, _, file = value.partition(":///")
+        if not kind.startswith("sqlite") or not file or file.startswith((":memory:", "file:")):
+            return value
+        return f"{kind}:///{Path(file).expanduser().absolute()}"
+
     @property
     def database(self) -> str:
         return self.database_url or f"sqlite:///{self.home / 'as2.db'}"

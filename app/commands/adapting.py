@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -95,6 +95,10 @@ def adapt(
         say(f"to use it: as2 versions promote {result['version']}")
 
 
+def _newest_step(job: JobView) -> list[Mapping[str, Any]]:
+    return [e for e in job.events if e.get("kind") == "step"][-1:]
+
+
 def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sleep) -> JobView:
     """Show a job's events until it is over; Ctrl-C asks it to stop. Raises NotAdapted if it is not done then."""
     from app.services import adapting
@@ -103,9 +107,10 @@ def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sl
     with training() as on_event:
         try:
             while True:
-                for event in job.events[shown:]:
+                lasting = [e for e in job.events if e.get("kind") != "step"]  # of the steps not all are told
+                for event in [*lasting[shown:], *_newest_step(job)]:
                     on_event(event)
-                shown = len(job.events)
+                shown = len(lasting)
                 phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest
                 if phase != said and job.active:
                     note(f"job {job.id}: {phase}")

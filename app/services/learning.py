@@ -5,7 +5,6 @@ probabilities and the no-answer threshold alone.
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +24,8 @@ NEGATIVES_AT_LEAST = 20  # of a question whose labels are taken for complete whe
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """`settings`: what the run was told. `calibration`: what was fitted, None where the base's stays."""
+    """`settings`: what the run was told. `calibration`: what was fitted, None where the base's stays. `seconds`: with
+    those `earlier`, of attempts before."""
 
     ranker: Any
     settings: dict[str, Any]
@@ -33,6 +33,7 @@ class Learnt:
     stopped_early: bool = False
     calibration: dict[str, Any] | None = None
     weights: dict[str, float] | None = None
+    earlier: float = 0.0
 
 
 def learn(
@@ -45,13 +46,15 @@ def learn(
     on_event: Callable[[dict[str, Any]], None],
     on_progress: OnProgress,
     should_stop: Callable[[], bool],
+    clock: Callable[[], float],
 ) -> Learnt:
-    """A trained copy; the base is left alone. Raises NotEnoughLabels, BadSetting, Cancelled."""
+    """A trained copy; the base is left alone. `clock` gives seconds and stands still while the run is held. Raises
+    NotEnoughLabels, BadSetting, Cancelled."""
     if kind == CALIBRATION:
-        return _calibrate_alone(base, snapshot)
+        return _calibrate_alone(base, snapshot, clock)
     if kind == FUSION:
-        return _weigh(base, snapshot, on_progress)
-    return _fine_tune(base, snapshot, told, workdir, on_event, should_stop)
+        return _weigh(base, snapshot, on_progress, clock)
+    return _fine_tune(base, snapshot, told, workdir, on_event, should_stop, clock)
 
 
 def settings_for(base, told: Mapping[str, Any]) -> TrainSettings:
@@ -90,7 +93,7 @@ def taught(
     ).ranker
 
 
-def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
+def _fine_tune(base, snapshot, told, workdir, on_event, should_stop, clock) -> Learnt:
     from as2core.training.fine_tune import fine_tune
 
     settings = settings_for(base, told)
@@ -103,33 +106,36 @@ def _fine_tune(base, snapshot, told, workdir, on_event, should_stop) -> Learnt:
         on_event=on_event,
         should_stop=should_stop,
         afresh=True,  # the folder is the job's own: another run there is this one before an update changed a default
+        clock=clock,
     )
     calibration = None
     if hasattr(trained.ranker, "calibration") and (complete := fit_for_calibration(snapshot.parts.dev)):
         from as2core.training.calibrate import calibrate
 
         calibration = calibrate(trained.ranker, complete)
-    return Learnt(trained.ranker, asdict(settings), trained.seconds, trained.stopped, calibration)
+    return Learnt(
+        trained.ranker, asdict(settings), trained.seconds, trained.stopped, calibration, earlier=trained.earlier
+    )
 
 
-def _weigh(base, snapshot: Snapshot, on_progress: OnProgress) -> Learnt:
+def _weigh(base, snapshot: Snapshot, on_progress: OnProgress, clock: Callable[[], float]) -> Learnt:
     from as2core.training.fusion import fit_fusion
 
-    began = time.monotonic()
+    began = clock()
     how = "logistic" if base.method == "zscore" else "search"
     known = [*snapshot.parts.train, *snapshot.parts.dev]
     ranker = fit_fusion(base, known, how=how, on_progress=on_progress)
     weights = {spec: float(w) for spec, w in zip(ranker.specs, ranker.weights, strict=True)}
-    return Learnt(ranker, {"how": how, "seed": 0}, time.monotonic() - began, weights=weights)
+    return Learnt(ranker, {"how": how, "seed": 0}, clock() - began, weights=weights)
 
 
-def _calibrate_alone(base, snapshot: Snapshot) -> Learnt:
+def _calibrate_alone(base, snapshot: Snapshot, clock: Callable[[], float]) -> Learnt:
     """Weights stay; probabilities and the threshold are set on questions whose labels look complete, else on all."""
     from as2core.training.calibrate import calibrate
 
     if not hasattr(base, "calibration"):
         raise BadSetting(f"{base.name} gives no probabilities to calibrate: choose a cascade or a cross-encoder")
-    began = time.monotonic()
+    began = clock()
     known = [*snapshot.parts.train, *snapshot.parts.dev]
     if not any(q.positives for q in known) or not any(q.negatives for q in known):
         raise NotEnoughLabels("probabilities need labels of both kinds: label correct and incorrect sentences")
@@ -137,7 +143,7 @@ def _calibrate_alone(base, snapshot: Snapshot) -> Learnt:
     ranker = copy.deepcopy(base)
     report = calibrate(ranker, complete or known)
     report["complete"] = bool(complete)
-    return Learnt(ranker, {"seed": 0}, time.monotonic() - began, calibration=report)
+    return Learnt(ranker, {"seed": 0}, clock() - began, calibration=report)
 
 
 def fit_for_calibration(questions: Sequence[Question]) -> list[Question]:

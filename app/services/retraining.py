@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from app.running import Running
-from app.services import learning, measuring, slips, snapshots, versions
+from app.services import learning, measuring, slips, snapshots, version_care, versions
 from app.services.corpora import get_corpus
 from app.services.evaluations import plain
 from app.services.learning import Learnt
@@ -36,7 +35,7 @@ READ, LISTED = 300, 50  # characters of a sentence, and labels left out, that ar
 
 def run_retrain(job: Running) -> dict[str, Any]:
     """The background job; its result is what the Adapt page shows as the version's card."""
-    wb, began = job.wb, time.monotonic()
+    wb, began = job.wb, job.seconds()
     if job.corpus_id is None:
         raise As2Error("the corpus this retrain was for is deleted")
     if (done := _finished(job)) is not None:
@@ -63,6 +62,7 @@ def run_retrain(job: Running) -> dict[str, Any]:
         on_event=lambda e: _tell(job, e),
         on_progress=_telling(job, (0.1, 0.62), "scoring the questions to learn from"),
         should_stop=job.should_stop,
+        clock=job.seconds,
     )
     job.check()
     job.progress(0.64, "preparing the quick engine")
@@ -89,7 +89,7 @@ def run_retrain(job: Running) -> dict[str, Any]:
             "weights": learnt.weights,
             "settings": learnt.settings,
             "snapshot": snapshot.digest,
-            "seconds": round(time.monotonic() - began, 1),
+            "seconds": round(job.seconds() - began + learnt.earlier, 1),
             "training_seconds": round(learnt.seconds, 1),
         }
     )
@@ -275,7 +275,7 @@ def _finished(job: Running) -> dict[str, Any] | None:
     file = job.folder / "result.json"
     kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     with job.wb.read() as s:
-        row = rows.version_at(s, kept.get("path", ""))
+        row = rows.version_at(s, version_care.in_this_home(job.wb, kept.get("path", "")))
     return {"version": row.name, **kept["result"]} if row is not None else None
 
 

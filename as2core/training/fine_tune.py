@@ -38,13 +38,15 @@ from as2core.types import Question
 @dataclass(frozen=True, slots=True)
 class Trained:
     """`ranker` holds the best state seen on dev by `steering` (as2core.training.loop), the last state without dev;
-    `best_dev_ap` is the AP of its last exit there. `history` is every event, in order."""
+    `best_dev_ap` is the AP of its last exit there. `history` is every event, in order. `seconds`: with those `earlier`,
+    of the attempts whose checkpoint this one went on from."""
 
     ranker: object
     history: list[dict]
     best_dev_ap: float
     steering: float
     seconds: float
+    earlier: float
     stopped: bool  # early, by patience
 
 
@@ -59,15 +61,17 @@ def fine_tune(
     on_event: OnEvent | None = None,
     should_stop: Callable[[], bool] | None = None,
     afresh: bool = False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Trained:
     """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`; what another
     run left there is an error, or deleted with `afresh`.
 
-    `should_stop` is asked between steps and between dev questions; while it blocks, the run pauses.
+    `should_stop` is asked between steps and between dev questions; while it blocks, the run pauses. A `clock` (seconds)
+    that stands still meanwhile keeps pauses out of the time taken and the time left.
     Raises NotEnoughLabels (nothing to learn from), Cancelled (`should_stop` turned true; checkpoints stay),
     BadSetting (the folder holds another run).
     """
-    started = time.monotonic()
+    started = clock()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
     device = next(learner.module.parameters()).device
@@ -90,7 +94,7 @@ def fine_tune(
         if on_event and args.process_index == 0:
             on_event(event)
 
-    watch = Watch(emit, should_stop, steps, settings.epochs)
+    watch = Watch(emit, should_stop, steps, settings.epochs, lambda: clock() - started)
     trainer = PlannedTrainer(
         learner=learner,
         settings=settings,
@@ -99,7 +103,7 @@ def fine_tune(
         model=learner.module,
         args=args,
         train_dataset=batches,
-        callbacks=[watch, *([EarlyStoppingCallback(settings.patience)] if dev else [])],
+        callbacks=[watch, *([_Patience(settings.patience)] if dev else [])],
     )
     trainer.remove_callback(PrinterCallback)
     if settings.noise:
@@ -113,7 +117,25 @@ def fine_tune(
     best, steering = trainer.best()
     end = trainer.state.global_step
     emit({"kind": "end", "step": end, "steps": steps, "best_dev_ap": best, "steering": steering})
-    return Trained(ranker, history, best, steering, time.monotonic() - started, end < steps)
+    seconds = watch.earlier + clock() - started
+    return Trained(ranker, history, best, steering, seconds, watch.earlier, end < steps)
+
+
+class _Patience(EarlyStoppingCallback):
+    """Early stopping that goes on counting where a resumed run stood; the Trainer's own would begin again at 0."""
+
+    def on_train_begin(self, args, state, control, **kwargs) -> None:
+        super().on_train_begin(args, state, control, **kwargs)
+        looks = [said["step"] for said in state.log_history if "eval_steering" in said]
+        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in looks)
+        control.should_training_stop = self._at_its_end()
+
+    def on_step_end(self, args, state, control, **_) -> None:
+        if self._at_its_end():  # at the beginning, too: the Trainer takes a step all the same, which counts for nothing
+            control.should_log = control.should_evaluate = control.should_save = False
+
+    def _at_its_end(self) -> bool:
+        return self.early_stopping_patience_counter >= self.early_stopping_patience
 
 
 def _frozen(ranker, settings: TrainSettings) -> list[torch.nn.Parameter]:
@@ -208,7 +230,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         eval_steps=every,
         save_strategy="steps",
         save_steps=every,
-        save_total_limit=1,
+        save_total_limit=2,  # the best and the last; with 1 the Trainer deletes the last when it ends, cancelled or not
         load_best_model_at_end=has_dev,
         metric_for_best_model="steering" if has_dev else None,
         greater_is_better=True,

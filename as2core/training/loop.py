@@ -4,7 +4,6 @@ are, measures AP on dev questions instead of a loss, and tells what happens as e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import torch
@@ -39,10 +38,19 @@ class Batches(Dataset):
 
 
 class Watch(TrainerCallback):
-    """Turns the Trainer's steps into events and stops it when asked; `stopping` is true from then on."""
+    """Turns the Trainer's steps into events and stops it when asked; `stopping` is true from then on. `worked` gives
+    the seconds of this attempt, `earlier` are those of the attempts whose checkpoint it goes on from."""
 
-    def __init__(self, emit: OnEvent, should_stop: Callable[[], bool] | None, steps: int, epochs: int) -> None:
+    def __init__(
+        self,
+        emit: OnEvent,
+        should_stop: Callable[[], bool] | None,
+        steps: int,
+        epochs: int,
+        worked: Callable[[], float],
+    ) -> None:
         self.emit, self._should_stop, self._steps, self._epochs = emit, should_stop, steps, epochs
+        self._worked, self.earlier = worked, 0.0
         self._began: tuple[float, int] | None = None
         self.stopping = False
 
@@ -53,7 +61,8 @@ class Watch(TrainerCallback):
         return round(self._epochs * step / max(1, self._steps), 3)
 
     def on_train_begin(self, args, state, control, **_):
-        self._began = (time.monotonic(), state.global_step)
+        self.earlier = next((said["seconds"] for said in reversed(state.log_history) if "seconds" in said), 0.0)
+        self._began = (self._worked(), state.global_step)
 
     def on_step_end(self, args, state, control, **_):
         if self._should_stop and any(gather_object([self.asked()])):
@@ -62,10 +71,11 @@ class Watch(TrainerCallback):
             control.should_evaluate = control.should_save = False
 
     def on_log(self, args, state, control, logs=None, **_):
+        state.log_history[-1]["seconds"] = self.earlier + self._worked()  # a checkpoint keeps it
         if not logs or "loss" not in logs or self._began is None:
             return
         began, first = self._began
-        pace = (time.monotonic() - began) / max(1, state.global_step - first)
+        pace = (self._worked() - began) / max(1, state.global_step - first)
         self.emit(
             {
                 "kind": "step",

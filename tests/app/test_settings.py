@@ -24,6 +24,20 @@ def test_a_database_url_takes_the_place_of_the_file(monkeypatch):
     assert Settings().database == "postgresql://db/labels"
 
 
+def test_a_database_file_is_the_same_wherever_a_process_is_started(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for given, meant in {
+        "sqlite:///own.db": f"sqlite:///{tmp_path}/own.db",
+        "sqlite+pysqlite:///below/own.db?timeout=9": f"sqlite+pysqlite:///{tmp_path}/below/own.db?timeout=9",
+        "sqlite:////srv/own.db": "sqlite:////srv/own.db",
+        "sqlite:///:memory:": "sqlite:///:memory:",
+        "sqlite://": "sqlite://",
+    }.items():
+        monkeypatch.setenv("AS2_DATABASE_URL", given)
+        assert Settings().database == meant
+        assert told(Settings())["AS2_DATABASE_URL"] == meant
+
+
 def test_a_value_that_is_none_of_the_allowed_names_its_variable(monkeypatch):
     monkeypatch.setenv("AS2_WORKER", "sometimes")
     get_settings.cache_clear()

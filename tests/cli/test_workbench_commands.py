@@ -294,6 +294,23 @@ def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeyp
     ]
 
 
+def test_a_retrain_is_followed_though_steps_told_before_are_thinned_out(monkeypatch):
+    from app.commands import adapting
+
+    told, of = [], lambda *events: [{"kind": kind, "step": step} for kind, step in events]
+    monkeypatch.setattr(
+        adapting, "training", lambda: contextlib.nullcontext(lambda e: told.append((e["kind"], e["step"])))
+    )
+    _, run = follow(
+        monkeypatch,
+        state("running", events=of(("start", 0), ("step", 1), ("step", 2), ("step", 3), ("eval", 3))),
+        state("running", events=of(("start", 0), ("step", 2), ("eval", 3), ("step", 4))),
+        state("done", events=of(("start", 0), ("step", 2), ("eval", 3), ("eval", 6), ("step", 6), ("end", 6))),
+    )
+    run()
+    assert told == [("start", 0), ("eval", 3), ("step", 3), ("step", 4), ("eval", 6), ("end", 6), ("step", 6)]
+
+
 def test_a_retrain_that_fails_says_why_and_how_to_go_on(monkeypatch):
     from app.commands.adapting import NotAdapted
 

@@ -1,5 +1,6 @@
 import threading
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -97,16 +98,26 @@ def test_a_run_given_up_for_lost_can_say_nothing_more(database, now):
         assert jobs.events(s, [job], 10) == {job: []}
 
 
-def test_only_the_last_events_are_read_and_in_their_order(database, now):
-    one, other = add(database, "embed", now), add(database, "embed", now)
+def test_a_job_s_events_are_read_in_their_order_and_of_many_steps_few_of_all_times(database, now):
+    one, other = add(database, "retrain", now), add(database, "embed", now)
     with database.write() as s:
-        for i in range(5):
-            jobs.say(s, one, {"i": i}, now)
-            jobs.say(s, other, {"i": 10 + i}, now)
+        jobs.say(s, other, {"said": "no kind of its own"}, now)
+        jobs.say(s, one, {"kind": "start", "step": 0}, now)
+        for step in range(1, 101):
+            jobs.say(s, one, {"kind": "step", "step": step}, now)
+            if step % 40 == 0:
+                jobs.say(s, one, {"kind": "eval", "step": step}, now)
     with database.read() as s:
-        found = jobs.events(s, [one, other], 3)
-    assert [e["i"] for e in found[one]] == [2, 3, 4]
-    assert [e["i"] for e in found[other]] == [12, 13, 14]
+        found = jobs.events(s, [one, other], 10)
+        everything = jobs.events(s, [one], 103)[one]
+    assert len(everything) == 103
+    assert [(e["kind"], e["step"]) for e in found[one] if e["kind"] != "step"] == [
+        ("start", 0), ("eval", 40), ("eval", 80)]  # fmt: skip
+    steps = [e["step"] for e in found[one] if e["kind"] == "step"]
+    assert len(steps) <= 11 and steps[0] <= 11 and steps[-1] == 100
+    assert max(b - a for a, b in pairwise(steps)) <= 11  # every 11th of 103 events
+    assert [e["step"] for e in found[one]] == sorted(e["step"] for e in found[one])
+    assert found[other] == [{"said": "no kind of its own"}]
 
 
 def test_silent_are_those_whose_heart_stopped_or_whose_worker_died(database, now):

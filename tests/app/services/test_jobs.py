@@ -87,6 +87,30 @@ def test_a_failure_is_one_line_and_a_log(wb, runners):
     assert "Traceback" in log
 
 
+def test_a_failure_whose_log_cannot_be_written_is_a_failure_still(wb, runners):
+    def work(job):
+        raise ValueError("no room")
+
+    runners["compare"] = work
+    made = jobs.enqueue(wb, "compare", {})
+    wb.settings.jobs_dir.mkdir(parents=True)
+    (wb.settings.jobs_dir / str(made.id)).touch()  # where the job's folder would be
+    run_queued(wb)
+    failed = jobs.get(wb, made.id)
+    assert (failed.state, failed.error, failed.log) == ("failed", "ValueError: no room", "")
+
+
+def test_a_run_that_is_torn_away_beats_no_more(wb, runners):
+    def work(job):
+        raise KeyboardInterrupt
+
+    runners["compare"] = work
+    made = jobs.enqueue(wb, "compare", {})
+    with pytest.raises(KeyboardInterrupt):
+        run_queued(wb)
+    until(lambda: f"job-{made.id}" not in {t.name for t in threading.enumerate()}, seconds=5)
+
+
 def test_an_error_meant_for_people_is_told_as_it_is(wb, runners):
     def work(job):
         raise BadSetting("epochs 0: give at least 1")
@@ -116,6 +140,20 @@ def test_a_running_job_is_cancelled_at_its_next_look(wb, runners):
     assert time.monotonic() - before < 5
     over = jobs.get(wb, made.id)
     assert (over.state, over.cancelling) == ("cancelled", False)
+
+
+def test_a_job_asked_to_cancel_as_it_makes_room_is_not_queued_again(wb, runners):
+    def work(job):
+        if job.attempt == 1:
+            jobs.cancel(wb, job.id)
+            raise running.SteppedBack
+
+    runners["embed"] = work
+    made = jobs.enqueue(wb, "embed", {})
+    run_queued(wb)
+    over = jobs.get(wb, made.id)
+    assert (over.state, over.message, over.cancelling, over.attempt) == ("cancelled", "cancelled", False, 1)
+    assert over.finished is not None
 
 
 def test_a_job_that_will_not_listen_is_cancelled_over_its_head(wb, runners, monkeypatch):
@@ -166,6 +204,27 @@ def test_a_paused_job_holds_between_steps_and_goes_on_where_it_was(wb, runners):
     over = jobs.get(wb, made.id)
     assert (over.state, over.result) == ("done", {"steps": 400})
     assert [e["kind"] for e in over.events] == ["paused", "resumed"]
+
+
+def test_a_run_s_clock_stands_still_while_it_is_paused(wb, runners):
+    def work(job):
+        before, began = job.seconds(), time.monotonic()
+        jobs.pause(wb, job.id)
+        until(lambda: job.paused)
+        going_on = threading.Timer(0.5, jobs.resume, (wb, job.id))
+        going_on.start()
+        held = time.monotonic()
+        assert not job.should_stop()
+        held = time.monotonic() - held
+        going_on.join()
+        return {"held": held, "passed": time.monotonic() - began, "counted": job.seconds() - before}
+
+    runners["embed"] = work
+    made = jobs.enqueue(wb, "embed", {})
+    run_queued(wb)
+    told = jobs.get(wb, made.id).result
+    assert told["held"] >= 0.5
+    assert told["counted"] == pytest.approx(told["passed"] - told["held"], abs=0.05)
 
 
 def test_a_paused_job_makes_room_for_another_and_goes_on_from_what_it_kept(wb, runners):

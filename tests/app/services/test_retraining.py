@@ -1,5 +1,6 @@
 import json
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -239,6 +240,34 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
     assert result["version"] == f"cities-{job.id}"
 
 
+def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, labelled, monkeypatch):
+    from app import running
+    from app.services.retraining import run_retrain
+
+    def a_hundred_seconds_a_step(job):
+        told, now = job.event, [0.0]
+        job.seconds = lambda: now[0]
+
+        def event(payload):
+            told(payload)
+            now[0] += 100 * (payload["kind"] == "step")
+            job.cancelled = job.attempt == 1 and payload["kind"] == "eval"
+
+        job.event = event
+        return run_retrain(job)
+
+    job = adapting.start_retrain(wb, labelled, epochs=2)
+    monkeypatch.setattr(running, "runner_of", lambda kind: a_hundred_seconds_a_step)
+    run_queued(wb)
+    adapting.retry(wb, job.id)
+    over = retrained(wb, job.id)
+    taken_up = [e["step"] for e in over.events if e["kind"] == "step"]
+    end = over.events[-1]
+    assert (over.attempt, end["kind"]) == (2, "end")
+    assert taken_up[-1] == end["steps"]
+    assert over.result["training_seconds"] == over.result["seconds"] == 100 * end["steps"]
+
+
 def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, labelled, monkeypatch):
     from app import running
     from app.services.retraining import run_retrain
@@ -394,6 +423,18 @@ def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_
         row = rows.lock_job(s, job.id)
         row.state, row.result = "queued", {}
     assert retrained(wb, job.id).result == {**job.result, "version": "spring"}
+
+
+def test_a_job_whose_home_was_copied_after_it_kept_its_version_is_done_there(wb, labelled, tmp_path):
+    job = retrained(wb, adapting.start_retrain(wb, labelled, kind="calibration").id)
+    with wb.write() as s:
+        row = rows.lock_job(s, job.id)
+        row.state, row.result = "queued", {}
+    shutil.copytree(wb.settings.home, tmp_path / "backup")
+    there = services.open(wb.settings.model_copy(update={"home": tmp_path / "backup"}), wb.models, wb.clock)
+    assert retrained(there, job.id).result == job.result
+    assert len(versions.list_versions(there)) == 2
+    there.close()
 
 
 def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, labelled, monkeypatch):

@@ -125,6 +125,40 @@ def test_a_run_stops_within_a_step_of_being_asked_and_waits_while_it_is_held(bas
     assert sum(n > 0 for n in asked) == 3  # before the start it is asked while the heads are levelled
 
 
+def ten_seconds_a_step(now):
+    """What a run is given to see ten seconds pass with every step and at no other time."""
+    return {
+        "clock": lambda: now[0],
+        "on_event": lambda e: now.__setitem__(0, now[0] + 10 * (e["kind"] == "step")),
+    }
+
+
+def test_the_time_taken_and_the_time_left_go_by_the_clock_given(base, tmp_path):
+    trained = fine_tune(base, questions(0, 12), [], FAST, workdir=tmp_path, **ten_seconds_a_step([5.0]))
+    left = [e["seconds_left"] for e in trained.history if e["kind"] == "step"]
+    # told as a step ends, before its ten seconds are counted: (0, 10, ... 50) / (1, 2, ... 6) for those to come
+    assert left == [0.0, 20.0, 20.0, 15.0, 8.0, 0.0]
+    assert (trained.seconds, trained.earlier) == (60.0, 0.0)
+
+
+def test_a_resumed_run_counts_the_seconds_up_to_the_checkpoint_it_goes_on_from(base, tmp_path):
+    told, asked = ten_seconds_a_step([0.0]), []
+    with pytest.raises(Cancelled):
+        fine_tune(
+            base,
+            questions(0, 16),
+            questions(16, 4),
+            FAST,
+            workdir=tmp_path,
+            clock=told["clock"],
+            on_event=lambda e: asked.append(e["kind"]) or told["on_event"](e),
+            should_stop=lambda: asked.count("step") >= 5,  # the checkpoint is of step 4
+        )
+    told = ten_seconds_a_step([0.0])
+    resumed = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path, **told)
+    assert (resumed.seconds, resumed.earlier) == (80.0, 40.0)
+
+
 def test_a_run_made_before_a_setting_existed_is_still_its_own(base, tmp_path):
     fine_tune(base, questions(0, 4), [], FAST, workdir=tmp_path)
     told = json.loads((tmp_path / "run.json").read_text())
@@ -327,6 +361,65 @@ def scripted(monkeypatch, *looks):
     """Dev APs of exits 1 and 2, one pair a look, in place of what the model has."""
     at = iter(looks)
     monkeypatch.setattr(PlannedTrainer, "dev_ap", lambda self: dict(zip("12", next(at), strict=True)))
+
+
+LATER = dataclasses.replace(FAST, epochs=4, patience=2)  # 8 questions: two steps an epoch, and a look at its end
+
+
+def cut_short(base, workdir, *, after: int) -> list[dict]:
+    """The run is cancelled at the step after so many."""
+    seen: list[dict] = []
+    with pytest.raises(Cancelled):
+        fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=workdir, on_event=seen.append,
+                  should_stop=lambda: seen[-1:] != [] and seen[-1].get("step", 0) >= after)  # fmt: skip
+    return seen
+
+
+def looks(history: list[dict]) -> list[int]:
+    return [e["step"] for e in history if e["kind"] == "eval"]
+
+
+def test_a_resumed_run_s_patience_ends_when_that_of_a_run_in_one_go_does(base, tmp_path, monkeypatch):
+    best_first = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7), (1.0, 1.0)]
+    scripted(monkeypatch, *best_first)
+    whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "whole")
+    assert whole.stopped and looks(whole.history) == [2, 4, 6]
+    scripted(monkeypatch, *best_first)
+    cut_short(base, tmp_path / "cut", after=4)
+    scripted(monkeypatch, best_first[0], *best_first[3:])
+    resumed = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "cut")
+    assert resumed.stopped and looks(resumed.history) == [6]
+    assert_same_weights(whole.ranker, resumed.ranker)
+
+
+def test_a_run_killed_when_its_patience_was_at_an_end_looks_no_more(base, tmp_path, monkeypatch):
+    scripted(monkeypatch, (0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7))
+    whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
+    assert (tmp_path / "checkpoint-6").is_dir()  # which is where a kill behind its last look leaves it
+    scripted(monkeypatch, (0.5, 0.5), (1.0, 1.0), (1.0, 1.0))
+    again = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
+    assert looks(again.history) == [] and again.stopped
+    assert (again.best_dev_ap, again.steering) == (0.9, pytest.approx(0.9))
+    assert_same_weights(whole.ranker, again.ranker)
+
+
+def test_a_cancelled_run_goes_on_from_its_last_checkpoint_though_an_earlier_one_is_its_best(
+    base, tmp_path, monkeypatch
+):
+    told = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.95, 0.95), (0.1, 0.1)]
+    scripted(monkeypatch, *told)
+    whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "whole")
+    scripted(monkeypatch, *told)
+    cut_short(base, tmp_path / "cut", after=4)
+    scripted(monkeypatch, told[0], *told[3:])
+    resumed = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "cut")
+    assert next(e["step"] for e in resumed.history if e["kind"] == "step") == 5
+    assert_same_weights(whole.ranker, resumed.ranker)
+
+
+def assert_same_weights(a, b) -> None:
+    for one, other in zip(a.module.parameters(), b.module.parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
 
 
 def test_the_best_dev_ap_is_the_last_exit_s_where_the_steering_value_was_highest(base, tmp_path, monkeypatch):
