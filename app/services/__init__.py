@@ -21,11 +21,11 @@ def open(
     models: ModelProvider | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> Workbench:
-    """Open what the settings name: migrates the database and registers the shipped versions.
+    """Open what the settings name: migrates the database, finds versions that were moved, registers the shipped ones.
 
     Raises As2Error when home or database cannot be used.
     """
-    from app.services import versions
+    from app.services import version_care, versions
     from db.session import open_database
 
     settings = settings or get_settings()
@@ -41,5 +41,6 @@ def open(
         models or LoadedModels(settings.models_dir, settings.engine, settings.graphs_dir, settings.passages_file),
         clock,
     )
+    version_care.follow_home(wb)
     versions.register_shipped(wb)
     return wb

@@ -1,4 +1,4 @@
-"""Looking after versions: naming, notes, deleting, and taking them out and in.
+"""Looking after versions: naming, notes, deleting, taking them out and in, and finding them in a home that was moved.
 
 A version's name is the database's; its directory keeps the name it was made under, so that renaming is one write.
 """
@@ -6,8 +6,10 @@ A version's name is the database's; its directory keeps the name it was made und
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -16,9 +18,11 @@ from app.services import people, versions
 from app.services.versions import UnknownVersion
 from app.services.views import VersionView
 from app.services.workbench import Workbench, storable
-from as2core.errors import As2Error, BadSetting
-from db.models import ModelVersion
+from as2core.errors import As2Error, BadSetting, DamagedModel
+from db.models import Job, ModelVersion
 from db.repositories import versions as rows
+
+log = logging.getLogger(__name__)
 
 IMPORTED = "@imported"  # a folder of their own, which no version's name can be: none is where a retrain keeps its own
 SIDES = {"": "metrics", "before ": "before"}  # what a row's figures begin with -> where the card has them
@@ -27,6 +31,64 @@ NAME = re.compile(r"[\w][\w .-]{0,59}")
 
 class InUse(As2Error):
     """A version that others stand on, or that answers, cannot go."""
+
+
+def follow_home(wb: Workbench) -> None:
+    """Have versions found where they are now, also by the fusions made of them and the retrains that may still run:
+    what is stored says where they were before the home was copied, or it or the program was moved."""
+    with wb.read() as s:
+        if not _moved(wb, rows.versions(s)):
+            return
+    with wb.write() as s:
+        everything = rows.versions(s)
+        moved = _moved(wb, everything)
+        for row in everything:
+            row.path = moved.get(row.path, row.path)
+        _point_anew(rows.retrains_not_done(s), moved)
+        fusions = [Path(v.path) for v in everything if v.kind == "fusion"]
+        _point_fusions_anew([path for path in fusions if _is_here(wb, path)], moved)
+
+
+def _moved(wb: Workbench, everything: Sequence[ModelVersion]) -> dict[str, str]:
+    """Where versions were, as their rows have it -> where they are, of those that are elsewhere now."""
+    now = {v.path: _shipped_now(wb, v) if v.state == "shipped" else in_this_home(wb, v.path) for v in everything}
+    return {then: where for then, where in now.items() if then != where}
+
+
+def _shipped_now(wb: Workbench, row: ModelVersion) -> str:
+    here = wb.settings.models_dir / row.name
+    return str(here) if here.is_dir() else row.path
+
+
+def in_this_home(wb: Workbench, path: str) -> str:
+    """The directory of a version made here, which may be stored as that of the home this one was; `path` itself where
+    none of its name is here."""
+    folder = wb.settings.versions_dir
+    here = folder / path.rpartition(f"/{folder.name}/")[2]
+    return str(here) if here.is_dir() else path
+
+
+def _point_anew(retrains: Sequence[Job], moved: Mapping[str, str]) -> None:
+    from as2core.rankers.specs import pointed_anew
+
+    for job in retrains:
+        if base := job.settings.get("base"):
+            job.settings = {**job.settings, "base": pointed_anew(base, moved)}
+
+
+def _point_fusions_anew(fusions: Sequence[Path], moved: Mapping[str, str]) -> None:
+    for path in fusions:
+        from as2core.rankers.versions import point_anew  # torch, which most homes need not load to be opened
+
+        try:
+            point_anew(path, moved)
+        except DamagedModel as e:  # as whoever uses it is told
+            log.warning("its rankers are named as before: %s", e)
+
+
+def _is_here(wb: Workbench, path: Path) -> bool:
+    """Whether a directory is this home's, not that of the home it was copied from."""
+    return wb.settings.versions_dir.resolve() in path.resolve().parents
 
 
 def is_shipped(wb: Workbench, version: VersionView) -> bool:
@@ -69,9 +131,9 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
 
 
 def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
-    """The row, its promotions with their words, its scores and its directory. Raises UnknownVersion, NotAllowed for a
-    viewer, or InUse for one that answers, is shipped, was promoted although it was worse (why is promised to be kept),
-    has versions made from it, is part of a fusion, or is being retrained from."""
+    """The row, its promotions with their words, its scores and its directory, if that is in this home. Raises
+    UnknownVersion, NotAllowed for a viewer, or InUse for one that answers, is shipped, was promoted although it was
+    worse (why is promised to be kept), has versions made from it, is part of a fusion, or is being retrained from."""
     view = versions.get_version(wb, name)
     with wb.write() as s:  # looked at and deleted in one: nobody promotes it in between
         people.allow(s, by)
@@ -81,7 +143,8 @@ def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
         if reason := _why_kept(s, wb, row):
             raise InUse(f"{row.name} cannot be deleted: {reason}")
         rows.delete_version(s, row.id)
-    shutil.rmtree(view.path, ignore_errors=True)
+    if _is_here(wb, Path(view.path)):
+        shutil.rmtree(view.path, ignore_errors=True)
     versions.rank_anew(wb, view.kind)  # what followed it
 
 

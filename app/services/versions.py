@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 CASCADE, GENERATIVE = "cascade", "generative"
 LEARNT_FROM = {"calibration": CASCADE}  # what is adapted -> the kind of version it makes, where they differ
 FILES = ("config.json", "card.json", "model.safetensors")
+SUMS = ("sha256", "config_sha256")  # of a card; kept beside a shipped version's metrics, they tell an update from none
 
 
 class UnknownVersion(As2Error):
@@ -68,17 +69,19 @@ class Base:
 
 
 def register_shipped(wb: Workbench) -> None:
-    """Enter the versions of models/ that the database does not know yet; a moved folder is followed."""
+    """Enter the versions of models/ that the database does not know yet. Of one that an update of the program brought
+    anew, the numbers are the new card's, and what it ranked before is ranked anew, where it answers."""
     found = [d for d in sorted(wb.settings.models_dir.glob("*")) if (d / "config.json").is_file()]
+    cards = {d: _json(d / "card.json") for d in found}
     with wb.read() as s:
-        known = {v.name: v.path for v in rows.versions(s)}
-    if all(known.get(d.name) == str(d) for d in found):
-        return
+        known = {v.name: v for v in rows.versions(s)}
+        if all(d.name in known and not _is_updated(known[d.name], content) for d, content in cards.items()):
+            return
+    answering = []
     with wb.write() as s:
-        for directory in found:
+        for directory, content in cards.items():
             row = rows.version_named(s, directory.name)
             if row is None:
-                content = _json(directory / "card.json")
                 rows.add_version(
                     s,
                     directory.name,
@@ -86,11 +89,26 @@ def register_shipped(wb: Workbench) -> None:
                     path=str(directory),
                     state="shipped",
                     note=str(content.get("note", "shipped with the program")),
-                    metrics=numbers(content.get("metrics")),
+                    metrics=_numbers_and_sums(content),
                     now=wb.clock(),
                 )
-            elif row.state == "shipped":
-                row.path = str(directory)
+            elif _is_updated(row, content):
+                row.note = str(content.get("note", row.note))
+                row.metrics, row.created = _numbers_and_sums(content), wb.clock()
+                if row is rows.active(s, row.kind):
+                    answering.append(row.kind)
+    for kind in answering:
+        rank_anew(wb, kind)
+
+
+def _is_updated(row: ModelVersion, content: Mapping[str, Any]) -> bool:
+    """Whether the program's card is of other weights than the row. A row from before sums were kept is taken to be."""
+    known = "sha256" in content and row.state == "shipped"
+    return known and any(row.metrics.get(k) != content.get(k) for k in SUMS)
+
+
+def _numbers_and_sums(content: Mapping[str, Any]) -> dict[str, Any]:
+    return numbers(content.get("metrics")) | {k: content[k] for k in SUMS if k in content}
 
 
 def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView]:
@@ -340,7 +358,7 @@ def _view(row: ModelVersion, *, active: bool, said: Iterable[tuple[str, datetime
         row.created,
         row.note,
         "active" if active else row.state,
-        dict(row.metrics),
+        numbers(row.metrics),
         row.path,
         problem,
         tuple(Promotion(words, at) for words, at in said),

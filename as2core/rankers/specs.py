@@ -90,6 +90,13 @@ def read_parts(text: str) -> list[Part]:
     return parts
 
 
+def pointed_anew(spec: str, moved: Mapping[str, str]) -> str:
+    """The spec with directories that were moved, old -> new, named where they are now."""
+    for old, new in moved.items():
+        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]])", lambda _, new=new: new, spec)
+    return spec
+
+
 def _value(name: str, key: str, text: str, default: Any, several: bool) -> Any:
     """A setting's value, of its default's type (a number where the default is None and it looks like one). `several`
     numbers are divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`; where the default is a tuple so is the value."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -27,6 +28,7 @@ from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.rel_cnn import RelCNNRanker
 from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker, load_seq2seq_classifier
+from as2core.rankers.specs import pointed_anew
 from as2core.rankers.word_ranker import WordRanker
 
 FORMAT = 1
@@ -70,6 +72,19 @@ def describe_anew(ranker, path: Path, card: dict) -> None:
     path, config = Path(path), _config(ranker)
     _put(path / CARD, {k: v for k, v in read_card(path).items() if k != "config_sha256"})
     _describe(path, config, {**card, "name": path.name})
+
+
+def point_anew(path: Path, moved: Mapping[str, str]) -> None:
+    """Have a saved fusion name its rankers where they are now, by old directory -> new. A configuration that is damaged
+    stays so, and a kill does no more harm than in `describe_anew`. Raises DamagedModel."""
+    config, card = _read(path, CONFIG), read_card(path)
+    settings = config.get("settings") or {}
+    told = [pointed_anew(spec, moved) for spec in settings.get("rankers", ())]
+    intact = card.get("config_sha256") in (None, sha256(path / CONFIG))
+    if intact and told != settings.get("rankers", []):
+        _put(path / CARD, {k: v for k, v in card.items() if k != "config_sha256"})
+        _put(path / CONFIG, {**config, "settings": {**settings, "rankers": told}})
+        _put(path / CARD, {**card, "config_sha256": sha256(path / CONFIG)})
 
 
 def _describe(path: Path, config: dict, card: dict) -> None:

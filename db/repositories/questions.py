@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from db.models import Candidate, Document, Question, Run, Score, Sentence, current_label, text_key
+from db.models import Candidate, Document, ModelVersion, Question, Run, Score, Sentence, current_label, text_key
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
 Cut = tuple[int, int, int, float]  # layer, rank, kept, margin
@@ -90,14 +90,18 @@ def questions_without_run(session: Session, corpus_id: int, version_id: int, lim
     return list(session.scalars(waiting.order_by(Question.id.desc()).limit(limit)))
 
 
+def ran_by(version_id: int) -> ColumnElement[bool]:
+    """Whether a run is this version's with the weights it has now: a shipped one's begin anew with the program's."""
+    since = select(ModelVersion.created).where(ModelVersion.id == version_id).scalar_subquery()
+    return and_(Run.version_id == version_id, Run.created >= since)
+
+
 def follows(version_id: int) -> ColumnElement[bool]:
     """Whether this version ran last of all on the question, or ranked whatever candidates of it are ranked."""
     newest = aliased(Run, name="newest")
     last = select(func.max(newest.id)).where(newest.question_id == Question.id).correlate(Question).scalar_subquery()
-    ran_last = select(Run.id).where(Run.version_id == version_id, Run.id == last).exists()
-    by_it, by_others = (
-        _of_runs(which).exists() for which in (Run.version_id == version_id, Run.version_id != version_id)
-    )
+    ran_last = select(Run.id).where(ran_by(version_id), Run.id == last).exists()
+    by_it, by_others = (_of_runs(which).exists() for which in (ran_by(version_id), ~ran_by(version_id)))
     return or_(ran_last, and_(by_it, ~by_others))
 
 
@@ -108,7 +112,7 @@ def _of_runs(which: ColumnElement[bool]) -> Select:
 
 def uncut(session: Session, corpus_id: int, version_id: int) -> list[int]:
     """Questions that follow a version without any of their candidates knowing its cuts, newest first."""
-    of_it = Run.version_id == version_id
+    of_it = ran_by(version_id)
     known = _of_runs(and_(of_it, Candidate.cut_margin.is_not(None))).exists()
     waiting = select(Question.id).where(Question.corpus_id == corpus_id, _of_runs(of_it).exists(), ~known)
     return list(session.scalars(waiting.order_by(Question.id.desc())))
@@ -121,7 +125,7 @@ def scores_by_exit(session: Session, question_id: int, version_id: int) -> dict[
         select(Score.exit, Score.candidate_id, Score.value)
         .join(Candidate, Candidate.id == Score.candidate_id)
         .join(Run, Run.id == Candidate.run_id)
-        .where(Candidate.question_id == question_id, Run.version_id == version_id, Score.version_id == version_id)
+        .where(Candidate.question_id == question_id, ran_by(version_id), Score.version_id == version_id)
         .order_by(Score.exit, Candidate.retrieval_rank, Candidate.id)
     ):
         found.setdefault(exit_, {})[candidate_id] = value

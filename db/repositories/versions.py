@@ -10,7 +10,7 @@ from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, Score, current_label
-from db.repositories.questions import RETRIEVED, follows, upsert_into
+from db.repositories.questions import RETRIEVED, follows, ran_by, upsert_into
 
 
 def add_version(
@@ -69,7 +69,7 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
     that are done what they made and from what."""
     row = session.get_one(ModelVersion, version_id)
     session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
-    for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")):
+    for job in retrains_not_done(session):
         if job.settings.get("base") == row.name:
             job.settings = {**job.settings, "base": new}
     for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state == "done")):
@@ -77,6 +77,11 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
         if named:
             job.result = {**job.result, **named}
     row.name = new
+
+
+def retrains_not_done(session: Session) -> list[Job]:
+    """Those that may still run."""
+    return list(session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")))
 
 
 def set_note(session: Session, version_id: int, note: str) -> None:
@@ -143,7 +148,7 @@ def follow(session: Session, version_id: int) -> list[int]:
     Returns the corpora they are of."""
     newest = (
         select(Run.question_id, func.max(Run.id).label("id"))
-        .where(Run.version_id == version_id)
+        .where(ran_by(version_id))
         .group_by(Run.question_id)
         .subquery("newest")
     )

@@ -1,8 +1,10 @@
 import json
+import shutil
 
 import pytest
 from fake_models import write_version
 
+from app import services
 from app.services import version_care, versions
 from app.services.version_care import InUse
 from app.services.versions import NeedsReason, UnknownVersion
@@ -177,3 +179,94 @@ def test_each_kind_has_its_own_active_version(wb):
     assert versions.active(wb, "generative").name == "said"
     assert versions.active(wb, "cascade").name == "cascade"
     assert versions.roll_back(wb, "generative").name == "generative"
+
+
+# --- a home that was copied or moved -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(wb, settings, models):
+    """Open a home at another place, or with models at another."""
+    made = []
+
+    def open_(**where):
+        made.append(services.open(settings.model_copy(update=where), models, wb.clock))
+        return made[-1]
+
+    yield open_
+    for there in made:
+        there.close()
+
+
+def fused(wb, name, *rankers):
+    path = made(wb, name, kind="fusion")
+    settings = {"method": "rrf", "rankers": [str(r) for r in rankers]}
+    (path / "config.json").write_text(json.dumps({"ranker": "fusion", "settings": settings}))
+
+
+def rankers_of(view):
+    return json.loads((version_care.Path(view.path) / "config.json").read_text())["settings"]["rankers"]
+
+
+def test_a_copied_home_uses_its_own_weights_and_deletes_its_own_alone(wb, opened, tmp_path):
+    original = made(wb, "towers-1")
+    shutil.copytree(wb.settings.home, tmp_path / "backup")
+    there = opened(home=tmp_path / "backup")
+    assert versions.get_version(there, "towers-1").path == str(tmp_path / "backup" / "versions" / "towers-1")
+    version_care.delete(there, "towers-1")
+    assert not (tmp_path / "backup" / "versions" / "towers-1").exists()
+    assert original.is_dir()
+
+
+def test_a_moved_home_has_all_its_versions(wb, opened, tmp_path):
+    made(wb, "towers-1")
+    made(wb, f"{version_care.IMPORTED}/spring")
+    version_care.rename(wb, "towers-1", "towers")
+    wb.settings.home.rename(tmp_path / "versions")  # a name that is in the middle of a path, too
+    again = opened(home=tmp_path / "versions")
+    wb.settings.home.mkdir()
+    found = {v.path.removeprefix(f"{tmp_path}/"): v.problem for v in versions.list_versions(again)}
+    assert found == {
+        "versions/versions/@imported/spring": "",
+        "versions/versions/towers-1": "",
+        "models/cascade": "",
+    }
+
+
+def test_a_directory_outside_the_home_is_left_when_its_version_is_deleted(wb, opened, tmp_path):
+    original = made(wb, "towers-1")
+    there = opened(home=tmp_path / "without")
+    assert versions.get_version(there, "towers-1").path == str(original)
+    version_care.delete(there, "towers-1")
+    assert "towers-1" not in named(there)
+    assert original.is_dir()
+
+
+def test_a_fusion_names_its_rankers_where_they_were_moved(wb, opened, tmp_path):
+    part = made(wb, "towers-1")
+    fused(wb, "both", part, wb.settings.models_dir / "generative", f"[fusion:rankers={part}+wo]", "bm25")
+    shutil.copytree(wb.settings.home, tmp_path / "backup")
+    shutil.copytree(wb.settings.models_dir, tmp_path / "new")
+    there = opened(home=tmp_path / "backup", models_dir=tmp_path / "new")
+    now = tmp_path / "backup" / "versions" / "towers-1"
+    of_copy = rankers_of(versions.get_version(there, "both"))
+    assert of_copy == [str(now), str(tmp_path / "new" / "generative"), f"[fusion:rankers={now}+wo]", "bm25"]
+    with pytest.raises(InUse, match="the fusion both is made of it"):
+        version_care.delete(there, "towers-1")
+    kept = json.loads((wb.settings.versions_dir / "both" / "config.json").read_text())
+    assert kept["settings"]["rankers"][0] == str(part)
+
+
+def test_a_retrain_from_a_fusion_of_directories_finds_them_where_they_were_moved(wb, opened, tmp_path):
+    part = made(wb, "towers-1")
+    with wb.write() as s:
+        ids = [
+            job_rows.add_job(s, "retrain", settings, wb.clock()).id
+            for settings in ({"base": f"fusion:method=zscore,rankers={part}+bi-encoder"}, {"base": "towers-1"}, {})
+        ]
+    wb.settings.home.rename(tmp_path / "moved")
+    there = opened(home=tmp_path / "moved")
+    now = tmp_path / "moved" / "versions" / "towers-1"
+    with there.read() as s:
+        told = [job_rows.job(s, i).settings for i in ids]
+    assert told == [{"base": f"fusion:method=zscore,rankers={now}+bi-encoder"}, {"base": "towers-1"}, {}]

@@ -1,4 +1,5 @@
 import json
+from datetime import timedelta
 
 import pytest
 from fake_models import write_version
@@ -121,6 +122,79 @@ def test_moved_models_are_followed(settings, models, wb, tmp_path):
     assert versions.active(again).path == str(tmp_path / "moved" / "cascade")
     assert len(versions.list_versions(again)) == 1
     again.close()
+
+
+def updated(wb, settings, models, **card):
+    """The workbench of a program whose cascade is another."""
+    described = {"name": "cascade", "metrics": {"AP": 0.8}, "sha256": "b", **card}
+    (settings.models_dir / "cascade" / "card.json").write_text(json.dumps(described))
+    wb.clock.pass_(hours=1)
+    return services.open(settings, models, wb.clock)
+
+
+def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_questions_anew(
+    wb, settings, models, towers, ann
+):
+    run_queued(wb)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    closed = asking.ask(wb, towers.id, "Who built the bridge?")
+    for c in closed.candidates:
+        labelling.give_label(
+            wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
+        )
+    there = updated(wb, settings, models, note="from spring")
+    now = versions.active(there)
+    assert (now.name, now.state, now.metrics, now.note) == ("cascade", "active", {"AP": 0.8}, "from spring")
+    run_queued(there)
+    assert [(j.corpus_id, j.result) for j in jobs.listed(there, "score")] == [(towers.id, {"questions": 1})]
+    with there.read() as s:
+        begun = dict(s.execute(select(Candidate.question_id, Run.created).join(Run, Run.id == Candidate.run_id)).all())
+    assert begun == {asked.question_id: there.clock(), closed.question_id: there.clock() - timedelta(hours=1)}
+    pair = {"question_id": closed.question_id, "sentence_id": closed.candidates[0].sentence_id}
+    item = queueing.item_at(there, **pair, annotator_id=ann.id)
+    assert (item.version, item.label) == ("cascade", "incorrect")
+    assert item.rank is not None  # what was said of it once can still be read
+    assert labelling.labels_of(there, closed.question_id).keys() == {c.sentence_id for c in closed.candidates}
+    there.close()
+
+
+@pytest.mark.parametrize(("sums", "jobs_then"), [({}, []), ({"config_sha256": "c"}, ["queued"])])
+def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
+    wb, settings, models, towers, sums, jobs_then
+):
+    asking.ask(wb, towers.id, "When was the tower finished?")
+    first = updated(wb, settings, models)  # the row knew no sum: it is from an older program
+    assert [j.state for j in jobs.listed(first, "score")] == ["queued"]
+    run_queued(first)
+    again = updated(wb, settings, models, licence="another line of the card", **sums)
+    assert [j.state for j in jobs.listed(again, "score")] == [*jobs_then, "done"]
+    for there in (first, again):
+        there.close()
+
+
+def test_an_update_of_the_version_behind_the_one_in_force_ranks_nothing_until_it_is_in_force_again(
+    wb, settings, models, made, towers
+):
+    run_queued(wb)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    versions.promote(wb, "towers-1")
+    run_queued(wb)
+    there = updated(wb, settings, models)
+    assert versions.get_version(there, "cascade").metrics == {"AP": 0.8}
+    assert [j.state for j in jobs.listed(there, "score")] == ["done"]
+    versions.roll_back(there)
+    assert followed(there, asked) == {"towers-1"}  # not the scores that the old weights gave
+    run_queued(there)
+    assert jobs.listed(there, "score")[0].result == {"questions": 1}
+    assert followed(there, asked) == {"cascade"}
+    there.close()
+
+
+def test_a_note_given_here_stays_where_the_new_card_has_none(wb, settings, models):
+    version_care.set_note(wb, "cascade", "good enough")
+    there = updated(wb, settings, models)
+    assert versions.active(there).note == "good enough"
+    there.close()
 
 
 def test_an_unknown_version_is_answered_with_the_known_ones(wb, made):

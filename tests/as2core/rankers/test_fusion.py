@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from as2core.errors import BadSetting
+from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.catalog import get
 from as2core.rankers.fusion import FusionRanker, paired, reciprocal, standardised
-from as2core.rankers.versions import load_version, save_version
+from as2core.rankers.versions import load_version, point_anew, read_card, save_version
 from as2core.types import Candidate
 
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["iron tower", "a tower", "bread", "the iron tower stands"])]
@@ -75,6 +75,28 @@ def test_a_fusion_is_kept_as_a_version_with_its_weights(tmp_path):
     np.testing.assert_array_equal(again.weights, [0.3, 1.7, -0.2])
     np.testing.assert_array_equal(again.score("iron tower", CANDIDATES), fused.score("iron tower", CANDIDATES))
     assert not list((tmp_path / "fused").glob("*.pkl")) and again.name == "fused"
+
+
+def test_a_fusion_of_directories_that_were_moved_is_loaded_from_where_they_are_now(tmp_path):
+    save_version(get("fusion:rankers=wo+rr"), tmp_path / "old" / "part", {})
+    fused = get(f"fusion:rankers=bm25+{tmp_path}/old/part")
+    save_version(fused, tmp_path / "fused", {"note": "by hand"})
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = {f"{tmp_path}/old/part": f"{tmp_path}/new/part"}
+    point_anew(tmp_path / "fused", moved)
+    again = load_version(tmp_path / "fused")
+    assert again.specs == ("bm25", f"{tmp_path}/new/part")
+    np.testing.assert_array_equal(again.score("iron tower", CANDIDATES), fused.score("iron tower", CANDIDATES))
+    assert read_card(tmp_path / "fused")["note"] == "by hand"
+
+
+def test_a_damaged_configuration_is_not_made_good_by_pointing_anew(tmp_path):
+    save_version(get("fusion:rankers=bm25+wo"), tmp_path / "fused", {})
+    config = tmp_path / "fused" / "config.json"
+    config.write_text(config.read_text().replace("bm25", "/old/part"))
+    point_anew(tmp_path / "fused", {"/old/part": "/new/part"})
+    with pytest.raises(DamagedModel, match="damaged"):
+        load_version(tmp_path / "fused")
 
 
 @pytest.mark.parametrize(

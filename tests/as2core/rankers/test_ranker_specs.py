@@ -4,7 +4,7 @@ import pytest
 
 from as2core.errors import BadSetting
 from as2core.rankers.catalog import CATALOG
-from as2core.rankers.specs import Entry, Part, read_parts, read_settings
+from as2core.rankers.specs import Entry, Part, pointed_anew, read_parts, read_settings
 
 SETTINGS = {"listwise": False, "context": "none", "rate": 0.5, "depth": None, "grades": (), "ratio": 0.3}
 SOME = Entry("some", "", "", False, SETTINGS, dict, several=frozenset({"ratio"}))
@@ -64,3 +64,18 @@ def test_every_catalog_entry_tells_its_settings_with_their_defaults():
     for entry in CATALOG.values():
         assert entry.nested is None or entry.nested in entry.settings
         assert all(isinstance(name, str) and name for name in (entry.name, entry.what, entry.paper))
+
+
+@pytest.mark.parametrize(
+    ("spec", "now"),
+    [
+        ("/old/a", "/new/a"),
+        ("fusion:method=rrf,rankers=/old/a+bm25", "fusion:method=rrf,rankers=/new/a+bm25"),
+        ("sequential:stages=wo@9+[/old/a]@3+/old/a@2", "sequential:stages=wo@9+[/new/a]@3+/new/a@2"),
+        ("[fusion:rankers=wo+/old/a]", "[fusion:rankers=wo+/new/a]"),
+        ("/old/a b+/more/old/a+/old/a/c", "/old/a b+/more/old/a+/old/a/c"),
+        ("a", "a"),
+    ],
+)
+def test_a_directory_that_was_moved_is_found_in_a_spec_as_a_whole_part_alone(spec, now):
+    assert pointed_anew(spec, {"/old/a": "/new/a"}) == now
