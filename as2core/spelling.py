@@ -31,7 +31,7 @@ def mended(question: str, texts: Sequence[str], known: Collection[str] = ()) -> 
 
     def mend(found: re.Match[str]) -> str:
         word = found.group()
-        lower = word.lower()
+        lower = "".join(words(word))
         if len(lower) < SHORTEST or lower in there or lower in known:
             return word
         slips = {w for w in _exchanged_missing_added(lower) if not w.startswith(lower) and not lower.startswith(w)}

@@ -86,8 +86,9 @@ _spacy_lock = threading.Lock()
 
 def words(text: str) -> list[str]:
     """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
-    its accent are one, however they are written (NFC)."""
-    return _WORD.findall(unicodedata.normalize("NFC", text).lower())
+    its accent are one, however they are written (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""
+    lower = unicodedata.normalize("NFC", text).lower()
+    return _WORD.findall(lower.replace("i\u0307", "i"))  # Python leaves the dot behind, as a mark that ends the word
 
 
 def split_sentences(text: str) -> list[Sentence]:

@@ -28,6 +28,8 @@ DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 SUPPORTED = ("bert", "roberta", "electra", "xlm-roberta", "camembert")
 _importing = Lock()  # transformers fills itself in as it is imported: a second thread can find it half there
 QUESTION_TOKENS = 64  # a longer question is cut here, so that the candidate keeps its room
+# the other lists cost more than the ids; and that a text is long is no news, for it is cut afterwards
+_IDS_ALONE = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +125,14 @@ class Backbone(nn.Module):
         if not first:
             return Packed([], [])
         if second is None:
-            out = self.tokenizer(first, truncation=True, max_length=max_length)["input_ids"]
+            out = token_ids(self.tokenizer, first, max_length)
             return Packed(out, [len(i) for i in out])
         questions = {q: self._cut(q) for q in set(first)}
         between = self.tokenizer.num_special_tokens_to_add(pair=True) - 1  # all but the last stand before the candidate
         begins = {q: between + n for q, (_, n) in questions.items()}
         pairs = [questions[q][0] for q in first], second
-        ids_alone = {"return_attention_mask": False, "return_token_type_ids": False}  # the lists cost more than the ids
-        out = self.tokenizer(*pairs, truncation="only_second", max_length=max_length, **ids_alone)["input_ids"]
-        return Packed(out, [begins[q] for q in first])
+        out = self.tokenizer(*pairs, **_IDS_ALONE)["input_ids"]
+        return Packed([_shortened(i, max_length) for i in out], [begins[q] for q in first])
 
     def _cut(self, question: str) -> tuple[str, int]:
         """The question, cut if it is long, and its number of tokens."""
@@ -158,6 +159,23 @@ class Backbone(nn.Module):
         at = torch.arange(max(lengths), device=device)[None, :]
         mask = at < torch.tensor(lengths, device=device)[:, None]
         return mask, mask & (at >= torch.tensor(begins, device=device)[:, None])
+
+
+def token_ids(tokenizer, texts: Sequence[str], limit: int, *, special: bool = True) -> list[list[int]]:
+    """The tokens of each text, at most `limit`, among them those that the tokenizer sets around it if `special`.
+
+    They are cut here: a fast tokenizer keeps how to truncate as a state, which threads that share it would change under
+    each other. Nothing may ask one to truncate or to pad.
+    """
+    out = tokenizer(list(texts), add_special_tokens=special, **_IDS_ALONE)["input_ids"]
+    mask = tokenizer("a", add_special_tokens=special, return_special_tokens_mask=True)["special_tokens_mask"]
+    behind = mask[::-1].index(0)
+    return [_shortened(i, limit, behind) for i in out]
+
+
+def _shortened(ids: list[int], limit: int, behind: int = 1) -> list[int]:
+    """At most `limit` tokens, the last `behind` of them kept: those that the tokenizer sets behind a text."""
+    return ids if len(ids) <= limit else ids[: limit - behind] + ids[len(ids) - behind :]
 
 
 def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[int]]:

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
-from as2core.nn.backbone import QUESTION_TOKENS, Backbone
+from as2core.nn.backbone import QUESTION_TOKENS, Backbone, token_ids
 
 Batch = dict[str, torch.Tensor]
 
@@ -65,12 +65,12 @@ class PrefixLM(nn.Module):
         self.end: int = self.tokenizer.sep_token_id
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
-        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=limit)
-        p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)
-        ids = [a + b + [self.end] for a, b in zip(p["input_ids"], q["input_ids"], strict=True)]
+        q = token_ids(self.tokenizer, questions, limit, special=False)
+        p = token_ids(self.tokenizer, passages, self.max_length)
+        ids = [a + b + [self.end] for a, b in zip(p, q, strict=True)]
         return {
             "ids": _padded(ids, self.tokenizer.pad_token_id or 0),
-            "prefix": torch.tensor([len(a) for a in p["input_ids"]]),
+            "prefix": torch.tensor([len(a) for a in p]),
             "length": torch.tensor([len(i) for i in ids]),
         }
 
@@ -157,12 +157,12 @@ class Seq2SeqLM(nn.Module):
         self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
-        p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)
-        q = self.tokenizer(list(questions), add_special_tokens=False, truncation=True, max_length=limit)
+        p = token_ids(self.tokenizer, passages, self.max_length)
+        q = token_ids(self.tokenizer, questions, limit, special=False)
         return {
-            "ids": _padded(p["input_ids"], self.tokenizer.pad_token_id or 0),
-            "mask": _padded([[1] * len(i) for i in p["input_ids"]], 0),
-            "targets": _padded([i + _end(self.tokenizer) for i in q["input_ids"]], -100),
+            "ids": _padded(p, self.tokenizer.pad_token_id or 0),
+            "mask": _padded([[1] * len(i) for i in p], 0),
+            "targets": _padded([i + _end(self.tokenizer) for i in q], -100),
         }
 
     def forward(

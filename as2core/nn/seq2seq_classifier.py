@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from as2core.nn.backbone import QUESTION_TOKENS
+from as2core.nn.backbone import QUESTION_TOKENS, token_ids
 
 
 class Seq2SeqClassifier(nn.Module):
@@ -23,8 +23,8 @@ class Seq2SeqClassifier(nn.Module):
     def encode(self, questions: Sequence[str], passages: Sequence[str]) -> dict[str, torch.Tensor]:
         """Pairs as a batch on the model's device; the question ends as the tokenizer ends a text."""
         device, fill = self.line.weight.device, self.tokenizer.pad_token_id or 0
-        p = self.tokenizer(list(passages), truncation=True, max_length=self.max_length)["input_ids"]
-        q = self.tokenizer(list(questions), truncation=True, max_length=QUESTION_TOKENS)["input_ids"]
+        p = token_ids(self.tokenizer, passages, self.max_length)
+        q = token_ids(self.tokenizer, questions, QUESTION_TOKENS)
         start = self.model.config.decoder_start_token_id
 
         def padded(rows: list[list[int]], value: int) -> torch.Tensor:

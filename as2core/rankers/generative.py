@@ -110,8 +110,8 @@ class GenerativeRanker:
         that the question ends there, for models that say so."""
         log_p = self._token_log_p([question], [text], explain=True)[0]
         tok = self.module.tokenizer
-        cut = {"add_special_tokens": False, "truncation": True, "max_length": QUESTION_TOKENS}
-        spans = tok(question, return_offsets_mapping=True, **cut)["offset_mapping"]
+        spans = tok(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        spans = spans[:QUESTION_TOKENS]
         out: list[tuple[str, float]] = []
         end_before = -1
         for (start, end), value in zip(spans, log_p, strict=False):

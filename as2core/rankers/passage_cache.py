@@ -24,7 +24,7 @@ from as2core.nn.kept_passages import Kept
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 1 << 30  # some 3,000 sentences of the default model
-_FORMAT = 1
+_FORMAT = 2  # 1: threads that tokenised at once could leave a passage uncut
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entry (key BLOB PRIMARY KEY, bytes INTEGER NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS entry_used ON entry (used);

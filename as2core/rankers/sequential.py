@@ -55,6 +55,7 @@ class SequentialTrace:
     """The account of one run, with a record a stage as a `CascadeTrace` has one an exit.
 
     `uncounted` names the stages that keep no account of FLOPs and count as free; their seconds are in their records.
+    Where an encoder works in one of them the cost as a whole is not known.
     """
 
     candidates: int
@@ -73,13 +74,13 @@ class SequentialTrace:
 
     @property
     def full_flops(self) -> int:
-        """The last stage's ranker over every candidate, 0 if it keeps no account of FLOPs. Worked out when asked: no
-        ranking waits for it."""
+        """The last stage's ranker over every candidate; 0 where nothing is to be compared: it has no exits, or `flops`
+        leave an encoder out. Worked out when asked: no ranking waits for it."""
         return self.monolithic()
 
     @property
     def relative_cost(self) -> float:
-        """FLOPs of this run over those of the last ranker alone; NaN where the latter are not known."""
+        """FLOPs of this run over those of the last ranker alone; NaN where either are not known."""
         if not self.candidates:
             return 1.0
         full = self.full_flops
@@ -124,8 +125,8 @@ class SequentialRanker:
         return SequentialTrace(
             len(candidates),
             records,
-            tuple(s.ranker.name for s in self.stages if not hasattr(s.ranker, "trace")),
-            partial(monolithic_flops, self.stages[-1].ranker, question, candidates),
+            tuple(s.ranker.name for s in self.stages if not _keeps_account(s.ranker)),
+            partial(monolithic_flops, self, question, candidates),
         )
 
     def _run(self, question: str, candidates: Sequence[Candidate]) -> tuple[ExitRecord, ...]:
@@ -143,16 +144,38 @@ class SequentialRanker:
 
 def _scored(ranker: Any, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int, int]:
     """Scores, tokens read and FLOPs spent; the last two are 0 for a ranker that keeps no account."""
-    if not hasattr(ranker, "trace"):
-        return np.asarray(ranker.score(question, candidates), dtype=np.float32), 0, 0
-    trace = ranker.trace(question, candidates)
-    return trace.scores(), sum(e.tokens for e in trace.exits), trace.flops
+    if hasattr(ranker, "trace"):
+        trace = ranker.trace(question, candidates)
+        return trace.scores(), sum(e.tokens for e in trace.exits), trace.flops
+    if hasattr(ranker, "score_and_cost"):
+        scores, flops = ranker.score_and_cost(question, candidates)
+        return np.asarray(scores, dtype=np.float32), 0, flops
+    return np.asarray(ranker.score(question, candidates), dtype=np.float32), 0, 0
+
+
+def _keeps_account(ranker: Any) -> bool:
+    return hasattr(ranker, "trace") or hasattr(ranker, "score_and_cost")
+
+
+def _hides_an_encoder(ranker: Any) -> bool:
+    """Whether a transformer works in it, or in a ranker it is made of, whose FLOPs no account has."""
+    if isinstance(ranker, SequentialRanker):
+        return any(map(_hides_an_encoder, ranker.rankers))
+    return not _keeps_account(ranker) and _has_encoder(ranker)
+
+
+def _has_encoder(ranker: Any) -> bool:
+    module = getattr(ranker, "module", None)
+    own = hasattr(module, "backbone") or hasattr(module, "model")
+    return own or hasattr(ranker, "backbone") or any(map(_has_encoder, getattr(ranker, "rankers", ())))
 
 
 def monolithic_flops(ranker: Any, question: str, candidates: Sequence[Candidate]) -> int:
-    """What scoring every candidate through all of an encoder's layers costs; 0 for a ranker without an encoder."""
+    """What scoring every candidate through all of an encoder's layers costs; 0 for a ranker without exits, and for
+    stages of which one hides an encoder."""
     if isinstance(ranker, SequentialRanker):
-        return monolithic_flops(ranker.stages[-1].ranker, question, candidates)
+        hidden = _hides_an_encoder(ranker)
+        return 0 if hidden else monolithic_flops(ranker.stages[-1].ranker, question, candidates)
     if not hasattr(ranker, "exits"):
         return 0
     texts = [c.reading for c in candidates]

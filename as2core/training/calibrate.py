@@ -11,11 +11,12 @@ import torch
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from as2core.cascade.engine import run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.nn.heads import ExitHead
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 FOLDS = 5
 ENOUGH = 50  # questions of a kind, to level by
@@ -30,18 +31,17 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     all labelled stands on both sides: as it is, and with its correct candidates taken away. Without both kinds it
     stays.
     """
-    complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
     labels, best, answerable, asked = [], [], [], []
     for q in questions:
         known = np.array([c.label is not None for c in q.candidates])
         if not known.any():
             continue
-        trace = ranker.trace(q.text, q.candidates, complete)
-        for i, e in enumerate(trace.exits):
-            logits[i].append(e.scores[known])
+        found = _logits(ranker, q.text, q.candidates)
+        for of_exit, x in zip(logits, found, strict=True):
+            of_exit.append(x[known])
         labels.append(np.array([c.label == 1 for c in q.candidates])[known])
-        last = trace.exits[-1].scores
+        last = found[-1]
         best.append(float(last.max()))
         answerable.append(q.positives > 0)
         asked.append(len(labels) - 1)
@@ -79,6 +79,13 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     }
 
 
+def _logits(ranker: CascadeRanker, question: str, candidates: Sequence[Candidate]) -> list[np.ndarray]:
+    """Every candidate's, `(n,)` an exit; a first ranker, which would let only some of them in, is passed by."""
+    complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+    [trace] = run_cascade(ranker.engine, [(question, [c.reading for c in candidates])], complete)
+    return [e.scores for e in trace.exits]
+
+
 def _held_out(logits: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.ndarray:
     """P(correct) `(n,)`, each by Platt's fit on the other folds; on all, where those hold one kind of label only."""
     p = np.empty(len(y))
@@ -111,7 +118,6 @@ def level(ranker: CascadeRanker, questions: Sequence[Question], should_stop: Cal
     ones, a chance of few labels, a head is only shifted. `should_stop` is asked between questions; once it is true the
     ranker stays as it was."""
     answered, others = [q for q in questions if q.positives], [q for q in questions if q.negatives and not q.positives]
-    complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
     labels: list[int] = []
     for q in (*answered[:ENOUGH], *others[:ENOUGH]):
@@ -119,8 +125,8 @@ def level(ranker: CascadeRanker, questions: Sequence[Question], should_stop: Cal
             return
         known = [c for c in q.candidates if c.label is not None]
         labels += [int(c.label or 0) for c in known]
-        for found, record in zip(logits, ranker.trace(q.text, known, complete).exits, strict=True):
-            found.append(record.scores)
+        for found, x in zip(logits, _logits(ranker, q.text, known), strict=True):
+            found.append(x)
     if not 0 < sum(labels) < len(labels):
         return
     for found, head in zip(logits, ranker.module.heads, strict=True):

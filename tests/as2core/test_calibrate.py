@@ -103,6 +103,19 @@ def test_levelling_an_untrained_cascade_keeps_its_order_and_makes_its_logits_fit
             np.testing.assert_allclose(new, scale * old + shift, atol=1e-2 * abs(scale) + 1e-3)
 
 
+@pytest.mark.parametrize("fit", [calibrate, level])
+def test_a_first_ranker_keeps_no_label_from_the_fit(fit, tiny):
+    def fitted(first):
+        torch.manual_seed(1)
+        ranker = get(f"cascade:backbone={tiny()}{first}")
+        texts = ["iron and bread", "the tower", "a river", "the bridge is long", "where winter is"]
+        asked = Question("a", "where is the tower ?", tuple(map(Candidate, "01234", texts, (0, 1, 0, 0, 1))))
+        fit(ranker, [asked])
+        return [*ranker.calibration, ranker.threshold, *(h.net[-1].bias.item() for h in ranker.module.heads)]
+
+    assert fitted(",first=bm25,first_keep=2") == fitted("")
+
+
 def test_levelling_goes_by_labels_of_both_kinds_alone_and_never_turns_the_order_round(tiny):
     ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
     texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]

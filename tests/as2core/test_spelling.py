@@ -51,3 +51,7 @@ def test_a_word_with_an_accent_written_apart_is_known():
     texts = ["The café of Zürich is old."]
     apart = unicodedata.normalize("NFD", "Where is the café of Zürich?")
     assert mended(apart, texts) == "Where is the café of Zürich?"
+
+
+def test_a_word_with_a_dotted_capital_i_is_known():
+    assert mended("Where is İzmir?", ["İzmir lies on the coast."]) == "Where is İzmir?"

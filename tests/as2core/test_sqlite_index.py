@@ -51,6 +51,14 @@ def test_words_are_stemmed_and_accents_do_not_matter(index):
     assert documents(index.lexical("the Dánubé", 5)) == ["danube"]
 
 
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_name_with_a_dotted_capital_i_is_found_as_it_is_written_and_without_the_dot(form, index):
+    sentence = unicodedata.normalize(form, "İzmir lies on the Aegean coast.")
+    index.upsert_docs([("izmir", passages("izmir", [sentence]))])
+    for question in ("Where is İzmir?", "Where is I\u0307zmir?", "Where is Izmir?", "izmir"):
+        assert documents(index.lexical(question, 5)) == ["izmir"]
+
+
 def test_stop_words_alone_are_searched_for_rather_than_nothing(index):
     assert index.lexical("what is in the", 5)
 

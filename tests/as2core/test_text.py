@@ -229,3 +229,8 @@ def test_stop_words_are_words_as_words_gives_them():
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKD"])
 def test_a_letter_and_its_accent_are_one_however_they_are_written(form):
     assert words(unicodedata.normalize(form, "Café Zürich, Ångström")) == ["café", "zürich", "ångström"]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_dotted_capital_i_ends_no_word(form):
+    assert words(unicodedata.normalize(form, "İzmir and DİYARBAKIR")) == ["izmir", "and", "diyarbakir"]

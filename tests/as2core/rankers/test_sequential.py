@@ -11,6 +11,7 @@ from as2core.cost import head_flops, layer_flops, sequential_cost
 from as2core.errors import BadSetting
 from as2core.evaluation import evaluate
 from as2core.rankers import sequential
+from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.sequential import SequentialRanker, Stage
@@ -117,6 +118,23 @@ def test_an_evaluation_tells_its_cost(backbone):
     ranker = SequentialRanker([Stage(constant(6), 3), Stage(CrossEncoderRanker(backbone))])
     found = evaluate(ranker, [Question("1", "q", labelled)])
     assert found.relative_cost == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_bi_encoder_s_work_is_counted(backbone):
+    bi, cross = BiEncoderRanker(backbone), CrossEncoderRanker(backbone)
+    trace = SequentialRanker([Stage(bi, 2), Stage(cross)]).trace("where is the tower ?", candidates(4))
+    read = backbone.encode(["where is the tower ?", *(c.text for c in candidates(4))], max_length=bi.max_length).lengths
+    assert trace.exits[0].flops == 6 * layer_flops(np.array(read), backbone.shape) + 2 * 4 * backbone.hidden
+    assert trace.uncounted == ()
+    np.testing.assert_array_equal(trace.exits[0].scores, bi.score("where is the tower ?", candidates(4)))
+
+
+@pytest.mark.parametrize("stage", ["generative", "fusion:rankers=wo+bi-encoder", "sequential:stages=wo+generative"])
+def test_a_cost_that_leaves_an_encoder_out_is_not_told(stage, tiny):
+    ranker = get(f"sequential:stages=[{stage}:backbone={tiny()}]@3+cross-encoder:backbone={tiny()}")
+    labelled = tuple(dataclasses.replace(c, label=int(c.id == "2")) for c in candidates(6))
+    assert evaluate(ranker, [Question("1", "q", labelled)]).relative_cost is None
+    assert np.isnan(ranker.trace("q", labelled).relative_cost)
 
 
 def test_a_spec_names_the_stages(tiny):
