@@ -90,6 +90,7 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
     if role not in ROLES:
         raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
     with wb.write() as s:
+        people_rows.hold_roles(s)
         if by is not None:
             require(s, by, ADMIN)
         person = rows.lock_annotator(s, annotator_id)
@@ -124,6 +125,7 @@ def view(person: Annotator) -> AnnotatorView:
 
 
 def _first_leads(s: Session, wb: Workbench, person: Annotator) -> None:
+    people_rows.hold_roles(s)
     if people_rows.count(s, ADMIN, but=(NOBODY,)):
         return
     person.role = ADMIN

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from db.models import Annotator
+
+ROLES_LOCK = 7264  # any number that nothing else here locks
+
+
+def hold_roles(session: Session) -> None:
+    """Until this transaction ends, no other counts admins to decide by it. On SQLite it is the only writer anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text(f"SELECT pg_advisory_xact_lock({ROLES_LOCK})"))
 
 
 def people(session: Session) -> list[Annotator]:

@@ -1,4 +1,7 @@
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -9,6 +12,7 @@ from app.services.people import Gone, NotAllowed
 from app.services.views import Shown
 from as2core.errors import BadSetting
 from db.repositories import labels as rows
+from db.repositories import people as people_rows
 
 SUBJECT = "https://id.example|"
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
@@ -24,6 +28,28 @@ def guarded(settings, models, clock):
 
 def roles(wb):
     return {p.name: p.role for p in people.everybody(wb)}
+
+
+def test_of_two_who_come_first_at_once_one_is_the_admin_and_of_two_who_step_down_at_once_one_stays(wb, monkeypatch):
+    def count(*of, **which):  # and be slow to act on it, so that the other would count the same
+        try:
+            return counted(*of, **which)
+        finally:
+            time.sleep(0.3)
+
+    def step_down(who):
+        with suppress(NotAllowed):
+            people.set_role(wb, who.id, "viewer", by=who.id)
+
+    counted = people_rows.count
+    monkeypatch.setattr(people_rows, "count", count)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda name: people.annotator(wb, name), ("ann", "bob")))
+        assert sorted(roles(wb).values()) == ["admin", "annotator"]
+        first, second = sorted(people.everybody(wb), key=lambda p: p.role)
+        people.set_role(wb, second.id, "admin", by=first.id)
+        list(threads.map(step_down, (first, second)))
+        assert sorted(roles(wb).values()) == ["admin", "viewer"]
 
 
 def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
