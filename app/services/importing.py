@@ -68,8 +68,7 @@ def store_questions(
 
     `split`: which part of a divided set these questions are, or "" where they are to be divided here; said again of
     questions that are here, it holds from then on. `by_text`: a question is known by its wording (CSV has no ids).
-    `override`: a label that differs from an earlier one
-    replaces it; otherwise it is reported and not taken.
+    `override`: a label that differs from an earlier one replaces it; otherwise it is reported and not taken.
 
     Raises UnknownCorpus.
     """
@@ -153,7 +152,8 @@ def _questions(
 ) -> dict[str, QuestionRow]:
     """Id -> the stored question, made if need be; those that have no text to store are reported. Where an id means
     another question here, as two sets may number theirs alike, the question gets one of its own."""
-    known = rows.questions_named(s, corpus_id, [q.qid for q in batch])
+    given = [q.qid for q in batch]
+    known = rows.questions_named(s, corpus_id, given)
     stored = {}
     for q in batch:
         row = known.get(q.qid)
@@ -161,7 +161,7 @@ def _questions(
         if elsewhere or by_text:
             row = rows.question_reading(s, corpus_id, q.text) or (None if elsewhere else row)
         if row is None and q.text:
-            name = _free_id(s, corpus_id, q.qid) if elsewhere else q.qid
+            name = _free_id(s, corpus_id, q.qid, given) if elsewhere else q.qid
             row = rows.new_question(
                 corpus_id, q.text, external_id=name, origin=origin, now=wb.clock(), kind=q.kind, split=split
             )
@@ -177,10 +177,10 @@ def _questions(
     return stored
 
 
-def _free_id(s: Session, corpus_id: int, qid: str) -> str:
-    s.flush()  # those that this batch made so far are taken, too
+def _free_id(s: Session, corpus_id: int, qid: str, given: Sequence[str]) -> str:
+    """The id with a number behind it that no question here has, nor one that comes in with it."""
     tried = (f"{qid}-{n}" for n in count(2))
-    return next(name for name in tried if not rows.questions_named(s, corpus_id, [name]))
+    return next(name for name in tried if name not in given and not rows.questions_named(s, corpus_id, [name]))
 
 
 def _places(

@@ -39,14 +39,20 @@ def follow_home(wb: Workbench) -> None:
     with wb.read() as s:
         if not _moved(wb, rows.versions(s)):
             return
+    from as2core.rankers.versions import point_anew  # torch: before others have to wait with what they write
+
     with wb.write() as s:
         everything = rows.versions(s)
         moved = _moved(wb, everything)
         for row in everything:
             row.path = moved.get(row.path, row.path)
         _point_anew(rows.retrains_not_done(s), moved)
-        fusions = [Path(v.path) for v in everything if v.kind == "fusion"]
-        _point_fusions_anew([path for path in fusions if _is_here(wb, path)], moved)
+        for path in (Path(v.path) for v in everything if v.kind == "fusion"):
+            try:
+                if _is_here(wb, path):
+                    point_anew(path, moved)
+            except DamagedModel as e:  # as whoever uses it is told
+                log.warning("its rankers are named as before: %s", e)
 
 
 def _moved(wb: Workbench, everything: Sequence[ModelVersion]) -> dict[str, str]:
@@ -76,22 +82,12 @@ def _point_anew(retrains: Sequence[Job], moved: Mapping[str, str]) -> None:
             job.settings = {**job.settings, "base": pointed_anew(base, moved)}
 
 
-def _point_fusions_anew(fusions: Sequence[Path], moved: Mapping[str, str]) -> None:
-    for path in fusions:
-        from as2core.rankers.versions import point_anew  # torch, which most homes need not load to be opened
-
-        try:
-            point_anew(path, moved)
-        except DamagedModel as e:  # as whoever uses it is told
-            log.warning("its rankers are named as before: %s", e)
-
-
 def _is_here(wb: Workbench, path: Path) -> bool:
     """Whether a directory is this home's, not that of the home it was copied from."""
     return wb.settings.versions_dir.resolve() in path.resolve().parents
 
 
-def is_shipped(wb: Workbench, version: VersionView) -> bool:
+def is_shipped(wb: Workbench, version: VersionView | ModelVersion) -> bool:
     """Whether it came with the program, in use or not: such a one keeps its name and its place."""
     return version.state == "shipped" or Path(version.path).parent == wb.settings.models_dir
 
@@ -152,7 +148,7 @@ def _why_kept(s: Session, wb: Workbench, row: ModelVersion) -> str:
     everything = rows.versions(s)
     if row.id == getattr(rows.active(s, row.kind), "id", None):
         return "it is in use; promote another version or roll back first"
-    if row.state == "shipped" or Path(row.path).parent == wb.settings.models_dir:
+    if is_shipped(wb, row):
         return "it is shipped with the program"
     if versions.worse(row.metrics) and (words := rows.words_for(s, row.id)):
         return f"it was promoted although it was worse, and the words for it are kept with it ({words[-1][0]!r})"

@@ -204,7 +204,7 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
     squad_sent, asked, dev, sources = _questions(recipe, data_dir)
     vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), folder)
     starter = _starter("starter-train")
-    reworded = [q for folder in recipe.written for q in build(CORPORA / folder)["train"] if q.positives]
+    reworded = [q for written in recipe.written for q in build(CORPORA / written)["train"] if q.positives]
     reworded = random.Random(recipe.seed).sample(reworded, min(recipe.reworded, len(reworded)))
     for name, questions in (("starter corpus, train part", starter), ("reworded questions", reworded)):
         sources.append({"name": name, "sha256": _digest(jsonl.dumps(questions))})

@@ -279,8 +279,10 @@ def dealt(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
 
 def newest_verdicts() -> Subquery:
     """The verdict in force on each pair that has one."""
-    newest = select(func.max(Verdict.id)).group_by(Verdict.question_id, Verdict.sentence_id)
-    return select(Verdict).where(Verdict.id.in_(newest), Verdict.label != WITHDRAWN).subquery("verdicts")
+    later = aliased(Verdict, name="later")
+    of_pair = (later.question_id == Verdict.question_id, later.sentence_id == Verdict.sentence_id)
+    newest = select(func.max(later.id)).where(*of_pair).scalar_subquery()  # IN would walk all verdicts for each label
+    return select(Verdict).where(Verdict.id == newest, Verdict.label != WITHDRAWN).subquery("verdicts")
 
 
 def verdicts(

@@ -1,7 +1,7 @@
 import pytest
 
 from db.models import WITHDRAWN
-from db.repositories import corpora, labels, questions
+from db.repositories import choices, corpora, labels, questions, reviews
 
 
 @pytest.fixture
@@ -76,3 +76,29 @@ def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database
         assert [c.id for c in corpora.corpora(s)] == [other]
         assert corpora.counts(s, other).sentences == 1
         assert labels.labels_of_corpus(s, corpus_id) == []
+
+
+def steps(session, of) -> int:
+    """What SQLite works for it, in hundreds of its own steps."""
+    connection, taken = session.connection().connection.dbapi_connection, []
+    connection.set_progress_handler(lambda: taken.append(1), 100)
+    of(session)
+    connection.set_progress_handler(None, 0)
+    return len(taken)
+
+
+@pytest.mark.parametrize("asked", [labels.verdicts, labels.tally, choices.votes, reviews.judged_twice])
+def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, pair, add_document, now, asked):
+    if not database.sqlite:
+        pytest.skip("PostgreSQL plans by itself")
+    corpus_id, q, _, ann, _ = pair
+    worked = []
+    for name in ("first", "second"):
+        _, document_id = add_document(name, [f"{name} {i}." for i in range(300)])
+        with database.write() as s:
+            for row in corpora.sentences_of(s, [document_id]):
+                labels.add_event(s, q, row.id, ann, "correct", now)
+                reviews.add_verdict(s, (q, row.id), ann, "incorrect", "", now)
+        with database.read() as s:
+            worked.append(steps(s, lambda s: asked(s, corpus_id=corpus_id)))
+    assert worked[1] < 2.5 * worked[0]  # four times as much where each label looks through all verdicts

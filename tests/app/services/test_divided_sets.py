@@ -67,3 +67,14 @@ def test_two_parts_that_number_their_questions_alike_both_go_in_once(wb):
 def test_an_unknown_part_is_named_with_those_there_are(wb):
     with pytest.raises(BadSetting, match="no split 'nope'; known: train, dev, test"):
         exchange.import_labels(wb, None, "set.jsonl", a_part(1, 2, "oak"), split="nope")
+
+
+def test_a_number_behind_an_id_is_none_that_the_file_gives_itself(wb):
+    corpus = exchange.import_labels(wb, None, "train.jsonl", a_part(1, 1, "oak")).corpus_id
+    clashing = a_part(1, 1, "ash") + a_part(2, 1, "elm").replace(b'"Q2"', b'"Q1-2"')
+    for new, same in ((4, 0), (0, 4)):
+        done = exchange.import_labels(wb, corpus, "dev.jsonl", clashing)
+        assert (done.new, done.same, done.malformed) == (new, same, ())
+    with wb.read() as s:
+        texts = {q.external_id: q.text.split()[0] for q in rows.questions(s, corpus)}
+    assert texts == {"Q1": "oak", "Q1-2": "elm", "Q1-3": "ash"}
