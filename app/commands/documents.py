@@ -43,8 +43,22 @@ def ingest(
 
 
 def found(paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """The files meant, each with the name its documents keep: below a folder the path from there. A file given by name
-    is taken whatever its suffix, so that its fault is told. Raises UnreadableFile."""
+    """The files meant, each once, with the name its documents keep: below a folder the path from there. Raises
+    UnreadableFile, also for two files of one name: the second would replace the first."""
+    taken: dict[str, Path] = {}
+    for name, path in _named(paths):
+        if name not in taken:
+            taken[name] = path
+            yield name, path
+        elif not path.samefile(taken[name]):
+            raise UnreadableFile(
+                f"{taken[name]} and {path} would both be {name!r}, and one replace the other: give the folder above "
+                "them, or another name to one"
+            )
+
+
+def _named(paths: list[Path]) -> Iterator[tuple[str, Path]]:
+    """A file given by name is taken whatever its suffix, so that its fault is told."""
     from as2core.data.documents import SUFFIXES
 
     for path in paths:

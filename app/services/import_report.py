@@ -74,6 +74,7 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
     formats that have no lines."""
     from as2core.data import pairs
     from as2core.data.csv_ratings import qid_of
+    from as2core.data.qrels import unescape
     from as2core.data.source import Report, stream_lines
 
     found: dict[tuple[str, str], Place] = {}
@@ -86,12 +87,13 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
         rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
         row: list[str] | None = []
         while row is not None:
+            number = rows.line_num + 1  # a quoted query may run over several
             try:
                 row = next(rows, None)
             except csv.Error:  # told by whoever reads the labels
                 continue
             if row and len(row) == 3:
-                at(rows.line_num, qid_of(row[0]), row[1])
+                at(number, qid_of(row[0]), row[1])
     elif fmt in ("pairs", "triplets"):
         judged = pairs.judged_pairs if fmt == "pairs" else pairs.judged_triplets
         for number, question, candidate, _, _ in judged(content, Report(content)):
@@ -105,7 +107,7 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
             if fmt == "wikiqa" and len(fields) > 4:
                 at(number, fields[0], fields[4])
             elif fmt == "qrels" and len(fields) == 4:
-                at(number, fields[0], fields[2])
+                at(number, unescape(fields[0]), unescape(fields[2]))
     return found
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from as2core.errors import BadSetting
 from as2core.named import ranker_named, read_candidates
 from as2core.terminal import say, say_json, table, working
 
@@ -52,7 +53,7 @@ def questions(
     sampling = Sampling(top_k=top_k, top_p=top_p, seed=seed)
     with working("proposing questions") as on_progress:
         found = questions_from(
-            ruled(texts) if generator == RULES else sampled(ranker_named(generator), sampling),
+            ruled(texts) if generator == RULES else sampled(_writer(generator), sampling),
             texts,
             each=each,
             ranker=None if ranker == NONE else ranker_named(ranker),
@@ -84,9 +85,19 @@ def passages(
 
     settings = Sampling(top_k=top_k, top_p=top_p, seed=seed, max_tokens=64)
     with working("writing passages"):
-        found = passages_from(ranker_named(generator), asked, each=each, settings=settings)
+        found = passages_from(_writer(generator), asked, each=each, settings=settings)
     if as_json:
         say_json({"generator": generator, "seed": seed, "questions": asked, "passages": [asdict(w) for w in found]})
         return
     rows = [{"question": asked[w.source], "passage": w.text, "log_p": w.log_p} for w in found]
     say(table(rows, ["question", "passage", "log_p"]))
+
+
+def _writer(spec: str) -> Any:
+    """The generative ranker of a spec. Raises BadSetting for one that only scores."""
+    from as2core.rankers.generative import GenerativeRanker
+
+    ranker = ranker_named(spec)
+    if not isinstance(ranker, GenerativeRanker):
+        raise BadSetting(f"the ranker {spec!r} writes nothing: take generative, or a version of that kind")
+    return ranker

@@ -58,6 +58,8 @@ def train(
     others = read_pairs("training", told or (), asdict(TrainSettings()))
     questions = apply_setting(questions_of(data), setting)[:limit]
     judged = apply_setting(questions_of(dev), "clean") if dev else []
+    if dev and not judged:
+        raise BadSetting(f"{dev} has no question with a correct and an incorrect candidate: nothing to measure on")
     seed = others.get("seed", 0) if seed is None else seed
     torch.manual_seed(seed)
     base = ranker_named(ranker)

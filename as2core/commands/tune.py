@@ -40,6 +40,10 @@ def tune(
     with working("loading") as on_progress:
         chosen = ranker_named(ranker)
         if hasattr(chosen, "opinions"):
+            if picture:
+                raise BadSetting("--picture draws a cascade's schedules, and a fusion has none: leave it out")
+            if out and out.exists():  # told before the fit, not after it
+                raise BadSetting(f"{out} exists already: choose another name for the version")
             document = _weights(chosen, questions, how, out, data, on_progress)
         elif hasattr(chosen, "exits") and len(chosen.exits) > 1:
             document = _ratios(chosen, questions, max_loss, measure, out, picture, ranker, on_progress)

@@ -75,11 +75,17 @@ def stream_la(source: Source, report: Report) -> Iterator[Question]:
 
 
 def _pages(source: Source, report: Report) -> Iterator[Page]:
+    seen = Seen()
     for number, line in stream_lines(source, report):
         try:
-            yield _page(json.loads(line))
+            page = _page(json.loads(line))
         except MALFORMED as error:
             report.add(number, f"not a Natural Questions example ({reason_of(error)})")
+            continue
+        if seen.first(page.qid):
+            yield page
+        else:
+            report.add(number, f"question {page.qid!r} stands twice")
 
 
 def _page(record: dict) -> Page:

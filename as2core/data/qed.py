@@ -10,7 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Source, collect, reason_of, stream_lines
+from as2core.data.source import MALFORMED, Report, Seen, Source, collect, reason_of, stream_lines
 from as2core.types import Candidate, Question
 
 KINDS = ("single_sentence", "multi_sentence", "none")
@@ -22,12 +22,18 @@ def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Repor
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """The same, one in memory at a time; `kind` is the type of explanation."""
+    """The same, one in memory at a time, and eight bytes for each before; `kind` is the type of explanation."""
+    seen = Seen()
     for number, line in stream_lines(source, report):
         try:
-            yield report.took(_question(json.loads(line)))
+            question = _question(json.loads(line))
         except MALFORMED as error:
             report.add(number, f"not a QED example ({reason_of(error)})")
+            continue
+        if seen.first(question.qid):
+            yield report.took(question)
+        else:
+            report.add(number, f"question {question.qid!r} stands twice")
 
 
 def _question(record: dict) -> Question:

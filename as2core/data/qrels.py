@@ -41,7 +41,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         elif not RELEVANCE.fullmatch(fields[3]):
             report.add(number, f"relevance {fields[3]!r} is not a whole number")
         else:
-            qid, docid = _unescape(fields[0]), _unescape(fields[2])
+            qid, docid = unescape(fields[0]), unescape(fields[2])
             if docid in found.setdefault(qid, {}):
                 report.add(number, f"document {docid!r} stands twice for question {qid!r}")
             else:
@@ -74,7 +74,7 @@ def read_run(source: Source, *, strict: bool = False) -> tuple[dict[str, dict[st
         if len(fields) != 6:
             problems.add(number, f"{len(fields)} columns instead of 6 (qid Q0 docid rank score tag)")
             continue
-        qid, docid, score = _unescape(fields[0]), _unescape(fields[2]), _number(fields[4])
+        qid, docid, score = unescape(fields[0]), unescape(fields[2]), _number(fields[4])
         if score is None:
             problems.add(number, f"score {fields[4]!r} is not a number")
         elif docid in run.setdefault(qid, {}):
@@ -122,5 +122,6 @@ def _escape(name: str) -> str:
     return re.sub(r"[%\s]", lambda m: quote(m[0]), name)
 
 
-def _unescape(name: str) -> str:
+def unescape(name: str) -> str:
+    """An id as it was before it was written into a column."""
     return _ESCAPED.sub(lambda m: _ESCAPES[m[0]], name)

@@ -189,10 +189,12 @@ def write_text(text: str, path: str | Path) -> None:
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Callable[[str], object]]:
-    """Gives a function that writes text. The file appears, whole, when the block ends well; ".gz" is packed."""
+    """Gives a function that writes text. The file appears, whole, when the block ends well; ".gz" is packed. A pipe or
+    a device, such as /dev/null, is written into and stays what it is."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    is_file = path.is_file() or not path.exists()
+    part = path.with_name(f".{path.name}.{os.getpid()}.part") if is_file else path
     try:
         with part.open("wb") as raw:
             if path.suffix == ".gz":  # no time of packing, no name: the same content gives the same bytes
@@ -200,6 +202,8 @@ def writing(path: str | Path) -> Iterator[Callable[[str], object]]:
                     yield lambda text: packed.write(text.encode("utf-8"))
             else:
                 yield lambda text: raw.write(text.encode("utf-8"))
-        part.replace(path)
+        if is_file:
+            part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        if is_file:
+            part.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Source, collect, name_of, read_text, reason_of
+from as2core.data.source import MALFORMED, Report, Seen, Source, collect, name_of, read_text, reason_of
 from as2core.errors import UnreadableFile
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
@@ -34,7 +34,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         paragraphs = list(_paragraphs(articles))
     except MALFORMED as error:
         raise UnreadableFile(f"{name_of(source)}: not SQuAD's JSON ({type(error).__name__}: {error})") from error
-    report.lines, number = content.count("\n") + 1, 0
+    report.lines, number, seen = content.count("\n") + 1, 0, Seen()
     for document, title, context, records in paragraphs:
         sentences = split_sentences(context)
         for record in records:
@@ -44,6 +44,9 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
                 qid, text = str(record["id"]), str(record["question"]).strip()
             except MALFORMED as error:
                 report.add(number, reason_of(error), "question")
+                continue
+            if not seen.first(qid):
+                report.add(number, f"question {qid!r} stands twice", "question")
                 continue
             if correct is None:
                 report.left_out["no single sentence holds the answer"] += 1

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from as2core.data.catalog import apply_setting, load_questions
+from as2core.data.source import write_text
 from as2core.errors import BadSetting, UnknownData
 from as2core.experiments import EXPERIMENTS
 from as2core.types import OnProgress, Progress, Question
@@ -141,12 +142,10 @@ def write_section(path: Path, name: str, text: str) -> None:
     """Put `text` between `<!-- name -->` and `<!-- /name -->`, at the end where there are none yet; by one rename."""
     opening, closing = f"<!-- {name} -->", f"<!-- /{name} -->"
     section = f"{opening}\n{text.strip()}\n{closing}"
-    before = path.read_text() if path.exists() else "# Results\n"
+    before = path.read_text(encoding="utf-8") if path.is_file() else "# Results\n"
     pattern = re.compile(rf"{re.escape(opening)}\n.*?{re.escape(closing)}", re.DOTALL)
     after = pattern.sub(lambda _: section, before) if pattern.search(before) else f"{before.rstrip()}\n\n{section}\n"
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(after)
-    part.replace(path)
+    write_text(after, path)
 
 
 def _cell(text: str) -> str:

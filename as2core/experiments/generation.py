@@ -65,8 +65,8 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
         for name, ap in _one_seed(runner, general, train, dev, sizes, seed).items():
             found.setdefault(name, []).append(ap)
     said = (
-        f"a prefix model over MiniLM of 6 layers, its output layer learnt on {sizes.general} SQuAD questions; "
-        f"{sizes.target} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} negatives "
+        f"a prefix model over MiniLM of 6 layers, its output layer learnt on {len(general)} SQuAD questions; "
+        f"{len(train)} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} negatives "
         f"for RLL and the twin, {len(dev)} dev questions, seeds: {len(seeds)}"
         " (the paper: GPT2-base, WikiQA test)"
     )

@@ -126,7 +126,7 @@ def test_what_would_be_empty_is_not_written(as2, tmp_path):
 
 def test_asnq_is_built_from_natural_questions(as2, tmp_path):
     with gzip.open(tmp_path / "nq.jsonl.gz", "wt") as file:
-        file.write(json.dumps(NQ) + "\n" + json.dumps(NQ | {"annotations": []}) + "\n")
+        file.write(json.dumps(NQ) + "\n" + json.dumps(NQ | {"example_id": 10, "annotations": []}) + "\n")
     code, out, _ = as2("data", "build", "asnq", tmp_path / "nq.jsonl.gz", tmp_path / "asnq.tsv")
     assert code == 0 and "left out: 1, as no sentence of a long answer holds a short one" in out
     rows = "where was ada born\tAda was born in Basel .\t4\nwhere was ada born\tShe moved .\t3\n"

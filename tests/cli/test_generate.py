@@ -60,6 +60,14 @@ def test_a_ranker_that_must_find_the_passage_leaves_fewer_and_says_the_rank(mode
     assert counts[1] <= counts[0]
 
 
+@pytest.mark.parametrize("command", ["questions", "passages"])
+def test_a_ranker_that_only_scores_is_refused_by_its_name(passages, capsys, command):
+    assert main(["generate", command, passages, "--generator", "bm25"]) == 1
+    assert capsys.readouterr().err == (
+        "as2: the ranker 'bm25' writes nothing: take generative, or a version of that kind\n"
+    )
+
+
 def test_passages_want_a_generator_of_answers(model, capsys):
     spec = f"generative:backbone={model}"
     assert main(["generate", "passages", "why ?", "--generator", spec]) == 1

@@ -56,3 +56,14 @@ def test_what_cannot_be_trained_or_written_is_said_in_a_line(files, tmp_path, ca
     assert "known: epochs, learning_rate" in capsys.readouterr().err
     assert cli.main(["train", "bm25", str(data), "--out", str(data)]) == 1
     assert "exists already" in capsys.readouterr().err
+
+
+def test_a_dev_set_that_can_judge_nothing_is_not_taken_for_none(files, tmp_path, capsys):
+    vectors, data = files
+    unlabelled = tmp_path / "unlabelled.jsonl"
+    unlabelled.write_text(data.read_text().replace('"label": 1', '"label": null'))
+    out = tmp_path / "mine"
+    told = ["train", f"cosinet:hidden=8,vectors={vectors}", str(data), "--dev", str(unlabelled), "--out", str(out)]
+    assert cli.main([*told, "--epochs", "1"]) == 1
+    assert "unlabelled.jsonl has no question with a correct and an incorrect candidate" in capsys.readouterr().err
+    assert not out.exists()

@@ -109,6 +109,18 @@ def test_nothing_to_ingest_is_said(as2, tmp_path, what):
     assert what in err
 
 
+def test_files_of_one_name_are_refused_as_the_second_would_replace_the_first(as2, as2_json, articles, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "bread.txt").write_text("Flat bread does not rise.")
+    for given in ([articles / "bread.txt", other / "bread.txt"], [articles, other]):
+        code, out, err = as2("ingest", *given)
+        assert (code, out) == (1, "")
+        assert f"{articles / 'bread.txt'} and {other / 'bread.txt'} would both be 'bread.txt'" in err
+    assert as2_json("ingest", articles, articles / "bread.txt")["result"]["added"] == 2  # the same file, meant once
+    assert as2_json("ingest", tmp_path, "--corpus", "above")["result"]["added"] == 3
+
+
 def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
     as2("ingest", articles, "--corpus", "mine")
     document = as2_json("ask", "When was Kestrel Tower finished?", "--drop-ratio", "0.5")

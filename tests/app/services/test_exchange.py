@@ -167,6 +167,19 @@ def test_labels_without_texts_find_the_sentences_of_their_corpus(wb, towers):
     assert list(labelling.labels_of(wb, asked.question_id).values()) == ["correct"]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "at"),
+    [
+        ("x.qrels", "q-1 0 t-0 0\nq-1 0 nobody%20has 1\nnew%20one 0 t-0 1\n", [2, 3]),
+        ("x.csv", 'query,docid,rating\nHow high is the tower?,t-0,0\n"Not\nasked?",t-9,1\n', [3]),
+    ],
+)
+def test_an_id_in_escapes_and_a_row_of_several_lines_are_told_where_they_stand(wb, name, content, at):
+    corpus = import_new(wb, "set.jsonl", jsonl.dumps(QUESTIONS)).corpus_id
+    done = exchange.import_labels(wb, corpus, name, content.encode())
+    assert [line for line, _ in done.malformed] == at
+
+
 def test_qrels_of_a_question_the_corpus_does_not_have_are_reported_by_line(wb, towers):
     with pytest.raises(BadSetting, match="choose the corpus"):
         import_new(wb, "x.qrels", "q1 0 tower-0 1\n")
@@ -305,6 +318,7 @@ def test_pairs_are_the_judged_ones(wb):
     ("name", "content", "said"),
     [
         ("letter.txt", b"Dear Sir, this is a letter.", "in no format known"),
+        ("mine.csv", b"question,text,label\nWho?,Me.,1\n", "must be query,docid,rating, not question,text,label"),
         ("scores.run", b"q1 Q0 d1 1 0.5 tag\n", "import qrels instead"),
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),

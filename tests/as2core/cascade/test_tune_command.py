@@ -60,6 +60,17 @@ def test_a_fusion_gets_weights_and_becomes_a_version(questions, tmp_path, capsys
     assert fused.weights[0] > abs(fused.weights[1])  # shared words tell, the place does not
 
 
+@pytest.mark.parametrize(
+    ("told", "said"), [(["--picture", "p.svg"], "a fusion has none"), (["--out", "taken"], "exists already")]
+)
+def test_what_a_fusion_cannot_be_told_is_said_before_it_is_fitted(questions, monkeypatch, capsys, told, said):
+    monkeypatch.chdir(questions.parent)
+    Path("taken").mkdir()
+    monkeypatch.setattr("as2core.training.fusion.fit_fusion", None)
+    assert cli.main(["tune", str(questions), "--ranker", "fusion:method=zscore,rankers=wo+rr", *told]) == 1
+    assert said in capsys.readouterr().err
+
+
 def test_a_ranker_without_anything_to_tune_is_refused_with_what_can_be(questions, capsys):
     assert cli.main(["tune", str(questions), "--ranker", "bm25"]) == 1
     assert "a cascade of several exits, or a fusion" in capsys.readouterr().err

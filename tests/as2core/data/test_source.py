@@ -2,10 +2,23 @@
 
 import gzip
 import json
+import os
 
 import pytest
 
-from as2core.data import asnq, insuranceqa, jsonl, natural_questions, qed, qrels, selqa, trecqa, wikipassageqa, wikiqa
+from as2core.data import (
+    asnq,
+    insuranceqa,
+    jsonl,
+    natural_questions,
+    qed,
+    qrels,
+    selqa,
+    squad,
+    trecqa,
+    wikipassageqa,
+    wikiqa,
+)
 from as2core.data.source import Report, Seen, collect, stream_lines, writing
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
@@ -30,6 +43,10 @@ QED = {
     "sentence_starts": [0, 21],
     "original_nq_answers": [],
     "annotation": {"explanation_type": "single_sentence", "selected_sentence": {"start": 0, "end": 19}},
+}
+SQUAD = {
+    "context": "Ada went at once. Nobody stayed.",
+    "qas": [{"id": "1", "question": "Who went?", "answers": [{"text": "Ada", "answer_start": 0}]}],
 }
 TREC = "".join(
     f"<QApairs id='{q.qid}'>\n<question>\n{q.text}\n</question>\n"
@@ -100,6 +117,20 @@ def test_a_set_of_several_files_asks_for_a_path(reader):
         reader(b"anything")
 
 
+@pytest.mark.parametrize(
+    ("stream", "text", "at"),
+    [
+        (qed.stream, 2 * (json.dumps(QED) + "\n"), "line 2"),
+        (natural_questions.stream, 2 * (json.dumps(NQ) + "\n"), "line 2"),
+        (natural_questions.stream_la, 2 * (json.dumps(NQ) + "\n"), "line 2"),
+        (squad.stream, json.dumps({"data": [{"title": "T", "paragraphs": 2 * [SQUAD]}]}), "question 2"),
+    ],
+)
+def test_an_id_that_comes_twice_is_told_as_no_later_reader_could_tell_the_two_apart(stream, text, at):
+    questions, report = collect(stream, text.encode())
+    assert [q.qid for q in questions] == ["1"] and report == [f"{at}: question '1' stands twice"]
+
+
 def test_a_report_counts_lines_blank_ones_too_questions_and_candidates():
     found, report = collect(jsonl.stream, ("\n" + jsonl.dumps(ASKED) + "{}\n").encode())
     assert (report.lines, report.questions, report.candidates, len(report)) == (4, 2, 4, 1)
@@ -132,6 +163,18 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
         write("after, but not to its end")
         raise ZeroDivisionError
     assert out.read_text() == "before" and [p.name for p in out.parent.iterdir()] == ["out.txt"]
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with writing(pipe) as write:
+        write("all of it")
+    assert pipe.is_fifo()  # no file in its place, as there would be in that of /dev/null
+    assert os.read(reader, 99) == b"all of it"
+    os.close(reader)
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_name_that_ends_in_gz_is_packed_the_same_each_time(tmp_path):

@@ -1,5 +1,7 @@
 """Where results are written, and what every experiment is called with."""
 
+import os
+
 import pytest
 
 from as2core import cli
@@ -23,6 +25,16 @@ def test_a_section_is_replaced_between_its_markers_and_the_rest_of_the_page_stay
 def test_a_page_that_is_not_there_yet_is_begun(tmp_path):
     write_section(tmp_path / "results.md", "a", "text")
     assert (tmp_path / "results.md").read_text() == "# Results\n\n<!-- a -->\ntext\n<!-- /a -->\n"
+
+
+def test_a_section_for_nobody_leaves_the_device_that_swallows_it(tmp_path):
+    device = tmp_path / "null"
+    os.mkfifo(device)
+    reader = os.open(device, os.O_RDONLY | os.O_NONBLOCK)
+    write_section(device, "a", "text")
+    assert device.is_fifo()
+    assert os.read(reader, 99) == b"# Results\n\n<!-- a -->\ntext\n<!-- /a -->\n"
+    os.close(reader)
 
 
 def test_a_report_becomes_a_table_with_its_notes_below():

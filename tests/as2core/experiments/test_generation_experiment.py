@@ -41,6 +41,13 @@ def test_every_way_is_trained_and_reported(tiny, tmp_path, monkeypatch):
     assert {p.what for p in told} == {"transfer, MLE", "MLE", "LUL", "RLL", BACKWARDS, DISCRIMINATIVE}
 
 
+def test_the_questions_told_are_those_there_were_not_those_wished_for(tmp_path, monkeypatch):
+    ways = (UNTUNED, TRANSFERRED, "MLE", "LUL", "RLL", BACKWARDS, DISCRIMINATIVE)
+    monkeypatch.setattr(generation, "_one_seed", lambda *_: dict.fromkeys(ways, 0.5))
+    told = generation.run(MadeUp(tmp_path), None, generation.FULL).rows[0].differs
+    assert "learnt on 4 SQuAD questions; 4 WikiQA train questions" in told and "4 dev questions" in told
+
+
 def test_a_finding_holds_by_the_mean_over_seeds():
     aps = {UNTUNED: [0.3, 0.3], TRANSFERRED: [0.4, 0.4], "MLE": [0.2, 0.5], "LUL": [0.6, 0.6], "RLL": [0.5, 0.6]}
     rows = findings({**aps, BACKWARDS: [0.1, 0.1], DISCRIMINATIVE: [0.9, 0.9]}, "differs")
