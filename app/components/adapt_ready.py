@@ -91,6 +91,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
     names = _bases(wb)
     active = names[0]
+    _follow(names)
     under_way = adapting.active_jobs(wb, "retrain")
     busy = any(j.corpus_id == corpus.id for j in under_way)
     with st.expander("Settings", icon=":material/tune:", key="adapt_settings"):
@@ -132,6 +133,16 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
         )
 
 
+def _follow(names: list[str]) -> None:
+    """Once another version is in use, who had chosen what was starts from that one. The choice is told anew then: a
+    browser keeps an option's words, and "(in use)" has moved."""
+    form, active = st.session_state, names[0]
+    before, chosen = form.get("_adapt_base_active", active), form.get("adapt_base", active)
+    if (before != active and chosen in (before, active)) or chosen not in names:
+        form["adapt_base"] = active
+    form["_adapt_base_active"] = active
+
+
 def _base_name(name: str, active: str) -> str:
     if name == "active":
         return "a new one, as the catalog has it"
@@ -147,7 +158,7 @@ def _start(wb: Workbench, corpus_id: int) -> None:
         wb,
         corpus_id,
         kind=adapt_choice.kind(),
-        base=form["adapt_base"],
+        base=base(wb),
         choice=adapt_choice.choice(corpus_id),
         replay=adapt_choice.replay(),
         epochs=int(form["adapt_epochs"]) if by_hand else None,

@@ -7,7 +7,7 @@ import streamlit as st
 from app.components.errors import guarded
 from app.components.label_buttons import LOOK
 from app.components.label_item import tag
-from app.components.text import count, escaped, plain
+from app.components.text import count, escaped, plain, titled
 from app.services import Workbench, agreement
 from app.services.label_views import ConflictView
 from app.services.views import LABELS, AnnotatorView, CorpusView
@@ -48,7 +48,7 @@ def _conflict(wb: Workbench, me: AnnotatorView, conflict: ConflictView, slot: in
     with st.container(border=True):
         st.html(
             f'<div class="as2-item" data-testid="as2-conflict"><h2 class="asked">{escaped(conflict.question)}</h2>'
-            f'<p class="source">{escaped(conflict.title)}</p>'
+            f'<p class="source">{escaped(titled(conflict.title))}</p>'
             f'<p class="context"><mark>{escaped(conflict.text)}</mark></p>'
             f'<p class="scores">{said}</p></div>'
         )

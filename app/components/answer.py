@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components.text import count, escaped, percent, plain
+from app.components.text import count, escaped, percent, plain, titled
 from app.services.views import AskView, CandidateView
 
 WORDS = (
@@ -25,7 +25,8 @@ def in_context(candidate: CandidateView, *, quiet: bool = False) -> str:
     """The sentence marked between its neighbours, as HTML. `quiet` marks it without the accent."""
     around = [f'<span class="as2-near">{escaped(t)}</span>' if t else "" for t in (candidate.before, candidate.after)]
     kind = "as2-mark as2-mark-quiet" if quiet else "as2-mark"
-    source = f'<p class="as2-source">{escaped(candidate.title)} <span>· sentence {candidate.position + 1}</span></p>'
+    title = escaped(titled(candidate.title))
+    source = f'<p class="as2-source">{title} <span>· sentence {candidate.position + 1}</span></p>'
     text = f'{around[0]} <mark class="{kind}">{escaped(candidate.text)}</mark> {around[1]}'
     return f'<p class="as2-passage" dir="auto">{text}</p>{source}'
 

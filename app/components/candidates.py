@@ -108,6 +108,7 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
         table.assign(probability=table["probability"].astype(float) * 100),
         key=key,
         hide_index=True,
+        placeholder="",
         column_order=shown,
         height=table_height(len(table)),
         row_height=ROW,

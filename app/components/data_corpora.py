@@ -181,7 +181,7 @@ def _report(chosen: CorpusView) -> None:
                 {"file": [f for f, _ in report.failed], "why": [why for _, why in report.failed]},
                 hide_index=True, key="data_failed",
             )  # fmt: skip
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             if name == chosen.name:
                 links.to("ask", "Ask about it")
             else:

@@ -7,7 +7,7 @@ import streamlit as st
 from app.components import data_typed
 from app.components.errors import guarded
 from app.components.roles import barred
-from app.components.text import count, plain
+from app.components.text import count, plain, titled
 from app.services import Workbench, proposing
 from app.services.proposal_views import ProposalsView, ProposalView
 from app.services.views import AnnotatorView, CorpusView, JobView
@@ -79,7 +79,7 @@ def _one(wb: Workbench, proposal: ProposalView, annotator: AnnotatorView) -> Non
                       label_visibility="collapsed")  # fmt: skip
         st.markdown(plain(proposal.sentence))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{plain(proposal.title)}; found again at place {proposal.place}", width="stretch")
+            st.caption(f"{plain(titled(proposal.title))}; found again at place {proposal.place}", width="stretch")
             st.button("Reject", key=f"{key}_reject", icon=":material/close:", disabled=bool(why), help=why,
                       on_click=_reject, args=(wb, proposal.id, annotator.id))  # fmt: skip
             st.button("Accept", key=f"{key}_accept", icon=":material/check:", type="primary", disabled=bool(why),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from app.components import links
@@ -13,6 +15,7 @@ from app.services.views import AnnotatorView, BroughtView, CorpusView
 
 NAMED = 5  # of those that were there already
 _BROUGHT = "_data_brought"
+_ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # what a list that is pasted has before each
 
 
 def draw(wb: Workbench, corpus: CorpusView, annotator: AnnotatorView) -> None:
@@ -46,6 +49,7 @@ def _told(brought: BroughtView) -> None:
 @guarded
 def _bring(wb: Workbench, corpus_id: int, annotator_id: int, key: str) -> None:
     st.session_state.pop(_BROUGHT, None)
-    brought = asking.bring(wb, corpus_id, st.session_state[key].splitlines(), by=annotator_id)
+    lines = [_ITEM.sub("", line) for line in st.session_state[key].splitlines()]
+    brought = asking.bring(wb, corpus_id, lines, by=annotator_id)
     st.session_state[_BROUGHT] = (corpus_id, brought)
     st.session_state[key] = ""

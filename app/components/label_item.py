@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.components.text import escaped
+from app.components.text import escaped, titled
 from app.services.views import QueueItem
 
 _CSS = Path(__file__).with_name("label.css")
@@ -39,7 +39,7 @@ def draw(item: QueueItem, *, scores_visible: bool) -> None:
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span><b>Why this one:</b> {escaped(why)}</span> {said}</p>
         <h2 class="asked">{escaped(item.question)}</h2>
-        <p class="source">{escaped(item.title or "Untitled document")}</p>
+        <p class="source">{escaped(titled(item.title))}</p>
         <p class="context"><span class="near">{escaped(item.before)}</span>
         <mark>{escaped(item.text)}</mark> <span class="near">{escaped(item.after)}</span></p>
         {scores}{peers}</div>"""

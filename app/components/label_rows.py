@@ -9,7 +9,7 @@ import streamlit as st
 from app.components.label_buttons import LOOK
 from app.components.label_item import tag
 from app.components.label_list import ListDesk
-from app.components.text import count, escaped
+from app.components.text import count, escaped, titled
 from app.services.label_views import ListRow
 from app.services.views import LABELS
 
@@ -71,5 +71,5 @@ def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
     current = ' aria-current="true"' if here else ""
     return (
         f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{said} {escaped(row.text)}'
-        f"<small>{escaped(row.title)} · {' · '.join(parts)}</small>{why}</div>"
+        f"<small>{escaped(titled(row.title))} · {' · '.join(parts)}</small>{why}</div>"
     )

@@ -44,6 +44,8 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
 
 
 def _duration(minutes: float) -> str:
+    if minutes < 1:
+        return "less than a minute"
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 

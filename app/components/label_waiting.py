@@ -29,8 +29,8 @@ def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
     if not corpus.questions:
         _say(
             "There is nothing to judge yet",
-            "Nobody has asked this corpus anything. Ask, bring questions of your own, or accept questions that a model "
-            "proposes, and what is found for them comes here.",
+            "Nobody has asked this corpus anything. Ask, bring questions of your own, or accept questions proposed "
+            "from its sentences, and what is found for them comes here.",
         )
         with st.container(horizontal=True, horizontal_alignment="center"):
             links.to("ask", "Ask a question")

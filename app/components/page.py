@@ -154,12 +154,12 @@ def _version(wb: Workbench, choose: bool) -> str:
         names.insert(0, active)
     wanted = url.get("model") or active
     _say_gone("as2_model", wanted, names, "There is no model called “{}” here any more; this is the active one.")
-    if st.session_state.get("as2_model", wanted) not in names:
-        st.session_state.pop("as2_model", None)
+    start = wanted if wanted in names else active
+    index = 0 if _tell_model(names, start, active) else names.index(start)
     name = st.selectbox(
         "Model",
         names,
-        index=names.index(wanted if wanted in names else active),
+        index=index,
         key="as2_model",
         on_change=_seen,
         args=("as2_model",),
@@ -167,6 +167,19 @@ def _version(wb: Workbench, choose: bool) -> str:
     )
     url.put(model=None if name == active else name)
     return name
+
+
+def _tell_model(names: list[str], start: str, active: str) -> bool:
+    """Whether the box has to be told its choice: another version is in use, which who chose none follows, and whose
+    words in the box ("active") a browser would keep."""
+    state = st.session_state
+    moved = state.get("_as2_active", active) != active
+    state["_as2_active"] = active
+    current = state.get("as2_model")
+    if current is None or (current in names and not moved):
+        return False
+    state["as2_model"] = current if current in names and url.get("model") else start
+    return True
 
 
 def _say_gone(key: str, wanted: str, known: Collection[str], told: str) -> None:

@@ -28,6 +28,11 @@ def plain(text: str) -> str:
     return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", marked)
 
 
+def titled(title: str) -> str:
+    """A document's title, or what stands for the one it came without."""
+    return title or "Untitled document"
+
+
 def shorten(text: str, width: int) -> str:
     """At most `width` characters, cut at a word and ended with an ellipsis."""
     text = " ".join(text.split())

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 from sqlalchemy.orm import Session
 
@@ -174,14 +175,15 @@ def ingest(
     on_progress: OnProgress | None = None,
 ) -> IngestView:
     """Bring files in. What is there already with the same content is left alone; what changed replaces its document,
-    and labels stay with the sentences that did not change. A file or line that cannot be read is reported, the others
-    go in. Raises UnknownCorpus."""
+    and labels stay with the sentences that did not change; no file replaces what another of the call brought. A file or
+    line that cannot be read is reported, the others go in. Raises UnknownCorpus."""
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     tally = _Tally(on_progress)
     try:
+        brought: dict[str, str] = {}
         for batch in _batches(_read(files, tally)):
-            _store(wb, corpus_id, batch, tally)
+            _store(wb, corpus_id, _told_apart(wb, corpus_id, batch, brought), tally)
             index_pending(wb, corpus_id)
             tally.tell()
         wb.take_stock()
@@ -245,16 +247,45 @@ def _guess(name: str, source: bytes | Path) -> int:
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """Some hundreds at a time; a document that comes twice begins a new batch, as its own newer version."""
-    batch: dict[str, Document] = {}
+    batch: dict[tuple[str, str], Document] = {}
     characters = 0
     for document in documents:
-        if document.id in batch or len(batch) >= BATCH or characters > BATCH_CHARACTERS:
+        key = document.source, document.id
+        if key in batch or len(batch) >= BATCH or characters > BATCH_CHARACTERS:
             yield list(batch.values())
             batch, characters = {}, 0
-        batch[document.id] = document
+        batch[key] = document
         characters += len(document.text)
     if batch:
         yield list(batch.values())
+
+
+def _told_apart(wb: Workbench, corpus_id: int, batch: list[Document], brought: dict[str, str]) -> list[Document]:
+    """The batch, where no document has an id that another file brought: notes.txt would replace notes.md, and one table
+    that counts its rows from 1 another. Such a one gets its file's name into its id, now and whenever the file comes
+    again. Else an id that is known is the document, whatever the file is called now. `brought`: id -> file of this
+    ingest, which grows."""
+    longer = [d.source if _whole(d) else f"{d.source}-{d.id}" for d in batch]
+    with wb.read() as s:
+        known = rows.sources(s, corpus_id, [*(d.id for d in batch), *longer])
+    apart = []
+    for d, name in zip(batch, longer, strict=True):
+        holder = brought.get(d.id) or known.get(d.id) or d.source
+        twin = _whole(d) and _stem(holder) == d.id
+        if holder != d.source and (d.id in brought or name in known or twin):
+            d = replace(d, id=name)
+        brought[d.id] = d.source
+        apart.append(d)
+    return apart
+
+
+def _whole(document: Document) -> bool:
+    """Whether it is all of its file, which is what it is called after."""
+    return document.id == _stem(document.source)
+
+
+def _stem(source: str) -> str:
+    return PurePosixPath(source).with_suffix("").as_posix() if source else ""
 
 
 def _store(wb: Workbench, corpus_id: int, batch: list[Document], tally: _Tally) -> None:

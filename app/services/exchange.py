@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from lzma import LZMAError
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -46,6 +46,7 @@ IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
     "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
 )  # fmt: skip
+BY_NAME = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content says nothing
 TEXTLESS, BY_TEXT = ("csv", "qrels"), ("csv", "pairs", "triplets")
 STARTER, IMPORT = NO_PERSON
 SPLITS = {
@@ -81,9 +82,9 @@ def import_labels(
         raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
     content = _content(name, data)
     fmt = _format(name, content, fmt)
+    questions, problems, lines = _read(name, content, fmt)
     if corpus_id is None and fmt in TEXTLESS:
         raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
-    questions, problems, lines = _read(name, content, fmt)
     if not questions and not problems:
         raise UnreadableFile(f"{name}: no labelled question in it")
     corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None
@@ -223,6 +224,7 @@ def _format(name: str, content: bytes, fmt: str) -> str:
     if fmt == "auto":
         try:
             fmt = "beir" if content[:2] == b"PK" else import_report.kind_of_pairs(content) or sniff(content) or ""
+            fmt = fmt or BY_NAME.get(PurePath(name).suffix.lower(), "")  # its reader says what is wrong with it
         except UnreadableFile as e:
             raise _named(name, e) from e
         if fmt == "run":

@@ -83,6 +83,16 @@ def digests(session: Session, corpus_id: int, external_ids: Sequence[str]) -> di
     return {r.external_id: (r.id, r.digest) for r in rows}
 
 
+def sources(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, str]:
+    """Of those that are stored: external id -> the file it came from."""
+    rows = session.execute(
+        select(Document.external_id, Document.source).where(
+            Document.corpus_id == corpus_id, Document.external_id.in_(external_ids)
+        )
+    )
+    return {r.external_id: r.source for r in rows}
+
+
 def add_documents(
     session: Session, corpus_id: int, contents: Sequence[tuple[Content, str]], now: datetime
 ) -> dict[str, int]:

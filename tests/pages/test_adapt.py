@@ -113,6 +113,26 @@ def test_the_preview_is_of_the_version_that_is_started_from(work):
     assert work.previewed[-1][1]["base"] == "starter-2"
 
 
+@pytest.mark.parametrize(
+    ("chosen", "then"), [(None, "starter-2"), ("starter-2", "starter-2"), ("starter-3", "starter-3")]
+)
+def test_a_retrain_after_a_promotion_starts_from_what_is_in_use_now_unless_another_was_chosen(work, chosen, then):
+    work.versions["starter-3"] = replace(work.versions["starter-2"], id=3, name="starter-3")
+    at = fake_work.page("adapt")
+    if chosen:
+        at = at.selectbox(key="adapt_base").set_value(chosen).run()
+    work.active = "starter-2"
+    at.run().button(key="adapt_start").click().run()
+    assert (work.started[0]["base"], at.selectbox(key="adapt_base").value) == (then, then)
+
+
+def test_a_base_in_the_words_it_had_before_a_promotion_is_the_one_in_use(work):
+    at = fake_work.page("adapt")
+    at.session_state["adapt_base"] = "cascade (in use)"  # what a browser sends that kept the option's words
+    at.button(key="adapt_start").click().run()
+    assert work.started[0]["base"] == "cascade"
+
+
 def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(work):
     work.versions["starter-2"] = replace(work.versions["starter-2"], parent=None)
     at = fake_work.page("adapt")

@@ -78,3 +78,16 @@ def test_rules_meant_for_a_corpus_deleted_elsewhere_change_no_other(work):
     [keep] = [b for b in at.button if b.label == "Keep these"]
     keep.click().run()
     assert work.rules == before
+
+
+@pytest.mark.parametrize(
+    ("chosen", "then"), [(None, "starter-3"), ("starter-2", "starter-2"), ("starter-3", "starter-3")]
+)
+def test_who_chose_no_model_follows_the_one_in_use(work, chosen, then):
+    at = fake_work.page("ask")
+    if chosen:
+        at = at.selectbox(key="as2_model").set_value(chosen).run()
+    work.active = "starter-3"
+    at.run()
+    assert at.selectbox(key="as2_model").value == then
+    assert ("model" in at.query_params) == (then != "starter-3")

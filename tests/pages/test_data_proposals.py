@@ -88,3 +88,10 @@ def test_a_run_is_asked_for_and_can_be_stopped(work, at):
     assert work.started[-1] == {"wanted": 5}
     at = at.button(key="data_propose_stop").click().run()
     assert next(iter(work.jobs.values())).cancelling
+
+
+def test_a_list_pasted_with_its_marks_brings_the_questions_alone(work, at):
+    at.text_area(key="data_typed_1").input("- Who built it?\n 2. Where is it?\n3) When?\n• Why?\n5 of what?\n-5 or 7?")
+    at.button(key="data_typed_add").click().run()
+    [(_, lines, _)] = work.brought
+    assert lines == ["Who built it?", "Where is it?", "When?", "Why?", "5 of what?", "-5 or 7?"]

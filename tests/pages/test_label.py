@@ -396,6 +396,8 @@ def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(work):
     work.rules = Rules(target=820)
     at = fake_work.page("label")
     assert "12.0 labels a minute; at this pace 10 min for the rest" in fake_work.texts(at)
+    work.rules = Rules(target=701)
+    assert "at this pace less than a minute for the rest" in fake_work.texts(fake_work.page("label"))
 
 
 @pytest.mark.parametrize("target", [None, 820])

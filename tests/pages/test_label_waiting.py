@@ -32,7 +32,7 @@ def links(at):
 
 def test_a_corpus_nobody_has_asked_offers_proposed_questions_first(unasked):
     at = unasked(1480)
-    assert "accept questions that a model proposes" in fake_work.markup(at)
+    assert "accept questions proposed from its sentences" in fake_work.markup(at)
     assert links(at)["Propose questions"] == "data?view=proposals"
 
 

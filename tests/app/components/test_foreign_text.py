@@ -2,7 +2,11 @@
 
 import pytest
 
+from app.components import label_rows
+from app.components.answer import in_context
 from app.components.text import count, escaped, plain, shorten
+from app.services.label_views import ListRow
+from app.services.views import CandidateView
 
 
 def test_markup_is_escaped_for_html():
@@ -39,3 +43,10 @@ def test_a_long_text_is_cut_at_a_word():
 def test_counts_have_their_plural_and_their_thousands():
     assert [count(n, "sentence") for n in (0, 1, 1300)] == ["0 sentences", "1 sentence", "1,300 sentences"]
     assert count(2, "query", "queries") == "2 queries"
+
+
+def test_a_sentence_of_a_document_without_a_title_says_so():
+    sentence = CandidateView(1, 1, "It is 330 metres high.", "", 1, 2, "", "", 1, None)
+    assert '<p class="as2-source">Untitled document <span>· sentence 3</span></p>' in in_context(sentence)
+    row = ListRow(1, sentence.text, "", None, None, None, None, None, True)
+    assert "<small>Untitled document · row 1</small>" in label_rows._row(row, 0, here=False, scores=True)

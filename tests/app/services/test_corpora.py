@@ -94,6 +94,28 @@ def test_the_same_document_twice_in_one_call_ends_as_the_later_one(wb, towers):
     assert [s.text for s in corpora.document_sentences(wb, note.id)] == ["Second version."]
 
 
+def test_files_that_would_share_an_id_replace_nothing_of_each_other(wb, towers):
+    tables = [(name, f"id,text\n1,The text of {name}.\n".encode()) for name in ("a.csv", "b.csv")]
+    files = [("note.md", b"From Markdown."), ("note.txt", b"From a text file."), *tables]
+    done = corpora.ingest(wb, towers.id, files)
+    assert (done.added, done.updated) == (4, 0)
+    stored = {d.external_id: d.source for d in corpora.list_documents(wb, towers.id)}
+    assert stored.items() >= {"note": "note.md", "note.txt": "note.txt", "1": "a.csv", "b.csv-1": "b.csv"}.items()
+    for again in (files, files[1:2], files[3:]):
+        assert corpora.ingest(wb, towers.id, again).unchanged == len(again)
+
+
+def test_a_file_of_another_ending_that_comes_later_is_another_document(wb, towers):
+    assert corpora.ingest(wb, towers.id, [("bread.md", b"Rye grows in Poland.")]).added == 1
+    assert corpora.ingest(wb, towers.id, [("bread.md", b"Rye grows in Latvia.")]).updated == 1
+    assert sorted(d.source for d in corpora.list_documents(wb, towers.id, search="bread")) == ["bread.md", "bread.txt"]
+
+
+def test_a_table_under_another_name_still_updates_the_documents_it_names(wb, towers):
+    corpora.ingest(wb, towers.id, [("may.csv", b"id,text\nk1,Before.\n")])
+    assert corpora.ingest(wb, towers.id, [("june.csv", b"id,text\nk1,After.\n")]).updated == 1
+
+
 def test_new_text_asks_for_vectors_once_until_the_job_is_taken(wb, towers):
     first = corpora.ingest(wb, towers.id, [("one.txt", b"One more.")])
     second = corpora.ingest(wb, towers.id, [("two.txt", b"And another.")])
