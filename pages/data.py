@@ -24,7 +24,7 @@ if view != "documents":
 if view == "corpora":
     data_corpora.draw(frame.wb, frame.corpus, frame.annotator)
 elif view == "documents" and frame.corpus is not None:
-    data_documents.draw(frame.wb, frame.corpus)
+    data_documents.draw(frame.wb, frame.corpus, frame.annotator)
 elif view == "proposals" and frame.corpus is not None:
     data_proposals.draw(frame.wb, frame.corpus, frame.annotator)
 elif view == "labels":

@@ -8,15 +8,17 @@ from pathlib import Path
 import streamlit as st
 
 from app.components import url
-from app.components.text import count, escaped
+from app.components.errors import guarded
+from app.components.roles import barred
+from app.components.text import count, escaped, plain
 from app.services import Workbench, corpora
-from app.services.views import CorpusView, DocumentView, SentenceView
+from app.services.views import AnnotatorView, CorpusView, DocumentView, SentenceView
 
 LIMIT = 100
 _CSS = Path(__file__).with_name("data.css")
 
 
-def draw(wb: Workbench, corpus: CorpusView) -> None:
+def draw(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
     if not corpus.documents:
         st.info("This corpus has no documents yet. Bring some in under Corpora.", icon=":material/upload_file:")
         return
@@ -42,6 +44,25 @@ def draw(wb: Workbench, corpus: CorpusView) -> None:
             st.info("Choose a document to read how it was cut into sentences.", icon=":material/article:")
         else:
             st.html(as_markup(chosen, corpora.document_sentences(wb, chosen.id)))
+            _offer_deleting(wb, chosen, me)
+
+
+def _offer_deleting(wb: Workbench, document: DocumentView, me: AnnotatorView) -> None:
+    why = barred(me, "delete documents")
+    with st.popover("Delete", type="tertiary", icon=":material/delete:", key="data_document_delete", disabled=bool(why),
+                    help=why):  # fmt: skip
+        st.caption(
+            f"{plain(document.title or document.external_id)} is taken out of the corpus. Labels of its sentences "
+            "stay, out of sight, and are back when it is brought in again."
+        )
+        st.button("Delete this document", key="data_document_gone", on_click=_delete, args=(wb, document, me.id))
+
+
+@guarded
+def _delete(wb: Workbench, document: DocumentView, by: int) -> None:
+    corpora.delete_document(wb, document.id, by=by)
+    url.put(doc=None)
+    st.toast(f"{plain(document.title or document.external_id)} is deleted.", icon=":material/delete:")
 
 
 def _choose(found: list[DocumentView]) -> DocumentView | None:

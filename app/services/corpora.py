@@ -168,6 +168,22 @@ def document_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:
         return [SentenceView(x.id, x.text, x.position, x.paragraph) for x in rows.sentences_of(s, [document_id])]
 
 
+def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -> None:
+    """Take a document out of its corpus. Sentences that are labelled stay out of sight with their labels, which exports
+    and retrains keep; they are back when the document comes again. `by` None is whoever has the home. Raises Gone, and
+    NotAllowed for a viewer."""
+    with wb.read() as s:
+        corpus_id = getattr(rows.document(s, document_id), "corpus_id", None)
+    if corpus_id is None:
+        raise people.Gone("this document is no longer there; load the page anew")
+    with wb.write(durable=True) as s:
+        people.allow(s, by)
+        hold_corpus(s, corpus_id)
+        if (document := rows.document(s, document_id)) is not None:
+            rows.take_out(s, document, wb.clock())
+    index_pending(wb, corpus_id)
+
+
 def ingest(
     wb: Workbench,
     corpus_id: int,

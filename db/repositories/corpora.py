@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
@@ -54,7 +54,7 @@ def remove_corpus(session: Session, corpus_id: int) -> None:
 def counts(session: Session, corpus_id: int) -> Counts:
     """`labels` are pairs of question and sentence that anyone labels at present."""
     documents, sentences = session.execute(
-        select(func.count(), func.coalesce(func.sum(Document.sentences), 0)).where(Document.corpus_id == corpus_id)
+        select(func.count(), func.coalesce(func.sum(Document.sentences), 0)).where(_is_there(corpus_id))
     ).one()
     questions = session.scalar(select(func.count()).where(Question.corpus_id == corpus_id))
     pairs = (
@@ -70,7 +70,12 @@ def counts(session: Session, corpus_id: int) -> Counts:
 
 
 def has_documents(session: Session, corpus_id: int) -> bool:
-    return bool(session.scalar(select(select(Document.id).where(Document.corpus_id == corpus_id).exists())))
+    return bool(session.scalar(select(select(Document.id).where(_is_there(corpus_id)).exists())))
+
+
+def _is_there(corpus_id: int) -> ColumnElement[bool]:
+    """Of a document that was taken out a row without sentences stays: if it comes again, it finds its labels by it."""
+    return and_(Document.corpus_id == corpus_id, Document.sentences > 0)
 
 
 def digests(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, tuple[int, str]]:
@@ -212,13 +217,19 @@ def replace_document(
     )
 
 
+def take_out(session: Session, document: Document, now: datetime) -> None:
+    """Leave nothing of a document but the sentences that are labelled, retired, and what it was called."""
+    nothing = Content(document.external_id, document.title, "", document.source)
+    replace_document(session, document.corpus_id, document.id, nothing, "", (), now)
+
+
 def document(session: Session, document_id: int) -> Document | None:
     return session.get(Document, document_id)
 
 
 def find_documents(session: Session, corpus_id: int, search: str, limit: int) -> list[Row]:
     """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
-    where: list[ColumnElement[bool]] = [Document.corpus_id == corpus_id]
+    where: list[ColumnElement[bool]] = [_is_there(corpus_id)]
     if search:
         where.append(
             or_(

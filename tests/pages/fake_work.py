@@ -328,10 +328,13 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def list_documents(wb, corpus_id, search="", limit=100):
         titles = enumerate(("The tower", "Iron works"), 1)
         known = [views.DocumentView(i, f"doc-{i}", t, "starter", 8) for i, t in titles]
-        return [d for d in known if search.lower() in d.title.lower()]
+        return [d for d in known if search.lower() in d.title.lower() and d.id not in fake.deleted]
 
     def document_sentences(wb, document_id):
         return [views.SentenceView(100 + i, t, i, i // 4) for i, t in enumerate(fake_services.TEXTS)]
+
+    def delete_document(wb, document_id, *, by=None):
+        fake.deleted.append(document_id)
 
     def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import", *, split="", by=None):
         fake.imported.append((corpus_id, name, data, fmt, annotator, split, by))
@@ -340,7 +343,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
 
     vars(package.corpora).update(
         create_corpus=create_corpus, delete_corpus=delete_corpus, ingest=ingest, list_documents=list_documents,
-        document_sentences=document_sentences,
+        document_sentences=document_sentences, delete_document=delete_document,
     )  # fmt: skip
 
     def start_scoring(wb, corpus_id, limit=40):

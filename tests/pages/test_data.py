@@ -116,6 +116,12 @@ def test_a_document_of_the_address_is_shown_by_sentence(work):
     assert "<sup>1</sup>The tower was finished on 31 March 1889" in fake_work.markup(at)
 
 
+def test_a_document_is_deleted_by_a_second_click_and_its_address_goes(work):
+    at = fake_work.page("data", {"view": "documents", "doc": "doc-1"})
+    at = at.button(key="data_document_gone").click().run()
+    assert work.deleted == [1] and "doc" not in at.query_params
+
+
 def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     document = DocumentView(1, "d<1>", "A & B", "", 3)
     sentences = [SentenceView(1, "One.", 0, 0), SentenceView(2, "<b>Two.", 1, 0), SentenceView(3, "Three.", 2, 1)]

@@ -2,9 +2,10 @@ import json
 
 import pytest
 from sqlalchemy import text
+from tower_texts import TOWER
 
 from app import jobs
-from app.services import asking, corpora, labelling
+from app.services import asking, corpora, exchange, labelling, people, retrieval
 from app.services.corpora import UnknownCorpus
 from as2core.errors import As2Error
 from as2core.types import Progress
@@ -249,3 +250,40 @@ def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
     assert corpora.ensure_starter(wb) is None
     assert corpora.list_corpora(wb) == []
     assert corpora.ensure_starter(wb, again=True).documents == 1
+
+
+def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    labelling.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    tower = next(d for d in corpora.list_documents(wb, towers.id) if d.external_id == "tower")
+    corpora.delete_document(wb, tower.id, by=ann.id)
+    left = corpora.get_corpus(wb, towers.id)
+    assert (left.documents, left.labels) == (towers.documents - 1, 1)
+    assert tower.id not in [d.id for d in corpora.list_documents(wb, towers.id)]
+    assert corpora.document_sentences(wb, tower.id) == []
+    assert wb.index(towers.id).count() < towers.sentences
+    assert not {c.title for c in asking.ask(wb, towers.id, "How high is the Eiffel Tower?").candidates} & {tower.title}
+    assert exchange.labelled_questions(wb, towers.id)[0].positives == 1
+
+    assert corpora.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
+    assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences
+    again = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
+    assert labelling.labels_of(wb, again.question_id) == {pair["sentence_id"]: "correct"}
+
+
+def test_a_corpus_whose_documents_are_all_deleted_is_empty_and_one_that_is_gone_says_so(wb, towers):
+    known = corpora.list_documents(wb, towers.id)
+    for document in known:
+        corpora.delete_document(wb, document.id)
+    with pytest.raises(retrieval.EmptyCorpus):
+        asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
+    with pytest.raises(people.Gone, match="no longer there"):
+        corpora.delete_document(wb, 10**6)
+
+
+def test_a_viewer_deletes_no_document(wb, towers, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(people.NotAllowed):
+        corpora.delete_document(wb, corpora.list_documents(wb, towers.id)[0].id, by=bob.id)
+    assert corpora.get_corpus(wb, towers.id).documents == towers.documents
