@@ -100,8 +100,9 @@ def give_within(
     confirmed = newest is not None and newest.label == label
     if confirmed and queue not in queues.REVIEWS:
         return _view(newest, changed=False)
-    place = NewCandidate(pair[1], question_rows.next_ordinals(s, [pair[0]]).get(pair[0], 0))
-    question_rows.put_candidates(s, pair[0], [place], origin="labelled")
+    if not question_rows.candidate_ids(s, pair[0], [pair[1]]):
+        place = NewCandidate(pair[1], question_rows.next_ordinals(s, [pair[0]]).get(pair[0], 0))
+        question_rows.put_candidates(s, pair[0], [place], origin="labelled")
     if newest is None or newest.label == WITHDRAWN:
         _room(s, pair, annotator_id, queue)
     if queue == "second":

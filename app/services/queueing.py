@@ -27,7 +27,7 @@ from app.services.views import QueueItem
 from app.services.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.text import words
-from db.models import Annotator, Document, Question, Sentence
+from db.models import Annotator
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import leases, queues, reviews
@@ -101,9 +101,9 @@ def next_item(
             if queue not in queues.REVIEWS and not queues.is_open(s, pair, annotator_id, how.overlap):
                 leases.release(s, pair[0], [pair[1]], annotator_id)  # by the one who held it until just now
                 continue
-            arm = _arm(how, annotator_id, pair, random=drawn or queue == "random", scored=row.rank is not None)
-            dealt = Dealt(queue, drawn, arm)
-            return _item(s, row, annotator_id, dealt, token, until, how)
+        arm = _arm(how, annotator_id, pair, random=drawn or queue == "random", scored=row.rank is not None)
+        with wb.read() as s:  # who writes next does not wait for what is only told
+            return _item(s, row, annotator_id, Dealt(queue, drawn, arm), token, until, how)
     return None
 
 
@@ -304,16 +304,16 @@ def _token(pair: Pair) -> str:
 
 def _lately(s: Session, annotator_id: int, corpus_id: int, passed: Collection[Pair]) -> dict[Pair, str]:
     """The pairs labelled last and skipped last, with their texts."""
+    found = {pair: corpus_rows.sentence(s, pair[1]) for pair in list(passed)[-1:]}
+    lately = {pair: sentence.text for pair, sentence in found.items() if sentence is not None}
     last = rows.last_labelled(s, annotator_id, corpus_id)
-    pairs = ([] if last is None else [last]) + list(passed)[-1:]
-    found = {pair: corpus_rows.sentence(s, pair[1]) for pair in pairs}
-    return {pair: sentence.text for pair, sentence in found.items() if sentence is not None}
+    return lately if last is None else lately | {(last.question_id, last.sentence_id): last.text}
 
 
 def _lately_asked(s: Session, annotator_id: int, corpus_id: int, passed: Collection[int]) -> dict[int, str]:
     """The question left last, or the one labelled last, with its text."""
     last = rows.last_labelled(s, annotator_id, corpus_id)
-    found = [question_rows.question(s, q) for q in list(passed)[-1:] or ([last[0]] if last else [])]
+    found = [question_rows.question(s, q) for q in list(passed)[-1:] or ([last.question_id] if last else [])]
     return {q.id: q.text for q in found if q is not None}
 
 
@@ -390,8 +390,7 @@ def _item(
     again: bool = False,
 ) -> QueueItem:
     pair = (row.question_id, row.sentence_id)
-    question, sentence = s.get_one(Question, row.question_id), s.get_one(Sentence, row.sentence_id)
-    before, after = corpus_rows.neighbours(s, sentence)
+    before, after = corpus_rows.neighbours(s, row.document_id, row.position)
     scored = _scored(s, row)
     by = None if row.version_id is None else version_rows.version(s, row.version_id)
     everyones = rows.of_pair(s, *pair)
@@ -402,12 +401,12 @@ def _item(
     return QueueItem(
         question_id=row.question_id,
         sentence_id=row.sentence_id,
-        question=question.text,
-        text=sentence.text,
+        question=row.question,
+        text=row.text,
         before=before,
         after=after,
-        title=s.get_one(Document, sentence.document_id).title,
-        document_id=sentence.document_id,
+        title=row.title,
+        document_id=row.document_id,
         why=said,
         queue=dealt.queue,
         rank=row.rank,

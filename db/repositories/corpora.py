@@ -258,20 +258,19 @@ def hold_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
     return set(session.scalars(held.with_for_update(read=True, key_share=True)))
 
 
-def neighbours(session: Session, one: Sentence, reach: int = 1) -> tuple[str, str]:
-    """The text before and after a sentence in its document."""
+def neighbours(session: Session, document_id: int, position: int, reach: int = 1) -> tuple[str, str]:
+    """The text before and after a sentence, by its place in its document."""
     rows = session.execute(
         select(Sentence.position, Sentence.text)
         .where(
-            Sentence.document_id == one.document_id,
+            Sentence.document_id == document_id,
             Sentence.retired.is_(False),
-            Sentence.position.between(one.position - reach, one.position + reach),
-            Sentence.id != one.id,
+            Sentence.position.between(position - reach, position + reach),
         )
         .order_by(Sentence.position)
     ).all()
-    before = " ".join(r.text for r in rows if r.position < one.position)
-    return before, " ".join(r.text for r in rows if r.position > one.position)
+    before = " ".join(r.text for r in rows if r.position < position)
+    return before, " ".join(r.text for r in rows if r.position > position)
 
 
 def unindexed(session: Session, corpus_id: int, limit: int) -> list[Row]:

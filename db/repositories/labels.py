@@ -366,13 +366,12 @@ def count_by(session: Session, corpus_id: int, annotator_id: int, since: datetim
     return all_, int(recent or 0)
 
 
-def last_labelled(session: Session, annotator_id: int, corpus_id: int) -> tuple[int, int] | None:
-    """Question and sentence of the annotator's newest event in the corpus."""
-    row = session.execute(
-        select(LabelEvent.question_id, LabelEvent.sentence_id)
+def last_labelled(session: Session, annotator_id: int, corpus_id: int) -> Row | None:
+    """Question, sentence and its text of the annotator's newest event in the corpus."""
+    return session.execute(
+        select(LabelEvent.question_id, LabelEvent.sentence_id, Sentence.text)
         .join(Sentence, Sentence.id == LabelEvent.sentence_id)
         .where(LabelEvent.annotator_id == annotator_id, Sentence.corpus_id == corpus_id)
         .order_by(LabelEvent.id.desc())
         .limit(1)
     ).first()
-    return None if row is None else (row.question_id, row.sentence_id)

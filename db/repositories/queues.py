@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -88,6 +89,7 @@ _last, _generative = aliased(Score, name="last_score"), aliased(Score, name="gen
 _early = aliased(Score, name="early_score")
 
 
+@cache
 def _candidates(*columns: Any, order: str | None = None) -> Select:
     """With what an order of `_ordered` needs of the scores of the run that each follows; without one, with all."""
     found = (
@@ -118,6 +120,7 @@ def _score(of: Any, version: Any, exit_: Any) -> ColumnElement[bool]:
     return and_(of.candidate_id == Candidate.id, of.version_id == version, of.exit == exit_)
 
 
+@cache
 def _scored_candidates() -> Select:
     return _candidates(
         Candidate.id,
@@ -129,6 +132,8 @@ def _scored_candidates() -> Select:
         Candidate.cut_rank,
         Candidate.cut_kept,
         Sentence.text,
+        Sentence.document_id,
+        Sentence.position,
         Document.title,
         Run.version_id,
         Run.threshold,

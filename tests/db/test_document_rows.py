@@ -109,9 +109,9 @@ def test_a_changed_document_is_to_be_indexed_again_unless_it_changed_once_more(d
 def test_neighbours_are_the_sentences_before_and_after(database, flood):
     with database.read() as s:
         first, second, third = corpora.sentences_of(s, [flood[1]])
-        assert corpora.neighbours(s, first) == ("", "The river rose.")
-        assert corpora.neighbours(s, second) == ("Rain fell.", "People left.")
-        assert corpora.neighbours(s, third) == ("The river rose.", "")
+        assert corpora.neighbours(s, first.document_id, first.position) == ("", "The river rose.")
+        assert corpora.neighbours(s, second.document_id, second.position) == ("Rain fell.", "People left.")
+        assert corpora.neighbours(s, third.document_id, third.position) == ("The river rose.", "")
 
 
 def test_a_percent_sign_in_a_search_is_only_itself(database, add_document):
