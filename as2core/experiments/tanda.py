@@ -58,7 +58,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     ablations = len(ASNQ_NEGATIVES) if asnq else 0
     runner = Runner(options, on_progress, runs=len(seeds) * (2 * len(NOISE) + 2) + 1 + ablations)
     base = untuned(CrossEncoderRanker, seed=0)
-    own = runner.train("transfer", base, general, target.dev, replace(TRANSFER, epochs=sizes.epochs))[0].ranker
+    own = runner.train("transfer", base, general, [], replace(TRANSFER, epochs=sizes.epochs))[0].ranker
     transferred = _shipped() if sizes.shipped else own
     tuned, adapted = _noisy(runner, target, transferred, seeds, sizes)
     merged, after = _merged(runner, target, general, own, seeds, sizes)
