@@ -199,17 +199,16 @@ def attend(wb: Workbench) -> None:
     automatic.call(wb)
 
 
-def start_worker_if_needed(wb: Workbench) -> bool:
-    """Start the worker's process unless one runs, or `AS2_WORKER=external`; True if one was started."""
+def start_worker_if_needed(wb: Workbench) -> None:
+    """Start the worker's process unless one runs, or `AS2_WORKER=external`."""
     from app import worker
 
     if wb.settings.worker == "external" or worker.is_running(wb.settings):
-        return False
+        return
     if time.monotonic() - wb.marks.get("started worker", -99.0) < 10.0:
-        return False  # it is still on its way up
+        return  # it is still on its way up
     wb.marks["started worker"] = time.monotonic()
     worker.start(wb.settings)
-    return True
 
 
 def reap(wb: Workbench) -> None:

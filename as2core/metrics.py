@@ -43,7 +43,8 @@ def per_question(
 ) -> dict[str, dict[str, float]]:
     """`{name: {qid: value}}`, questions in the order given.
 
-    Raises BadSetting for an unknown measure, and for a question whose scores are missing or not one per candidate.
+    Raises BadSetting for an unknown measure, for a question whose scores are missing or not one per candidate, and for
+    two questions of one id.
     """
     import ir_measures
 
@@ -55,6 +56,8 @@ def per_question(
             count = "no scores" if given is None else f"{len(given)} scores"
             raise BadSetting(f"question {q.qid!r}: {count} for {len(q.candidates)} candidates; give one for each")
         judged = {str(i): c.relevance for i, c in enumerate(q.candidates) if c.label is not None}
+        if q.qid in qrels:
+            raise BadSetting(f"two questions have the id {q.qid!r}; give each its own")
         if judged:
             qrels[q.qid] = judged
             run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(given))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,22 +23,20 @@ COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
 
 def ranker_named(spec: str) -> Any:
-    """The ranker of a spec, a version's name, or its directory. Raises UnknownRanker, BadSetting, DamagedModel."""
+    """The ranker of a spec, a version's name, or its directory, on the engine of `AS2_ENGINE`. Raises UnknownRanker,
+    BadSetting, DamagedModel."""
     from as2core.rankers.catalog import get
 
-    return get(spec, versions=versions)
+    return get(spec, versions=versions, engine=os.environ.get("AS2_ENGINE") or "auto")
 
 
 def cite(spec: str) -> dict[str, str | None]:
     """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
-    from as2core.rankers.catalog import CATALOG, MODELS_DIR
-    from as2core.rankers.specs import read_settings
+    from as2core.rankers.catalog import CATALOG, MODELS_DIR, shipped_model
 
-    name, _, given = spec.partition(":")
-    if name in CATALOG:  # the shipped cross-encoder is the cascade read at one depth
-        settings = read_settings(CATALOG[name], given)
-        begun = settings.get("backbone") is not None or settings.get("pool", "mean") != "mean"  # untrained, to train
-        path = None if begun else MODELS_DIR / {"cross-encoder": "cascade"}.get(name, name)
+    if spec.partition(":")[0] in CATALOG:
+        model = shipped_model(spec)
+        path = None if model is None else MODELS_DIR / model
     else:
         path = versions().get(spec, Path(spec))
     try:
@@ -53,7 +52,8 @@ def versions() -> dict[str, Path]:
 
 
 def questions_of(spec: str) -> list[Question]:
-    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`."""
+    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`.
+    Raises UnknownData, or UnreadableFile."""
     from as2core.data.catalog import load_questions
 
     name, _, which = spec.partition(":")
@@ -83,7 +83,7 @@ def read_candidates(path: Path) -> list[Candidate]:
         if record.startswith(("{", '"')):
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError:
+            except (json.JSONDecodeError, RecursionError):
                 if path.suffix == ".jsonl":
                     raise UnreadableFile(f"{path}: line {number}: not JSON") from None
         if isinstance(record, str):
@@ -93,7 +93,8 @@ def read_candidates(path: Path) -> list[Candidate]:
         title = record.get("title") or ""
         if not isinstance(title, str):
             raise UnreadableFile(f'{path}: line {number}: "title" is not a text')
-        found.append(Candidate(str(record.get("id", len(found))), record["text"], title=title))
+        given = record.get("id")
+        found.append(Candidate(str(len(found) if given is None else given), record["text"], title=title))
     if not found:
         raise UnreadableFile(f"{path}: holds no candidates: write one text a line")
     return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
@@ -89,12 +89,18 @@ class Database:
 
 def open_database(url: str) -> Database:
     """Open, creating or migrating what is there to the newest revision. Raises DbError with the remedy."""
-    if make_url(url).get_backend_name() == "sqlite" and (path := make_url(url).database):
+    try:
+        database = Database(url)
+    except (ArgumentError, ValueError) as e:  # whose words may hold a part of the password
+        raise DbError(
+            "AS2_DATABASE_URL names no database that can be used: write it as "
+            "postgresql+psycopg://user:password@host/name or sqlite:////path/to/file, or leave it out"
+        ) from e
+    if database.sqlite and (path := database.url.database):
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise DbError(f"cannot make the folder of the database {path}: {e.strerror}; set AS2_HOME") from e
-    database = Database(url)
     try:
         _migrated(database)
     except BaseException:
@@ -135,6 +141,8 @@ def _upgrade(connection: Any) -> None:
 
 
 def _with_driver(url: Any) -> Any:
+    if url.get_backend_name() not in ("postgresql", "postgres"):
+        raise ValueError(url.drivername)
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 

@@ -57,6 +57,7 @@ def import_(
         say(
             f"{done.new} new labels, {verdicts}{done.same} the same as before, {done.conflicting} conflicting, "
             f"{len(done.malformed)} malformed lines; {done.questions} questions"
+            + (f"; {done.moved_in_words}" if done.moved else "")
         )
     if done.malformed:
         raise typer.Exit(1)

@@ -12,8 +12,6 @@ from app.services import Workbench, adapting, versions
 from app.services.adapt_views import Readiness
 from app.services.views import CorpusView
 
-KINDS = ("correct", "incorrect", "unsure")
-
 
 def draw_labels(ready: Readiness) -> None:
     """Counts, balance, and how the questions are divided."""

@@ -45,7 +45,7 @@ def draw(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None:
     with left:
         _import(wb, corpus, me)
     with right:
-        _export(wb, corpus)
+        _export(wb, corpus, me)
 
 
 def _import(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None:
@@ -134,10 +134,11 @@ def import_in_words(name: str, report: ImportView) -> str:
         parts.append(f"{report.conflicting:,} in conflict")
     if report.malformed:
         parts.append(f"{count(len(report.malformed), 'line')} not taken")
-    return f"{name} ({report.format}): {', '.join(parts)}; {count(report.questions, 'question')}."
+    about = "; ".join(filter(None, (count(report.questions, "question"), report.moved_in_words)))
+    return f"{name} ({report.format}): {', '.join(parts)}; {about}."
 
 
-def _export(wb: Workbench, corpus: CorpusView | None) -> None:
+def _export(wb: Workbench, corpus: CorpusView | None, me: AnnotatorView) -> None:
     st.subheader("Export", anchor=False)
     if corpus is None or not corpus.labels:
         st.info("There are no labels to export yet. Label some, or import a set.", icon=":material/checklist:")
@@ -146,13 +147,15 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
     st.caption("JSONL keeps every label, who gave it and how conflicts were settled, and comes back exactly. The "
                "others hold what the labels come to, as 1 or 0: none that is unsure or evenly disputed, no rating "
                "above 1.")  # fmt: skip
+    if me.role != "admin":
+        st.caption("What others said of a pair that waits for your label, too, is left out.")
     for fmt, about in exchange.FORMATS.items():
         if fmt == RUN:
-            _export_run(wb, corpus)
+            _export_run(wb, corpus, me)
             continue
         st.download_button(
             NAMES.get(fmt, fmt),
-            _maker(wb, corpus.id, fmt),
+            _maker(wb, corpus.id, fmt, me),
             file_name=f"{_slug(corpus.name)}{ENDINGS.get(fmt, '.txt')}",
             mime="application/octet-stream",
             icon=":material/download:",
@@ -163,9 +166,9 @@ def _export(wb: Workbench, corpus: CorpusView | None) -> None:
         )
 
 
-def _export_run(wb: Workbench, corpus: CorpusView) -> None:
+def _export_run(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
     """A run file ranks every labelled question with the active model, which takes a while: made first, then offered."""
-    made, of = st.session_state.get("_data_run"), (corpus.id, corpus.labels, versions.active(wb).name)
+    made, of = st.session_state.get("_data_run"), (corpus.id, corpus.labels, versions.active(wb).name, me.id)
     if made is None or made[0] != of:
         help_text = (
             "The active version's ranking of every labelled question: qid Q0 docid rank score tag. Takes a while."
@@ -175,7 +178,7 @@ def _export_run(wb: Workbench, corpus: CorpusView) -> None:
         ):
             return
         with st.spinner(f"Ranking {count(corpus.questions, 'question')} with the active model …", show_time=True):
-            made = (of, exchange.export_labels(wb, corpus.id, RUN))
+            made = (of, exchange.export_labels(wb, corpus.id, RUN, by=me.id))
         st.session_state["_data_run"] = made
         st.rerun()
     st.download_button(
@@ -201,6 +204,6 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.").lower() or "labels"
 
 
-def _maker(wb: Workbench, corpus_id: int, fmt: str) -> Callable[[], bytes]:
+def _maker(wb: Workbench, corpus_id: int, fmt: str, me: AnnotatorView) -> Callable[[], bytes]:
     """Made when clicked, not on every run of the page."""
-    return partial(exchange.export_labels, wb, corpus_id, fmt)
+    return partial(exchange.export_labels, wb, corpus_id, fmt, by=me.id)

@@ -13,6 +13,7 @@ from app.services.splitting import Split
 from app.services.views import CORRECT, INCORRECT, UNSURE, JobView
 from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting, NotEnoughLabels
+from as2core.training.settings import TrainSettings
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_HELD_OUT = 10
@@ -151,6 +152,7 @@ def start_retrain(
         raise BadSetting(f"epochs {epochs}: give a number from 1 to 100")
     if learning_rate is not None and not 0 < learning_rate < 0.1:
         raise BadSetting(f"learning rate {learning_rate}: give a small positive number such as 3e-5")
+    TrainSettings(seed=seed)  # refuses a seed that no run can take
     if not 0 <= replay <= 1:
         raise BadSetting(f"a replay of {replay}: give the share of the shipped questions to mix in, 0 to 1")
     choice = choice or Choice()

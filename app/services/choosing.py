@@ -124,7 +124,6 @@ def _labelled(
     somebody doubted, or another found correct, is never presumed wrong."""
     came_to = {i: settle(v, v[0].verdict, choice.conflicts) for i, v in by_sentence(votes).items()}
     known = dict(BINARY) | ({UNSURE: 0} if choice.unsure_incorrect else {})
-    first = group[0]
     candidates = tuple(
         Candidate(
             ids.get((r.question_id, r.sentence_id), r.candidate),
@@ -136,15 +135,7 @@ def _labelled(
         if r.sentence_id is not None
         and ((r.question_id, r.sentence_id) not in touched or came_to.get(r.sentence_id) in known)
     )
-    return Labelled(
-        first.question_id,
-        Question(first.qid, first.question, candidates, first.kind),
-        first.origin,
-        first.split,
-        own=any(not v.imported for v in votes),
-        unsettled=sum(label is None for label in came_to.values()),
-        unsure=sum(label == UNSURE for label in came_to.values()),
-    )
+    return Labelled.of(group[0], candidates, votes, came_to)
 
 
 def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:

@@ -75,8 +75,12 @@ def cross_validated(
         )
     weights = {kind: float(np.mean(labels == kind)) ** -balance for kind in (0, 1)}
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
-    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
-    return cross_val_predict(model, features, labels, groups=questions, cv=folds, method="predict_proba")
+    folds = list(StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed).split(features, labels, questions))
+    if any(len(set(labels[others])) < 2 for others, _ in folds):
+        raise TooFewLabels(
+            "all correct or all incorrect labels are of one question: label both kinds on more questions"
+        )
+    return cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
 
 
 def of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ rating or relevance other than 0 and 1, JSONL's `grade`) leaves again as long as
 
 from __future__ import annotations
 
-import csv
 import io
 import tempfile
 import zipfile
@@ -115,16 +114,21 @@ def import_labels(
         conflicts=tuple(outcome.conflicts),
         lines=import_report.by_line(lines, outcome.taken, malformed),
         verdicts=outcome.verdicts,
+        moved=tuple((before, now, n) for (before, now), n in sorted(outcome.moved.items())),
     )
 
 
-def export_labels(wb: Workbench, corpus_id: int, fmt: str, annotator: str | None = None) -> bytes:
-    """The corpus's current labels, all or one annotator's, as a file of that format. Raises BadSetting, As2Error."""
+def export_labels(
+    wb: Workbench, corpus_id: int, fmt: str, annotator: str | None = None, *, by: int | None = None
+) -> bytes:
+    """The corpus's current labels, all or one annotator's, as a file of that format. `by`: whoever exports; unless an
+    admin, they get nothing of what others say of a pair that waits for a label of their own. None is the command line.
+    Raises BadSetting, As2Error."""
     from as2core.data import beir, csv_ratings, jsonl, pairs, qrels, wikiqa
 
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
-    questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl")
+    questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
     if fmt == "beir":
@@ -143,13 +147,13 @@ def export_labels(wb: Workbench, corpus_id: int, fmt: str, annotator: str | None
 
 
 def labelled_questions(
-    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False
+    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
 ) -> list[Question]:
     """Questions as they are labelled now, in the order they came: those that were imported and those with a label.
     Candidates are the imported ones and the labelled ones. `signed`: with who said what, where that is more than a
-    label that came in unsigned, and with the verdicts."""
+    label that came in unsigned, and with the verdicts. `by`: as in `export_labels`."""
     get_corpus(wb, corpus_id)
-    found = labels.load(wb, corpus_id, annotator, signed=signed)
+    found = labels.load(wb, corpus_id, annotator, signed=signed, by=by)
     return [
         _unsigned(x.question)
         for x in found
@@ -263,10 +267,6 @@ def _read(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tup
             lines = import_report.line_numbers(content, fmt)
     except UnreadableFile as e:
         raise _named(name, e) from e
-    except RecursionError as e:
-        raise UnreadableFile(f"{name}: brackets within brackets, too many to read") from e
-    except csv.Error as e:
-        raise UnreadableFile(f"{name}: {e}") from e
     return questions, [(p.line, p.reason) for p in problems], lines
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -75,7 +73,7 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
     from as2core.data import pairs
     from as2core.data.csv_ratings import qid_of
     from as2core.data.qrels import unescape
-    from as2core.data.source import Report, stream_lines
+    from as2core.data.source import Report, stream_lines, stream_rows
 
     found: dict[tuple[str, str], Place] = {}
 
@@ -84,15 +82,8 @@ def line_numbers(content: bytes, fmt: str) -> dict[tuple[str, str], Place]:
         found.setdefault((qid, candidate), (number, ""))
 
     if fmt == "csv":
-        rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
-        row: list[str] | None = []
-        while row is not None:
-            number = rows.line_num + 1  # a quoted query may run over several
-            try:
-                row = next(rows, None)
-            except csv.Error:  # told by whoever reads the labels
-                continue
-            if row and len(row) == 3:
+        for number, row in stream_rows(content, Report(content)):
+            if len(row) == 3:
                 at(number, qid_of(row[0]), row[1])
     elif fmt in ("pairs", "triplets"):
         judged = pairs.judged_pairs if fmt == "pairs" else pairs.judged_triplets

@@ -7,6 +7,7 @@ in with a document made of such sentences. Ids are kept as given, so what was im
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby
@@ -43,6 +44,7 @@ class Outcome:
     verdicts: int = 0
     questions: int = 0
     documents: int = 0
+    moved: Counter[tuple[str, str]] = field(default_factory=Counter)  # (the split before, the one now)
     conflicts: list[str] = field(default_factory=list)
     refused: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
     taken: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id, "new", "same", ...
@@ -170,7 +172,9 @@ def _questions(
             reason = f"question {q.qid!r} is not in this corpus, and the file does not say what it asks"
             outcome.refused.append((q.qid, "", reason))
             continue
-        row.split = split or row.split
+        if split and row.split != split:
+            outcome.moved[row.split, split] += 1
+            row.split = split
         if origin == "starter":
             row.kind = q.kind
         stored[q.qid] = row

@@ -249,7 +249,7 @@ def progress(
         how = rules_of(s, corpus_id)
         (per_label, questions), more = _counted(wb, (corpus_id, annotator_id), mine, partial(rows.tally, s, corpus_id))
         wanted = wanted_of(s, corpus_id, queue, how, pool)
-        count = partial(queues.count_open, s, wanted, leases.Holder(annotator_id), now, leased=True)
+        count = partial(queues.count_open, s, wanted, leases.Holder(annotator_id), now)
         # what one labels does not leave a review as it leaves another queue
         remaining, fewer = (
             (count(), 0) if queue in queues.REVIEWS else _counted(wb, (wanted, annotator_id), mine, count)

@@ -14,12 +14,15 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.services.people import ADMIN
+from app.services.rules import rules_of
 from app.services.views import CORRECT, INCORRECT, UNSURE
 from app.services.workbench import Workbench
 from as2core.types import Candidate, Question, Verdict
 from db.models import Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
 from db.repositories.questions import IMPORTED
@@ -42,6 +45,21 @@ class Labelled:
     own: bool
     unsettled: int
     unsure: int
+
+    @classmethod
+    def of(
+        cls, row: Any, candidates: tuple[Candidate, ...], labels: Iterable[Any], came_to: Mapping[int, str | None]
+    ) -> Labelled:
+        """From a stored row of the question, the `labels` on it, and sentence id -> what those `came_to`."""
+        return cls(
+            row.question_id,
+            Question(row.qid, row.question, candidates, row.kind),
+            row.origin,
+            row.split,
+            own=any(not x.imported for x in labels),
+            unsettled=sum(x is None for x in came_to.values()),
+            unsure=sum(x == UNSURE for x in came_to.values()),
+        )
 
 
 def settled(rows: Iterable[Any]) -> dict[int, str]:
@@ -77,14 +95,20 @@ def settle(votes: Sequence[Any], verdict: str | None = None, conflicts: str = "m
     return CORRECT if ahead > 0 else INCORRECT
 
 
-def load(wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False) -> list[Labelled]:
+def load(
+    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
+) -> list[Labelled]:
     """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
-    one person's labels. `signed`: with who said what, and how conflicts were settled."""
+    one person's labels. `signed`: with who said what, and how conflicts were settled. `by`: as this person may read
+    them."""
     with wb.read() as s:
         found = question_rows.with_candidates(s, corpus_id)
         labels = label_rows.labels_of_corpus(s, corpus_id)
         verdicts = reviews.verdicts(s, corpus_id) if annotator is None else {}
         ids = told_apart(s, found)
+        waiting = _waiting(s, corpus_id, labels, by)
+    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
+    verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
     by_question: dict[int, list[Any]] = {}
     for row in labels:
         if annotator is None or row.annotator == annotator:
@@ -93,6 +117,19 @@ def load(wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed:
         _labelled(list(group), by_question.get(question_id, []), verdicts, ids, signed)
         for question_id, group in groupby(found, key=lambda r: r.question_id)
     ]
+
+
+def _waiting(s: Session, corpus_id: int, labels: Iterable[Any], by: int | None) -> set[tuple[int, int]]:
+    """The pairs (question id, sentence id) that wait for a label of `by`, who may not know yet what others say: those
+    with fewer people's labels than wanted and none of `by`. None where `by` is an admin, or the command line."""
+    if by is None or ((person := people_rows.person(s, by)) is not None and person.role == ADMIN):
+        return set()
+    who: dict[tuple[int, int], set[int]] = {}
+    for row in labels:
+        if not row.imported:
+            who.setdefault((row.question_id, row.sentence_id), set()).add(row.annotator_id)
+    overlap = rules_of(s, corpus_id).overlap
+    return {pair for pair, people in who.items() if len(people) < overlap and by not in people}
 
 
 def by_id(s: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
@@ -149,15 +186,7 @@ def _labelled(
         for row in group
         if row.sentence_id is not None and (row.candidate_origin == IMPORTED or row.sentence_id in votes)
     )
-    return Labelled(
-        first.question_id,
-        Question(first.qid, first.question, candidates, first.kind),
-        first.origin,
-        first.split,
-        own=any(not row.imported for row in labels),
-        unsettled=sum(v is None for v in votes.values()),
-        unsure=sum(v == UNSURE for v in votes.values()),
-    )
+    return Labelled.of(first, candidates, labels, votes)
 
 
 def judged(question: Question) -> Question:

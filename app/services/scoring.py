@@ -144,7 +144,7 @@ def store_run(
             chosen.id,
             last_exit=ranker.exits[-1],
             threshold=float(ranker.threshold),
-            settings=settings,
+            settings={**settings, "ranked": len(stay)},
             seconds=seconds,
             now=wb.clock(),
         )
@@ -207,7 +207,7 @@ def start_scoring(wb: Workbench, corpus_id: int, limit: int = SCORE_LIMIT) -> Jo
     return jobs.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
 
 
-def score_again(wb: Workbench) -> list[JobView]:
+def score_again(wb: Workbench) -> None:
     """After another version came in force: what it ranked once follows that at once, and what else the queues offer is
     ranked anew, corpus by corpus, in the background. A job that is queued already will do; one that runs began with the
     version before."""
@@ -216,8 +216,8 @@ def score_again(wb: Workbench) -> list[JobView]:
         stale = set(version_rows.follow(s, active.id))
         stale |= {q.corpus_id for q in version_rows.ranked_by_others(s, active.id)}
         waiting = [j for j in job_rows.active_jobs(s, "score") if j.state == "queued" and j.settings.get("again")]
-    wanted = sorted(stale - {j.corpus_id for j in waiting})
-    return [jobs.enqueue(wb, "score", {"limit": AGAIN_LIMIT, "again": True}, corpus_id=c) for c in wanted]
+    for corpus_id in sorted(stale - {j.corpus_id for j in waiting}):
+        jobs.enqueue(wb, "score", {"limit": AGAIN_LIMIT, "again": True}, corpus_id=corpus_id)
 
 
 def run_score(job: Running) -> dict[str, Any]:

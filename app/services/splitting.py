@@ -8,8 +8,9 @@ another version's successor never meets its own judges. Sets that come divided k
 is not used at all: it is the frozen benchmark.
 
 Two more things keep a judge from having been met before. What the base or its ancestors learnt from (`seen`) is never
-judged or steered by, in whatever corpus it is asked again; what nearly repeats the frozen benchmark (`frozen`) is never
-learnt from. A group goes to one side as a whole, so there is no way for a leak.
+judged by, in whatever corpus it is asked again, nor steered by, but where the shipped dev part is held out (`borrowed`)
+and its train part alone is left for that; what nearly repeats the frozen benchmark (`frozen`) is never learnt from. A
+group goes to one side as a whole, so there is no way for a leak.
 """
 
 from __future__ import annotations

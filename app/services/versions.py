@@ -165,9 +165,11 @@ def base_for(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
 
 
 def trained_on(wb: Workbench, ranker: str) -> list[str]:
-    """The questions that a ranker, or one it is made of, learnt from; by a version's directory or name, or a catalog
-    spec. Raises BadSetting for a spec that cannot be read."""
-    from as2core.rankers.catalog import CATALOG
+    """The questions that a ranker, or one it is made of, learnt from, a shipped model those of the starter corpus's
+    train part; by a version's directory or name, or a catalog spec. Raises BadSetting for a spec that cannot be read.
+    """
+    from app.services.snapshots import starter  # which imports this module
+    from as2core.rankers.catalog import CATALOG, shipped_model
     from as2core.rankers.specs import read_parts, read_settings
 
     name, _, settings = ranker.partition(":")
@@ -176,11 +178,16 @@ def trained_on(wb: Workbench, ranker: str) -> list[str]:
         parts = read_settings(entry, settings).get(entry.nested, entry.settings[entry.nested])
         return sorted({q for part in read_parts(parts) for q in trained_on(wb, part.spec)})
     if entry is not None:
-        folder = wb.settings.models_dir / name
+        model = shipped_model(ranker)
+        if model is None:
+            return []
+        folder = wb.settings.models_dir / model
     else:
         folder = next((Path(v.path) for v in list_versions(wb, None) if v.name == ranker), Path(ranker))
     parts = _json(folder / "config.json").get("settings", {}).get("rankers", ())
     own = _json(folder / "card.json").get("trained_on", ())
+    if folder.is_dir() and folder.resolve().parent == wb.settings.models_dir.resolve():
+        own = [*own, *(q.text for q in starter(wb, "train"))]
     return sorted({*own, *(q for part in parts for q in trained_on(wb, part))})
 
 
@@ -297,10 +304,12 @@ def card(wb: Workbench, name: str) -> dict[str, Any]:
 def choose(wb: Workbench, name: str = "active", kind: str = CASCADE) -> Chosen:
     """Load a version; if that fails, the shipped one of its kind, with a note that says so.
 
-    Raises UnknownVersion, or DamagedModel when the shipped one is damaged too.
+    Raises UnknownVersion, BadSetting if it is of another kind, or DamagedModel when the shipped one is damaged too.
     """
     with wb.read() as s:
         row = _named(s, wb, name, kind)
+        if row.kind != kind:
+            raise BadSetting(f"{row.name} is a {row.kind} version: choose a {kind} to answer with")
         fallback = rows.shipped(s, row.kind)
     try:
         return Chosen(row.id, row.name, wb.models.version(Path(row.path)))

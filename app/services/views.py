@@ -328,7 +328,8 @@ class ComparisonView:
 class ImportView:
     """What became of the lines. `conflicting` lines differ from a label the same annotator gave before, or from a
     verdict, and were not taken; `malformed` are (line number, reason). `corpus_id`: None where no line could be read
-    and none was made for them. `verdicts`: how many were new. `lines`: what became of each line."""
+    and none was made for them. `verdicts`: how many were new. `lines`: what became of each line. `moved`: questions
+    that were here in another split, as (the split before, or "" for none; the one now; how many)."""
 
     new: int
     same: int
@@ -340,3 +341,9 @@ class ImportView:
     conflicts: tuple[str, ...] = field(default=())
     lines: tuple[ImportLine, ...] = ()
     verdicts: int = 0
+    moved: tuple[tuple[str, str, int], ...] = ()
+
+    @property
+    def moved_in_words(self) -> str:
+        """As in "moved from train to test: 3"; empty where none was."""
+        return ", ".join(f"moved from {before or 'no split'} to {now}: {n:,}" for before, now, n in self.moved)

@@ -173,7 +173,8 @@ def block_scores(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
             continue
         at = dict(zip(e.alive.tolist(), e.scores.tolist(), strict=True))
         block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float64)
-        out[e.dropped] = _lowered(block, min(floor - 1.0, float(block.max())))
+        below = float(np.nextafter(np.float32(floor), np.float32(-np.inf)))  # where one less would be a tie
+        out[e.dropped] = _lowered(block, min(floor - 1.0, below, float(block.max())))
         floor = float(out[e.dropped].min())
     return out
 

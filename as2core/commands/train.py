@@ -60,7 +60,7 @@ def train(
     judged = apply_setting(questions_of(dev), "clean") if dev else []
     if dev and not judged:
         raise BadSetting(f"{dev} has no question with a correct and an incorrect candidate: nothing to measure on")
-    seed = others.get("seed", 0) if seed is None else seed
+    seed = TrainSettings(seed=others.get("seed", 0) if seed is None else seed).seed
     torch.manual_seed(seed)
     base = ranker_named(ranker)
     settings = smaller(

@@ -21,9 +21,17 @@ def tune(
     ranker: Annotated[str, typer.Option(help="A cascade or a fusion: a catalog name, a version or its directory.")] = (
         "cascade"
     ),
-    max_loss: Annotated[float, typer.Option(min=0.0, help="How much of the measure may be lost by dropping.")] = 0.005,
-    measure: Annotated[Literal["AP", "RR", "P@1"], typer.Option(help="What may be lost.")] = "AP",
-    how: Annotated[Literal["logistic", "search"], typer.Option(help="How a fusion's weights are found.")] = "logistic",
+    max_loss: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="How much of the measure may be lost by dropping.", show_default="0.005"),
+    ] = None,
+    measure: Annotated[
+        Literal["AP", "RR", "P@1"] | None, typer.Option(help="What may be lost.", show_default="AP")
+    ] = None,
+    how: Annotated[
+        Literal["logistic", "search"] | None,
+        typer.Option(help="How a fusion's weights are found.", show_default="logistic"),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the schedule as JSON; of a fusion, the version's directory.")
@@ -42,10 +50,17 @@ def tune(
         if hasattr(chosen, "opinions"):
             if picture:
                 raise BadSetting("--picture draws a cascade's schedules, and a fusion has none: leave it out")
+            if max_loss is not None or measure is not None:
+                raise BadSetting(
+                    "--max-loss and --measure choose a cascade's schedule; a fusion drops nobody: leave them out"
+                )
             if out and out.exists():  # told before the fit, not after it
                 raise BadSetting(f"{out} exists already: choose another name for the version")
-            document = _weights(chosen, questions, how, out, data, on_progress)
+            document = _weights(chosen, questions, how or "logistic", out, data, on_progress)
         elif hasattr(chosen, "exits") and len(chosen.exits) > 1:
+            if how is not None:
+                raise BadSetting("--how finds a fusion's weights, and a cascade has none: leave it out")
+            max_loss, measure = 0.005 if max_loss is None else max_loss, measure or "AP"
             document = _ratios(chosen, questions, max_loss, measure, out, picture, ranker, on_progress)
         else:
             raise BadSetting(f"{ranker} has nothing to tune: take a cascade of several exits, or a fusion")

@@ -1,7 +1,8 @@
 """BEIR's three files in a folder: corpus.jsonl, queries.jsonl, qrels/<split>.tsv.
 
-Sentences are the corpus's documents. A question's candidates are what the qrels name for it; the corpus of a set made
-elsewhere holds many more.
+The qrels are a CSV divided by tabs: an id that holds a tab, a line end or a quotation mark is quoted, as BEIR's own
+loader has it. Sentences are the corpus's documents. A question's candidates are what the qrels name for it; the corpus
+of a set made elsewhere holds many more.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from as2core.data.source import RELEVANCE, Report, by_relevance, stream_lines, write_text
+from as2core.data.source import (
+    MALFORMED,
+    RELEVANCE,
+    Report,
+    by_relevance,
+    given,
+    reason_of,
+    rows_text,
+    stream_lines,
+    stream_rows,
+    write_text,
+)
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -60,10 +72,10 @@ def places(qrels: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _rows(qrels: Path, problems: Report) -> Iterator[tuple[int, list[str]]]:
-    lines = stream_lines(qrels, problems)
-    if tuple(next(lines, (0, ""))[1].split("\t")) != COLUMNS:
+    rows = stream_rows(qrels, problems, "\t")
+    if tuple(next(rows, (0, ()))[1]) != COLUMNS:
         raise UnreadableFile(f"{qrels.name}: the first line must be {' <tab> '.join(COLUMNS)}")
-    return ((number, line.split("\t")) for number, line in lines)
+    return rows
 
 
 def _records(path: Path, problems: Report) -> dict[str, dict]:
@@ -72,12 +84,12 @@ def _records(path: Path, problems: Report) -> dict[str, dict]:
         try:
             record = json.loads(line)
             if not isinstance(record["text"], str):
-                raise TypeError("text is not a string")
-            found[str(record["_id"])] = record
+                raise ValueError("text is not a string")
+            found[given(record, "_id")] = record
         except KeyError as error:
             problems.add(number, f"of {path.name}: not a BEIR record (no {error})")
-        except (ValueError, TypeError) as error:
-            problems.add(number, f"of {path.name}: not a BEIR record ({error})")
+        except MALFORMED as error:
+            problems.add(number, f"of {path.name}: not a BEIR record ({reason_of(error)})")
     return found
 
 
@@ -91,7 +103,7 @@ def write(questions: Iterable[Question], folder: str | Path, *, split: str = "te
 
 def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, str]:
     """`{path in the folder: content}`."""
-    corpus, queries, qrels = {}, [], ["\t".join(COLUMNS)]
+    corpus, queries, qrels = {}, [], [COLUMNS]
     for q in questions:
         queries.append({"_id": q.qid, "text": q.text, "metadata": {}})
         for c in q.candidates:
@@ -100,11 +112,11 @@ def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, st
                 record["_id"] = f"{q.qid}/{c.id}"
                 corpus[record["_id"]] = record
             if c.label is not None:
-                qrels.append(f"{q.qid}\t{record['_id']}\t{c.relevance}")
+                qrels.append((q.qid, record["_id"], c.relevance))
     return {
         "corpus.jsonl": _lines(corpus.values()),
         "queries.jsonl": _lines(queries),
-        f"qrels/{split}.tsv": "\n".join(qrels) + "\n",
+        f"qrels/{split}.tsv": rows_text(qrels, "\t"),
     }
 
 

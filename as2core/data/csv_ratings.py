@@ -6,13 +6,21 @@ id. Candidates nobody judged are not written.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 from pathlib import Path
 
-from as2core.data.source import RELEVANCE, Report, Source, by_relevance, collect, name_of, read_text, write_text
+from as2core.data.source import (
+    RELEVANCE,
+    Report,
+    Source,
+    by_relevance,
+    collect,
+    name_of,
+    rows_text,
+    stream_rows,
+    write_text,
+)
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -26,21 +34,13 @@ def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Repor
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """The same, in the order of their first row. Raises UnreadableFile."""
-    rows = csv.reader(io.StringIO(read_text(source), newline=""))
-    header = next(rows, [])
+    rows = stream_rows(source, report)
+    _, header = next(rows, (0, []))
     if [column.strip().lower() for column in header] != COLUMNS:
-        raise UnreadableFile(f"{name_of(source)}: the first line must be {','.join(COLUMNS)}, not {','.join(header)}")
+        wrong = report[0] if report else f"the first line must be {','.join(COLUMNS)}, not {','.join(header)}"
+        raise UnreadableFile(f"{name_of(source)}: {wrong}")
     found: dict[str, dict[str, Candidate]] = {}
-    row = header
-    while row is not None:
-        number, report.lines = rows.line_num + 1, rows.line_num
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            report.add(number, str(error))
-            continue
-        if not row:
-            continue
+    for number, row in rows:
         if len(row) != 3 or not row[0].strip() or not row[1]:
             report.add(number, f"{len(row)} fields instead of 3" if len(row) != 3 else "query or docid is empty")
         elif not RELEVANCE.fullmatch(row[2].strip()):
@@ -65,12 +65,5 @@ def write(questions: Iterable[Question], path: str | Path) -> None:
 
 def dumps(questions: Iterable[Question]) -> str:
     """What `write` writes."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    quoting = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(COLUMNS)
-    for q in questions:
-        for c in q.candidates:
-            if c.label is not None:  # the csv module leaves a lone carriage return unquoted
-                (quoting if "\r" in q.text + c.id else writer).writerow([q.text, c.id, c.relevance])
-    return out.getvalue()
+    judged = ([q.text, c.id, c.relevance] for q in questions for c in q.candidates if c.label is not None)
+    return rows_text([COLUMNS, *judged])

@@ -162,7 +162,8 @@ def _from_fields(record: dict, stem: str, number: int, report: Callable[[int, st
         report(number, f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
         return
     medquad = "focus" in record and column == "answer"
-    given = str(record.get("_id", record.get("id", "")) or "").strip() or f"{stem}-{number}"
+    named = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
+    given = next(filter(None, named), f"{stem}-{number}")
     if medquad and record.get("source"):
         given = f"{record['source']}-{given}"  # the institutes' own ids repeat between them
     title = str(record.get("focus" if medquad else "title") or "").strip()

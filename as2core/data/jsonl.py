@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, Source, collect, stream_lines, write_text
+from as2core.data.source import Report, Source, collect, reason_of, stream_lines, write_text
 from as2core.types import Candidate, Question, Verdict
 
 SAID = ("correct", "incorrect", "unsure")
@@ -32,10 +32,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             question = from_record(json.loads(line))
         except json.JSONDecodeError as error:
             report.add(number, f"not JSON ({error.msg.removesuffix(' starting at')} at column {error.colno})")
-        except ValueError as error:
-            report.add(number, str(error))
-        except RecursionError:
-            report.add(number, "brackets within brackets, too many to read")
+        except (ValueError, RecursionError) as error:
+            report.add(number, reason_of(error))
         else:
             if question.qid in seen:
                 report.add(number, f"question {question.qid!r} stands already at line {seen[question.qid]}")

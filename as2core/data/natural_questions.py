@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from as2core.data.asnq import NEITHER, ONLY_LONG, ONLY_SHORT, POSITIVE
-from as2core.data.source import MALFORMED, Report, Seen, Source, collect, reason_of, stream_lines
+from as2core.data.source import MALFORMED, Report, Seen, Source, collect, given, reason_of, stream_lines
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question
 
@@ -100,7 +100,7 @@ def _page(record: dict) -> Page:
             answers.append((long, tuple(_span(s, len(tokens)) for s in annotation["short_answers"])))
     before = [t for t, tag in tokens[:40] if not tag]
     title = record.get("document_title") or _title_of(" ".join(before))
-    return Page(str(record["example_id"]), record["question_text"].strip(), title, tokens, tuple(answers))
+    return Page(given(record, "example_id"), record["question_text"].strip(), title, tokens, tuple(answers))
 
 
 def _span(span: dict, size: int) -> Span:

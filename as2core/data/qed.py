@@ -10,7 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Seen, Source, collect, reason_of, stream_lines
+from as2core.data.source import MALFORMED, Report, Seen, Source, collect, given, reason_of, stream_lines
 from as2core.types import Candidate, Question
 
 KINDS = ("single_sentence", "multi_sentence", "none")
@@ -50,7 +50,7 @@ def _question(record: dict) -> Question:
     }[kind]()
     # A span's middle tells its sentence even where a start is off by the space before it.
     correct = {max(0, bisect_right(starts, (s["start"] + s["end"]) // 2) - 1) for s in spans}
-    qid, title = str(record["example_id"]), record["title_text"]
+    qid, title = given(record, "example_id"), record["title_text"]
     sentences = (paragraph[a:b].strip() for a, b in zip(starts, [*starts[1:], len(paragraph)], strict=True))
     candidates = (Candidate(f"{qid}-{i}", s, int(i in correct), title) for i, s in enumerate(sentences))
     return Question(qid, record["question_text"].strip(), tuple(candidates), kind)

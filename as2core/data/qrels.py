@@ -91,7 +91,8 @@ def write_run(questions: Iterable[Question], scores: Mapping[str, np.ndarray], p
 
 def dumps_run(questions: Iterable[Question], scores: Mapping[str, np.ndarray], *, tag: str) -> str:
     """What `write_run` writes. trec_eval sorts by score and breaks ties by document id; so where a question's scores
-    tie (as 32-bit numbers, which it reads), they are replaced by falling whole numbers in our order."""
+    tie (as 32-bit numbers, which it reads), they are replaced by falling whole numbers in our order. Raises BadSetting
+    unless there is a score for each candidate and an id to write."""
     lines = []
     for q in questions:
         given = np.asarray(scores[q.qid], dtype=np.float32)

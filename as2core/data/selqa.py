@@ -29,8 +29,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     text = read_text(source)
     try:
         records = json.loads(text)
-    except ValueError as error:
-        raise UnreadableFile(f"{name_of(source)}: not SelQA's JSON ({error})") from error
+    except MALFORMED as error:
+        raise UnreadableFile(f"{name_of(source)}: not SelQA's JSON ({reason_of(error)})") from error
     if not isinstance(records, list):
         raise UnreadableFile(f"{name_of(source)}: not SelQA's JSON, which is a list of questions")
     report.lines = text.count("\n") + 1

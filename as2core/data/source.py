@@ -7,6 +7,7 @@ list. With `strict=True` the first problem is raised instead.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
@@ -15,7 +16,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2s, file_digest
 from pathlib import Path
@@ -67,12 +68,22 @@ class Report(list[Problem]):
         return question
 
 
-MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError)  # raised by a wrong JSON record
+# raised by a wrong JSON record
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
 def reason_of(error: Exception) -> str:
     """One of MALFORMED in words."""
+    if isinstance(error, RecursionError):
+        return "brackets within brackets, too many to read"
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+
+
+def given(record: dict, key: str) -> str:
+    """What the record has there, as text. Raises KeyError where it is absent or null."""
+    if record[key] is None:
+        raise KeyError(key)
+    return str(record[key])
 
 
 Stream = Callable[[Source, Report], Iterator[Question]]
@@ -145,6 +156,41 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
                 continue
             if line.strip():
                 yield number, line.removesuffix("\n").removesuffix("\r")
+
+
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrogateescape" has them
+
+
+def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """`(number of its first line, fields)` of a CSV's rows but for blank ones; one that is not UTF-8, or no CSV, is a
+    problem. Raises UnreadableFile."""
+    with _told(source), _opened(source) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        rows = csv.reader(text, delimiter=delimiter)
+        row: list[str] | None = []
+        while row is not None:
+            before = rows.line_num
+            try:
+                row = next(rows, None)
+            except csv.Error as error:
+                report.add(before + 1, str(error))
+                continue
+            finally:
+                report.lines += rows.line_num - before
+            if row and _ESCAPED.search("".join(row)):
+                report.add(before + 1, "not UTF-8 text; save the file as UTF-8")
+            elif row and (len(row) > 1 or row[0].strip()):
+                yield before + 1, row
+
+
+def rows_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
+    """The rows as a CSV that `stream_rows` reads back, fields quoted where they have to be."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    quoting = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    for row in rows:  # the csv module leaves a lone carriage return unquoted
+        (quoting if any("\r" in str(field) for field in row) else writer).writerow(row)
+    return out.getvalue()
 
 
 @contextmanager

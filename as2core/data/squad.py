@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Seen, Source, collect, name_of, read_text, reason_of
+from as2core.data.source import MALFORMED, Report, Seen, Source, collect, given, name_of, read_text, reason_of
 from as2core.errors import UnreadableFile
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
@@ -33,7 +33,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         articles = json.loads(content)["data"]
         paragraphs = list(_paragraphs(articles))
     except MALFORMED as error:
-        raise UnreadableFile(f"{name_of(source)}: not SQuAD's JSON ({type(error).__name__}: {error})") from error
+        raise UnreadableFile(f"{name_of(source)}: not SQuAD's JSON ({reason_of(error)})") from error
     report.lines, number, seen = content.count("\n") + 1, 0, Seen()
     for document, title, context, records in paragraphs:
         sentences = split_sentences(context)
@@ -41,7 +41,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             number += 1
             try:
                 correct = _correct(context, sentences, record["answers"])
-                qid, text = str(record["id"]), str(record["question"]).strip()
+                qid, text = given(record, "id"), given(record, "question").strip()
             except MALFORMED as error:
                 report.add(number, reason_of(error), "question")
                 continue

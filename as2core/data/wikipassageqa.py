@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data.source import MALFORMED, Report, Source, collect, name_of, read_text, stream_lines
+from as2core.data.source import MALFORMED, Report, Source, collect, name_of, read_text, reason_of, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -59,7 +59,7 @@ def _passages(source: Source) -> dict[str, dict[str, str]]:
         found = json.loads(read_text(path))
         return {str(d): {i: str(p[i]) for i in sorted(p, key=int)} for d, p in found.items()}
     except MALFORMED as error:
-        raise UnreadableFile(f"{PASSAGES}: not {{document: {{passage: text}}}} ({error})") from error
+        raise UnreadableFile(f"{PASSAGES}: not {{document: {{passage: text}}}} ({reason_of(error)})") from error
 
 
 def _fields(line: str) -> list[str]:

@@ -65,7 +65,7 @@ class Options:
 
     def questions(self, name: str, setting: str = "clean", *, limit: int | None = None) -> list[Question]:
         """A set of SETS, or a shipped one, without its titles: the papers' rankers read the sentence alone. Raises
-        UnknownData when it is not at hand."""
+        BadSetting without a `data_dir` for a set of SETS, UnknownData when it is not at hand."""
         if name not in SETS:
             return self._untitled(name, setting, limit)
         if self.data_dir is None:

@@ -17,10 +17,10 @@ from as2core.rankers.cascade import CascadeRanker
 IDENTITY = "torch.nn.modules.linear.Identity"
 
 
-def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
+def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
+    """Into a folder that is there. Raises as `hugging_face.write`."""
     hugging_face.write(ranker, folder, card)
     file = folder / "config.json"
     config = json.loads(file.read_text())
     config["sentence_transformers"] = {"activation_fn": IDENTITY}
     file.write_text(json.dumps(config, indent=2) + "\n")
-    return sorted(p for p in folder.iterdir() if p.is_file())

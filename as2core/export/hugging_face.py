@@ -24,8 +24,8 @@ CODE = Path(modeling_as2.__file__)
 HEAD_LINEARS = {1: 0, 4: 2, 7: 4}  # their places in our head's Sequential, which has dropout, and in the exported one
 
 
-def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
-    """The files written. Raises OSError."""
+def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
+    """Into a folder that is there. Raises DamagedModel for weights that do not fit their own architecture."""
     config = _config(ranker)
     model = modeling_as2.As2CrossEncoder(config).eval()
     missing, unknown = model.load_state_dict(_tensors(ranker), strict=False)
@@ -40,7 +40,6 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[
     finally:
         tokenizer.model_max_length = before
     (folder / last_exit.CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
-    return sorted(p for p in folder.iterdir() if p.is_file())
 
 
 def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:

@@ -46,8 +46,8 @@ class _Scorer(nn.Module):
         return self.head(hidden, mask, second)
 
 
-def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[Path]:
-    """The file, its tokenizer and its card."""
+def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
+    """The file, its tokenizer and its card, into a folder that is there."""
     backbone, head = copy.deepcopy((ranker.backbone, ranker.module.heads[-1]))  # the ranker's may be on a GPU
     scorer = _Scorer(backbone, head, ranker.exits[-1]).cpu().eval()
     packed = backbone.encode(["who is it", "what"], ["It is a river in the east.", "A word."], max_length=32)
@@ -71,7 +71,6 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> list[
     _tell(folder / FILE, ranker, scorer)
     backbone.tokenizer.save_pretrained(folder)
     (folder / last_exit.CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
-    return sorted(p for p in folder.iterdir() if p.is_file())
 
 
 def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
@@ -85,6 +84,7 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
         told = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
         held = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
         tensors = {name: held[at].T if turned else held[at] for name, (at, turned) in told["tensors"].items()}
+        tensors |= {name: torch.tensor(values) for name, values in told.get("left_out", {}).items()}
         card = json.loads((folder / last_exit.CARD).read_text()) if (folder / last_exit.CARD).is_file() else {}
         return last_exit.cross_encoder(told["settings"], tensors), card
     except (OSError, ValueError, KeyError, RuntimeError, DecodeError) as e:
@@ -105,20 +105,24 @@ def backbone_of(file: Path) -> str:
 
 def _tell(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
     """Write into the file what `read` needs: the settings, and which of the file's tensors is each weight. The exporter
-    keeps equal tensors once, and renames the matrices that it transposes."""
+    keeps equal tensors once, renames the matrices that it transposes, and leaves a bias of zeros out."""
     onnx = _onnx()
     graph = onnx.load(file)
     held = {_sum(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
     above = tuple(f"backbone.blocks.{i}." for i in range(scorer.depth, ranker.backbone.layers))
-    tensors = {}
+    tensors, left_out = {}, {}
     for name, t in scorer.state_dict().items():
         if name.startswith(above):
             continue
         a = t.cpu().numpy()
         turned = _sum(a) not in held
+        at = held.get(_sum(a.T if turned else a))
         ours = f"heads.0.{name.removeprefix('head.')}" if name.startswith("head.") else name
-        tensors[ours] = (held[_sum(a.T if turned else a)], turned)
-    told = {"settings": last_exit.settings(ranker), "tensors": tensors}
+        if at is None:
+            left_out[ours] = a.tolist()
+        else:
+            tensors[ours] = (at, turned)
+    told = {"settings": last_exit.settings(ranker), "tensors": tensors, "left_out": left_out}
     onnx.helper.set_model_props(graph, {KEY: json.dumps(told)})
     onnx.save(graph, file)
 

@@ -7,7 +7,6 @@ Weights come from a path or hub name, the hub's cache, or (the default backbone)
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,6 @@ from torch import nn
 from as2core.cost import EncoderShape
 from as2core.data.source import sha256
 from as2core.errors import DamagedModel, UnsupportedBackbone
-
-log = logging.getLogger(__name__)
 
 DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

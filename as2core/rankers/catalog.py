@@ -264,7 +264,7 @@ def get(
             if hasattr(ranker, "use"):
                 ranker.use(engine)
             return ranker
-        names = ", ".join([*CATALOG, *known])
+        names = ", ".join(dict.fromkeys([*CATALOG, *known]))
         raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
     settings = read_settings(entry, given)
@@ -278,6 +278,15 @@ def get(
             for spec, part in zip(specs, parts, strict=True)
         ]
     return entry.build(models_dir or MODELS_DIR, **settings)
+
+
+def shipped_model(spec: str) -> str | None:
+    """The name of the shipped model that a catalog spec takes its weights from, if it has any; None where it starts
+    untrained. Raises BadSetting."""
+    name, _, given = spec.partition(":")
+    settings = read_settings(CATALOG[name], given)
+    begun = settings.get("backbone") is not None or settings.get("pool", "mean") != "mean"
+    return None if begun else {"cross-encoder": "cascade"}.get(name, name)
 
 
 def check(spec: str) -> None:

@@ -74,8 +74,8 @@ class SequentialTrace:
 
     @property
     def full_flops(self) -> int:
-        """The last stage's ranker over every candidate; 0 where nothing is to be compared: it has no exits, or `flops`
-        leave an encoder out. Worked out when asked: no ranking waits for it."""
+        """The last stage's ranker over every candidate; 0 where nothing is to be compared: no encoder works in it, or
+        `flops` leave one out. Worked out when asked: no ranking waits for it."""
         return self.monolithic()
 
     @property
@@ -171,11 +171,13 @@ def _has_encoder(ranker: Any) -> bool:
 
 
 def monolithic_flops(ranker: Any, question: str, candidates: Sequence[Candidate]) -> int:
-    """What scoring every candidate through all of an encoder's layers costs; 0 for a ranker without exits, and for
-    stages of which one hides an encoder."""
+    """What scoring every candidate through all of an encoder's layers costs; 0 for a ranker without one, and for stages
+    of which one hides an encoder."""
     if isinstance(ranker, SequentialRanker):
         hidden = _hides_an_encoder(ranker)
         return 0 if hidden else monolithic_flops(ranker.stages[-1].ranker, question, candidates)
+    if hasattr(ranker, "full_flops"):
+        return ranker.full_flops(question, candidates)
     if not hasattr(ranker, "exits"):
         return 0
     texts = [c.reading for c in candidates]

@@ -14,7 +14,8 @@ def passages(
 ) -> list[Passage]:
     """Windows of `size` sentences, each beginning with the last `overlap` of the one before; the title heads each.
 
-    An id holds a digest of the text, so that a vector made for an older text can never be taken for this one's.
+    An id holds a digest of the text, so that a vector made for an older text can never be taken for this one's. Raises
+    BadSetting for an overlap that is not smaller than the size.
     """
     if size < 1 or not 0 <= overlap < size:
         raise BadSetting(f"passages of {size} sentences overlapping by {overlap}: the overlap must be smaller")

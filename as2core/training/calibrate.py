@@ -168,17 +168,21 @@ def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
 def platt(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """(scale, shift) that minimise the cross-entropy of sigmoid(scale * logit + shift), `(n,)` and `(n,)`.
 
-    Targets are Platt's smoothed ones, so that separable data does not send the scale to infinity.
+    Targets are Platt's smoothed ones, so that separable data does not send the scale to infinity. It is fitted to
+    standardised logits: far from zero scale and shift hang together, and the search would stop on the way.
     """
     positive = labels.sum()
     target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (len(labels) - positive + 2))
+    middle, spread = logits.mean(dtype=float), logits.std(dtype=float) if np.ptp(logits) else 1.0
+    x = np.stack([(logits - middle) / spread, np.ones(len(logits))], axis=1)  # (n, 2)
 
-    def loss(ab: np.ndarray) -> float:
-        z = ab[0] * logits.astype(float) + ab[1]
-        return float(np.mean(np.logaddexp(0, z) - target * z))
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        z = x @ theta
+        return float(np.mean(np.logaddexp(0, z) - target * z)), x.T @ (expit(z) - target) / len(x)
 
-    scale, shift = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead", options={"maxiter": 2000}).x
-    return round(float(scale), 6), round(float(shift), 6)
+    slope, height = minimize(loss, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-8}).x
+    scale = float(slope / spread)
+    return round(scale, 6), round(float(height - scale * middle), 6)
 
 
 def best_threshold(top: np.ndarray, answerable: np.ndarray) -> tuple[float, float]:
@@ -187,7 +191,7 @@ def best_threshold(top: np.ndarray, answerable: np.ndarray) -> tuple[float, floa
     cuts = np.concatenate([values[:1] / 2, (values[1:] + values[:-1]) / 2])
     accuracy = [(np.mean(top[answerable] >= c) + np.mean(top[~answerable] < c)) / 2 for c in cuts]
     at = int(np.argmax(accuracy))
-    return round(float(cuts[at]), 4), round(float(accuracy[at]), 4)
+    return float(cuts[at]), round(float(accuracy[at]), 4)
 
 
 def expected_calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 10) -> float:

@@ -77,7 +77,7 @@ def add_hard_negatives(
 ) -> list[Question]:
     """Each question with `each` more incorrect candidates: drawn from the `among` nearest sentences of its article
     (candidates of other questions under the same title), and one of an article drawn at random, its own among them. A
-    drawn sentence that the question has already is left out."""
+    drawn sentence that the question has already, or that was drawn before, is left out."""
     rng = random.Random(seed)
     pools: dict[str, dict[str, None]] = defaultdict(dict)
     for q in questions:
@@ -91,11 +91,13 @@ def add_hard_negatives(
         title, own = q.candidates[0].title, {c.text for c in q.candidates}
         near = np.argsort(-(matrices[title] @ vectors.of([q.text])[0]), kind="stable")[: among + len(own)]
         fresh = [texts[title][i] for i in near if texts[title][i] not in own][:among]
-        chosen = [(t, title) for t in rng.sample(fresh, min(each, len(fresh)))]
+        chosen = dict.fromkeys(rng.sample(fresh, min(each, len(fresh))), title)
         elsewhere = rng.choice(titles)
-        chosen.append((rng.choice(texts[elsewhere]), elsewhere))
+        chosen.setdefault(rng.choice(texts[elsewhere]), elsewhere)
         extra = tuple(
-            Candidate(f"{q.qid}-hard-{i}", t, 0, from_title) for i, (t, from_title) in enumerate(chosen) if t not in own
+            Candidate(f"{q.qid}-hard-{i}", t, 0, from_title)
+            for i, (t, from_title) in enumerate(chosen.items())
+            if t not in own
         )
         out.append(replace(q, candidates=q.candidates + extra))
     return out

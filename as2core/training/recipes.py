@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import logging
 import random
 import shutil
 import time
@@ -42,8 +41,6 @@ from as2core.training.learners import Teacher
 from as2core.training.mining import Vectors, add_far_negatives, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, OnProgress, Question
-
-log = logging.getLogger(__name__)
 
 FILES = {
     "SQuAD v1.1 train (CC BY-SA 4.0)": "squad/train-v1.1.json.gz",

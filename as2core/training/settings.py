@@ -74,6 +74,11 @@ class TrainSettings:
             raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
         if not 0 < self.temperature < math.inf:
             raise BadSetting(f"temperature={self.temperature:g}: it divides a teacher's scores, so give one above 0")
+        for name in ("weight_decay", "margin", "distill", "self_distill", "early_bias"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise BadSetting(f"{name}={getattr(self, name):g}: give 0 or more")
+        if not 0 <= self.seed < 2**32:
+            raise BadSetting(f"seed={self.seed}: give a whole number from 0 to {2**32 - 1}")
         if self.self_distill and self.exit_draw != "all":
             raise BadSetting(
                 f"self_distill={self.self_distill:g}: the last exit teaches the others, so all have to be computed: "

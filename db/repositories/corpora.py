@@ -129,8 +129,8 @@ def add_sentences(session: Session, corpus_id: int, document_id: int, rows: Iter
         session.execute(insert(Sentence), values)
 
 
-def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int, str, Sequence[Piece]]]) -> int:
-    """Give new documents (id, external id, sentences) their sentences in bulk; returns how many."""
+def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int, str, Sequence[Piece]]]) -> None:
+    """Give new documents (id, external id, sentences) their sentences in bulk."""
     values = [
         _sentence(corpus_id, document_id, f"{external_id}-{i}", i, s)
         for document_id, external_id, pieces in filled
@@ -141,7 +141,6 @@ def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int,
     sizes = [{"id": document_id, "sentences": len(pieces)} for document_id, _, pieces in filled]
     if sizes:
         session.execute(update(Document), sizes)
-    return len(values)
 
 
 def _sentence(corpus_id: int, document_id: int, external_id: str, position: int, s: Piece) -> dict:
@@ -258,14 +257,14 @@ def hold_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
     return set(session.scalars(held.with_for_update(read=True, key_share=True)))
 
 
-def neighbours(session: Session, document_id: int, position: int, reach: int = 1) -> tuple[str, str]:
+def neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:
     """The text before and after a sentence, by its place in its document."""
     rows = session.execute(
         select(Sentence.position, Sentence.text)
         .where(
             Sentence.document_id == document_id,
             Sentence.retired.is_(False),
-            Sentence.position.between(position - reach, position + reach),
+            Sentence.position.between(position - 1, position + 1),
         )
         .order_by(Sentence.position)
     ).all()

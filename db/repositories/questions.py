@@ -291,9 +291,13 @@ def run(session: Session, run_id: int) -> Run | None:
 
 
 def ranked_with(session: Session, candidate_id: int) -> int:
-    """How many candidates the newest run of this one ranked, itself included."""
-    run = select(Candidate.run_id).where(Candidate.id == candidate_id).scalar_subquery()
-    return session.scalar(select(func.count()).where(Candidate.run_id == run)) or 0
+    """How many candidates the newest run of this one ranked, itself included; 0 if none did. A run of an older program
+    does not tell: those are counted that no later one ranked."""
+    run = session.scalar(select(Run).join(Candidate, Candidate.run_id == Run.id).where(Candidate.id == candidate_id))
+    if run is None:
+        return 0
+    left = select(func.count()).where(Candidate.run_id == run.id)
+    return run.settings.get("ranked") or session.scalar(left) or 0
 
 
 def with_candidates(session: Session, corpus_id: int) -> list[Row]:

@@ -71,10 +71,10 @@ def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, lim
     return [rows[i] for i in head if i in rows]
 
 
-def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> int:
-    """How many they are; `leased`: those that somebody is looking at included."""
+def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime) -> int:
+    """How many they are, with those that somebody is looking at."""
     _join_as_written(session)
-    inner = _ordered(_open(wanted, who, now, leased=leased), wanted, who).order_by(None)
+    inner = _ordered(_open(wanted, who, now, leased=True), wanted, who).order_by(None)
     return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
 
 
@@ -307,8 +307,9 @@ def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None
 def question_rows(
     session: Session, question_id: int, who: Holder, overlap: int, now: datetime, queue: str = ""
 ) -> list[Row]:
-    """All candidates of a question as `open_pairs` gives them, best rank first, whether each is `asked`, as flagged or
-    doubted if that is the queue, and whether it is `free`: asked, open to this holder, or labelled by them."""
+    """All candidates of a question as `open_pairs` gives them, the newest run's first, in each run best rank first;
+    whether each is `asked`, as flagged or doubted if that is the queue, and whether it is `free`: asked, open to this
+    holder, or labelled by them."""
     asked = {"flagged": _flag().is_not(None), "second": _doubt().is_not(None)}.get(queue, false())
     mine = _mine(who.annotator_id).exists()
     free = and_(~_taken(who, now), or_(asked, still_open(overlap, who.annotator_id), mine))
@@ -317,7 +318,7 @@ def question_rows(
             _scored_candidates()
             .add_columns(asked.label("asked"), free.label("free"))
             .where(Candidate.question_id == question_id, Sentence.retired.is_(False))
-            .order_by(func.coalesce(_last.rank, _PRIME), Candidate.ordinal, Candidate.id)
+            .order_by(_last.rank.is_(None), Candidate.run_id.desc(), _last.rank, Candidate.ordinal, Candidate.id)
         )
     )
 

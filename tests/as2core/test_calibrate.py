@@ -19,16 +19,24 @@ from as2core.types import Candidate, Question
 NEEDS_GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")]
 
 
-def test_platt_scaling_agrees_with_scikit_learn_s_unregularised_regression():
+@pytest.mark.parametrize("middle", [0.0, 30.0, -30.0])
+def test_platt_scaling_agrees_with_scikit_learn_s_unregularised_regression(middle):
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(0)
     logits = rng.normal(size=4000)
     labels = (rng.random(4000) < 1 / (1 + np.exp(-(2 * logits - 1)))).astype(float)
     reference = LogisticRegression(C=1e9).fit(logits[:, None], labels)
-    scale, shift = platt(logits, labels)
+    scale, shift = platt(logits + middle, labels)
     assert scale == pytest.approx(reference.coef_[0, 0], abs=0.02)
-    assert shift == pytest.approx(reference.intercept_[0], abs=0.02)
+    assert shift + scale * middle == pytest.approx(reference.intercept_[0], abs=0.02)
+
+
+def test_logits_that_are_all_one_keep_to_the_labels_frequency():
+    scale, shift = platt(np.full(7, 0.1, dtype=np.float32), np.array([1.0, 1.0, 0, 0, 0, 0, 0]))
+    # Platt's targets: 2 x 3/4 and 5 x 1/7 of 7
+    assert 1 / (1 + np.exp(-(scale * 0.1 + shift))) == pytest.approx((2 * 3 / 4 + 5 / 7) / 7, abs=1e-4)
+    assert abs(scale) < 1
 
 
 def test_separable_labels_do_not_send_the_scale_to_infinity():
@@ -37,9 +45,10 @@ def test_separable_labels_do_not_send_the_scale_to_infinity():
     assert abs(shift) < 5
 
 
-def test_the_threshold_lies_between_what_has_an_answer_and_what_has_none():
-    cut, accuracy = best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), np.array([False, False, True, True]))
-    assert 0.2 < cut < 0.6
+@pytest.mark.parametrize("top", [(0.1, 0.2, 0.6, 0.9), (1e-6, 2e-6, 6e-6, 9e-6), (0.99991, 0.99996, 0.99998, 0.99999)])
+def test_the_threshold_lies_between_what_has_an_answer_and_what_has_none(top):
+    cut, accuracy = best_threshold(np.array(top), np.array([False, False, True, True]))
+    assert top[1] < cut < top[2]
     assert accuracy == 1.0
 
 

@@ -143,6 +143,11 @@ def test_dropped_candidates_keep_their_order_and_their_ties_however_close_their_
     assert out[:1301].max() == -10_000
 
 
+def test_the_dropped_stand_below_the_others_also_where_one_less_is_no_less_in_float32():
+    out = block_scores(2, [block(1, [0, 1], [5e7, 6e7], [0]), block(2, [1], [3e7], [])])
+    assert out[0] < out[1]
+
+
 def test_an_uncalibrated_cascade_gives_an_uncalibrated_cross_encoder(backbone):
     plain = CascadeRanker(backbone)
     told = CascadeRanker(backbone, calibration=[(2.0, i) for i in range(5)])

@@ -178,6 +178,7 @@ def test_lines_of_our_own_beir_and_medquad_records():
         {"_id": "b", "title": "Beir", "text": "B.", "metadata": {"x": 1}},
         {"id": "1-1", "focus": "Flu", "source": "CDC", "type": "causes", "question": "Why?", "answer": "C."},
         {"text": "No id."},
+        {"_id": None, "id": 0, "text": "D."},
     ]
     found = list(read_documents("d.jsonl", "\n".join(map(json.dumps, rows)).encode()))
     assert [(d.id, d.title, d.text) for d in found] == [
@@ -185,6 +186,7 @@ def test_lines_of_our_own_beir_and_medquad_records():
         ("b", "Beir", "B."),
         ("CDC-1-1", "Flu", "C."),
         ("d-4", "", "No id."),
+        ("0", "", "D."),
     ]
     assert found[1].meta == {"metadata": '{"x": 1}'}
     assert found[2].meta == {"source": "CDC", "type": "causes", "question": "Why?"}

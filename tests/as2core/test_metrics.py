@@ -53,6 +53,11 @@ def test_a_candidate_nobody_judged_holds_its_place_in_the_order():
     assert values == {"RR": 0.5, "P@1": 0.0}
 
 
+def test_two_questions_of_one_id_are_not_judged_as_one():
+    with pytest.raises(BadSetting, match="two questions have the id 'q'"):
+        measures([question("q", 1, 0), question("q", 0, 1)], {"q": np.array([2.0, 1.0])})
+
+
 def test_no_judged_question_has_no_mean():
     assert math.isnan(measures([], {})["AP"])
 

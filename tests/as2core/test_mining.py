@@ -37,6 +37,11 @@ def test_hard_negatives_come_from_the_same_article_and_one_from_anywhere(vectors
     assert not own & {c.text for c in widened[0].candidates[2:]}
 
 
+def test_a_sentence_is_not_drawn_twice(vectors):
+    widened = [w for seed in range(8) for w in add_hard_negatives(QUESTIONS, vectors, each=2, seed=seed)]
+    assert all(len({c.text for c in w.candidates}) == len(w.candidates) for w in widened)
+
+
 def test_the_nearest_sentence_is_taken_first_when_one_is_wanted(vectors):
     (first, *_) = add_hard_negatives(QUESTIONS, vectors, each=1, among=1)
     others = ["the tower stands in the city", "bread in winter"]

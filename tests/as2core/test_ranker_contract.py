@@ -1,6 +1,7 @@
 """One table for all rankers: what DESIGN.md promises of every one of them."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,6 +261,11 @@ def test_a_wrong_spec_says_what_would_be_right(spec, says, tiny):
     spec = spec.replace("cascade:", f"cascade:backbone={tiny()},")
     with pytest.raises((UnknownRanker, BadSetting), match=says):
         get(spec)
+
+
+def test_a_name_that_is_a_version_s_too_is_told_once():
+    with pytest.raises(UnknownRanker, match=r"known: rr, .*, fusion, towers-1, or the directory"):
+        get("cascdae", versions=lambda: {"cascade": Path("cascade"), "towers-1": Path("towers-1")})
 
 
 def test_a_missing_shipped_model_says_how_to_get_it_back(tmp_path):

@@ -17,18 +17,6 @@ from as2core.errors import As2Error
 
 
 @pytest.fixture
-def as2(capsys):
-    """`as2("rank", ...)` runs a command line in this process: (exit code, standard output, standard error)."""
-
-    def run(*argv: str) -> tuple[int, str, str]:
-        code = cli.main([str(a) for a in argv])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
-@pytest.fixture
 def texts(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("Bread rises.\n\nThe iron tower was built in Paris.\nThe tower leans.\n")
@@ -71,6 +59,11 @@ def test_an_error_of_several_lines_is_told_in_one(as2, texts, monkeypatch):
 
     monkeypatch.setattr(cli, "ranker_named", broken)
     assert as2("rank", "Why?", "--candidates", texts) == (1, "", "as2: first second\n")
+
+
+def test_a_ranker_runs_on_the_engine_of_the_environment(as2, texts, monkeypatch):
+    monkeypatch.setenv("AS2_ENGINE", "steam")
+    assert as2("rank", "Why?", "--candidates", texts) == (1, "", "as2: no engine 'steam'; known: auto, torch, onnx\n")
 
 
 def test_an_unforeseen_error_is_one_line_too_and_says_how_to_see_more(as2, texts, monkeypatch):

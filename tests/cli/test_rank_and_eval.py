@@ -11,19 +11,6 @@ from as2core import cli, named
 
 
 @pytest.fixture
-def as2_json(capsys):
-    """Runs a command line with --json; the document, after checking that it is all there is on standard output."""
-
-    def run(*argv):
-        code = cli.main([*map(str, argv), "--json"])
-        out, err = capsys.readouterr()
-        assert code == 0, err
-        return json.loads(out)
-
-    return run
-
-
-@pytest.fixture
 def questions(tmp_path):
     """Two good questions, one without a correct candidate, one with nothing else, to be counted by hand."""
 
@@ -57,7 +44,7 @@ def test_shared_words_decide_the_order_and_ties_go_to_the_earlier_line(as2_json,
 
 def test_top_n_cuts_the_list_and_ids_come_from_the_file(as2_json, tmp_path):
     texts = tmp_path / "texts.jsonl"
-    texts.write_text('{"id": "a7", "text": "rain"}\n"paris"\n{"text": "paris tower"}\n')
+    texts.write_text('{"id": "a7", "text": "rain"}\n"paris"\n{"id": null, "text": "paris tower"}\n')
     document = as2_json("rank", "tower paris", "--candidates", texts, "--ranker", "wo", "--top-n", "2")
     assert [(r["id"], r["text"]) for r in document["results"]] == [("2", "paris tower"), ("1", "paris")]
 
@@ -68,6 +55,7 @@ def test_top_n_cuts_the_list_and_ids_come_from_the_file(as2_json, tmp_path):
         ("a.txt", "\n \n", "no candidates"),
         ("a.jsonl", '{"text": "fine"}\n{"txt": "not"}\n', 'line 2: "text" is missing'),
         ("a.jsonl", '{"text": "fine"\n', "line 1: not JSON"),
+        ("a.jsonl", '{"x": ' + "[" * 100_000, "line 1: not JSON"),
         ("a.jsonl", '{"text": 7}\n', 'line 1: "text" is missing'),
     ],
 )

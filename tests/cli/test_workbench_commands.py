@@ -7,8 +7,6 @@ import json
 
 import pytest
 
-from as2core import cli
-
 ARTICLES = {
     "tower.md": "# Kestrel Tower\n\nThe tower was finished in 1889. It has three lifts. Rain stops nobody.\n",
     "bread.txt": "Bread rises because yeast makes gas. A loaf needs an hour in the oven.\n",
@@ -37,27 +35,8 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def as2(home, capsys):
-    """`as2("ask", ...)` runs a command line: (exit code, standard output, standard error)."""
-
-    def run(*argv):
-        code = cli.main([str(a) for a in argv])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
-@pytest.fixture
-def as2_json(as2):
-    """The same with --json, which has to go well and leave one document; the document."""
-
-    def run(*argv):
-        code, out, err = as2(*argv, "--json")
-        assert code == 0, err
-        return json.loads(out)
-
-    return run
+def as2(home, as2):
+    return as2
 
 
 @pytest.fixture
@@ -188,6 +167,12 @@ def test_a_malformed_line_of_labels_is_told_and_the_others_go_in(as2, labelled):
     assert "kestrel.jsonl: line 2" in err
 
 
+def test_an_import_says_how_many_questions_it_moved_to_another_split(as2, labelled):
+    assert "moved" not in as2("labels", "import", labelled, "--split", "train")[1]
+    out = as2("labels", "import", labelled, "--corpus", "kestrel", "--split", "test")[1]
+    assert out.endswith("1 questions; moved from train to test: 1\n")
+
+
 def test_labels_given_here_can_be_evaluated_on(as2, as2_json, labelled):
     as2("labels", "import", labelled)
     by_default = as2_json("eval", "wo", "labels")
@@ -202,6 +187,7 @@ def test_too_few_labels_are_told_before_anything_starts(as2, labelled):
     code, out, err = as2("adapt")
     assert (code, out) == (1, "")
     assert "needed" in err
+    assert "seed=-1: give a whole number from 0 to" in as2("adapt", "--seed", "-1")[2]
     assert as2("jobs")[1].count("retrain") == 0
 
 

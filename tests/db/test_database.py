@@ -165,6 +165,15 @@ def test_a_server_that_is_not_there_is_named_without_the_password():
     assert "127.0.0.1" in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "url", ["labels", "mysql://ann:secret@host/labels", "sqlite+no:///x", "postgresql://a@host:secret/x"]
+)
+def test_an_address_of_no_database_we_can_use_is_told_with_one_that_would_do(url):
+    with pytest.raises(DbError, match=r"AS2_DATABASE_URL .*postgresql\+psycopg://") as told:
+        open_database(url)
+    assert "secret" not in str(told.value)
+
+
 def test_a_url_without_a_driver_means_psycopg():
     database = Database("postgresql://127.0.0.1/labels")
     assert database.engine.dialect.driver == "psycopg"

@@ -163,12 +163,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
         "shares": {"shares": lambda wb, corpus_id: fake_shares},
         "doubts": {"start_doubting": lambda wb, corpus_id: None, "waiting": lambda wb, corpus_id: 3},
     }  # fmt: skip
-    package = made["app.services"]
-    for name, functions in parts.items():
-        module = types.ModuleType(f"app.services.{name}")
-        vars(module).update(functions)
-        setattr(package, name, module)
-        made[f"app.services.{name}"] = module
+    fake_services.add_modules(made, parts)
     vars(made["app.services.labelling"]).update(
         give_labels=give_labels, undo_last=undo_last, withdraw=withdraw, progress=progress, recent_acts=recent_acts,
         flag=flag, Enough=Enough, CannotUndo=CannotUndo, MAX_NOTE=500,

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -207,9 +209,14 @@ def modules(fake: Fake) -> dict[str, types.ModuleType]:
     package.__path__ = list(__import__("app.services").services.__path__)
     package.Workbench, package.open, package.views = Workbench, Workbench, views
     made = {"app.services": package, "app.services.views": views}
+    add_modules(made, parts)
+    return made
+
+
+def add_modules(made: dict[str, types.ModuleType], parts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Modules of services, with these functions each, among those `made`."""
     for name, functions in parts.items():
         module = types.ModuleType(f"app.services.{name}")
         vars(module).update(functions)
-        setattr(package, name, module)
+        setattr(made["app.services"], name, module)
         made[f"app.services.{name}"] = module
-    return made

@@ -339,7 +339,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
     def import_labels(wb, corpus_id, name, data, fmt="auto", annotator="import", *, split="", by=None):
         fake.imported.append((corpus_id, name, data, fmt, annotator, split, by))
         bad, clashes = ((4, "no rating in this line"),), ("q1 s2: was correct",)
-        return views.ImportView(3, 1, 1, bad, 2, corpus_id or 3, "csv", clashes)
+        return views.ImportView(3, 1, 1, bad, 2, corpus_id or 3, "csv", clashes, moved=(("", split, 2),))
 
     vars(package.corpora).update(
         create_corpus=create_corpus, delete_corpus=delete_corpus, ingest=ingest, list_documents=list_documents,
@@ -374,13 +374,9 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         "exchange": {"FORMATS": dict.fromkeys(FORMATS, "what it keeps"), "IMPORTS": FORMATS[:4],
                      "SPLITS": {"": "divided here", "train": "learnt from"},
                      "import_labels": import_labels,
-                     "export_labels": lambda wb, corpus_id, fmt, annotator=None: f"{fmt}\n".encode()},
+                     "export_labels": lambda wb, corpus_id, fmt, annotator=None, *, by=None: f"{fmt}\n".encode()},
     }  # fmt: skip
-    for name, functions in parts.items():
-        module = types.ModuleType(f"app.services.{name}")
-        vars(module).update(functions)
-        setattr(package, name, module)
-        made[f"app.services.{name}"] = module
+    fake_services.add_modules(made, parts)
     return made
 
 

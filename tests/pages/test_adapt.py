@@ -9,13 +9,6 @@ from app.components import adapt_card, adapt_job, adapt_versions, adapt_words
 from app.services.choosing import Choice
 
 
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
-
-
 def told(at):
     return fake_work.texts(at).replace("\\", "")
 

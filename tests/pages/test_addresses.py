@@ -5,13 +5,6 @@ import pytest
 from streamlit.elements.lib import policies
 
 
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
-
-
 @pytest.mark.parametrize("job", ["77", "5", "²", "9" * 30, "-1", "new"])
 @pytest.mark.parametrize("page", ["adapt", "compare"])
 def test_a_job_that_is_none_of_the_page_is_told(work, page, job):

@@ -1,20 +1,12 @@
 from dataclasses import replace
 
 import fake_work
-import pytest
 
 from app.services.label_views import ConflictView
 
 CONFLICT = ConflictView(
     1, 100, "When was it finished?", "In 1889 <b>", "The tower", (("ann", "correct"), ("bob", "incorrect"))
 )
-
-
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
 
 
 def test_agreement_comes_with_its_interval_and_what_went_in(work):

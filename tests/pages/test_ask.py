@@ -4,20 +4,12 @@ import sys
 from types import SimpleNamespace
 
 import fake_work
-import pytest
 from fake_services import HOSTILE
 from streamlit.testing.v1 import AppTest
 
 from as2core.errors import As2Error
 
 QUESTION = "When was the tower finished?"
-
-
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
 
 
 def opened(query=None):

@@ -11,13 +11,6 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from app.components import compare_results, compare_setup, compare_sweep
 
 
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
-
-
 def opened(work, state="done", **changes):
     settings = {"rankers": ["cascade", "bm25"], "data": "starter-dev", "setting": "clean", "limit": None}
     work.jobs[5] = fake_work.a_job(5, kind="compare", state=state, settings=settings, **changes)

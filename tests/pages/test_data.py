@@ -11,13 +11,6 @@ from app.services.views import DocumentView, SentenceView
 from as2core.errors import As2Error
 
 
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
-
-
 def told(at):
     return fake_work.texts(at).replace("\\", "")
 
@@ -136,7 +129,8 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
     at = at.selectbox(key="data_import_split").select("train").run()
     at = at.button(key="data_import_1").click().run()
     assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import", "train", sum(b"me") % 1000)]
-    assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 line not taken; 2 questions." in told(at)
+    assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 line not taken; 2 questions; " in told(at)
+    assert "moved from no split to train: 2." in told(at)
     lines = next(d.value for d in at.dataframe if "line" in d.value.columns)
     assert list(lines["line"]) == [4]
 

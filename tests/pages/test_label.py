@@ -13,13 +13,6 @@ from as2core.errors import As2Error
 FIRST, SECOND = (1, 100), (2, 100)
 
 
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
-
-
 def press(at, name):
     return at.button(key=f"label_{name}").click().run()
 

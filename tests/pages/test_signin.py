@@ -6,13 +6,6 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
-
-
 @pytest.mark.parametrize("corpora", [("Starter", "Towers"), ()])
 def test_where_a_provider_is_configured_nobody_gets_in_without_logging_in(work, corpora):
     work.corpora = corpora

@@ -9,7 +9,8 @@ from fake_models import FakeModels, write_version
 from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
 
 from app import services
-from app.services import asking, corpora, people, rules
+from app.services import asking, corpora, labelling, people, rules
+from app.services.views import Shown
 from app.settings import Settings
 
 
@@ -88,3 +89,23 @@ def scored(wb, towers):
     for q in QUESTIONS:
         asking.generative(wb, asking.ask(wb, towers.id, q))
     return towers
+
+
+@pytest.fixture
+def give_signs(wb, asked):
+    """give_signs(annotator, "+-? ...", queue=...) labels the first candidates, a sign each: correct, incorrect, unsure,
+    none."""
+
+    def act(who, signs, **shown):
+        for candidate, sign in zip(asked.candidates, signs, strict=False):
+            if sign != " ":
+                labelling.give_label(
+                    wb,
+                    question_id=asked.question_id,
+                    sentence_id=candidate.sentence_id,
+                    annotator_id=who.id,
+                    label={"+": "correct", "-": "incorrect", "?": "unsure"}[sign],
+                    shown=Shown(**shown) if shown else None,
+                )
+
+    return act

@@ -12,25 +12,6 @@ from app.services.views import Shown
 from db.repositories import reviews
 
 
-@pytest.fixture
-def give(wb, asked):
-    """give(annotator, "+-? ...") labels the first candidates, a sign each: correct, incorrect, unsure, none."""
-
-    def act(who, signs, **shown):
-        for candidate, sign in zip(asked.candidates, signs, strict=False):
-            if sign != " ":
-                labelling.give_label(
-                    wb,
-                    question_id=asked.question_id,
-                    sentence_id=candidate.sentence_id,
-                    annotator_id=who.id,
-                    label={"+": "correct", "-": "incorrect", "?": "unsure"}[sign],
-                    shown=Shown(**shown) if shown else None,
-                )
-
-    return act
-
-
 def units(a: str, b: str) -> list:
     return [(i, {"a": int(x), "b": int(y)}) for i, (x, y) in enumerate(zip(a, b, strict=True))]
 
@@ -51,9 +32,9 @@ def test_agreement_is_undefined_where_everybody_always_says_the_same_one_thing()
     assert kappa(units("111", "111"), "a", "b") is None
 
 
-def test_agreement_takes_the_pairs_that_two_judged_and_leaves_unsure_out(wb, towers, give, ann, bob):
-    give(ann, "+-+-")
-    give(bob, "+-?")
+def test_agreement_takes_the_pairs_that_two_judged_and_leaves_unsure_out(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+-+-")
+    give_signs(bob, "+-?")
     found = agreement.agreement(wb, towers.id)
     assert (found.alpha.n, found.alpha.value, found.annotators) == (2, 1.0, ("ann", "bob"))
     [(a, b, estimate)] = found.kappas
@@ -76,26 +57,26 @@ def test_a_question_without_a_kind_has_that_of_its_first_word_that_asks(question
     assert kind_of(question) == kind
 
 
-def test_agreement_on_an_asked_question_goes_by_how_it_asks(wb, towers, give, ann, bob):
-    give(ann, "+-")
-    give(bob, "+-")
+def test_agreement_on_an_asked_question_goes_by_how_it_asks(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+-")
+    give_signs(bob, "+-")
     assert [(kind, e.n) for kind, e in agreement.agreement(wb, towers.id).per_kind] == [("when", 2)]
 
 
-def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, give, clock, ann, bob):
-    give(ann, "+-+-")
-    give(bob, "+-")
+def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, give_signs, clock, ann, bob):
+    give_signs(ann, "+-+-")
+    give_signs(bob, "+-")
     clock.pass_(days=3)
-    give(bob, "  -+")
+    give_signs(bob, "  -+")
     over_time = dict(agreement.agreement(wb, towers.id).over_time)
     assert {day: e.n for day, e in over_time.items()} == {"2024-05-01": 2, "2024-05-04": 2}
     assert over_time["2024-05-01"].value == 1.0
     assert over_time["2024-05-04"].value < 0
 
 
-def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give, ann, bob):
-    give(ann, "+")
-    give(bob, "-")
+def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
+    give_signs(ann, "+")
+    give_signs(bob, "-")
     [conflict] = agreement.conflicts(wb, towers.id, ann.id)
     assert (conflict.labels, conflict.verdict) == ((("ann", "correct"), ("bob", "incorrect")), "")
     assert labelling.labels_of(wb, asked.question_id) == {}
@@ -113,13 +94,13 @@ def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towe
 
 
 @pytest.fixture
-def agreed(wb, towers, asked, give, ann, bob):
+def agreed(wb, towers, asked, give_signs, ann, bob):
     """A pair that ann and bob both call incorrect, settled as correct while they differed."""
-    give(ann, "+")
-    give(bob, "-")
+    give_signs(ann, "+")
+    give_signs(bob, "-")
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     agreement.settle(wb, **pair, annotator_id=ann.id, label="correct")
-    give(ann, "-")
+    give_signs(ann, "-")
     return pair
 
 
@@ -156,10 +137,10 @@ def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_whe
     assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
 
 
-def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb, towers, give, ann, bob):
+def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb, towers, give_signs, ann, bob):
     carol = people.annotator(wb, "carol")
-    give(ann, "+")
-    give(bob, "-")
+    give_signs(ann, "+")
+    give_signs(bob, "-")
     [conflict] = agreement.conflicts(wb, towers.id, bob.id)
     assert agreement.conflicts(wb, towers.id, carol.id) == ()
     with pytest.raises(NotAllowed, match="takes an admin"):
@@ -172,10 +153,10 @@ def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb,
         )
 
 
-def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give, ann, bob):
-    give(ann, "++-", arm="shown", model_says=True)  # two of three follow the model
-    give(bob, "+-", arm="blind", model_says=True)  # one of two
-    give(bob, "  +", model_says=True)  # chance did not decide on its scores
+def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "++-", arm="shown", model_says=True)  # two of three follow the model
+    give_signs(bob, "+-", arm="blind", model_says=True)  # one of two
+    give_signs(bob, "  +", model_says=True)  # chance did not decide on its scores
     found = agreement.anchoring(wb, towers.id)
     assert (found.shown, found.blind) == (3, 2)
     assert (found.agree_shown, found.agree_blind) == pytest.approx((2 / 3, 1 / 2))
@@ -234,7 +215,7 @@ def test_the_libraries_are_asked_once_a_figure_however_many_resamples(monkeypatc
     assert len(calls) == 2
 
 
-def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, towers, asked, give, ann, bob):
+def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, towers, asked, give_signs, ann, bob):
     asked_of = []
     listener = Engine, "before_cursor_execute", lambda *told: asked_of.append(told[2])
     event.listen(*listener)
@@ -245,11 +226,11 @@ def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, tower
         agreement.conflicts(wb, towers.id, ann.id)
         return len(asked_of)
 
-    give(ann, "+")
-    give(bob, "-")
+    give_signs(ann, "+")
+    give_signs(bob, "-")
     one = queries()
-    give(ann, "++++")
-    give(bob, "----")
+    give_signs(ann, "++++")
+    give_signs(bob, "----")
     settled = {"question_id": asked.question_id, "sentence_id": asked.candidates[2].sentence_id}
     agreement.settle(wb, **settled, annotator_id=ann.id, label="correct")
     assert queries() == one
@@ -311,10 +292,10 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
 
 
 @pytest.fixture
-def outvoted(wb, asked, give, ann, bob):
+def outvoted(wb, asked, give_signs, ann, bob):
     """A pair that ann and bob call correct and carol incorrect, and settle(label) for a verdict on it."""
     for who, sign in ((ann, "+"), (bob, "+"), (people.annotator(wb, "carol"), "-")):
-        give(who, sign)
+        give_signs(who, sign)
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
     return tuple(pair.values()), lambda label: agreement.settle(wb, **pair, annotator_id=ann.id, label=label)
 

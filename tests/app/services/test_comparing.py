@@ -113,6 +113,13 @@ def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
         assert "held-out" in note
 
 
+def test_a_shipped_model_says_that_it_learnt_from_the_starter_corpus_s_train_part(wb, data):
+    jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
+    asked = ["cascade", "cross-encoder", "sequential:stages=bm25@3+cascade", "bm25"]
+    notes = [n for n in compared(wb, asked, data).notes if "learnt from" in n]
+    assert [n.partition(" learnt from 3 of these 6")[0] for n in notes] == asked[:3]
+
+
 def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, monkeypatch):
     scored = []
     evaluate = evaluations.evaluate

@@ -48,7 +48,9 @@ def test_a_retrain_learns_from_train_judges_by_dev_and_leaves_test_alone(wb, div
 def test_the_part_may_be_told_of_questions_that_are_here_and_stays_where_it_is_not_told(wb, divided):
     again = exchange.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"))
     assert (again.new, again.same) == (0, 8) and split_of(wb, divided)["Q31"] == "test"
-    exchange.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"), split="train")
+    assert again.moved == () and again.moved_in_words == ""
+    moved = exchange.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"), split="train")
+    assert moved.moved == (("test", "train", 4),) and moved.moved_in_words == "moved from test to train: 4"
     assert split_of(wb, divided)["Q31"] == "train"
 
 

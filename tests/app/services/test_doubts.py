@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from fake_models import FakeCascade
 
-from app.services.doubts import cross_validated, of_other, said_of
+from app.services.doubts import TooFewLabels, cross_validated, of_other, said_of
 from as2core.cascade.schedule import DropSchedule
 from as2core.types import Candidate
 
@@ -42,3 +42,9 @@ def test_where_few_are_correct_the_first_quarter_holds_most_labels_turned_round_
     assert (first & turned).sum() / turned.sum() >= 0.6
     for kind in (0, 1):
         assert (first & turned & (given == kind)).sum() / (turned & (given == kind)).sum() >= 0.6
+
+
+def test_where_one_question_has_all_the_correct_labels_there_is_too_little_to_learn_from():
+    questions, given = [0] * 10 + [1, 2, 3, 4, 5] * 4, np.array([1] * 10 + [0] * 20)
+    with pytest.raises(TooFewLabels, match="of one question"):
+        cross_validated(np.random.default_rng(0).normal(size=(30, 2)), given, questions)

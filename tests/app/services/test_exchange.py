@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app import jobs, services
-from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels, people
+from app.services import agreement, asking, choosing, corpora, exchange, importing, labelling, labels, people, rules
 from app.services.corpora import UnknownCorpus
 from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnreadableFile
@@ -146,6 +146,7 @@ def test_the_good_lines_of_a_bad_file_go_in_and_the_others_are_named(wb):
     [
         ("jsonl", [jsonl.dumps([q]).strip() for q in QUESTIONS[:2]]),
         ("qrels", ["q-1 0 t-0 0", "q-1 0 t-1 1"]),
+        ("csv", ["query,docid,rating", "Who painted it?,odd id,1", "Who painted it?,t-0,0"]),
         ("wikiqa", WIKIQA.splitlines()),
     ],
 )
@@ -323,7 +324,7 @@ def test_pairs_are_the_judged_ones(wb):
         ("empty.jsonl", b" \n", "the file is empty"),
         ("cut.zip", b"PK\x03\x04 cut short", "cannot be unpacked"),
         ("latin.tsv", "QuestionID\té".encode("latin-1"), "UTF-8"),
-        ("deep.jsonl", b'{"sentence1": "a", "sentence2": "b", "label": 1}\n' + b"[" * 100_000, "brackets within"),
+        ("deep.json", b'{"data": ' + b"[" * 100_000, "brackets within"),
     ],
 )
 def test_a_file_that_is_none_of_the_formats_is_named_with_the_remedy(wb, name, content, said):
@@ -377,7 +378,7 @@ def test_a_rating_whose_query_is_too_long_is_reported_and_the_rest_goes_in(wb, t
     done = exchange.import_labels(wb, towers.id, "ratings.csv", content)
     assert (done.new, done.malformed) == (2, ((3, "field larger than field limit (131072)"),))
     assert [(x.line, x.outcome) for x in done.lines] == [(2, "new"), (3, "malformed"), (4, "new")]
-    with pytest.raises(UnreadableFile, match=r"^wide\.csv: field larger"):
+    with pytest.raises(UnreadableFile, match=r"^wide\.csv: line 1: field larger"):
         exchange.import_labels(wb, towers.id, "wide.csv", b"query,docid,rating" + b" " * 200_000)
 
 
@@ -457,6 +458,25 @@ def test_a_question_with_nothing_but_an_unsure_label_leaves_in_jsonl(wb, towers,
     assert (candidate["label"], candidate["labels"]) == (None, {"ann": "unsure"})
     with pytest.raises(As2Error, match="nothing is labelled"):
         exchange.export_labels(wb, towers.id, "csv")
+
+
+@pytest.mark.parametrize("fmt", ["jsonl", "csv"])
+def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever_exports(wb, towers, ann, bob, fmt):
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pairs = [{"question_id": asked.question_id, "sentence_id": c.sentence_id} for c in asked.candidates[:3]]
+    for pair, *who in zip(pairs, (ann, bob, ann), (None, ann, None), strict=True):
+        for person in filter(None, who):
+            labelling.give_label(wb, **pair, annotator_id=person.id, label="correct")
+
+    def told(by):
+        exported = exchange.export_labels(wb, towers.id, fmt, by=by)
+        return exported.count(b'"label": 1') if fmt == "jsonl" else exported.count(b",1\n")
+
+    cy = people.annotator(wb, "cy")
+    assert (told(None), told(ann.id), told(bob.id), told(cy.id)) == (3, 3, 1, 1)
+    labelling.give_label(wb, **pairs[0], annotator_id=bob.id, label="correct")
+    assert (told(bob.id), told(cy.id)) == (2, 2)
 
 
 def settled(wb, towers, ann, bob, label, note=""):

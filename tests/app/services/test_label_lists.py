@@ -1,8 +1,10 @@
+import dataclasses
+
 import pytest
 from sqlalchemy import text
 from tower_texts import QUESTIONS
 
-from app.services import corpora, labelling, people, queueing, rules
+from app.services import asking, corpora, labelling, people, queueing, retrieval, rules
 from app.services.queueing import QUEUES
 from app.services.views import Shown
 
@@ -42,6 +44,21 @@ def test_the_rest_are_incorrect_in_one_act_and_one_undo_takes_all_back(wb, score
     assert labelling.labels_of(wb, item.question_id, ann.id) == {item.rows[0].sentence_id: "correct"}
     assert labelling.undo_last(wb, ann.id, scored.id).together == 1
     assert labelling.recent_acts(wb, ann.id, scored.id) == ()
+
+
+def test_who_an_earlier_run_ranked_follows_those_of_the_newest(wb, scored, ann, monkeypatch):
+    everyone = retrieval.retrieve(wb, scored.id, QUESTIONS[0], documents=30, candidates=100)
+    others = dataclasses.replace(everyone, candidates=everyone.candidates[-3:])
+    monkeypatch.setattr(retrieval, "retrieve", lambda *_, **__: others)  # as when vectors came meanwhile
+    asked = asking.ask(wb, scored.id, QUESTIONS[0])
+    rows = queueing.question_at(wb, asked.question_id, ann.id, "tops").rows
+    best_first = [asked.candidates[i].sentence_id for i in asked.trace.ranking()]
+    assert [r.sentence_id for r in rows][:3] == best_first
+    assert [r.rank for r in rows][:3] == [1, 2, 3]
+    earlier = [r.rank for r in rows][3:]
+    assert earlier and earlier == sorted(earlier)
+    of = [queueing.item_at(wb, asked.question_id, r.sentence_id, ann.id).candidates for r in rows]
+    assert of == [3] * 3 + [len(everyone.candidates)] * len(earlier)
 
 
 def test_an_act_on_a_long_list_is_told_whole(wb, scored, ann):

@@ -5,6 +5,7 @@ import json
 import stat
 import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from tiny_models import tiny_models
@@ -64,7 +65,7 @@ def taken(wb, file, name="spring", by=None):
 
 def scores(wb, name):
     candidates = [Candidate(str(i), text) for i, text in enumerate(TEXTS)]
-    return versions.choose(wb, name).ranker.score(TEXTS[0], candidates)
+    return wb.models.version(Path(versions.get_version(wb, name).path)).score(TEXTS[0], candidates)
 
 
 @pytest.mark.parametrize("to", ["as2", "hf", "cross-encoder", "onnx"])

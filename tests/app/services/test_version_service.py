@@ -9,7 +9,7 @@ from app import jobs, services
 from app.running import run_queued
 from app.services import asking, corpora, labelling, queueing, version_care, versions
 from app.services.versions import NothingToRollBack, UnknownVersion
-from as2core.errors import As2Error, DamagedModel
+from as2core.errors import As2Error, BadSetting, DamagedModel
 from db.models import Candidate, ModelVersion, Run
 from db.repositories import versions as rows
 
@@ -200,6 +200,11 @@ def test_a_note_given_here_stays_where_the_new_card_has_none(wb, settings, model
 def test_an_unknown_version_is_answered_with_the_known_ones(wb, made):
     with pytest.raises(UnknownVersion, match="towers-2, towers-1"):
         versions.promote(wb, "towers-9")
+
+
+def test_a_version_that_is_no_cascade_is_not_asked(wb, towers):
+    with pytest.raises(BadSetting, match="generative is a generative version: choose a cascade"):
+        asking.ask(wb, towers.id, "When was the tower finished?", version="generative")
 
 
 def test_a_fusion_has_learnt_what_its_parts_have(wb):

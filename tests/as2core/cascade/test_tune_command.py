@@ -61,7 +61,13 @@ def test_a_fusion_gets_weights_and_becomes_a_version(questions, tmp_path, capsys
 
 
 @pytest.mark.parametrize(
-    ("told", "said"), [(["--picture", "p.svg"], "a fusion has none"), (["--out", "taken"], "exists already")]
+    ("told", "said"),
+    [
+        (["--picture", "p.svg"], "a fusion has none"),
+        (["--out", "taken"], "exists already"),
+        (["--max-loss", "0"], "a fusion drops nobody"),
+        (["--measure", "AP"], "a fusion drops nobody"),
+    ],
 )
 def test_what_a_fusion_cannot_be_told_is_said_before_it_is_fitted(questions, monkeypatch, capsys, told, said):
     monkeypatch.chdir(questions.parent)
@@ -69,6 +75,12 @@ def test_what_a_fusion_cannot_be_told_is_said_before_it_is_fitted(questions, mon
     monkeypatch.setattr("as2core.training.fusion.fit_fusion", None)
     assert cli.main(["tune", str(questions), "--ranker", "fusion:method=zscore,rankers=wo+rr", *told]) == 1
     assert said in capsys.readouterr().err
+
+
+def test_a_cascade_cannot_be_told_how_weights_are_found(questions, tiny, capsys):
+    argv = ["tune", str(questions), "--ranker", f"cascade:backbone={tiny('bert', 2)}", "--how", "search"]
+    assert cli.main(argv) == 1
+    assert "a cascade has none" in capsys.readouterr().err
 
 
 def test_a_ranker_without_anything_to_tune_is_refused_with_what_can_be(questions, capsys):

@@ -1,17 +1,19 @@
 """BEIR's three files: as BEIR has them, ids used twice, what is missing."""
 
+import csv
 import json
 
 import pytest
 from hypothesis import given, settings
-from label_sets import PLAIN, QUESTION, question_lists
+from label_sets import IDS, QUESTION, question_lists
 
 from as2core.data import beir
 from as2core.errors import UnreadableFile
+from as2core.types import Candidate, Question
 
 
 @settings(deadline=None, max_examples=50)
-@given(question_lists(ids=PLAIN.filter(bool), labels=(0, 1), smallest=1))
+@given(question_lists(ids=IDS, labels=(0, 1), smallest=1))
 def test_beir_gives_back_labels_and_texts_even_where_ids_are_reused(tmp_path_factory, questions):
     folder = tmp_path_factory.mktemp("beir")
     beir.write(questions, folder, split="dev")
@@ -47,6 +49,14 @@ def test_a_beir_folder_tells_what_is_missing_or_wrong(tmp_path):
     ]
 
 
+def test_ids_with_tabs_line_ends_and_quotation_marks_come_back(tmp_path):
+    asked = Question("q\t1", "Who?", (Candidate('"a"\n', "Ada.", 1), Candidate("b\r", "Bob.", 0)))
+    beir.write([asked], tmp_path)
+    assert beir.read(tmp_path) == ([asked], [])
+    rows = csv.reader((tmp_path / "qrels" / "test.tsv").open(newline=""), delimiter="\t", quoting=csv.QUOTE_MINIMAL)
+    assert list(rows)[1:] == [["q\t1", '"a"\n', "1"], ["q\t1", "b\r", "0"]]  # as BEIR's own loader reads them
+
+
 @pytest.mark.parametrize("bad", [{"title": "no text"}, {"text": 7}, {"text": None}])
 def test_a_record_without_a_text_is_told_and_the_others_are_read(tmp_path, bad):
     beir.write([QUESTION], tmp_path)
@@ -56,6 +66,18 @@ def test_a_record_without_a_text_is_told_and_the_others_are_read(tmp_path, bad):
     assert [c.id for c in read.candidates] == ["D1-1"]
     assert problems[0].startswith("line 1: of corpus.jsonl: not a BEIR record (") and "text" in problems[0]
     assert problems[1:] == ["line 2: no 'D1-0' in corpus"]
+
+
+def test_a_null_for_an_id_counts_as_none(tmp_path):
+    beir.write([QUESTION], tmp_path)
+    with (tmp_path / "corpus.jsonl").open("a") as file:
+        file.write('{"_id": null, "text": "It is."}\n{"_id": "D1-3", "text": ' + "[" * 100_000 + "\n")
+    (read,), problems = beir.read(tmp_path)
+    assert len(read.candidates) == 2
+    assert problems == [
+        "line 4: of corpus.jsonl: not a BEIR record (no '_id')",
+        "line 5: of corpus.jsonl: not a BEIR record (brackets within brackets, too many to read)",
+    ]
 
 
 def test_all_splits_are_read_together_where_none_is_named(tmp_path):

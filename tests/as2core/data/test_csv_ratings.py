@@ -47,6 +47,17 @@ def test_a_bad_rating_is_told_by_number_after_a_field_of_two_lines(bad, reason):
     assert [q.text for q in questions] == ["Who?", "Where\nto?"] and problem.startswith(f"line 5: {reason}")
 
 
-def test_a_csv_with_other_columns_is_refused():
-    with pytest.raises(UnreadableFile, match="must be query,docid,rating, not a,b"):
-        csv_ratings.read(b"a,b\n")
+def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():
+    content = b'query,docid,rating\nWho?,a,1\n"caf\xe9\nor bar?",b,1\nWho?,b,0\n'
+    (question,), report = csv_ratings.read(content)
+    assert [(c.id, c.label) for c in question.candidates] == [("a", 1), ("b", 0)]
+    assert report == ["line 3: not UTF-8 text; save the file as UTF-8"] and report.lines == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"a,b\n", "must be query,docid,rating, not a,b"), ("query".encode("utf-16"), "line 1: not UTF-8 text")],
+)
+def test_a_csv_with_other_columns_is_refused(content, said):
+    with pytest.raises(UnreadableFile, match=said):
+        csv_ratings.read(content)

@@ -48,6 +48,7 @@ SQUAD = {
     "context": "Ada went at once. Nobody stayed.",
     "qas": [{"id": "1", "question": "Who went?", "answers": [{"text": "Ada", "answer_start": 0}]}],
 }
+SQUAD_FILE = {"data": [{"title": "T", "paragraphs": [SQUAD]}]}
 TREC = "".join(
     f"<QApairs id='{q.qid}'>\n<question>\n{q.text}\n</question>\n"
     + "".join(f"<{tag}>\n{c.text}\n</{tag}>\n" for tag, c in zip(("positive", "negative"), q.candidates, strict=True))
@@ -96,6 +97,38 @@ def test_a_line_that_is_not_utf8_is_a_problem_of_that_line_alone(name):
     found, report = collect(stream, text.encode() + b"caf\xe9\n")
     assert found == plain
     assert report == [f"line {number}: not UTF-8 text (byte 3 of the line); save the file as UTF-8"]
+
+
+DEEP = '{"x": ' + "[" * 100_000
+
+
+@pytest.mark.parametrize("name", ["jsonl", "qed", "natural-questions"])
+def test_a_line_of_too_many_brackets_is_a_problem_of_that_line_alone(name):
+    stream, text, _ = FILES[name]
+    plain, _ = collect(stream, text.encode())
+    found, (problem,) = collect(stream, f"{DEEP}\n{text}".encode())
+    assert found == plain and problem.line == 1 and "brackets within brackets, too many to read" in problem
+
+
+@pytest.mark.parametrize("reader", [squad.read, selqa.read, wikipassageqa.read])
+def test_a_file_of_too_many_brackets_is_refused(reader, tmp_path):
+    (tmp_path / wikipassageqa.PASSAGES).write_text(DEEP)
+    with pytest.raises(UnreadableFile, match="brackets within brackets, too many to read"):
+        reader(tmp_path / wikipassageqa.PASSAGES)
+
+
+@pytest.mark.parametrize(
+    ("stream", "text", "at"),
+    [
+        (qed.stream, json.dumps({**QED, "example_id": None}), "line 1"),
+        (natural_questions.stream, json.dumps({**NQ, "example_id": None}), "line 1"),
+        (squad.stream, json.dumps(SQUAD_FILE).replace('"id": "1"', '"id": null'), "question 1"),
+        (squad.stream, json.dumps(SQUAD_FILE).replace('"Who went?"', "null"), "question 1"),
+    ],
+)
+def test_a_null_for_an_id_or_a_question_counts_as_none(stream, text, at):
+    questions, (problem,) = collect(stream, text.encode())
+    assert questions == [] and problem.startswith(f"{at}: ") and "KeyError" in problem
 
 
 @pytest.mark.parametrize("name", sorted(set(FILES) - {"wikiqa", "trecqa"}))

@@ -104,6 +104,15 @@ def test_an_onnx_file_comes_back_as_a_cross_encoder_with_its_card_and_calibratio
 
 
 @pytest.mark.slow
+def test_a_cascade_never_trained_leaves_as_an_onnx_file_and_comes_back(backbone, tmp_path):
+    pytest.importorskip("onnxscript")
+    cascade = CascadeRanker(backbone, drop_ratio=0.0, max_length=64)  # the head's last bias is zero
+    export_ranker(cascade, "onnx", tmp_path / "out", card={})
+    back, _ = import_ranker(tmp_path / "out")
+    np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), last_exit(cascade), atol=1e-5)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
 def test_an_onnx_export_leaves_the_ranker_as_and_where_it_was(device, backbone, tmp_path):
     pytest.importorskip("onnxscript")

@@ -129,6 +129,14 @@ def test_a_bi_encoder_s_work_is_counted(backbone):
     np.testing.assert_array_equal(trace.exits[0].scores, bi.score("where is the tower ?", candidates(4)))
 
 
+def test_a_bi_encoder_at_the_end_is_held_against_itself_over_all(backbone):
+    bi = BiEncoderRanker(backbone)
+    trace = SequentialRanker([Stage(constant(4), 2), Stage(bi)]).trace("where is the tower ?", candidates(4))
+    spent, alone = (bi.score_and_cost("where is the tower ?", candidates(n))[1] for n in (2, 4))
+    assert trace.relative_cost == spent / alone < 1
+    assert SequentialRanker([Stage(bi)]).trace("q", candidates(4)).relative_cost == 1.0
+
+
 @pytest.mark.parametrize("stage", ["generative", "fusion:rankers=wo+bi-encoder", "sequential:stages=wo+generative"])
 def test_a_cost_that_leaves_an_encoder_out_is_not_told(stage, tiny):
     ranker = get(f"sequential:stages=[{stage}:backbone={tiny()}]@3+cross-encoder:backbone={tiny()}")

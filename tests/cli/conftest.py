@@ -1,0 +1,33 @@
+"""The command line, run in this process."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from as2core import cli
+
+
+@pytest.fixture
+def as2(capsys):
+    """`as2("rank", ...)` runs a command line: (exit code, standard output, standard error)."""
+
+    def run(*argv: object) -> tuple[int, str, str]:
+        code = cli.main([str(a) for a in argv])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def as2_json(as2):
+    """The same with --json, which has to go well and print one document and nothing else; the document."""
+
+    def run(*argv: object):
+        code, out, err = as2(*argv, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
