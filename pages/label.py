@@ -1,5 +1,7 @@
 """Label: one sentence at a time, or one question with its whole list; one key, one label, next."""
 
+from datetime import timedelta
+
 import streamlit as st
 
 from app.components import label_desk as ones
@@ -184,7 +186,8 @@ with work:
         scores = st.toggle("Show scores", scores_visible, key="label_scores", help=told)
     url.put(scores=None if scores else "off")
 with side:
-    progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool)
+    ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
+    progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool, ahead=ahead)
     draw_progress(progress, frame.annotator.name, queue)
     acts = labelling.recent_acts(frame.wb, frame.annotator.id, frame.corpus.id)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)

@@ -51,13 +51,13 @@ def draw_saved(run: CascadeTrace, full: CascadeTrace) -> None:
 
 
 def draw_measured(measured: MeasuredView, promised: float) -> None:
-    """What dropping saved in time, beside what it saved in compute."""
+    """What dropping saved in time, beside what it saved in compute (`spared`)."""
     share = 1 - measured.dropped / measured.whole if measured.whole else 0.0
     kept = f", {share / promised * 100:.0f} % of the promise" if promised > 0 else ""
     st.html(
         f'<p class="as2-note">Run for real: {measured.whole * 1000:,.0f} ms without dropping, '
         f"{measured.dropped * 1000:,.0f} ms with it. <b>{share * 100:.0f} %</b> of the time saved for "
-        f"{promised * 100:.0f} % of the compute{kept}.</p>"
+        f"{promised * 100:.0f} % of the encoder's compute without dropping{kept}.</p>"
     )
 
 

@@ -22,7 +22,7 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
     target = 0 if again else progress.target or 0
     missing = max(0, target - progress.all)
     rows = (
-        ("Today", progress.today, "Your labels since midnight (UTC)"),
+        ("Today", progress.today, "Your labels since midnight"),
         ("Mine", progress.mine, "Pairs that carry a label of yours"),
         ("All", progress.all, "Pairs labelled by anyone, those that came with the corpus included"),
         ("Left", progress.remaining, "What you could still label in this queue"),

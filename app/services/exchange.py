@@ -130,6 +130,8 @@ def export_labels(
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
+        if by is not None and labelled_questions(wb, corpus_id, annotator):
+            raise As2Error("what others said here waits for labels of your own: label some of the same pairs first")
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
     if fmt == "beir":
         return _zipped(beir.dumps(questions))

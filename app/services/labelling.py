@@ -238,12 +238,19 @@ def labels_seen_by(wb: Workbench, question_id: int, annotator_id: int) -> dict[i
 
 
 def progress(
-    wb: Workbench, corpus_id: int, annotator_id: int, queue: str = "random", *, pool: Collection[str] = ()
+    wb: Workbench,
+    corpus_id: int,
+    annotator_id: int,
+    queue: str = "random",
+    *,
+    pool: Collection[str] = (),
+    ahead: timedelta = timedelta(),
 ) -> ProgressView:
-    """How far labelling of the corpus is; a day begins at midnight UTC. What takes long to count is counted anew once
-    in some seconds, and meanwhile goes on by one's own count, which is always of this moment."""
+    """How far labelling of the corpus is; a day begins at midnight where clocks are `ahead` of UTC. What takes long to
+    count is counted anew once in some seconds, and meanwhile goes on by one's own count, which is always of this
+    moment."""
     now = wb.clock()
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    today = (now + ahead).replace(hour=0, minute=0, second=0, microsecond=0) - ahead
     with wb.read() as s:
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         how = rules_of(s, corpus_id)

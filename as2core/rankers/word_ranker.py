@@ -46,6 +46,8 @@ class WordRanker:
         self._warned = False
         if sizes.get("hidden", 2) < 2 or sizes.get("kernel", 1) < 1:
             raise BadSetting(f"{self.kind}: no network of these sizes: hidden is 2 or more, kernel 1 or more")
+        if not 0 <= seed < 2**32:
+            raise BadSetting(f"seed={seed}: give a whole number from 0 to {2**32 - 1}")
         self.settings = {"listwise": listwise, "context": context, **sizes}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)

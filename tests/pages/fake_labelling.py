@@ -116,7 +116,7 @@ def add(fake, made: dict[str, types.ModuleType]) -> None:
     def flag(wb, *, question_id, sentence_id, annotator_id, note):
         fake.flags.append((question_id, sentence_id, note))
 
-    def progress(wb, corpus_id, annotator_id, queue="random", *, pool=()):
+    def progress(wb, corpus_id, annotator_id, queue="random", *, pool=(), ahead):
         n = len(fake.labels)
         per = {k: list(fake.labels.values()).count(k) for k in views.LABELS}
         return views.ProgressView(n, n, n + 700, 12, len(fake.pairs) - n, per, 12.0, fake.rules.target)

@@ -479,6 +479,15 @@ def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever
     assert (told(bob.id), told(cy.id)) == (2, 2)
 
 
+def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, towers, ann, bob):
+    rules.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    labelling.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    with pytest.raises(As2Error, match="what others said here waits for labels of your own"):
+        exchange.export_labels(wb, towers.id, "csv", by=bob.id)
+
+
 def settled(wb, towers, ann, bob, label, note=""):
     """A pair on which ann and bob differ, settled by ann."""
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")

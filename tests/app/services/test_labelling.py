@@ -1,4 +1,5 @@
 import threading
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
@@ -239,6 +240,15 @@ def test_progress_counts_days_people_and_what_is_left(wb, towers, asked, give, c
     mine = labelling.progress(wb, towers.id, ann.id)
     assert (mine.today, mine.mine, mine.all, mine.questions_labelled, mine.remaining) == (2, 3, 4, 1, n - 4)
     assert mine.per_label == {"correct": 1, "incorrect": 1, "unsure": 1, "disputed": 1}
+
+
+def test_today_begins_at_midnight_where_the_reader_is(wb, towers, asked, give, clock, ann):
+    clock.pass_(hours=10)
+    give(ann, 0, "correct")  # at ten in the evening, UTC
+    clock.pass_(hours=5)
+    give(ann, 1, "incorrect")  # at three in the morning
+    zones = {h: labelling.progress(wb, towers.id, ann.id, ahead=timedelta(hours=h)).today for h in (-5, 0, 1, 3)}
+    assert zones == {-5: 2, 0: 1, 1: 1, 3: 2}
 
 
 def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers, asked, give, monkeypatch, ann, bob):
