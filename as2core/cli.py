@@ -21,6 +21,7 @@ from typer.exceptions import TyperException
 import as2core
 from as2core.commands import data, generate
 from as2core.commands.reproduce import reproduce
+from as2core.commands.serve import serve
 from as2core.commands.train import train
 from as2core.commands.tune import tune
 from as2core.errors import As2Error, BadSetting
@@ -39,7 +40,7 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
         help="Choose the sentence that answers a question.", add_completion=False, pretty_exceptions_enable=False
     )
     cli.callback(invoke_without_command=True)(_start)
-    for command in (rank, eval_, train, transfer, rankers, tune, reproduce):
+    for command in (rank, eval_, train, transfer, rankers, tune, reproduce, serve):
         cli.command(command.__name__.rstrip("_"))(command)
     data.register(cli)
     generate.register(cli)

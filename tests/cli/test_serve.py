@@ -1,0 +1,38 @@
+"""`as2 serve` as a process of its own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+
+def test_a_server_answers_until_it_is_told_to_end(tmp_path):
+    command = [Path(sys.executable).with_name("as2"), "serve", "--ranker", "bm25", "--port", "0"]
+    env = {**os.environ, "AS2_HOME": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as server:
+        told = server.stderr.readline()
+        request = urllib.request.Request(
+            told.split()[1],
+            json.dumps({"query": "the tower", "documents": ["a bridge", "the tower"]}).encode(),
+            {"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert [r["index"] for r in json.load(answer)["results"]] == [1, 0]
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=60) == 130
+        assert server.stderr.read() == "stopped\n"
+
+
+def test_a_port_that_is_taken_is_said_at_once(as2):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, err = as2("serve", "--port", taken.getsockname()[1])
+    assert code == 1 and "choose another with --port" in err
+
+
+def test_a_ranker_that_is_not_there_is_said_before_anything_is_served(as2):
+    code, _, err = as2("serve", "--ranker", "grand", "--port", "0")
+    assert code == 1 and "grand" in err and "/v1/rerank" not in err
