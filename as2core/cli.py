@@ -12,6 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -115,7 +116,7 @@ def eval_(
     from as2core.data import qrels as trec
     from as2core.data.catalog import apply_setting
     from as2core.evaluation import evaluate
-    from as2core.metrics import NAMES, bootstrap
+    from as2core.metrics import NAMES, bootstrap, bounds
 
     questions = apply_setting(questions_of(data), setting)[:limit]
     if not questions:
@@ -136,13 +137,25 @@ def eval_(
         "seconds": found.seconds,
         "relative_cost": found.relative_cost,
         "intervals": {name: bootstrap(found.per_question[name].values()) for name in NAMES},
+        "cuts": [asdict(cut) for cut in found.cuts],
     }
+    missing = sum(c.label is None for q in questions for c in q.candidates)
+    if missing:
+        document |= {"unlabelled": missing, "bounds": bounds(questions, found.scores, NAMES)}
     if as_json:
         say_json(document)
         return
     say(f"{ranker} on {data}, {setting}: {found.questions} questions in {found.seconds:.1f} s")
     ends = document["intervals"]
     say(table([{"measure": n, "mean": document[n], "low": ends[n][0], "high": ends[n][1]} for n in NAMES], _MEASURES))
+    if missing:
+        told = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in document["bounds"].items())
+        say(f"{missing:,} candidates carry no label and count as not correct; with theirs it could come to {told}")
+    for cut in (c for c in found.cuts if c.dropped):
+        say(
+            f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "
+            f"questions left without a correct one: {len(cut.lost):,}"
+        )
     if found.relative_cost is not None:
         say(f"cost: {found.relative_cost:.2f} of the monolithic model's")
 

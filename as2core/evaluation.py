@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from as2core import metrics
+from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
 from as2core.metrics import Paired, bootstrap, paired_test
@@ -20,7 +21,19 @@ from as2core.types import OnProgress, Progress, Question
 
 AT_ONCE = 500  # candidates of several questions that share a run, for rankers that can
 
-__all__ = ["Evaluation", "Paired", "bootstrap", "evaluate", "intervals", "paired_test"]
+__all__ = ["Cut", "Evaluation", "Paired", "bootstrap", "cuts", "evaluate", "intervals", "paired_test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What one stage of a cascade did with all questions' candidates. Of those it `dropped`, `correct` were correct;
+    `lost` are the questions whose last correct candidate went with them."""
+
+    stage: str
+    entered: int
+    dropped: int
+    correct: int
+    lost: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +41,8 @@ class Evaluation:
     """What `evaluate` found. `metrics` are means, `per_question` is `{name: {qid: value}}`, `scores` `{qid: (n,)}`.
 
     `seconds` is the ranker's own time. `relative_cost` is the FLOPs spent over those of the monolithic model of the
-    same depth, all questions together; None for a ranker that keeps no account of it.
+    same depth, all questions together; None for a ranker that keeps no account of it. `cuts` are a cascade's, by stage;
+    none where nobody was dropped.
     """
 
     ranker: str
@@ -39,6 +53,7 @@ class Evaluation:
     scores: dict[str, np.ndarray]
     seconds: float
     relative_cost: float | None
+    cuts: tuple[Cut, ...] = ()
 
 
 def evaluate(
@@ -61,6 +76,7 @@ def evaluate(
         raise BadSetting(f"two questions have the id {twice!r}; give each its own")
     scores: dict[str, np.ndarray] = {}
     seconds, flops, full_flops = 0.0, 0, 0
+    runs: list[tuple[Question, CascadeTrace]] = []
     for together in _together(kept, AT_ONCE if hasattr(ranker, "trace_many") else 0):
         if on_progress:
             on_progress(Progress(len(scores), len(kept), together[0].text))
@@ -74,6 +90,7 @@ def evaluate(
         seconds += time.perf_counter() - started
         flops += sum(t.flops for t in traces)
         full_flops += sum(t.full_flops for t in traces)
+        runs += zip(together, traces, strict=False)  # a ranker without traces has none
         scores |= {q.qid: _checked(ranker, q, s) for q, s in zip(together, given, strict=True)}
     if on_progress:
         on_progress(Progress(len(kept), len(kept)))
@@ -87,7 +104,27 @@ def evaluate(
         scores=scores,
         seconds=seconds,
         relative_cost=flops / full_flops if full_flops else None,
+        cuts=cuts(runs),
     )
+
+
+def cuts(runs: Iterable[tuple[Question, CascadeTrace]]) -> tuple[Cut, ...]:
+    """Who was dropped at which stage, over all questions; none where nobody was."""
+    found: dict[str, Cut] = {}
+    for q, trace in runs:
+        correct = {i for i, c in enumerate(q.candidates) if c.label == 1}
+        for stage in trace.stages:
+            gone = correct & set(stage.dropped.tolist())
+            correct -= gone
+            sofar = found.get(stage.title, Cut(stage.title, 0, 0, 0, ()))
+            found[stage.title] = Cut(
+                stage.title,
+                sofar.entered + len(stage.alive),
+                sofar.dropped + len(stage.dropped),
+                sofar.correct + len(gone),
+                (*sofar.lost, q.qid) if gone and not correct else sofar.lost,
+            )
+    return tuple(found.values()) if any(cut.dropped for cut in found.values()) else ()
 
 
 def _together(questions: Sequence[Question], candidates: int) -> Iterator[list[Question]]:

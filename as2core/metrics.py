@@ -46,9 +46,6 @@ def per_question(
     Raises BadSetting for an unknown measure, for a question whose scores are missing or not one per candidate, and for
     two questions of one id.
     """
-    import ir_measures
-
-    parsed = {name: _parse(name) for name in names}
     qrels, run = {}, {}
     for q in questions:
         given = scores.get(q.qid)
@@ -61,11 +58,47 @@ def per_question(
         if judged:
             qrels[q.qid] = judged
             run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(given))}
+    return _calculated(names, qrels, run)
+
+
+def bounds(
+    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
+) -> dict[str, tuple[float, float]]:
+    """The least and the greatest mean each measure could come to, whatever the labels that are missing would say, over
+    the questions with labels; NaN when there are none.
+
+    Of so many correct ones among the unlabelled a measure makes most where they are ranked highest, and least where
+    lowest; so every number of them is tried, at both ends. Raises BadSetting as `per_question` does.
+    """
+    least: dict[str, dict[str, float]] = {name: {} for name in names}
+    most: dict[str, dict[str, float]] = {name: {} for name in names}
+    for q in questions:
+        known = per_question([q], scores, names)
+        ranked = [str(i) for i in order(scores[q.qid])]
+        judged = {str(i): c.relevance for i, c in enumerate(q.candidates) if c.label is not None}
+        missing = [i for i in ranked if i not in judged]
+        ends = [some for n in range(1, len(missing) + 1) for some in (missing[:n], missing[-n:])]
+        run = {i: float(-place) for place, i in enumerate(ranked)}
+        qrels = {str(case): {**judged, **dict.fromkeys(some, 1)} for case, some in enumerate(ends)} if judged else {}
+        cases = _calculated(names, qrels, dict.fromkeys(qrels, run))
+        for name in names:
+            if q.qid in known[name]:
+                could_be = [known[name][q.qid], *cases[name].values()]
+                least[name][q.qid], most[name][q.qid] = min(could_be), max(could_be)
+    low, high = means(least), means(most)
+    return {name: (low[name], high[name]) for name in names}
+
+
+def _calculated(
+    names: Sequence[str], qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float]]:
+    import ir_measures
+
+    names_of: dict[object, list[str]] = {}
+    for name in names:
+        names_of.setdefault(_parse(name), []).append(name)
     values = {name: dict.fromkeys(qrels, 0.0) for name in names}
     if qrels:
-        names_of = {}
-        for name, measure in parsed.items():
-            names_of.setdefault(measure, []).append(name)
         for found in ir_measures.iter_calc(list(names_of), qrels, run):
             for name in names_of[found.measure]:
                 values[name][found.query_id] = float(found.value)

@@ -14,6 +14,7 @@ from app.charts.slope import slope
 from app.charts.tradeoff import tradeoff
 from app.components import url
 from app.components.adapt_words import METRICS, paired_in_words
+from app.components.compare_cuts import draw_cuts
 from app.components.compare_sweep import in_words, parted, ratio_of, sweep_chart
 from app.components.text import count, escaped, plain, shorten
 from app.services.views import ComparisonView
@@ -38,6 +39,7 @@ def draw(view: ComparisonView) -> None:
     if swept:
         _sweep(swept, metric)
     _paired(view.paired)
+    draw_cuts(view)
     _questions(view, names, metric)
     _slope(view, [r["ranker"] for r in named] or names)
 
@@ -75,7 +77,9 @@ def _table(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
     for m in METRICS:
         if all(m in r for r in rows):
             frame[m] = [float(r[m]) for r in rows]
-    frame[f"{metric}, 95 %"] = [_span(r, metric) for r in rows]
+    frame[f"{metric}, 95 %"] = [_span(r, metric, "low", "high") for r in rows]
+    if any(f"{metric} least" in r for r in rows):
+        frame["with all labels"] = [_span(r, metric, "least", "most") for r in rows]
     frame["seconds"] = [float(r["seconds"]) for r in rows]
     together = timed_together(rows)
     if not together:
@@ -85,6 +89,9 @@ def _table(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
     config["seconds"] = st.column_config.NumberColumn(format="%.1f", help="For all questions, on this machine")
     config["measured"] = st.column_config.TextColumn(
         help="When the seconds were taken; the same ranker on the same questions is not run twice"
+    )
+    config["with all labels"] = st.column_config.TextColumn(
+        help=f"The least and the most that {metric} could come to, whatever the missing labels say"
     )
     config["compute"] = st.column_config.TextColumn(
         help="FLOPs as a share of the whole model's; a dash where that means nothing"
@@ -115,8 +122,8 @@ def _share(cost: float | None) -> str:
     return "–" if cost is None else f"{cost:.2f}"
 
 
-def _span(row: Mapping[str, Any], metric: str) -> str:
-    low, high = row.get(f"{metric} low"), row.get(f"{metric} high")
+def _span(row: Mapping[str, Any], metric: str, least: str, most: str) -> str:
+    low, high = row.get(f"{metric} {least}"), row.get(f"{metric} {most}")
     return "" if low is None or high is None else f"{low:.2f} – {high:.2f}"
 
 

@@ -27,6 +27,7 @@ from app.services.workbench import Workbench
 from as2core.data.catalog import SETTINGS, SHIPPED, apply_setting
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.evaluation import Evaluation, intervals, paired_test
+from as2core.metrics import bounds
 from as2core.rankers.base import order, untrained
 from as2core.types import Progress, Question
 from db.models import Evaluation as Stored
@@ -145,7 +146,7 @@ def run_compare(job: Running) -> dict[str, Any]:
         pairs.append({"a": a, "b": b, "metric": "AP", **asdict(test)})
     return plain(
         {
-            "rows": [_row(name, made[name]) for name in told["rankers"] if name in made],
+            "rows": [_row(name, made[name], questions) for name in told["rankers"] if name in made],
             "paired": pairs,
             "keys": {name: keys[name] for name in made},
             "data_hash": data_hash(questions),
@@ -163,7 +164,7 @@ def _unlabelled(questions: Sequence[Question]) -> list[str]:
         return []
     return [
         f"{missing:,} of {len(labels):,} candidates carry no label and count as not correct: a ranker that puts good "
-        "ones of them first is judged too low."
+        "ones of them first is judged too low. The table says how far."
     ]
 
 
@@ -196,11 +197,14 @@ def _frozen(job: Running) -> list[Question]:
     return jsonl.read(file, strict=True)[0]
 
 
-def _row(name: str, e: Evaluation) -> dict[str, Any]:
+def _row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str, Any]:
     row: dict[str, Any] = {"ranker": name, "questions": e.questions}
     for metric, (low, high) in intervals(e.per_question).items():
         row |= {metric: e.metrics[metric], f"{metric} low": low, f"{metric} high": high}
-    return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost}
+    if any(c.label is None for q in questions for c in q.candidates):
+        for metric, (least, most) in bounds(questions, e.scores, tuple(e.metrics)).items():
+            row |= {f"{metric} least": least, f"{metric} most": most}
+    return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
 
 
 def comparison(wb: Workbench, job_id: int) -> ComparisonView:

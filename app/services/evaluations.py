@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from app.services.versions import CASCADE, UnknownVersion, get_version
 from app.services.workbench import Workbench
 from as2core.errors import As2Error
-from as2core.evaluation import Evaluation, evaluate
+from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.types import OnProgress, Question
 from db.repositories import versions as rows
 
@@ -108,6 +109,7 @@ def to_stored(e: Evaluation) -> dict[str, Any]:
             "scores": e.scores,
             "seconds": e.seconds,
             "relative_cost": e.relative_cost,
+            "cuts": [asdict(cut) for cut in e.cuts],
         }
     )
 
@@ -124,6 +126,7 @@ def from_stored(stored: dict[str, Any], name: str, setting: str) -> Evaluation:
             scores,
             stored["seconds"],
             stored["relative_cost"],
+            tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in stored.get("cuts", ())),
         )
     except (KeyError, TypeError) as e:
         raise As2Error(f"a stored evaluation of {name} cannot be read ({json.dumps(str(e))}): compare again") from e

@@ -309,9 +309,11 @@ class ComparisonView:
     """Rankers over one labelled set.
 
     `rows`: one dict a ranker: `ranker`, `questions`, each metric and its `<metric> low`, `<metric> high`, `seconds`,
-    `relative_cost` (None where it has no meaning), `measured` (its day, or None) and `timed_here`. `paired`: one dict a
-    pair: a, b, metric, difference, low, high, p, wins, losses, ties. `per_question`: columns qid, question, ranker,
-    then the metrics. `ranks`: qid -> frame with columns candidate, label, and a rank per ranker.
+    `relative_cost` (None where it has no meaning), `cuts` (dicts of `as2core.evaluation.Cut`), `measured` (its day, or
+    None) and `timed_here`; where labels are missing, what each metric could come to with them, `<metric> least` and
+    `<metric> most`. `paired`: one dict a pair: a, b, metric, difference, low, high, p, wins, losses, ties.
+    `per_question`: columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with columns candidate,
+    label, and a rank per ranker.
     """
 
     data: str

@@ -10,6 +10,7 @@ from as2core.data import qrels
 from as2core.errors import BadSetting
 from as2core.evaluation import evaluate, intervals
 from as2core.rankers.base import order, rank
+from as2core.rankers.catalog import get
 from as2core.types import Candidate, Question
 
 
@@ -95,6 +96,7 @@ class Traced(Longest):
         class Trace:
             flops = 50 if question.endswith(" a") else 100
             full_flops = 100
+            stages = ()
 
             def scores(self):
                 return Longest().score(question, candidates)
@@ -104,6 +106,24 @@ class Traced(Longest):
 
 def test_the_cost_is_the_work_of_all_questions_over_the_monolithic_models():
     assert evaluate(Traced(), QUESTIONS).relative_cost == pytest.approx(250 / 300)
+
+
+def test_what_each_exit_dropped_is_counted_and_whose_last_correct_candidate_went(tiny):
+    asked = QUESTIONS[:2]
+    cascade = get(f"cascade:backbone={tiny()},drop_ratio=0.5,keep=1")
+    expected = {}
+    for q in asked:
+        left = {i for i, c in enumerate(q.candidates) if c.label == 1}
+        for e in cascade.trace(q.text, q.candidates).exits:
+            gone = left & set(e.dropped.tolist())
+            left -= gone
+            n = expected.setdefault(e.title, [0, 0, 0, []])
+            n[:3] = n[0] + len(e.alive), n[1] + len(e.dropped), n[2] + len(gone)
+            n[3] += [q.qid] if gone and not left else []
+    found = evaluate(cascade, asked).cuts
+    assert {c.stage: [c.entered, c.dropped, c.correct, list(c.lost)] for c in found} == expected
+    assert sum(c.correct for c in found) > 0
+    assert evaluate(get(f"cascade:backbone={tiny()},drop_ratio=0"), asked).cuts == ()
 
 
 @pytest.mark.parametrize("given", [[1.0], [1.0, np.nan, 1, 1, 1, 1], [np.inf] * 6])

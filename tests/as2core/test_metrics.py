@@ -1,5 +1,6 @@
 """Measures by hand and by brute force, intervals and tests against theory."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting
-from as2core.metrics import bootstrap, measures, order, paired_test, per_question
+from as2core.metrics import NAMES, bootstrap, bounds, measures, order, paired_test, per_question
 from as2core.types import Candidate, Question
 
 
@@ -78,6 +79,31 @@ def test_any_ranking_has_the_values_brute_force_gives(pairs):
     gains = [label / math.log2(i + 2) for i, label in enumerate(ranked[:10])]
     ideal = [label / math.log2(i + 2) for i, label in enumerate(sorted(ranked, reverse=True)[:10])]
     assert values["nDCG@10"]["q"] == pytest.approx(sum(gains) / sum(ideal) if any(ideal) else 0, abs=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 1, None, None]), st.integers(-3, 3)), min_size=1, max_size=8))
+def test_the_bounds_are_the_extremes_over_all_that_the_missing_labels_could_be(pairs):
+    labels, scores = zip(*pairs, strict=True)
+    given_scores = {"q": np.array(scores, dtype=np.float32)}
+    found = bounds([question("q", *labels)], given_scores)
+    if all(label is None for label in labels):
+        assert all(math.isnan(low) and math.isnan(high) for low, high in found.values())
+        return
+    missing = [i for i, label in enumerate(labels) if label is None]
+    could_be = []
+    for said in itertools.product((0, 1), repeat=len(missing)):
+        filled = {**dict(enumerate(labels)), **dict(zip(missing, said, strict=True))}
+        could_be.append(measures([question("q", *filled.values())], given_scores))
+    for name in NAMES:
+        every = [m[name] for m in could_be]
+        assert found[name] == pytest.approx((min(every), max(every)), abs=1e-9), name
+
+
+def test_bounds_are_means_over_the_questions_with_labels():
+    asked = [question("a", None, 1), question("b", 1, 0), question("unjudged", None)]
+    scores = {"a": np.array([2.0, 1.0]), "b": np.array([1.0, 2.0]), "unjudged": np.zeros(1)}
+    assert bounds(asked, scores, ["P@1"]) == {"P@1": (0.0, 0.5)}
 
 
 @pytest.mark.parametrize("scores", [{}, {"q": np.zeros(3)}])

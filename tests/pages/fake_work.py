@@ -100,7 +100,12 @@ def a_comparison() -> views.ComparisonView:
     for n in names:
         row = {"ranker": n, "questions": 40, "seconds": {"bm25": 0.3}.get(n, 12.4), "relative_cost": cost[n]}
         for m, shift in (("AP", 0), ("RR", 0.03), ("P@1", -0.1), ("nDCG@10", 0.05)):
-            row |= {m: values[n] + shift, f"{m} low": values[n] + shift - 0.05, f"{m} high": values[n] + shift + 0.05}
+            row |= {m: values[n] + shift, f"{m} low": values[n] + shift - 0.05, f"{m} high": values[n] + shift + 0.05,
+                    f"{m} least": values[n] + shift - 0.1, f"{m} most": values[n] + shift + 0.2}  # fmt: skip
+        cuts = (("layer 2", 480, 144, 3, ["q0"]), ("layer 6", 336, 0, 0, []))
+        row["cuts"] = [
+            {"stage": s, "entered": e, "dropped": d, "correct": c, "lost": lost} for s, e, d, c, lost in cuts
+        ] if n == "cascade" else []  # fmt: skip
         rows.append(row)
     for q in range(40):
         for n in names:

@@ -46,8 +46,18 @@ def test_results_stay_for_whoever_opens_the_address(work):
     assert list(table["ranker"]) == ["cascade", "bi-encoder", "generative", "bm25"]
     assert table.iloc[0]["AP, 95 %"] == "0.73 – 0.83"
     assert list(table["compute"]) == ["0.61", "–", "1.02", "–"]
+    assert table.iloc[0]["with all labels"] == "0.68 – 0.98"
     assert "12 of 480 candidates carry no label" in fake_work.texts(at)
     assert "29 questions better, 5 worse, 6 the same" in fake_work.markup(at)
+
+
+def test_where_correct_answers_were_dropped_is_told_with_the_questions(work):
+    at = opened(work)
+    table = next(d.value for d in at.dataframe if "questions left without" in d.value.columns)
+    assert table.to_numpy().tolist() == [["layer 2", 480, 144, 3, 1], ["layer 6", 336, 0, 0, 0]]
+    assert any("3 correct candidates dropped on the way, 1 question left without any" in c.value for c in at.caption)
+    lost = next(d.value for d in at.dataframe if "dropped at" in d.value.columns)
+    assert lost["question"][0].endswith("(0)")
 
 
 def remembered(monkeypatch):

@@ -53,6 +53,20 @@ def test_a_comparison_measures_what_the_metrics_measure(wb, data):
     assert bm25["relative_cost"] is None
 
 
+def test_what_missing_labels_could_make_of_the_figures_is_told(wb, data):
+    [rr, bm25] = compared(wb, ["rr", "bm25"], data).rows
+    for row in (rr, bm25):
+        assert row["AP least"] <= row["AP"] <= row["AP most"]
+    assert (bm25["P@1 least"], bm25["P@1 most"]) == (1.0, 1.0)  # its first candidates are all labelled
+
+
+def test_where_correct_candidates_were_dropped_is_told_from_the_store_too(wb, data):
+    for _ in range(2):
+        cascade, bm25 = compared(wb, ["active", "bm25"], data).rows
+        assert cascade["cuts"][0]["stage"].startswith("layer")
+        assert sum(cut["dropped"] for cut in cascade["cuts"]) > 0 and bm25["cuts"] == []
+
+
 def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
     view = compared(wb, ["rr", "bm25"], data)
     [pair] = view.paired
