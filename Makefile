@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 AS2_TORCH ?= $(shell grep '^torch==' constraints.txt)
-EXTRAS := app,auth,hub,postgres,redis,export,serve,dev
+EXTRAS := app,auth,hub,postgres,redis,serve,dev
 
 # The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)

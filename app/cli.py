@@ -33,12 +33,13 @@ def labelled(corpus: str) -> list[Question]:
 
 
 def version_directories() -> dict[str, Path]:
-    """Group `as2.versions`: the versions made in this home, by name, and the active one."""
+    """Group `as2.versions`: the versions made in this home that can be used, by name, and the active one, which says
+    what is wrong with it when it is loaded."""
     from app.services import versions as service
 
     with opened.workbench(starter=False) as wb:
-        usable = [v for v in service.list_versions(wb, kind=None) if not v.problem]
-    made = {v.name: Path(v.path) for v in usable if v.state != "shipped"}
-    for answering in (v for v in usable if v.state == "active" and v.kind == service.CASCADE):
+        known = service.list_versions(wb, kind=None)
+    made = {v.name: Path(v.path) for v in known if not v.problem and v.state != "shipped"}
+    for answering in (v for v in known if v.state == "active" and v.kind == service.CASCADE):
         made["active"] = Path(answering.path)
     return made

@@ -11,6 +11,8 @@ from as2core.errors import BadSetting
 from as2core.named import versions
 from as2core.terminal import note, working
 
+MOST_AT_ONCE = 100  # connections; another is told to come again
+
 
 def serve(
     ranker: Annotated[
@@ -35,10 +37,13 @@ def serve(
     listening = _listen(address, port)
     with listening:
         with working("loading"):
-            app = build(Rankers(ranker or [ACTIVE if ACTIVE in versions() else "cascade"]))
+            rankers = Rankers(ranker or [ACTIVE if ACTIVE in versions() else "cascade"])
+        rankers.follow_on()
         host, at = listening.getsockname()[:2]
         note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+        uvicorn.Server(uvicorn.Config(build(rankers), log_level="warning", limit_concurrency=MOST_AT_ONCE)).run(
+            sockets=[listening]
+        )
 
 
 def _listen(address: str, port: int) -> socket.socket:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from as2core.errors import BadSetting, DamagedModel
+from as2core.errors import DamagedModel
 from as2core.export import last_exit
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
@@ -74,9 +74,8 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
 
 
 def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
-    """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel, also for another program's file, and
-    BadSetting without the package onnx."""
-    onnx = _onnx()
+    """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel, also for another program's file."""
+    import onnx
     from google.protobuf.message import DecodeError
 
     try:
@@ -93,7 +92,7 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
 
 def backbone_of(file: Path) -> str:
     """What a file that `write` wrote stands on, told without its weights. Raises as `read`."""
-    onnx = _onnx()
+    import onnx
     from google.protobuf.message import DecodeError
 
     try:
@@ -106,7 +105,8 @@ def backbone_of(file: Path) -> str:
 def _tell(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
     """Write into the file what `read` needs: the settings, and which of the file's tensors is each weight. The exporter
     keeps equal tensors once, renames the matrices that it transposes, and leaves a bias of zeros out."""
-    onnx = _onnx()
+    import onnx
+
     graph = onnx.load(file)
     held = {_sum(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
     above = tuple(f"backbone.blocks.{i}." for i in range(scorer.depth, ranker.backbone.layers))
@@ -129,11 +129,3 @@ def _tell(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
 
 def _sum(a: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     return a.shape, hashlib.blake2b(a.tobytes()).digest()
-
-
-def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as e:
-        raise BadSetting("an ONNX file needs the package onnx: pip install onnxscript") from e
-    return onnx

@@ -10,7 +10,7 @@ from as2core import serving
 from as2core.errors import DamagedModel
 from as2core.rankers.base import rank
 from as2core.rankers.catalog import get
-from as2core.serving import ACTIVE, LOOK, Rankers, build
+from as2core.serving import ACTIVE, Rankers, build
 
 QUERY = "when was the tower finished"
 TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
@@ -85,20 +85,73 @@ def test_the_models_there_are_are_told_with_their_versions(client):
     assert first["id"] == "bm25" and first["version"].startswith("as2core ")
 
 
-def test_a_promotion_is_followed_and_a_version_that_cannot_be_loaded_changes_nothing():
-    now, where, loaded = [0.0], {ACTIVE: Path("one")}, []
+def test_numbers_without_a_probability_keep_the_order_of_large_scores():
+    scores = np.array([40.0, 39.0, 1e4, -60.0, -61.0], dtype=np.float32)
+    told = serving.relevance(get("bm25"), scores)
+    assert np.argsort(told).tolist() == np.argsort(scores).tolist() and len(set(told)) == 5
+    assert told.min() > 0 and told.max() < 1
+
+
+@pytest.mark.parametrize(
+    "body", [rb'{"query": "a", "documents": ["x \ud800"]}', rb'{"query": "\udfff", "documents": ["x"]}']
+)
+def test_half_a_surrogate_pair_is_refused(client, body):
+    answer = client.post("/v1/rerank", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 422 and "as a unicode string" in answer.text
+
+
+def test_a_refusal_does_not_send_the_request_back(client):
+    body = b'{"query": "a", "documents": ["x"], "top_n": NaN}'
+    answer = client.post("/v1/rerank", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 422 and answer.json()["detail"][0]["loc"] == ["body", "top_n"]
+    assert len(ask(client, documents=[{"title": "x" * 1000}] * 5000).content) < 10_000
+
+
+def test_a_request_too_large_is_refused_before_it_is_read(client, monkeypatch):
+    monkeypatch.setattr(serving, "LARGEST", 1000)
+    answer = ask(client, documents=["x" * 400] * 3)
+    assert answer.status_code == 413 and "at most 1,000 bytes" in answer.text
+    assert ask(client).status_code == 200
+
+
+def test_a_promotion_is_followed_and_a_version_that_cannot_be_loaded_changes_nothing(capsys):
+    where = {}
+
+    def promote(name):
+        where[ACTIVE] = Path(name)
 
     def load(spec):
-        if where[ACTIVE] == Path("broken"):
-            raise DamagedModel("broken")
-        loaded.append(where[ACTIVE])
-        return get("bm25")
+        if where[ACTIVE].name == "broken":
+            raise DamagedModel("broken: restore it")
+        ranker, told = get("bm25"), len(where[ACTIVE].name)
+        ranker.score = lambda question, candidates: np.full(len(candidates), told, dtype=np.float32)
+        return ranker
 
-    client = TestClient(build(Rankers([ACTIVE], load=load, versions=lambda: where, clock=lambda: now[0])))
-    for then, path in ((0.0, "two"), (LOOK, "two"), (2 * LOOK, "broken"), (3 * LOOK, "three")):
-        now[0], where[ACTIVE] = then, Path(path)
-        assert ask(client).status_code == 200
-    assert loaded == [Path("one"), Path("two"), Path("three")]  # not at once: a look is taken every few seconds
+    def cited(spec):
+        return {"version": where[ACTIVE].name, "weights": f"of {where[ACTIVE].name}"}
+
+    promote("one")
+    rankers = Rankers([ACTIVE, "bm25"], load=load, versions=lambda: where, cited=cited)
+    client = TestClient(build(rankers))
+    for promoted, answers in (("three", "three"), ("broken", "three"), ("broken", "three"), ("fifth one", "fifth one")):
+        promote(promoted)
+        rankers.follow()
+        first, _ = client.get("/v1/models").json()["data"]
+        assert (first["version"], first["weights"]) == (answers, f"of {answers}")
+        score = ask(client).json()["results"][0]["relevance_score"]
+        assert score == pytest.approx(0.5 + len(answers) / (2 * (1 + len(answers))))
+    assert capsys.readouterr().err.count("the version before goes on: broken: restore it") == 1
+
+
+def test_a_version_that_cannot_be_used_is_the_servers_fault():
+    class Broken:
+        name = "broken"
+
+        def score(self, question, candidates):
+            raise DamagedModel("its weights are missing")
+
+    answer = ask(TestClient(build(Rankers(["broken"], load=lambda spec: Broken()))))
+    assert answer.status_code == 503 and "weights are missing" in answer.text
 
 
 def test_what_cannot_be_loaded_is_said_before_anything_is_served():

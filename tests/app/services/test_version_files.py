@@ -71,7 +71,6 @@ def scores(wb, name):
 @pytest.mark.parametrize("to", ["as2", "hf", "cross-encoder", "onnx"])
 def test_a_version_goes_out_as_a_zip_and_comes_back_with_the_same_scores(wb, to):
     if to == "onnx":
-        pytest.importorskip("onnxscript")
         head = versions.choose(wb, "cascade").ranker.module.heads[-1]
         head.net[7].bias.data.fill_(0.3)  # as a trained one is: the exporter folds a bias of 0 away
     made = taken(wb, io.BytesIO(version_files.pack(wb, "cascade", to)))

@@ -73,8 +73,8 @@ def test_a_version_s_own_directory_keeps_all_exits(backbone, tmp_path):
 
 @pytest.mark.slow
 def test_one_onnx_file_scores_the_same_whatever_the_batch_and_length(backbone, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnxscript")
+    import onnxruntime
+
     cascade = shaken(backbone)
     export_ranker(cascade, "onnx", tmp_path / "out", card={})
     assert len(list((tmp_path / "out").glob("*.onnx*"))) == 1
@@ -95,7 +95,6 @@ def test_one_onnx_file_scores_the_same_whatever_the_batch_and_length(backbone, t
 
 @pytest.mark.slow
 def test_an_onnx_file_comes_back_as_a_cross_encoder_with_its_card_and_calibration(cascade, tmp_path):
-    pytest.importorskip("onnxscript")
     export_ranker(cascade, "onnx", tmp_path / "out", card={"note": "a try"})
     back, card = import_ranker(tmp_path / "out")
     np.testing.assert_allclose(back.score(QUESTION, CANDIDATES), last_exit(cascade), atol=1e-5)
@@ -105,7 +104,6 @@ def test_an_onnx_file_comes_back_as_a_cross_encoder_with_its_card_and_calibratio
 
 @pytest.mark.slow
 def test_a_cascade_never_trained_leaves_as_an_onnx_file_and_comes_back(backbone, tmp_path):
-    pytest.importorskip("onnxscript")
     cascade = CascadeRanker(backbone, drop_ratio=0.0, max_length=64)  # the head's last bias is zero
     export_ranker(cascade, "onnx", tmp_path / "out", card={})
     back, _ = import_ranker(tmp_path / "out")
@@ -115,7 +113,6 @@ def test_a_cascade_never_trained_leaves_as_an_onnx_file_and_comes_back(backbone,
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
 def test_an_onnx_export_leaves_the_ranker_as_and_where_it_was(device, backbone, tmp_path):
-    pytest.importorskip("onnxscript")
     cascade = shaken(backbone)
     cascade.module.to(device).train()
     export_ranker(cascade, "onnx", tmp_path / "out", card={})
@@ -168,7 +165,6 @@ def test_a_folder_without_a_version_is_said_to_be_none(tmp_path):
 
 @pytest.mark.parametrize("content", [b"", b"no graph at all"])
 def test_an_onnx_file_of_another_program_is_said_to_be_none_of_ours(tmp_path, content):
-    pytest.importorskip("onnx")
     (tmp_path / "model.onnx").write_bytes(content)
     with pytest.raises(DamagedModel, match="no file that as2 exported"):
         import_ranker(tmp_path)
