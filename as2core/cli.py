@@ -141,7 +141,7 @@ def eval_(
     }
     missing = sum(c.label is None for q in questions for c in q.candidates)
     if missing:
-        document |= {"unlabelled": missing, "bounds": bounds(questions, found.scores, NAMES)}
+        document |= {"unlabelled": missing, "bounds": bounds(questions, found.scores)}
     if as_json:
         say_json(document)
         return
@@ -150,7 +150,7 @@ def eval_(
     say(table([{"measure": n, "mean": document[n], "low": ends[n][0], "high": ends[n][1]} for n in NAMES], _MEASURES))
     if missing:
         told = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in document["bounds"].items())
-        say(f"{missing:,} candidates carry no label and count as not correct; with theirs it could come to {told}")
+        say(f"{missing:,} candidates carry no label and count as not correct; with theirs it could be {told}")
     for cut in (c for c in found.cuts if c.dropped):
         say(
             f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "
@@ -250,7 +250,7 @@ def _in_a_line(error: Exception) -> str:
         said = error.format_message().replace("Value error, ", "")
         return f"{said} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"this needs the package {error.name!r}: run `make setup`, or install the extra that docs/running.md names"
+        return f"this needs the package {error.name!r}: run `make setup`, or see the extras in docs/running.md"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     return f"unexpected {type(error).__name__}: {error} (AS2_DEBUG=1 shows where)"

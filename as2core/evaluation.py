@@ -21,7 +21,7 @@ from as2core.types import OnProgress, Progress, Question
 
 AT_ONCE = 500  # candidates of several questions that share a run, for rankers that can
 
-__all__ = ["Cut", "Evaluation", "Paired", "bootstrap", "cuts", "evaluate", "intervals", "paired_test"]
+__all__ = ["Cut", "Evaluation", "Paired", "bootstrap", "count_cuts", "evaluate", "intervals", "paired_test"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def evaluate(
         raise BadSetting(f"two questions have the id {twice!r}; give each its own")
     scores: dict[str, np.ndarray] = {}
     seconds, flops, full_flops = 0.0, 0, 0
-    runs: list[tuple[Question, CascadeTrace]] = []
+    cuts: dict[str, Cut] = {}
     for together in _together(kept, AT_ONCE if hasattr(ranker, "trace_many") else 0):
         if on_progress:
             on_progress(Progress(len(scores), len(kept), together[0].text))
@@ -90,7 +90,8 @@ def evaluate(
         seconds += time.perf_counter() - started
         flops += sum(t.flops for t in traces)
         full_flops += sum(t.full_flops for t in traces)
-        runs += zip(together, traces, strict=False)  # a ranker without traces has none
+        for q, trace in zip(together, traces, strict=False):  # a ranker without traces has none
+            count_cuts(cuts, q, trace)
         scores |= {q.qid: _checked(ranker, q, s) for q, s in zip(together, given, strict=True)}
     if on_progress:
         on_progress(Progress(len(kept), len(kept)))
@@ -104,27 +105,24 @@ def evaluate(
         scores=scores,
         seconds=seconds,
         relative_cost=flops / full_flops if full_flops else None,
-        cuts=cuts(runs),
+        cuts=tuple(cuts.values()) if any(cut.dropped for cut in cuts.values()) else (),
     )
 
 
-def cuts(runs: Iterable[tuple[Question, CascadeTrace]]) -> tuple[Cut, ...]:
-    """Who was dropped at which stage, over all questions; none where nobody was."""
-    found: dict[str, Cut] = {}
-    for q, trace in runs:
-        correct = {i for i, c in enumerate(q.candidates) if c.label == 1}
-        for stage in trace.stages:
-            gone = correct & set(stage.dropped.tolist())
-            correct -= gone
-            sofar = found.get(stage.title, Cut(stage.title, 0, 0, 0, ()))
-            found[stage.title] = Cut(
-                stage.title,
-                sofar.entered + len(stage.alive),
-                sofar.dropped + len(stage.dropped),
-                sofar.correct + len(gone),
-                (*sofar.lost, q.qid) if gone and not correct else sofar.lost,
-            )
-    return tuple(found.values()) if any(cut.dropped for cut in found.values()) else ()
+def count_cuts(found: dict[str, Cut], q: Question, trace: CascadeTrace) -> None:
+    """Add one question's run to what each stage, by its title, did so far."""
+    correct = {i for i, c in enumerate(q.candidates) if c.label == 1}
+    for stage in trace.stages:
+        gone = correct & set(stage.dropped.tolist())
+        correct -= gone
+        sofar = found.get(stage.title, Cut(stage.title, 0, 0, 0, ()))
+        found[stage.title] = Cut(
+            stage.title,
+            sofar.entered + len(stage.alive),
+            sofar.dropped + len(stage.dropped),
+            sofar.correct + len(gone),
+            (*sofar.lost, q.qid) if gone and not correct else sofar.lost,
+        )
 
 
 def _together(questions: Sequence[Question], candidates: int) -> Iterator[list[Question]]:

@@ -61,32 +61,46 @@ def per_question(
     return _calculated(names, qrels, run)
 
 
-def bounds(
-    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
-) -> dict[str, tuple[float, float]]:
-    """The least and the greatest mean each measure could come to, whatever the labels that are missing would say, over
-    the questions with labels; NaN when there are none.
+def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
+    """The least and the greatest mean each of `NAMES` could come to over these questions, whatever the labels that are
+    missing would say; of questions without any label nothing is told, NaN when there are no others. Where a set has
+    grades above 1, nDCG is left out: what a missing one could be is not known.
 
     Of so many correct ones among the unlabelled a measure makes most where they are ranked highest, and least where
-    lowest; so every number of them is tried, at both ends. Raises BadSetting as `per_question` does.
+    lowest; so every number of them is tried, at both ends.
     """
+    asked = list(questions)
+    graded = any((c.relevance or 0) > 1 for q in asked for c in q.candidates)
+    names = [name for name in NAMES if not (graded and name.startswith("nDCG"))]
     least: dict[str, dict[str, float]] = {name: {} for name in names}
     most: dict[str, dict[str, float]] = {name: {} for name in names}
-    for q in questions:
-        known = per_question([q], scores, names)
-        ranked = [str(i) for i in order(scores[q.qid])]
-        judged = {str(i): c.relevance for i, c in enumerate(q.candidates) if c.label is not None}
-        missing = [i for i in ranked if i not in judged]
-        ends = [some for n in range(1, len(missing) + 1) for some in (missing[:n], missing[-n:])]
-        run = {i: float(-place) for place, i in enumerate(ranked)}
-        qrels = {str(case): {**judged, **dict.fromkeys(some, 1)} for case, some in enumerate(ends)} if judged else {}
-        cases = _calculated(names, qrels, dict.fromkeys(qrels, run))
-        for name in names:
-            if q.qid in known[name]:
-                could_be = [known[name][q.qid], *cases[name].values()]
-                least[name][q.qid], most[name][q.qid] = min(could_be), max(could_be)
+    for q in asked:
+        labels = [q.candidates[i].label for i in order(scores[q.qid])]
+        missing = [place for place, label in enumerate(labels) if label is None]
+        if len(missing) == len(labels):
+            continue
+        cases = np.tile([label == 1 for label in labels], (1 + 2 * len(missing), 1))
+        for n in range(1, len(missing) + 1):
+            cases[2 * n - 1, missing[:n]] = cases[2 * n, missing[-n:]] = True
+        for name, values in _of_orders(cases).items():
+            if name in least:
+                least[name][q.qid], most[name][q.qid] = float(values.min()), float(values.max())
     low, high = means(least), means(most)
     return {name: (low[name], high[name]) for name in names}
+
+
+def _of_orders(correct: np.ndarray) -> dict[str, np.ndarray]:
+    """`NAMES` of many orders at once, which trec_eval would take minutes for: bool `(orders, places)`, best first."""
+    found, places = correct.cumsum(1), np.arange(1, correct.shape[1] + 1)
+    of_all = np.maximum(found[:, -1], 1)
+    discount = 1 / np.log2(places[:10] + 1)
+    ideal = discount.cumsum()[np.minimum(of_all, len(discount)) - 1]
+    return {
+        "AP": (correct * found / places).sum(1) / of_all,
+        "RR": (correct / places).max(1),
+        "P@1": correct[:, 0].astype(float),
+        "nDCG@10": correct[:, :10] @ discount / ideal,
+    }
 
 
 def _calculated(

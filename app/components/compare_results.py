@@ -91,7 +91,7 @@ def _table(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
         help="When the seconds were taken; the same ranker on the same questions is not run twice"
     )
     config["with all labels"] = st.column_config.TextColumn(
-        help=f"The least and the most that {metric} could come to, whatever the missing labels say"
+        help=f"The least and the most that {metric} could be over these questions, whatever their missing labels say"
     )
     config["compute"] = st.column_config.TextColumn(
         help="FLOPs as a share of the whole model's; a dash where that means nothing"

@@ -202,7 +202,7 @@ def _row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str, A
     for metric, (low, high) in intervals(e.per_question).items():
         row |= {metric: e.metrics[metric], f"{metric} low": low, f"{metric} high": high}
     if any(c.label is None for q in questions for c in q.candidates):
-        for metric, (least, most) in bounds(questions, e.scores, tuple(e.metrics)).items():
+        for metric, (least, most) in bounds(questions, e.scores).items():
             row |= {f"{metric} least": least, f"{metric} most": most}
     return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
 

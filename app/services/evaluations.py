@@ -35,7 +35,7 @@ def evaluated(
     key, digest = ranker_key(wb, name), data_hash(questions)
     with wb.read() as s:
         known = rows.evaluation(s, key, digest, setting)
-        if known is not None:
+        if known is not None and "cuts" in known.result:  # older ones do not tell where candidates were dropped
             return from_stored(known.result, name, setting)
     made = evaluate(
         ranker if ranker is not None else load(wb, name), questions, setting=setting, on_progress=on_progress
@@ -126,7 +126,7 @@ def from_stored(stored: dict[str, Any], name: str, setting: str) -> Evaluation:
             scores,
             stored["seconds"],
             stored["relative_cost"],
-            tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in stored.get("cuts", ())),
+            tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in stored["cuts"]),
         )
     except (KeyError, TypeError) as e:
         raise As2Error(f"a stored evaluation of {name} cannot be read ({json.dumps(str(e))}): compare again") from e
