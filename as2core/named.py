@@ -32,13 +32,14 @@ def ranker_named(spec: str) -> Any:
 
 def cite(spec: str) -> dict[str, str | None]:
     """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
-    from as2core.rankers.catalog import CATALOG, MODELS_DIR, shipped_model
+    from as2core.rankers.catalog import CATALOG, MODELS_DIR, shipped_model, version_and_settings
 
     if spec.partition(":")[0] in CATALOG:
         model = shipped_model(spec)
         path = None if model is None else MODELS_DIR / model
     else:
-        path = versions().get(spec, Path(spec))
+        name, _ = version_and_settings(spec)
+        path = versions().get(name, Path(name))
     try:
         card = json.loads((path / "card.json").read_text()) if path else {}
     except (OSError, ValueError):

@@ -88,7 +88,7 @@ def loaded_by(*modules: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("package", "extras"), [("as2core", ("hub", "export", "serve")), ("db", ("app",)), ("app", ("app",))]
+    ("package", "extras"), [("as2core", ("hub", "serve")), ("db", ("app",)), ("app", ("app",))]
 )
 def test_every_library_imported_is_declared(package, extras):
     by_module = importlib.metadata.packages_distributions()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.commands.opened import CorpusName, chosen, workbench
 from as2core.cli import Json
-from as2core.errors import As2Error
+from as2core.errors import As2Error, NotEnoughLabels
 from as2core.terminal import note, say, say_json, table, training
 
 if TYPE_CHECKING:
     from app.services import Workbench
+    from app.services.adapt_views import Readiness
     from app.services.views import JobView
 
 POLL = 0.5
@@ -34,6 +36,12 @@ def adapt(
     since: Annotated[str, typer.Option(help="Only labels from this day on, as 2024-05-01.")] = "",
     conflicts: Annotated[str, typer.Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
     presumed: Annotated[int, typer.Option(help="Unlabelled candidates a question taken for incorrect.")] = 0,
+    label_kind: Annotated[
+        list[str] | None, typer.Option(help="Only labels of this kind: people or imported; both if not given.")
+    ] = None,
+    unsure_incorrect: Annotated[
+        bool, typer.Option("--unsure-incorrect", help="Pairs with nothing but doubt count as incorrect.")
+    ] = False,
     keep_doubtful: Annotated[
         bool, typer.Option("--keep-doubtful", help="Learn from labels that look wrong, too.")
     ] = False,
@@ -42,24 +50,35 @@ def adapt(
     learning_rate: Annotated[float | None, typer.Option(help="Peak rate; the default if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Makes the run repeatable.")] = 0,
     remark: Annotated[str, typer.Option("--note", help="What the new version is for.")] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be learnt from, and train nothing.")
+    ] = False,
     promote: Annotated[bool, typer.Option(help="Promote the version if its held-out AP is not lower.")] = False,
     as_json: Json = False,
 ) -> None:
     """Retrain from a corpus's labels, and compare with before on held-out questions."""
     from app.services import adapting, versions
-    from app.services.choosing import Choice
+    from app.services.choosing import KINDS, Choice
     from app.services.snapshots import REPLAY
 
     with workbench() as wb:
         of = chosen(wb, corpus)
         choice = Choice(
             annotators=tuple(annotator or ()),
+            kinds=tuple(label_kind or KINDS),
             since=since,
+            unsure_incorrect=unsure_incorrect,
             conflicts=conflicts,
             presumed=presumed,
             doubtful=keep_doubtful,
         )
         share = REPLAY if replay is None else replay
+        ready = adapting.readiness(wb, of.id, choice, kind=kind, base=base, replay=share)
+        for warning in ready.warnings:
+            note(warning)
+        if dry_run:
+            _say_ready(ready, as_json)
+            return
         job = adapting.start_retrain(
             wb,
             of.id,
@@ -72,9 +91,6 @@ def adapt(
             seed=seed,
             note=remark,
         )
-        ready = adapting.readiness(wb, of.id, choice, kind=kind, base=job.settings["base"], replay=share)
-        for warning in ready.warnings:
-            note(warning)
         job = follow(wb, job)
         result = dict(job.result)
         better = result["after"]["AP"] >= result["before"]["AP"]
@@ -93,6 +109,21 @@ def adapt(
         say("not promoted: its AP is lower than before")
     else:
         say(f"to use it: as2 versions promote {result['version']}")
+
+
+def _say_ready(ready: Readiness, as_json: bool) -> None:
+    """What a retrain would learn from; what stands in its way is an error. Raises NotEnoughLabels."""
+    if as_json:
+        say_json(asdict(ready))
+        return
+    if ready.problems:
+        raise NotEnoughLabels(" ".join(ready.problems))
+    say(f"{ready.labels:,} labels: {ready.correct:,} correct, {ready.incorrect:,} incorrect, {ready.unsure:,} unsure")
+    say(
+        f"{ready.train_questions:,} questions to learn from ({ready.train_correct:,} correct, "
+        f"{ready.train_incorrect:,} incorrect, {ready.presumed:,} of them presumed), {ready.dev_questions:,} to steer "
+        f"by, {ready.heldout_questions:,} held out; {ready.replayed:,} shipped ones mixed in"
+    )
 
 
 def _newest_step(job: JobView) -> list[Mapping[str, Any]]:

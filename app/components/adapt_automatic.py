@@ -5,18 +5,21 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components import url
+from app.components.adapt_words import verdict
 from app.components.errors import guarded
 from app.components.text import count, plain
-from app.services import Workbench, automatic
+from app.services import Workbench, automatic, versions
 
 
 def draw_waiting(wb: Workbench) -> None:
     waiting = automatic.waiting(wb)
     if waiting is None or url.get("version") == waiting.name or url.get("job"):
         return
+    paired = versions.card(wb, waiting.name).get("paired")
+    how = "did better" if paired and verdict(paired) == "better" else "scored higher, but not clearly so,"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
         st.markdown(
-            f":material/notifications: **{plain(waiting.name)}** did better than the version in use on held-out "
+            f":material/notifications: **{plain(waiting.name)}** {how} than the version in use on held-out "
             f"questions (AP {waiting.metrics['before AP']:.3f} → {waiting.metrics['AP']:.3f}) and waits.",
             width="stretch",
         )

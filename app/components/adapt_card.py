@@ -199,9 +199,19 @@ def _questions(result: Result) -> None:
     with st.expander(f"All {count(len(rows), 'held-out question')}", icon=":material/list:", key="adapt_all_questions"):
         number = st.column_config.NumberColumn(format="%.3f", width="small")
         st.dataframe(
-            pd.DataFrame(rows, columns=["question", "before", "after", "change"]), hide_index=True,
+            all_questions(rows), hide_index=True,
             key="adapt_questions", column_config={"before": number, "after": number, "change": number},
         )  # fmt: skip
+
+
+def all_questions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Every held-out question with what was first before and after, where the card keeps it."""
+    frame = pd.DataFrame(rows, columns=["question", "before", "after", "change"])
+    for column, top in (("first before", "top_before"), ("first after", "top_after")):
+        told = [r.get(top) for r in rows]
+        if any(told):
+            frame[column] = [t and f"{t['text']} ({'correct' if t['correct'] else 'incorrect'})" for t in told]
+    return frame
 
 
 def _list(rows: Sequence[Mapping[str, Any]], none: str) -> None:

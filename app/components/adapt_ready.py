@@ -12,6 +12,8 @@ from app.services import Workbench, adapting, versions
 from app.services.adapt_views import Readiness
 from app.services.views import CorpusView
 
+SUITS = "what suits its kind"
+
 
 def draw_labels(ready: Readiness) -> None:
     """Counts, balance, and how the questions are divided."""
@@ -99,14 +101,15 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
                 "Start from", names, key="adapt_base", format_func=lambda n: _base_name(n, active),
                 help="The version that is trained further; it stays as it is.",
             )  # fmt: skip
-            by_hand = st.toggle("Set the training by hand", key="adapt_by_hand",
-                                help="Off: the defaults, made for tens to thousands of labels.")  # fmt: skip
-            st.number_input("Epochs", 1, 50, 3, key="adapt_epochs", disabled=not by_hand,
-                            help="How often every label is seen. Dev questions stop it early.")  # fmt: skip
+            fitted = adapt_choice.kind() in adapting.FITTED
+            st.number_input(
+                "Epochs", 1, 50, None, key="adapt_epochs", disabled=fitted, placeholder=SUITS,
+                help="How often every label is seen. Dev questions stop it early.",
+            )  # fmt: skip
         with right:
             st.number_input(
-                "Learning rate", 1e-6, 1e-3, 6e-5, step=5e-6, format="%.1e", key="adapt_rate", disabled=not by_hand,
-                help="How large a step is. Too large forgets what the base knew.",
+                "Learning rate", 1e-6, 1e-2, None, step=5e-6, format="%.1e", key="adapt_rate", disabled=fitted,
+                placeholder=SUITS, help="How large a step is. Too large forgets what the base knew.",
             )  # fmt: skip
             st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
                             help="The same labels, settings and seed give the same version.")  # fmt: skip
@@ -151,7 +154,7 @@ def _base_name(name: str, active: str) -> str:
 def _start(wb: Workbench, corpus_id: int) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
     form = st.session_state
-    by_hand = form["adapt_by_hand"]
+    fitted = adapt_choice.kind() in adapting.FITTED
     job = adapting.start_retrain(
         wb,
         corpus_id,
@@ -159,8 +162,8 @@ def _start(wb: Workbench, corpus_id: int) -> None:
         base=base(wb),
         choice=adapt_choice.choice(corpus_id),
         replay=adapt_choice.replay(),
-        epochs=int(form["adapt_epochs"]) if by_hand else None,
-        learning_rate=form["adapt_rate"] if by_hand else None,
+        epochs=None if fitted else form["adapt_epochs"],
+        learning_rate=None if fitted else form["adapt_rate"],
         seed=int(form["adapt_seed"]),
         note=form["adapt_note"].strip(),
     )

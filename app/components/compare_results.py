@@ -15,7 +15,7 @@ from app.charts.tradeoff import tradeoff
 from app.components import url
 from app.components.adapt_words import METRICS, paired_in_words
 from app.components.compare_cuts import draw_cuts
-from app.components.compare_sweep import in_words, parted, ratio_of, sweep_chart
+from app.components.compare_sweep import at_ratio, in_words, parted, sweep_chart
 from app.components.text import count, escaped, plain, shorten
 from app.services.views import ComparisonView
 
@@ -36,8 +36,8 @@ def draw(view: ComparisonView) -> None:
     named, swept = parted(view.rows)
     if named:
         _named(named, metric)
-    if swept:
-        _sweep(swept, metric)
+    for cascade, rows in swept.items():
+        _sweep(cascade, rows, metric)
     _paired(view.paired)
     draw_cuts(view)
     _questions(view, names, metric)
@@ -56,10 +56,10 @@ def _named(named: Sequence[Mapping[str, Any]], metric: str) -> None:
         _cost(named, metric)
 
 
-def _sweep(swept: Sequence[Mapping[str, Any]], metric: str) -> None:
-    st.subheader("How much may be dropped", anchor=False)
+def _sweep(cascade: str, swept: Sequence[Mapping[str, Any]], metric: str) -> None:
+    st.subheader(f"How much {plain(cascade)} may drop", anchor=False)
     st.markdown(plain(in_words(swept, metric=metric)))
-    st.altair_chart(sweep_chart(swept, metric=metric), width="stretch", key="compare_sweep_chart",
+    st.altair_chart(sweep_chart(swept, metric=metric), width="stretch", key=f"compare_sweep_chart_{cascade}",
                     alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
@@ -155,7 +155,7 @@ def _paired(paired: Sequence[Mapping[str, Any]]) -> None:
         return
     st.subheader("Is the difference real?", anchor=False)
     st.caption("A paired randomisation test over the same questions. With many pairs, some come out by chance alone.")
-    told = sorted(paired, key=lambda p: sum(ratio_of(p[side]) is not None for side in ("a", "b")))
+    told = sorted(paired, key=lambda p: sum(at_ratio(p[side]) is not None for side in ("a", "b")))
     shown, rest = told[:SHOWN], told[SHOWN:]
     st.html(paired_table(shown))
     if rest:

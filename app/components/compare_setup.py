@@ -46,13 +46,13 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
             default=[n for n in asked() or FIRST if n in known],
             key="compare_rankers",
             accept_new_options=True,
-            help="Techniques, and versions made here. Choose two or more. A technique with settings "
-            "can be typed as on the command line: `bm25:k1=1.5` or `sequential:stages=wo@20+cascade`; so can the "
-            "directory that `as2 train` wrote.",
+            help="Techniques, and versions made here. Choose two or more. One with settings "
+            "can be typed as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, or "
+            "`active:drop_ratio=0.5`; so can the directory that `as2 train` wrote.",
         )
         sweep = st.toggle("Sweep the cascade's drop ratio", key="compare_sweep",
-                          help=f"Adds the cascade at {', '.join(percent(r) for r in RATIOS)} of the candidates dropped "
-                          "at each exit, to see what saving compute costs in accuracy.")  # fmt: skip
+                          help=f"Adds the cascade that answers now, with {', '.join(map(percent, RATIOS))} of the "
+                          "candidates dropped at each exit, to see what saving compute costs in accuracy.")  # fmt: skip
     with right:
         st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
         setting = st.selectbox("Questions that count", list(SETTINGS), key="compare_setting")
@@ -67,8 +67,8 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
 
 
 def with_sweep(chosen: Sequence[str], sweep: bool) -> list[str]:
-    """The chosen specs, and the cascade's at every ratio of the sweep."""
-    return [*chosen, *map(spec, RATIOS)] if sweep else list(chosen)
+    """The chosen specs, and the answering cascade's at every ratio of the sweep."""
+    return [*chosen, *(spec("active", ratio) for ratio in RATIOS)] if sweep else list(chosen)
 
 
 @guarded

@@ -1,11 +1,12 @@
 """The drop-ratio sweep: one cascade at several ratios, as the curve of what each saves and costs.
 
-A sweep is part of a comparison when its rankers include specs as `spec(ratio)` makes them; `parted` takes them out, so
-that the other pictures keep to what was chosen by name.
+A sweep is part of a comparison when its rankers include several specs as `spec(cascade, ratio)` makes them; `parted`
+takes them out, so that the other pictures keep to what was chosen by name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,29 +18,27 @@ from app.components.theme import BLUE
 from as2core.cost import pareto
 
 RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-_BEFORE = "cascade:drop_ratio="
+Rows = list[Mapping[str, Any]]
 
 
-def spec(ratio: float) -> str:
-    return f"{_BEFORE}{ratio:g}"
+def spec(cascade: str, ratio: float) -> str:
+    return f"{cascade}:drop_ratio={ratio:g}"
 
 
-def ratio_of(ranker: str) -> float | None:
-    """The ratio of a sweep's ranker; None for any other."""
-    if not ranker.startswith(_BEFORE):
-        return None
-    try:
-        return float(ranker.removeprefix(_BEFORE))
-    except ValueError:
-        return None
+def at_ratio(ranker: str) -> tuple[str, float] | None:
+    """The cascade and the ratio of a sweep's ranker; None for any other."""
+    found = re.fullmatch(r"(.+):drop_ratio=(\d*\.?\d+)", ranker)
+    return (found[1], float(found[2])) if found else None
 
 
-def parted(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """(rows chosen by name, rows of the sweep); a single ratio is no sweep and stays with the others."""
-    swept = [r for r in rows if ratio_of(r["ranker"]) is not None]
-    if len(swept) < 2:
-        return list(rows), []
-    return [r for r in rows if ratio_of(r["ranker"]) is None], swept
+def parted(rows: Sequence[Mapping[str, Any]]) -> tuple[Rows, dict[str, Rows]]:
+    """(rows chosen by name, rows of each swept cascade); a single ratio is no sweep and stays with the others."""
+    swept: dict[str, Rows] = {}
+    for r in rows:
+        if at := at_ratio(r["ranker"]):
+            swept.setdefault(at[0], []).append(r)
+    swept = {cascade: of_one for cascade, of_one in swept.items() if len(of_one) > 1}
+    return [r for r in rows if not any(r in of_one for of_one in swept.values())], swept
 
 
 def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str) -> alt.LayerChart:
@@ -47,7 +46,7 @@ def sweep_chart(swept: Sequence[Mapping[str, Any]], *, metric: str) -> alt.Layer
     both is pale."""
     frame = pd.DataFrame(
         {
-            "ratio": [ratio_of(r["ranker"]) for r in swept],
+            "ratio": [_ratio(r) for r in swept],
             "compute": [r["relative_cost"] for r in swept],
             "value": [r[metric] for r in swept],
             "low": [r.get(f"{metric} low") for r in swept],
@@ -81,6 +80,11 @@ def in_words(swept: Sequence[Mapping[str, Any]], *, metric: str) -> str:
     if best is full or saved < 0.005:
         return f"No ratio tried saves compute without losing more than 0.01 {metric}."
     return (
-        f"Dropping {percent(ratio_of(best['ranker']))} at each exit saves {percent(saved)} of the compute "
+        f"Dropping {percent(_ratio(best))} at each exit saves {percent(saved)} of the compute "
         f"and changes {metric} by {best[metric] - full[metric]:+.3f}."
     )
+
+
+def _ratio(row: Mapping[str, Any]) -> float:
+    at = at_ratio(row["ranker"])
+    return at[1] if at else 0.0

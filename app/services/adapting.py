@@ -28,6 +28,7 @@ KINDS = {
     FUSION: "the weights with which the rankers in use are fused",
     CALIBRATION: "probabilities and the no-answer threshold alone",
 }
+FITTED = (FUSION, CALIBRATION)  # a few numbers in one go: without epochs, and nothing to forget
 
 
 def readiness(
@@ -39,8 +40,10 @@ def readiness(
     base: str = "active",
     replay: float = snapshots.REPLAY,
 ) -> Readiness:
-    """What there is to learn from for this choice, what is missing, and what to be wary of. Raises UnknownCorpus."""
+    """What there is to learn from for this choice, what is missing, and what to be wary of. Raises UnknownCorpus,
+    BadSetting, UnknownVersion."""
     get_corpus(wb, corpus_id)
+    _known(kind)
     choice = choice or Choice()
     start = versions.base_for(wb, base, versions.kind_learnt(kind))
     made = snapshots.compose(
@@ -69,9 +72,13 @@ def readiness(
     )
 
 
+def _known(kind: str) -> None:
+    if kind not in KINDS:
+        raise BadSetting(f"{kind!r} cannot be adapted; what can: {', '.join(KINDS)}")
+
+
 def _replay(kind: str, share: float) -> float:
-    """What learns by fitting a few numbers forgets nothing."""
-    return 0.0 if kind in (FUSION, CALIBRATION) else share
+    return 0.0 if kind in FITTED else share
 
 
 def _problems(correct: int, incorrect: int, found: list[Labelled], parts: Split) -> tuple[str, ...]:
@@ -146,10 +153,11 @@ def start_retrain(
 ) -> JobView:
     """Queue a retrain. Raises NotEnoughLabels with all that is missing, BadSetting, UnknownVersion, or As2Error if the
     corpus is being retrained already."""
-    if kind not in KINDS:
-        raise BadSetting(f"{kind!r} cannot be adapted; what can: {', '.join(KINDS)}")
+    _known(kind)
     if epochs is not None and not 1 <= epochs <= 100:
         raise BadSetting(f"epochs {epochs}: give a number from 1 to 100")
+    if kind in FITTED and (epochs, learning_rate) != (None, None):
+        raise BadSetting(f"{kind} is fitted in one go: leave the epochs and the learning rate out")
     if learning_rate is not None and not 0 < learning_rate < 0.1:
         raise BadSetting(f"learning rate {learning_rate}: give a small positive number such as 3e-5")
     TrainSettings(seed=seed)  # refuses a seed that no run can take

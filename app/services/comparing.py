@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +71,7 @@ def start_compare(
 
     Raises UnknownRanker, UnknownData, BadSetting.
     """
-    names = list(dict.fromkeys(versions.active(wb).name if r == "active" else r for r in rankers))
+    names = list(dict.fromkeys(_by_name(wb, r) for r in rankers))
     if not names:
         raise BadSetting("no ranker is chosen: choose two or more")
     if len(names) > MOST:
@@ -90,16 +89,22 @@ def start_compare(
     return jobs.enqueue(wb, "compare", settings)
 
 
-def _known(wb: Workbench, name: str) -> None:
-    from as2core.rankers.catalog import CATALOG, check
+def _by_name(wb: Workbench, spec: str) -> str:
+    """`active`, with settings or without, by the name of the version it is now."""
+    name, colon, settings = spec.partition(":")
+    return f"{versions.active(wb).name}{colon}{settings}" if name == "active" else spec
 
-    try:
-        versions.get_version(wb, name)
-    except versions.UnknownVersion:
-        if name.partition(":")[0] not in CATALOG and not (Path(name) / "config.json").is_file():
-            known = ", ".join(rankers(wb))
-            raise UnknownRanker(f"no ranker {name!r}; known: {known}, or the directory of a version") from None
+
+def _known(wb: Workbench, name: str) -> None:
+    from as2core.rankers.catalog import CATALOG, check, check_version
+
+    if at := versions.located(wb, name):
+        check_version(*at)
+    elif name.partition(":")[0] in CATALOG:
         check(name)
+    else:
+        known = ", ".join(rankers(wb))
+        raise UnknownRanker(f"no ranker {name!r}; known: {known}, or the directory of a version")
 
 
 def run_compare(job: Running) -> dict[str, Any]:

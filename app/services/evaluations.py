@@ -7,12 +7,11 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from app.services.versions import CASCADE, UnknownVersion, get_version
+from app.services.versions import located
 from app.services.workbench import Workbench
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
@@ -47,15 +46,8 @@ def evaluated(
 
 def load(wb: Workbench, name: str) -> Any:
     """A ranker by a version's name or directory, or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
-    from as2core.rankers.catalog import CATALOG
-
-    try:
-        folder = Path(get_version(wb, name, CASCADE).path)
-    except UnknownVersion:
-        folder = Path(name)
-        if name.partition(":")[0] in CATALOG or not (folder / "config.json").is_file():
-            return wb.models.named(name)
-    return wb.models.version(folder)
+    at = located(wb, name)
+    return wb.models.named(name) if at is None else wb.models.version(*at)
 
 
 def ranker_key(wb: Workbench, name: str) -> str:
@@ -63,15 +55,13 @@ def ranker_key(wb: Workbench, name: str) -> str:
     may hold any of the shipped ones."""
     from as2core.rankers.catalog import CATALOG
 
-    try:
-        folders = [Path(get_version(wb, name, CASCADE).path)]
-    except UnknownVersion:
-        kind = name.partition(":")[0]
+    kind = name.partition(":")[0]
+    if at := located(wb, name):
+        folders = [at[0]]
+    elif kind in CATALOG and CATALOG[kind].nested:
+        folders = sorted(wb.settings.models_dir.glob("*"))
+    else:
         folders = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
-        if kind not in CATALOG:
-            folders = [Path(name)]
-        if kind in CATALOG and CATALOG[kind].nested:
-            folders = sorted(wb.settings.models_dir.glob("*"))
     digest = hashlib.sha256()
     for folder in folders:
         try:

@@ -22,8 +22,8 @@ class Embedder(Protocol):
 class ModelProvider(Protocol):
     """Where rankers come from; tests give their own."""
 
-    def version(self, path: Path) -> Any:
-        """The ranker saved in a version's directory. Raises DamagedModel."""
+    def version(self, path: Path, settings: str = "") -> Any:
+        """The ranker of a version's directory, set up as `catalog.set_up` does. Raises DamagedModel, BadSetting."""
 
     def named(self, spec: str) -> Any:
         """A ranker of the catalog. Raises UnknownRanker, BadSetting, DamagedModel."""
@@ -52,7 +52,8 @@ class LoadedModels:
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def version(self, path: Path) -> Any:
+    def version(self, path: Path, settings: str = "") -> Any:
+        from as2core.rankers.catalog import set_up
         from as2core.rankers.versions import load_version
 
         try:
@@ -62,13 +63,14 @@ class LoadedModels:
 
         def load() -> Any:
             ranker = load_version(path)
+            engine = set_up(ranker, settings) or self._engine
             if hasattr(ranker, "use"):
-                ranker.use(self._engine, folder=self._graphs_dir, background=True)
+                ranker.use(engine, folder=self._graphs_dir, background=True)
             if hasattr(ranker, "cache"):
                 ranker.cache, ranker.fast = self._kept_passages(), True
             return ranker
 
-        return self._get(str(path), stamp, load)
+        return self._get(f"{path}:{settings}", stamp, load)
 
     def _kept_passages(self) -> Any:
         """One file for all versions: an entry knows its model's weights."""

@@ -40,7 +40,9 @@ def why(
     if blind:
         return f"A random pick. {BLIND}"
     if queue == "flagged" and flags:
-        return f"Flagged by {flags[0][0]}" + (f": {flags[0][1]}" if flags[0][1] else ", without a note.")
+        return "Flagged by " + "; by ".join(
+            name + (f": {note}" if note else ", without a note") for name, note in flags
+        )
     if queue == "second" and doubted is not None and not told:
         return f"A model of the other labels doubts its label by {doubted.doubt:.2f}; you see it once yours is in."
     if queue == "second" and doubted is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -135,6 +136,21 @@ def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
         return _view(row, active=row.id == now, said=rows.words_for(s, row.id))
 
 
+def located(wb: Workbench, spec: str) -> tuple[Path, str] | None:
+    """Where the version is that a spec names, or the directory that it is, and the settings behind its colon; None
+    for a spec of the catalog, and for what is neither."""
+    from as2core.rankers.catalog import CATALOG, version_and_settings
+
+    with suppress(UnknownVersion):
+        return Path(get_version(wb, spec).path), ""
+    name, settings = version_and_settings(spec)
+    if spec.partition(":")[0] in CATALOG:
+        return None
+    with suppress(UnknownVersion):
+        return Path(get_version(wb, name).path), settings
+    return (Path(name), settings) if (Path(name) / "config.json").is_file() else None
+
+
 def kind_learnt(what: str) -> str:
     """The kind of version that adapting `what` makes."""
     return LEARNT_FROM.get(what, what)
@@ -183,7 +199,7 @@ def trained_on(wb: Workbench, ranker: str) -> list[str]:
             return []
         folder = wb.settings.models_dir / model
     else:
-        folder = next((Path(v.path) for v in list_versions(wb, None) if v.name == ranker), Path(ranker))
+        folder, _ = located(wb, ranker) or (Path(ranker), "")
     parts = _json(folder / "config.json").get("settings", {}).get("rankers", ())
     own = _json(folder / "card.json").get("trained_on", ())
     if folder.is_dir() and folder.resolve().parent == wb.settings.models_dir.resolve():

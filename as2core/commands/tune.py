@@ -73,8 +73,7 @@ def tune(
         rows = [{"what": k, **document[k], "ratios": "/".join(map("{:g}".format, document[k]["ratios"]))}
                 for k in ("full", "best")]  # fmt: skip
         say(table(rows, ["what", measure, "relative_cost", "ratios"]))
-        if document["spec"]:
-            say(f"use it as {document['spec']}")
+        say(f"use it as {document['spec']}")
 
 
 def _ratios(
@@ -115,13 +114,15 @@ def _ratios(
     return found
 
 
-def _with_ratios(spec: str, ratios: str) -> str | None:
-    """The spec with these drop ratios in place of its own; None for a version, whose name takes no settings."""
-    from as2core.rankers.catalog import CATALOG
+def _with_ratios(spec: str, ratios: str) -> str:
+    """The spec with these drop ratios in place of its own."""
+    from as2core.rankers.catalog import CATALOG, version_and_settings
 
     name, _, given = spec.partition(":")
+    if name not in CATALOG:
+        name, given = version_and_settings(spec)
     others = [s for s in given.split(",") if s and s.partition("=")[0] != "drop_ratio"]
-    return f"{name}:{','.join([*others, f'drop_ratio={ratios}'])}" if name in CATALOG else None
+    return f"{name}:{','.join([*others, f'drop_ratio={ratios}'])}"
 
 
 def _weights(

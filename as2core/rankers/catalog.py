@@ -13,7 +13,7 @@ from typing import Any
 
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
 from as2core.rankers.base import Ranker
-from as2core.rankers.specs import Entry, read_parts, read_settings
+from as2core.rankers.specs import Entry, read_pairs, read_parts, read_settings
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
 
@@ -59,6 +59,30 @@ def _cascade(
     ranker.first = first_stage(ranker, first, first_keep)
     ranker.use(engine)
     return ranker
+
+
+def set_up(ranker: Any, given: str) -> str | None:
+    """Give a version what stands behind the colon of its spec: `drop_ratio, keep, first, first_keep, engine` to a
+    cascade, `engine` to a cross-encoder. What is left out is as it was saved. Gives back the engine, for the caller to
+    use. Raises BadSetting."""
+    exits = getattr(ranker, "exits", ())
+    kind = "" if not exits else "cross-encoder" if len(exits) == 1 else "cascade"
+    settings, defaults = _of_version(ranker.name, kind, given), CATALOG["cascade"].settings
+    for name in {"drop_ratio", "keep"} & settings.keys():
+        setattr(ranker, name, settings[name])
+        _ = ranker.schedule  # which says what is wrong with it
+    if "first" in settings or "first_keep" in settings:
+        told = defaults | settings
+        ranker.first = first_stage(ranker, told["first"], told["first_keep"])
+    return settings.get("engine")
+
+
+def _of_version(name: str, kind: str, given: str) -> dict[str, Any]:
+    """The settings given to a version of a kind. Raises BadSetting for one that it has not."""
+    entry = CATALOG["cascade"]
+    takes = {"cascade": [k for k in entry.settings if k != "backbone"], "cross-encoder": ["engine"]}.get(kind, [])
+    defaults = {k: entry.settings[k] for k in takes}
+    return read_pairs(name, filter(None, given.split(",")), defaults, entry.several)
 
 
 def first_stage(cascade: Any, name: str, keep: int):
@@ -256,11 +280,13 @@ def get(
     name, _, given = text.partition(":")
     if name not in CATALOG:
         known = versions()
-        path = Path(known.get(text, text))
+        name, given = version_and_settings(text)
+        path = Path(known.get(name, name))
         if (path / "config.json").is_file():
             from as2core.rankers.versions import load_version
 
             ranker = load_version(path)
+            engine = set_up(ranker, given) or engine
             if hasattr(ranker, "use"):
                 ranker.use(engine)
             return ranker
@@ -272,12 +298,26 @@ def get(
         settings.setdefault("engine", engine)
     if entry.nested:
         parts = read_parts(settings.get(entry.nested, entry.settings[entry.nested]))
-        specs = [p.spec if p.spec.partition(":")[0] in CATALOG else str(versions().get(p.spec, p.spec)) for p in parts]
+        specs = [_placed(part.spec, versions()) for part in parts]
         settings[entry.nested] = [
             (spec, get(spec, models_dir=models_dir, versions=versions, engine=engine), part.keep)
             for spec, part in zip(specs, parts, strict=True)
         ]
     return entry.build(models_dir or MODELS_DIR, **settings)
+
+
+def version_and_settings(spec: str) -> tuple[str, str]:
+    """`spring:drop_ratio=0.5` as `("spring", "drop_ratio=0.5")`: a version's name or directory, and what is set."""
+    name, _, given = spec.rpartition(":")
+    return (name, given) if name and "=" in given and not Path(spec).is_dir() else (spec, "")
+
+
+def _placed(spec: str, known: Mapping[str, Path]) -> str:
+    """The spec with a version's directory in place of its name, so that it can be saved."""
+    if spec.partition(":")[0] in CATALOG:
+        return spec
+    name, given = version_and_settings(spec)
+    return f"{known.get(name, name)}{':' if given else ''}{given}"
 
 
 def shipped_model(spec: str) -> str | None:
@@ -293,11 +333,21 @@ def check(spec: str) -> None:
     """Refuse, without building anything, what `get` would refuse for its wording. Raises UnknownRanker, BadSetting."""
     name, _, given = spec.partition(":")
     if name not in CATALOG:
-        if not (Path(spec) / "config.json").is_file():
+        version, given = version_and_settings(spec)
+        if not (Path(version) / "config.json").is_file():
             raise UnknownRanker(f"no ranker {spec!r}; known: {', '.join(CATALOG)}, or the directory of a version")
+        check_version(Path(version), given)
         return
     entry = CATALOG[name]
     settings = read_settings(entry, given)
     if entry.nested:
         for part in read_parts(settings.get(entry.nested, entry.settings[entry.nested])):
             check(part.spec)
+
+
+def check_version(path: Path, given: str) -> None:
+    """`check` for the settings of the version in a directory. Raises BadSetting, DamagedModel."""
+    from as2core.rankers.versions import kind_of
+
+    if given:
+        _of_version(path.name, kind_of(path), given)

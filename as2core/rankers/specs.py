@@ -93,7 +93,7 @@ def read_parts(text: str) -> list[Part]:
 def pointed_anew(spec: str, moved: Mapping[str, str]) -> str:
     """The spec with directories that were moved, old -> new, named where they are now."""
     for old, new in moved.items():
-        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]])", lambda _, new=new: new, spec)
+        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]:])", lambda _, new=new: new, spec)
     return spec
 
 

@@ -128,6 +128,11 @@ def load_version(path: Path):
     return ranker
 
 
+def kind_of(path: Path) -> str:
+    """The kind of ranker a version is of, as its configuration has it. Raises DamagedModel."""
+    return str(_read(Path(path), CONFIG).get("ranker", ""))
+
+
 def read_card(path: Path) -> dict:
     """The card of a version: data, recipe, numbers, hash. Raises DamagedModel."""
     return _read(Path(path), CARD)

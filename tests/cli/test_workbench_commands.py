@@ -191,6 +191,16 @@ def test_too_few_labels_are_told_before_anything_starts(as2, labelled):
     assert as2("jobs")[1].count("retrain") == 0
 
 
+def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, labelled):
+    as2("labels", "import", labelled)
+    ready = as2_json("adapt", "--dry-run")
+    assert (ready["labels"], ready["correct"], ready["incorrect"]) == (2, 1, 1) and ready["problems"]
+    assert as2_json("adapt", "--dry-run", "--label-kind", "people")["labels"] == 0
+    code, out, err = as2("adapt", "--dry-run")
+    assert (code, out) == (1, "") and ready["problems"][0] in err
+    assert "cannot be adapted; what can: cascade" in as2("adapt", "--dry-run", "--kind", "bm25")[2]
+
+
 def test_a_promotion_of_another_kind_is_rolled_back_by_its_kind(as2):
     from app.commands.opened import workbench
     from app.services import versions

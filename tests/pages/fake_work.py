@@ -161,6 +161,7 @@ class Work(fake_services.Fake):
     previewed: list[tuple] = field(default_factory=list)
     brought: list[tuple] = field(default_factory=list)
     waiting: str = ""
+    cards: dict[str, dict] = field(default_factory=dict)
     automatic: types.SimpleNamespace = field(default_factory=a_rule)
     started: list[dict] = field(default_factory=list)
     ingested: list = field(default_factory=list)
@@ -212,7 +213,9 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         worse=lambda metrics: metrics.get("AP", 0.0) < metrics.get("before AP", 0.0),
         kind_learnt=lambda what: {"calibration": "cascade"}.get(what, what),
         get_version=get_version,
-        card=lambda wb, name: {"name": name, "parent": fake.versions[name].parent, "seed": 0},
+        card=lambda wb, name: (
+            {"name": name, "parent": fake.versions[name].parent, "seed": 0} | fake.cards.get(name, {})
+        ),
     )
 
     def job(wb, id):
@@ -370,6 +373,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
                       "waiting": lambda wb: fake.versions.get(fake.waiting)},
         "adapting": {"readiness": ready, "KINDS": {"cascade": "the cascade", "generative": "the generative ranker",
                                                "calibration": "probabilities alone"},
+                     "FITTED": ("fusion", "calibration"),
                      "pause": pause, "resume": resume, "job": job, "jobs": jobs, "cancel": cancel,
                      "active_jobs": active_jobs, "newest_job": newest_job, "recent_jobs": recent_jobs, "retry": retry,
                      "start_retrain": start_retrain},

@@ -34,7 +34,7 @@ def test_warnings_do_not_block(work):
     assert not at.button(key="adapt_start").disabled
 
 
-def test_the_start_takes_the_defaults_unless_set_by_hand(work):
+def test_the_start_takes_the_defaults_unless_they_are_set(work):
     at = fake_work.page("adapt")
     at.text_input(key="adapt_note").input("first try")
     at.number_input(key="adapt_seed").set_value(7)
@@ -56,13 +56,21 @@ def test_the_start_takes_the_defaults_unless_set_by_hand(work):
 
 def test_settings_by_hand_reach_the_service(work):
     at = fake_work.page("adapt")
-    at = at.toggle(key="adapt_by_hand").set_value(True).run()
     at.number_input(key="adapt_epochs").set_value(5)
     at.number_input(key="adapt_rate").set_value(4e-5)
     at.selectbox(key="adapt_base").set_value("starter-2")
     at.button(key="adapt_start").click().run()
     assert (work.started[0]["base"], work.started[0]["epochs"]) == ("starter-2", 5)
     assert work.started[0]["learning_rate"] == pytest.approx(4e-5)
+
+
+def test_what_is_fitted_in_one_go_has_neither_epochs_nor_a_rate(work):
+    at = fake_work.page("adapt")
+    at.number_input(key="adapt_epochs").set_value(5)
+    at = at.selectbox(key="adapt_kind").set_value("calibration").run()
+    assert at.number_input(key="adapt_epochs").disabled and at.number_input(key="adapt_rate").disabled
+    at.button(key="adapt_start").click().run()
+    assert (work.started[0]["kind"], work.started[0]["epochs"]) == ("calibration", None)
 
 
 def test_a_running_job_shows_where_it_is_and_can_be_cancelled(work):
@@ -274,11 +282,13 @@ def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(work):
     assert "job" not in at.query_params
 
 
-def test_a_better_version_that_waits_is_told(work):
+@pytest.mark.parametrize(("p", "how"), [(0.01, "did better than"), (0.4, "scored higher, but not clearly so, than")])
+def test_a_better_version_that_waits_is_told(work, p, how):
     work.versions["starter-3"] = replace(work.versions["starter-3"], metrics={"AP": 0.75, "before AP": 0.7})
+    work.cards["starter-3"] = {"paired": fake_work.retrain_result(p=p)["paired"]}
     work.waiting = "starter-3"
     at = fake_work.page("adapt")
-    assert "AP 0.700 → 0.750" in told(at)
+    assert how in told(at) and "AP 0.700 → 0.750" in told(at)
     at = at.button(key="adapt_look").click().run()
     assert at.query_params["version"] == "starter-3"
 
@@ -337,6 +347,8 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
     assert "0.702<small>0.64 – 0.76</small>" in html
     assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in told(at)
     assert "Won · 12 questions" in told(at).replace("**", "")
+    questions = next(d.value for d in at.dataframe if "first before" in d.value.columns)
+    assert list(questions.iloc[0, -2:]) == ["It rained. (incorrect)", "The tower was finished in 1889. (correct)"]
     assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html
     assert "The small grey dot is before" in told(at)
 

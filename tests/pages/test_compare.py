@@ -36,7 +36,7 @@ def test_one_ranker_is_not_enough(work):
 
 def test_the_sweep_adds_the_cascade_at_every_ratio():
     specs = compare_setup.with_sweep(["bm25"], True)
-    assert specs[:3] == ["bm25", "cascade:drop_ratio=0", "cascade:drop_ratio=0.1"]
+    assert specs[:3] == ["bm25", "active:drop_ratio=0", "active:drop_ratio=0.1"]
     assert len(specs) == 8
 
 
@@ -108,7 +108,7 @@ def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(work, m
     from app.services import comparing
 
     view = fake_work.a_comparison()
-    names = {r["ranker"]: compare_sweep.spec(i / 10) for i, r in enumerate(view.rows)}
+    names = {r["ranker"]: compare_sweep.spec("cascade", i / 10) for i, r in enumerate(view.rows)}
     rows = tuple({**r, "ranker": names[r["ranker"]], "relative_cost": 1 - i / 10} for i, r in enumerate(view.rows))
     frame = view.per_question.replace({"ranker": names})
     swept = replace(
@@ -116,7 +116,7 @@ def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(work, m
     )
     monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: swept)
     told = [s.value for s in opened(work).subheader]
-    assert "How much may be dropped" in told
+    assert "How much cascade may drop" in told
     assert "AP with its uncertainty" not in told
     assert "Accuracy against cost" not in told
 
@@ -201,15 +201,18 @@ def test_names_in_the_table_of_tests_are_text():
 
 
 def swept(*figures):
-    return [{"ranker": compare_sweep.spec(r), "AP": ap, "relative_cost": cost} for r, ap, cost in figures]
+    return [{"ranker": compare_sweep.spec("spring", r), "AP": ap, "relative_cost": cost} for r, ap, cost in figures]
 
 
 def test_a_sweep_is_told_apart_from_what_was_chosen_by_name():
     rows = [{"ranker": "cascade"}, *swept((0.0, 0.8, 1.0), (0.3, 0.79, 0.6))]
-    named, ratios = compare_sweep.parted(rows)
-    assert [r["ranker"] for r in named] == ["cascade"]
-    assert [r["ranker"] for r in ratios] == ["cascade:drop_ratio=0", "cascade:drop_ratio=0.3"]
-    assert compare_sweep.parted(rows[:2]) == (rows[:2], [])
+    other = {"ranker": "autumn:drop_ratio=0.5"}
+    named, ratios = compare_sweep.parted([*rows, other])
+    assert [r["ranker"] for r in named] == ["cascade", "autumn:drop_ratio=0.5"]
+    assert {c: [r["ranker"] for r in rs] for c, rs in ratios.items()} == {
+        "spring": ["spring:drop_ratio=0", "spring:drop_ratio=0.3"]
+    }
+    assert compare_sweep.parted(rows[:2]) == (rows[:2], {})
 
 
 def test_a_ratio_that_another_beats_in_both_is_pale():

@@ -108,15 +108,19 @@ class FakeModels:
         self.vectors = FakeEmbedder()
         self.loaded: list[str] = []
 
-    def version(self, path: Path):
+    def version(self, path: Path, settings: str = ""):
         self.loaded.append(path.name)
         for name in ("config.json", "card.json", "model.safetensors"):
             if not (path / name).is_file():
                 raise DamagedModel(f"{path / name} is missing: restore {path.name}")
         if (path / "model.safetensors").read_bytes() == b"damaged":
             raise DamagedModel(f"{path / 'model.safetensors'} is damaged: restore {path.name}")
+        from as2core.rankers.catalog import set_up
+
         kind = json.loads((path / "config.json").read_text())["ranker"]
-        return FakeGenerative() if kind == "generative" else FakeCascade(path.name)
+        ranker = FakeGenerative() if kind == "generative" else FakeCascade(path.name)
+        set_up(ranker, settings)
+        return ranker
 
     def named(self, spec: str):
         from as2core.rankers.catalog import get

@@ -96,6 +96,15 @@ def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):
     assert 0 < view.rows[0]["relative_cost"] < 1
 
 
+def test_a_version_takes_settings_as_the_catalog_does(wb, data, tmp_path):
+    trained = write_version(tmp_path / "trained")
+    specs = [f"{trained}:drop_ratio=0", f"{trained}:drop_ratio=0.6", "active:drop_ratio=0.6"]
+    full, half, answering = compared(wb, specs, data).rows
+    assert half["relative_cost"] < full["relative_cost"]
+    assert answering["ranker"] == "cascade:drop_ratio=0.6"
+    assert evaluations.ranker_key(wb, specs[-1]) != evaluations.ranker_key(wb, str(trained))
+
+
 def test_a_directory_that_a_training_wrote_is_compared_and_scored_anew_when_it_changes(wb, data, models, tmp_path):
     trained = write_version(tmp_path / "trained")
     view = compared(wb, ["rr", str(trained)], data)
@@ -210,6 +219,8 @@ def test_what_there_is_to_compare_is_listed(wb, data):
         ((["nothing-like-it"], "labels:things"), UnknownRanker, "bm25"),
         ((["bm25:k9=1"], "labels:things"), BadSetting, "k1, b"),
         ((["sequential:stages=wo@2+bm52"], "labels:things"), UnknownRanker, "no ranker 'bm52'"),
+        ((["active:k1=2"], "labels:things"), BadSetting, "drop_ratio, keep"),
+        ((["generative:drop_ratio=0.5"], "labels:things"), BadSetting, "has no setting"),
         (([], "labels:things"), BadSetting, "choose"),
         ((["rr"], "labels:nowhere"), As2Error, "things"),
         ((["rr"], "no-such-file.jsonl"), UnknownData, "no-such-file"),

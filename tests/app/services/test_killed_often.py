@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[3]
 STARTER = ROOT / "corpora" / "starter"
 KILLS = int(os.environ.get("AS2_TEST_KILLS", "50"))
 QUESTIONS, LABELLED = 20, 4  # and so many labelled candidates of each; the others are open
+EVERY = 10_000  # jobs, where a page lists the newest
 COMMANDS = {"worker": ["-m", "app.worker"], "person": [str(Path(__file__).with_name("labelling_for_ever.py"))]}
 
 
@@ -116,12 +117,12 @@ def test_fifty_kills_at_random_lose_no_label_leave_no_half_version_and_end_every
         processes.kill(victim)
         processes.start(victim)
     processes.kill("person")
-    for job in adapting.jobs(wb):
+    for job in adapting.jobs(wb, limit=EVERY):
         if job.state == "lost":  # killed as often as a job may be: a person says "run again"
             adapting.retry(wb, job.id)
     assert _wait_for(lambda: _all_over(wb), 600), processes.said("worker")
 
-    ended = adapting.jobs(wb)
+    ended = adapting.jobs(wb, limit=EVERY)
     assert {j.state for j in ended} == {"done"}, [j.error for j in ended] + [processes.said("worker")]
     retrains = [j for j in ended if j.kind == "retrain"]
     assert sum(e["kind"] == "lost" for j in retrains for e in j.events) > 0.1 * KILLS  # they did hit the training
@@ -140,11 +141,11 @@ def _wait_for(condition, seconds: float) -> bool:
 
 def _has_come(wb, share: float) -> bool:
     """Whether a job at work is so far: worked out by share and not by time, a kill falls anywhere on any machine."""
-    return any(j.state == "running" and j.progress >= share for j in adapting.jobs(wb)) or _all_over(wb)
+    return any(j.state == "running" and j.progress >= share for j in adapting.jobs(wb, limit=EVERY)) or _all_over(wb)
 
 
 def _all_over(wb) -> bool:
-    there = adapting.jobs(wb)
+    there = adapting.jobs(wb, limit=EVERY)
     return any(j.kind == "retrain" for j in there) and not any(j.active for j in there)
 
 

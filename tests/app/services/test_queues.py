@@ -66,6 +66,14 @@ def test_a_flag_s_note_is_told_to_those_who_hide_the_scores_too(wb, scored, ann)
     assert flagged.why_unscored == flagged.why == "Flagged by ann: 1889?"
 
 
+def test_all_who_flagged_a_pair_are_heard(wb, scored, ann, bob):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
+    for who, note in ((ann, "1889?"), (bob, "")):
+        labelling.flag(wb, **pair, annotator_id=who.id, note=note)
+    assert queueing.next_item(wb, scored.id, ann.id, "flagged").why == "Flagged by ann: 1889?; by bob, without a note"
+
+
 def test_uncertain_begins_nearest_to_the_threshold(wb, scored, ann):
     met = walk(wb, scored, ann, "uncertain")
     distances = [abs(i.probability - 0.5) for i in met]

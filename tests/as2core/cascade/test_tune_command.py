@@ -39,6 +39,15 @@ def test_a_cascade_gets_a_schedule_that_a_spec_can_take(questions, tmp_path, tin
     assert len(drawn.findall("{http://www.w3.org/2000/svg}circle")) > 1297
 
 
+def test_a_version_gets_a_schedule_that_its_spec_can_take(questions, tmp_path, tiny, capsys):
+    save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "spring", {})
+    spec = f"{tmp_path / 'spring'}:keep=2,drop_ratio=0.6"
+    assert cli.main(["tune", str(questions), "--ranker", spec, "--max-loss", "0.1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    again = get(found["spec"])
+    assert (again.drop_ratio, again.keep, again.name) == (tuple(found["best"]["ratios"]), 2, "spring")
+
+
 def test_a_schedule_that_could_not_be_written_leaves_the_one_before(questions, tmp_path, tiny, monkeypatch, capsys):
     def full(self, target):
         raise OSError(28, "No space left on device", str(target))
@@ -86,12 +95,3 @@ def test_a_cascade_cannot_be_told_how_weights_are_found(questions, tiny, capsys)
 def test_a_ranker_without_anything_to_tune_is_refused_with_what_can_be(questions, capsys):
     assert cli.main(["tune", str(questions), "--ranker", "bm25"]) == 1
     assert "a cascade of several exits, or a fusion" in capsys.readouterr().err
-
-
-def test_a_version_takes_no_settings_so_its_ratios_are_told_without_a_spec(questions, tmp_path, tiny, capsys):
-    save_version(get(f"cascade:backbone={tiny('bert', 2)}"), tmp_path / "mine", {})
-    argv = ["tune", str(questions), "--ranker", str(tmp_path / "mine")]
-    assert cli.main([*argv, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["spec"] is None
-    assert cli.main(argv) == 0
-    assert "use it as" not in capsys.readouterr().out

@@ -3,8 +3,9 @@
 import pytest
 
 from as2core.errors import BadSetting
-from as2core.rankers.catalog import CATALOG
+from as2core.rankers.catalog import CATALOG, check, get, version_and_settings
 from as2core.rankers.specs import Entry, Part, pointed_anew, read_parts, read_settings
+from as2core.rankers.versions import save_version
 
 SETTINGS = {"listwise": False, "context": "none", "rate": 0.5, "depth": None, "grades": (), "ratio": 0.3}
 SOME = Entry("some", "", "", False, SETTINGS, dict, several=frozenset({"ratio"}))
@@ -74,8 +75,37 @@ def test_every_catalog_entry_tells_its_settings_with_their_defaults():
         ("sequential:stages=wo@9+[/old/a]@3+/old/a@2", "sequential:stages=wo@9+[/new/a]@3+/new/a@2"),
         ("[fusion:rankers=wo+/old/a]", "[fusion:rankers=wo+/new/a]"),
         ("/old/a b+/more/old/a+/old/a/c", "/old/a b+/more/old/a+/old/a/c"),
+        ("wo+/old/a:drop_ratio=0.5", "wo+/new/a:drop_ratio=0.5"),
         ("a", "a"),
     ],
 )
 def test_a_directory_that_was_moved_is_found_in_a_spec_as_a_whole_part_alone(spec, now):
     assert pointed_anew(spec, {"/old/a": "/new/a"}) == now
+
+
+def test_a_versions_spec_is_its_name_and_what_is_set(tmp_path):
+    assert version_and_settings("spring") == ("spring", "")
+    assert version_and_settings("/made/spring:keep=2,drop_ratio=0.3/0") == (
+        "/made/spring",
+        "keep=2,drop_ratio=0.3/0",
+    )
+    assert version_and_settings("C:spring") == ("C:spring", "")
+    odd = tmp_path / "a:b=c"
+    odd.mkdir()
+    assert version_and_settings(str(odd)) == (str(odd), "")
+
+
+def test_a_version_is_set_up_and_refuses_what_its_kind_has_not(tiny, tmp_path):
+    save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "spring", {})
+    spring = get(
+        "spring:drop_ratio=0.5,first=bm25,first_keep=7,engine=torch", versions=lambda: {"spring": tmp_path / "spring"}
+    )
+    assert (spring.drop_ratio, spring.keep, spring.first.keep) == (0.5, get(tmp_path / "spring").keep, 7)
+    part = get("sequential:stages=wo@3+spring:drop_ratio=0.5", versions=lambda: {"spring": tmp_path / "spring"})
+    assert part.stages[-1].ranker.drop_ratio == 0.5
+    with pytest.raises(BadSetting, match=r"spring has no setting 'backbone=x'; known: drop_ratio, keep, engine, first"):
+        get(f"{tmp_path / 'spring'}:backbone=x")
+    with pytest.raises(BadSetting, match=r"drop ratio 2\.0"):
+        get(f"{tmp_path / 'spring'}:drop_ratio=2")
+    with pytest.raises(BadSetting, match=r"spring has no setting 'k1=2'"):
+        check(f"{tmp_path / 'spring'}:k1=2")
