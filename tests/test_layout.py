@@ -87,9 +87,7 @@ def loaded_by(*modules: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("package", "extras"), [("as2core", ("hub", "serve")), ("db", ("app",)), ("app", ("app",))]
-)
+@pytest.mark.parametrize(("package", "extras"), [("as2core", ("hub", "serve")), ("db", ("app",)), ("app", ("app",))])
 def test_every_library_imported_is_declared(package, extras):
     by_module = importlib.metadata.packages_distributions()
     allowed = required(*extras)

@@ -22,15 +22,21 @@ TOLD = {
 }
 
 
+ANSWERING = (versions.CASCADE, versions.GENERATIVE)
+STARTS = "The next retrain of its kind starts from it; Ask and Label go by the cascade and the generative ranker."
+
+
 def draw_decision(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
     """Promote or reject a candidate; a worse one only with a reason in words."""
     active = _active(wb, version.kind)
     for promotion in version.promotions:
         st.caption(plain(promoted_in_words(version, promotion)))
     if version.name == active:
-        st.success(f"{plain(version.name)} is in use.", icon=":material/check_circle:")
+        answers = version.kind in ANSWERING
+        st.success(f"{plain(version.name)} is in use.{'' if answers else f' {STARTS}'}", icon=":material/check_circle:")
         with st.container(horizontal=True):
-            links.to("ask", "Ask again with it")
+            if answers:
+                links.to("ask", "Ask again with it")
             links.to("compare", "Compare it", **_against(version.name, version.parent))
         return
     if version.problem:
@@ -194,7 +200,8 @@ def _done(said: str) -> None:
 def _use(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
     before = _active(wb, version.kind)
     told = f" from {plain(before)}" if before else ""
-    st.markdown(f"**{plain(version.name)}** takes over{told}, on every page at once.")
+    where = "on every page at once." if version.kind in ANSWERING else f"among those of its kind. {STARTS}"
+    st.markdown(f"**{plain(version.name)}** takes over{told}, {where}")
     reason = st.text_input("Why", key="adapt_use_reason", max_chars=300, placeholder="kept with the version")
     if st.button("Use this version", type="primary", key="adapt_use_confirm"):
         if not reason.strip():

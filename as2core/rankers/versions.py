@@ -2,7 +2,7 @@
 
 Only the tensors that differ from the backbone are stored; loading lays them over it. Compact, as the shipped models
 are, a matrix is stored as int8 steps from the backbone's with a scale for each row: what training moved is small, so
-255 steps are fine enough, and all else is in half precision. The card carries the SHA-256 of the weights and of the
+few steps are fine enough, and all else is in half precision. The card carries the SHA-256 of the weights and of the
 configuration. A directory appears by one rename, so a half-written version is never seen.
 """
 
@@ -34,6 +34,7 @@ from as2core.rankers.word_ranker import WordRanker
 FORMAT = 1
 WORD_RANKERS = {cls.kind: cls for cls in (CosinetRanker, RelCNNRanker, CompareAggregateRanker)}
 STEPS, SCALE = ".steps", ".scale"
+MOST_STEPS = 8  # of a row either way: int8 could hold 127, but few compress better, and rank alike (decision 0024)
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "card.json"
 
 
@@ -252,7 +253,7 @@ def _compact(tensors: dict, original: dict) -> dict:
             out[name] = t.half() if t.is_floating_point() else t
             continue
         moved = t.float() - before.float()
-        scale = moved.abs().amax(1).clamp(min=1e-12) / 127
+        scale = moved.abs().amax(1).clamp(min=1e-12) / MOST_STEPS
         out[name + STEPS] = (moved / scale[:, None]).round().to(torch.int8)
         out[name + SCALE] = scale
     return out

@@ -1,24 +1,26 @@
 """The shipped models, made again: `as2 transfer --recipe default`.
 
 Transfer (Garg et al., 2020) on data that may be passed on: SQuAD-sent, SelQA, QED, the starter corpus's train part, and
-corpora/reworded, whose questions are worded unlike their answers; by the recipe "wider", corpora/asked too. The
-generative ranker learns question likelihood (MLE), then to prefer the right sentence (RLL). The cascade learns all
-exits at once, from labels and from what the generative ranker and the bi-encoder say together. Probabilities and the
-no-answer threshold are fitted on the starter corpus's dev questions, whose articles the models never see. WikiQA and
-TREC-QA are never trained on.
+corpora/reworded and corpora/asked, whose questions are worded unlike their answers. The generative ranker learns
+question likelihood (MLE), then to prefer the right sentence (RLL). A cascade learns all exits at once, from labels and
+from what the generative ranker and the bi-encoder say together; the one that is kept is the mean of the weights of
+several that learnt a little differently (Wortsman et al., 2022). Probabilities and the no-answer threshold are fitted
+on the starter corpus's dev questions, whose articles the models never see. WikiQA and TREC-QA are never trained on.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
 import random
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,7 +38,7 @@ from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import describe_anew, load_version, read_card, save_version, sha256
 from as2core.robustness import robustness
 from as2core.training.calibrate import calibrate, level_end
-from as2core.training.fine_tune import fine_tune
+from as2core.training.fine_tune import Trained, fine_tune
 from as2core.training.learners import Teacher
 from as2core.training.mining import Vectors, add_far_negatives, add_hard_negatives, keep_hardest
 from as2core.training.settings import TrainSettings
@@ -58,7 +60,8 @@ class Recipe:
     of other articles: it starts from what the backbone knows, and more of SQuAD teaches it to trust shared words. The
     few starter questions come `starter_repeats` times; beside them the cascade sees `reworded` questions, of the
     folders of corpora/ that were `written` for training alone. Of these two it reads a share, `titled`, with the titles
-    before the sentences; all else is read without. A share of its candidates, `padded`, has other words behind it."""
+    before the sentences; all else is read without. A share of its candidates, `padded`, has other words behind it. The
+    cascade is the mean of the weights that the recipe teaches with the changes of each of the `variants`."""
 
     what: str
     paragraphs: int
@@ -74,7 +77,18 @@ class Recipe:
     far: int = 0
     titled: float = 0.0
     padded: float = 0.0
+    variants: tuple[Mapping[str, Any], ...] = ({},)
     seed: int = 0
+
+    def varied(self) -> list[Recipe]:
+        """The recipe of each cascade whose weights count."""
+        return [replace(self, variants=({},), **changes) for changes in self.variants]
+
+    @property
+    def sample(self) -> dict[str, Any]:
+        """How much of what the cascade sees, for its card: what is no stage's settings."""
+        others = ("what", "cascade", "mle", "rll", "variants", "seed", "ranked_questions")
+        return {k: v for k, v in dataclasses.asdict(self).items() if k not in others}
 
 
 _CASCADE = TrainSettings(
@@ -102,9 +116,11 @@ _RLL = TrainSettings(
     patience=4,
 )
 
+_WIDER = {"cascade": replace(_CASCADE, learning_rate=2e-5), "reworded": 9501, "written": ("reworded", "asked")}
+
 RECIPES = {
     "default": Recipe(
-        "what models/ holds: more than an hour on two cores",
+        "what models/ holds: an hour and a half on two cores",
         paragraphs=5500,
         squad_questions=500,
         cascade_questions=3000,
@@ -117,6 +133,7 @@ RECIPES = {
         far=4,
         titled=0.5,
         padded=0.1,
+        variants=({}, _WIDER),
     ),
     "tiny": Recipe(
         "the same steps on a few hundred questions, to see that they run",
@@ -132,15 +149,9 @@ RECIPES = {
         far=4,
         titled=0.5,
         padded=0.1,
+        variants=({}, {"far": 0}),
     ),
 }
-RECIPES["wider"] = replace(
-    RECIPES["default"],
-    what="the same with 7,456 more questions for the cascade: not shipped, some minutes more",
-    cascade=replace(_CASCADE, learning_rate=2e-5),
-    reworded=9501,
-    written=("reworded", "asked"),
-)
 
 
 def run_recipe(
@@ -162,21 +173,23 @@ def run_recipe(
     for made in (out / stage for stage in stages if (out / stage).is_dir()):
         if (made_by := read_card(made).get("recipe")) != name:
             raise BadSetting(f"{made} was made by the recipe {made_by!r}: choose another folder with --out")
-    material = gather(recipe, Path(data_dir), out / ".work", on_progress)
-    work = out / ".work" / _digest(dataclasses.asdict(recipe))[:12]  # another recipe goes on elsewhere
+    _needed(data_dir)
     card = {
         "recipe": name,
         "parent": DEFAULT_BACKBONE,
-        "data": material.sources,
         "seed": recipe.seed,
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU cores",
     }
     for stage in stages:
         if (out / stage).is_dir():
             continue  # an earlier call came so far
-        torch.manual_seed(recipe.seed)  # the heads' first values
-        stage_of = _generative if stage == "generative" else _cascade
-        stage_of(recipe, material, out, work, card, on_event)
+        if stage == "generative":
+            material = gather(recipe, data_dir, out / ".work", on_progress)
+            _generative(recipe, material, data_dir, out, card, on_event)
+        else:
+            taught = [_taught(told, data_dir, out, card, on_event, on_progress) for told in recipe.varied()]
+            ranker = mean_of_weights([load_version(path) for path in taught])
+            _ship(ranker, out / stage, _in_one([read_card(path) for path in taught]))
     return [out / stage for stage in stages]
 
 
@@ -184,8 +197,7 @@ def run_recipe(
 class Material:
     """What a recipe learns from, hard negatives included: SQuAD's questions, SelQA's and QED's (`asked`), the starter
     corpus's train part (`own`), `reworded` ones, and dev questions of articles that none of these is about. `vectors`
-    knows all texts without their titles, and those of `own` and `reworded` with them where the recipe reads some so;
-    `sources` are the files with their SHA-256."""
+    knows all texts without their titles, and those of `own` and `reworded` with them where the recipe reads some so."""
 
     squad: list[Question]
     asked: list[Question]
@@ -193,18 +205,14 @@ class Material:
     reworded: list[Question]
     dev: list[Question]
     vectors: Vectors
-    sources: list[dict]
 
 
 def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress | None = None) -> Material:
     """Read, mine, embed; vectors are kept in `folder`. Raises UnreadableFile (data missing)."""
-    squad_sent, asked, dev, sources = _questions(recipe, data_dir)
+    squad_sent, asked, dev = _questions(recipe, data_dir)
     vectors = Vectors(BiEncoderRanker(load_backbone(), max_length=128), folder)
-    starter = _starter("starter-train")
-    reworded = [q for written in recipe.written for q in build(CORPORA / written)["train"] if q.positives]
+    starter, reworded = _starter("starter-train"), _reworded(recipe)
     reworded = random.Random(recipe.seed).sample(reworded, min(recipe.reworded, len(reworded)))
-    for name, questions in (("starter corpus, train part", starter), ("reworded questions", reworded)):
-        sources.append({"name": name, "sha256": _digest(jsonl.dumps(questions))})
     with half_precision():
         vectors.learn(_texts(squad_sent + asked + dev), on_progress)
         widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
@@ -215,7 +223,7 @@ def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress
     if recipe.titled:
         vectors.learn([c.reading for q in own + reworded for c in q.candidates], on_progress)
     train, dev = widened[: -len(dev)], widened[-len(dev) :]
-    return Material(train[: len(squad_sent)], train[len(squad_sent) :], own, reworded, dev, vectors, sources)
+    return Material(train[: len(squad_sent)], train[len(squad_sent) :], own, reworded, dev, vectors)
 
 
 def for_the_cascade(recipe: Recipe, material: Material) -> list[Question]:
@@ -272,23 +280,55 @@ def measure_again(out: Path) -> list[Path]:
     return [out / "cascade"]
 
 
-def _cascade(recipe: Recipe, material: Material, out: Path, work: Path, card: dict, on_event) -> None:
-    started = time.monotonic()
-    train, meant = _some_padded(for_the_cascade(recipe, material), recipe)
+def mean_of_weights(cascades: Sequence[CascadeRanker]) -> CascadeRanker:
+    """A copy of the first, each of its weights the mean of all theirs: a uniform soup (Wortsman et al., 2022, section
+    3). They began at the same weights, or their mean would rank by chance."""
+    states = [c.module.state_dict() for c in cascades]
+    mean = {
+        name: torch.stack([s[name].float() for s in states]).mean(0).to(t.dtype) if t.is_floating_point() else t
+        for name, t in states[0].items()
+    }
+    made = copy.deepcopy(cascades[0])
+    made.module.load_state_dict(mean)
+    return made
+
+
+def _taught(recipe: Recipe, data_dir: Path, out: Path, card: dict, on_event, on_progress) -> Path:
+    """The cascade that this variant teaches, in `out/.work`; of another recipe, data or teacher elsewhere there."""
     own_stage = out / "generative"
     path = own_stage if own_stage.is_dir() else MODELS_DIR / "generative"
-    generative = load_version(path)
-    labelled = train[-len(material.own + material.reworded) :]
-    teach = corrected(both_teachers(generative, material.vectors, meant), labelled)
-    base = CascadeRanker(load_backbone())
-    dev = [q.untitled() for q in material.dev]
-    workdir = work / f"cascade-{read_card(path)['sha256'][:12]}"  # another teacher's run goes on elsewhere
-    trained = fine_tune(base, train, dev, recipe.cascade, workdir=workdir, teacher=teach, on_event=on_event)
-    _ship(trained, out / "cascade", card, {"transfer": recipe.cascade}, len(train), started)
+    work = _work(recipe, data_dir, out) / f"cascade-{read_card(path)['sha256'][:12]}"
+    if not (work / "taught").is_dir():
+        started = time.monotonic()
+        material = gather(recipe, data_dir, out / ".work", on_progress)
+        train, meant = _some_padded(for_the_cascade(recipe, material), recipe)
+        labelled = train[-len(material.own + material.reworded) :]
+        teach = corrected(both_teachers(load_version(path), material.vectors, meant), labelled)
+        torch.manual_seed(recipe.seed)  # the heads' first values
+        base = CascadeRanker(load_backbone())
+        dev = [q.untitled() for q in material.dev]
+        trained = fine_tune(base, train, dev, recipe.cascade, workdir=work, teacher=teach, on_event=on_event)
+        told = _told(trained, _sources(recipe, data_dir), {"transfer": recipe.cascade}, len(train), started)
+        save_version(trained.ranker, work / "taught", {**card, **told, "sample": recipe.sample})
+    return work / "taught"
 
 
-def _generative(recipe: Recipe, material: Material, out: Path, work: Path, card: dict, on_event) -> None:
-    started = time.monotonic()
+def _in_one(cards: Sequence[dict]) -> dict:
+    """One card for the mean of several: data and minutes of all, the most questions, the rest of each."""
+    data = {d["sha256"]: d for card in cards for d in card["data"]}
+    return {
+        **cards[0],
+        "data": list(data.values()),
+        "questions": max(card["questions"] for card in cards),
+        "sample": [card["sample"] for card in cards],
+        "settings": {"transfer": [card["settings"]["transfer"] for card in cards]},
+        "minutes": round(sum(card["minutes"] for card in cards), 1),
+        "dev_ap": [ap for card in cards for ap in card["dev_ap"]],
+    }
+
+
+def _generative(recipe: Recipe, material: Material, data_dir: Path, out: Path, card: dict, on_event) -> None:
+    started, work = time.monotonic(), _work(recipe, data_dir, out)
     squad_sent, asked, own, dev = (
         [q.untitled() for q in some] for some in (material.squad, material.asked, material.own, material.dev)
     )
@@ -297,11 +337,13 @@ def _generative(recipe: Recipe, material: Material, out: Path, work: Path, card:
     train = train + own
     dev = dev[::3]  # a language model's dev pass costs more than a step; a third tells enough to stop by
     teach = material.vectors.both
+    torch.manual_seed(recipe.seed)
     base = GenerativeRanker(load_question_lm())
     mle = fine_tune(base, train, dev, recipe.mle, workdir=work / "mle", teacher=teach, on_event=on_event)
     level_end(mle.ranker, train[:150])
     rll = fine_tune(mle.ranker, ranked, dev, recipe.rll, workdir=work / "rll", teacher=teach, on_event=on_event)
-    _ship(rll, out / "generative", card, {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
+    told = _told(rll, _sources(recipe, data_dir), {"mle": recipe.mle, "rll": recipe.rll}, len(train), started)
+    _ship(rll.ranker, out / "generative", {**card, **told})
 
 
 def _some_padded(questions: list[Question], recipe: Recipe) -> tuple[list[Question], dict[str, str]]:
@@ -322,20 +364,24 @@ def _some_padded(questions: list[Question], recipe: Recipe) -> tuple[list[Questi
     return [replace(q, candidates=tuple(padded(c) for c in q.candidates)) for q in questions], meant
 
 
-def _ship(trained, path: Path, card: dict, settings: dict, questions: int, started: float) -> None:
-    """Save, compact, with what the run was told and what it reached."""
-    full = {
-        **card,
+def _told(trained: Trained, sources: list[dict], settings: dict, questions: int, started: float) -> dict:
+    """What the run was told and what it reached, for its card."""
+    return {
+        "data": sources,
         "questions": questions,
         "settings": {k: dataclasses.asdict(s) for k, s in settings.items()},
         "minutes": round((time.monotonic() - started) / 60, 1),
         "dev_ap": [e["dev_ap"] for e in trained.history if e["kind"] == "eval"][-1:],
-        "licence": "weights CC BY-SA 4.0 (SQuAD, SelQA, QED, this project's own questions); see docs/models.md",
     }
+
+
+def _ship(ranker, path: Path, card: dict) -> None:
+    """Save, compact."""
+    licence = "weights CC BY-SA 4.0 (SQuAD, SelQA, QED, this project's own questions); see docs/models.md"
     making = path.parent / ".work" / path.name
     shutil.rmtree(making, ignore_errors=True)  # of a call that was stopped here
-    save_version(trained.ranker, making, full, compact=True)
-    if isinstance(trained.ranker, CascadeRanker):
+    save_version(ranker, making, {**card, "licence": licence}, compact=True)
+    if isinstance(ranker, CascadeRanker):
         _measure(making)  # as it is stored, which is not exactly as it was trained
     making.rename(path)
 
@@ -351,11 +397,37 @@ def _measure(path: Path) -> None:
     describe_anew(ranker, path, {**read_card(path), **told})
 
 
+def _work(recipe: Recipe, data_dir: Path, out: Path) -> Path:
+    """Where the steps of this recipe on this data are kept: another goes on elsewhere."""
+    return out / ".work" / _digest([dataclasses.asdict(recipe), _sources(recipe, data_dir)])[:12]
+
+
+def _sources(recipe: Recipe, data_dir: Path) -> list[dict]:
+    """The data with its SHA-256."""
+    files = [{"name": what, "sha256": sha256(path)} for what, path in _needed(data_dir).items()]
+    folders = " and ".join(f"corpora/{folder}" for folder in recipe.written)
+    ours = {"starter corpus, train part": _starter("starter-train"), f"questions of {folders}": _reworded(recipe)}
+    return files + [{"name": what, "sha256": _digest(jsonl.dumps(some))} for what, some in ours.items()]
+
+
+def _reworded(recipe: Recipe) -> list[Question]:
+    return [q for written in recipe.written for q in build(CORPORA / written)["train"] if q.positives]
+
+
+def _needed(data_dir: Path) -> dict[str, Path]:
+    """The data sets' files. Raises UnreadableFile if any is missing."""
+    paths = {what: Path(data_dir) / rel for what, rel in FILES.items()}
+    missing = [str(p) for p in paths.values() if not p.is_file()]
+    if missing:
+        raise UnreadableFile(f"the recipe needs {', '.join(missing)}: give the folder of the data sets with --data-dir")
+    return paths
+
+
 def _starter(part: str) -> list[Question]:
     return load_questions(part).questions
 
 
-def _digest(what: str | dict) -> str:
+def _digest(what: Any) -> str:
     return hashlib.sha256((what if isinstance(what, str) else json.dumps(what)).encode()).hexdigest()
 
 
@@ -363,14 +435,10 @@ def _texts(questions: Sequence[Question]) -> list[str]:
     return [t for q in questions for t in (q.text, *(c.text for c in q.candidates))]
 
 
-def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question], list[dict]]:
+def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Question], list[Question]]:
     """SQuAD's, then SelQA's and QED's, then dev questions (of SQuAD articles and others that training never sees)."""
     rng = random.Random(recipe.seed)
-    paths = {what: data_dir / rel for what, rel in FILES.items()}
-    missing = [str(p) for p in paths.values() if not p.is_file()]
-    if missing:
-        raise UnreadableFile(f"the recipe needs {', '.join(missing)}: give the folder of the data sets with --data-dir")
-    squad_path, selqa_dev, selqa_test, qed = paths.values()
+    squad_path, selqa_dev, selqa_test, qed = _needed(data_dir).values()
     by_paragraph: dict[str, list[Question]] = {}
     for q in squad.read(squad_path)[0]:
         by_paragraph.setdefault(q.candidates[0].id.rpartition("-")[0], []).append(q)
@@ -394,5 +462,4 @@ def _questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], list[Que
         judges += about.pop(next(iter(about)))
     dev += judges
     asked = [q for of_one in about.values() for q in of_one]
-    sources = [{"name": what, "sha256": sha256(p)} for what, p in paths.items()]
-    return squad_sent, asked, dev, sources
+    return squad_sent, asked, dev

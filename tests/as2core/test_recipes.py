@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from as2core.data import starter
 from as2core.data.catalog import CORPORA, load_questions
@@ -48,29 +50,66 @@ def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_pa
     assert load_version(tmp_path / "cascade").calibrated
 
 
-def test_a_cascade_taught_by_another_generative_ranker_does_not_go_on_from_the_former_s_steps(
-    tiny, tmp_path, monkeypatch
-):
+def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_former_s_steps(tiny, tmp_path, monkeypatch):
     shipped, few = tmp_path / "models", load_questions("starter-train").questions[:4]
-    material = recipes.Material([], [], few, [], [], None, [])
     workdirs = []
+
+    def fine_tune(base, *_, workdir, **__):
+        workdirs.append(workdir)
+        return SimpleNamespace(ranker=base, history=[])
+
+    monkeypatch.setattr(recipes, "gather", lambda *_: recipes.Material([], [], few, [], [], None))
     monkeypatch.setattr(recipes, "MODELS_DIR", shipped)
     monkeypatch.setattr(recipes, "load_backbone", lambda: load_backbone(tiny()))
     monkeypatch.setattr(recipes, "add_far_negatives", lambda questions, *_, **__: questions)
-    monkeypatch.setattr(recipes, "fine_tune", lambda *_, workdir, **__: workdirs.append(workdir))
-    monkeypatch.setattr(recipes, "_ship", lambda *_: None)
+    monkeypatch.setattr(recipes, "fine_tune", fine_tune)
 
     def teacher(path, seed: int) -> None:
         torch.manual_seed(seed)
         save_version(get(f"generative:backbone={tiny()}"), path / "generative", {})
 
     teacher(shipped, 0)
-    for made in (None, None, 1):
-        if made is not None:
-            teacher(tmp_path / "out", made)
-        recipes._cascade(RECIPES["tiny"], material, tmp_path / "out", tmp_path / "work", {}, None)
-    shipped_s, again, own = workdirs
-    assert shipped_s == again != own
+    made = []
+    for data, own in (("one", None), ("one", None), ("other", None), ("other", 1)):
+        monkeypatch.setattr(recipes, "_sources", lambda *_, data=data: [{"name": "squad", "sha256": data}])
+        if own is not None:
+            teacher(tmp_path / "out", own)
+        made.append(recipes._taught(RECIPES["tiny"], tmp_path, tmp_path / "out", {}, None, None))
+    assert made[0] == made[1] and len({*made}) == 3
+    assert [w / "taught" for w in workdirs] == [made[0], *made[2:]]  # the second call found what the first had made
+    assert read_card(made[2])["data"][0]["sha256"] == "other" and read_card(made[2])["sample"]["far"] == 4
+
+
+def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, tmp_path, monkeypatch):
+    taught = []
+
+    def teach(told, _data_dir, out, card, *_):
+        torch.manual_seed(len(taught))
+        ranker = get(f"cascade:backbone={tiny()}")
+        for p in ranker.module.parameters():
+            p.data += torch.randn_like(p) * 0.1
+        run = {"settings": {"transfer": {"far": told.far}}, "sample": told.sample, "minutes": 1.5}
+        run |= {"dev_ap": [{"6": told.far}]}
+        data = [{"name": "squad", "sha256": "1"}, {"name": "written", "sha256": str(told.far)}]
+        taught.append(out / str(told.far))
+        save_version(ranker, taught[-1], {**card, **run, "data": data, "questions": 100 + told.far})
+        return taught[-1]
+
+    monkeypatch.setattr(recipes, "_needed", lambda data_dir: {})
+    monkeypatch.setattr(recipes, "_taught", teach)
+    monkeypatch.setattr(recipes, "_measure", lambda path: None)
+    (made,) = run_recipe("tiny", tmp_path, tmp_path, stages=("cascade",))
+    one, other = (load_version(p).module.state_dict() for p in taught)
+    scales = {k: s[:, None] for k, s in load_file(made / "model.safetensors").items() if k.endswith(".scale")}
+    for name, mean in load_version(made).module.state_dict().items():
+        off = (mean.float() - (one[name].float() + other[name].float()) / 2).abs()
+        stored = 0.51 * scales.get(f"{name}.scale", 0) + mean.float().abs() / 1000  # half a step, or half precision
+        assert (off <= stored + 1e-6).all(), name
+    assert [of["far"] for of in read_card(made)["sample"]] == [4, 0]
+    card = read_card(made)
+    assert (card["recipe"], card["questions"], card["minutes"]) == ("tiny", 104, 3.0)
+    assert card["settings"] == {"transfer": [{"far": 4}, {"far": 0}]} and card["dev_ap"] == [{"6": 4}, {"6": 0}]
+    assert [d["sha256"] for d in card["data"]] == ["1", "4", "0"]
 
 
 def test_labels_correct_the_teacher_where_its_first_is_no_answer():
@@ -106,7 +145,8 @@ def test_no_question_written_to_learn_from_nearly_repeats_one_that_judges():
     judges = [SHARED / "wikiqa" / "WikiQA-dev.tsv", SHARED / "trecqa" / "dev.jsonl"]
     judging = ["starter-dev", "starter-test", *(str(path) for path in judges if path.is_file())]
     asked = [q.text for name in judging for q in load_questions(name).questions]
-    files = [f for folder in RECIPES["wider"].written for f in (CORPORA / folder).glob("questions-*.jsonl")]
+    folders = {folder for told in RECIPES["default"].varied() for folder in told.written}
+    files = [f for folder in folders for f in (CORPORA / folder).glob("questions-*.jsonl")]
     written = [json.loads(line)["question"] for f in files for line in f.open(encoding="utf-8")]
     encoder = BiEncoderRanker(load_backbone(), max_length=64)
     near = encoder.embed(written) @ encoder.embed(asked).T
