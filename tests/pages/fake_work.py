@@ -211,6 +211,8 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         promote=promote,
         reject=reject,
         worse=lambda metrics: metrics.get("AP", 0.0) < metrics.get("before AP", 0.0),
+        CASCADE="cascade",
+        GENERATIVE="generative",
         kind_learnt=lambda what: {"calibration": "cascade"}.get(what, what),
         get_version=get_version,
         card=lambda wb, name: (

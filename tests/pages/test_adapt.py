@@ -481,6 +481,13 @@ def test_rolling_back_asks_why_in_a_dialog(work):
     assert work.promoted == [("starter-2", "the newer one is slower")]
 
 
+def test_a_kind_that_no_page_answers_by_says_what_its_use_is(work):
+    work.versions["starter-2"] = replace(work.versions["starter-2"], kind="cosinet")
+    work.active = "starter-2"
+    said = told(fake_work.page("adapt", {"version": "starter-2"}))
+    assert "starter-2 is in use. The next retrain of its kind starts from it" in said
+
+
 def test_a_version_s_card_is_shown_by_its_address(work):
     at = fake_work.page("adapt").button(key="adapt_card_1").click().run()
     assert at.query_params["version"] == "starter-2"
