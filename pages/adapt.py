@@ -49,7 +49,7 @@ def draw_version(name: str) -> None:
             st.error(plain(str(error)), icon=":material/error:")
         else:
             st.subheader(plain(version.name), anchor=False)
-            adapt_card.draw_card(card)
+            adapt_card.draw_card(card, adapting.hidden(wb, frame.annotator.id))
             adapt_versions.draw_decision(wb, version, frame.annotator)
     st.button("Put this away", key="adapt_away", type="tertiary", on_click=lambda: url.put(version=None))
 
@@ -58,7 +58,7 @@ def draw_job(job: JobView) -> None:
     if job.state == "done":
         made = next((v for v in versions.list_versions(wb, kind=None) if v.name == job.result.get("version")), None)
         with st.container(border=True, key="adapt_card"):
-            adapt_card.draw(job.result)
+            adapt_card.draw(job.result, adapting.hidden(wb, frame.annotator.id))
             if made is not None:
                 adapt_versions.draw_decision(wb, made, frame.annotator)
     adapt_job.draw(wb, job)

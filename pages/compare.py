@@ -28,7 +28,7 @@ if job is not None:
     url.put(job=job.id)
     if job.state == "done":
         with st.spinner("Drawing …"):
-            view = comparing.comparison(wb, job.id)
+            view = comparing.comparison(wb, job.id, by=frame.annotator.id)
         compare_results.draw(view)
     else:
         compare_job.draw(wb, job)

@@ -7,7 +7,7 @@ before, after; not in older ones), labels, snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,7 +19,9 @@ from app.components.adapt_words import HEADLINES, METRICS, paired_in_words, seco
 from app.components.text import count, escaped, plain, shorten
 
 Result = Mapping[str, Any]
+Hidden = Collection[tuple[str, str]]
 LISTED, READ = 6, 140
+CLASS = {"correct": "up", "incorrect": "down"}
 FELL = 0.01  # AP lost on a frozen benchmark that is worth a word
 KEPT = ("intervals", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
         "weights", "left_out", "settings", "seconds", "training_seconds")  # fmt: skip
@@ -45,11 +47,11 @@ def of_version(card: Mapping[str, Any]) -> Result | None:
     }
 
 
-def draw_card(card: Mapping[str, Any]) -> None:
+def draw_card(card: Mapping[str, Any], hidden: Hidden) -> None:
     """A version's card: its figures if it was made here, and everything it says of itself."""
     result = of_version(card)
     if result is not None:
-        draw(result)
+        draw(result, hidden)
     else:
         came = "was brought in" if card.get("imported_from") else "came with the program"
         st.caption(f"This one {came}; it was not made from labels here.")
@@ -57,7 +59,8 @@ def draw_card(card: Mapping[str, Any]) -> None:
         st.json({k: v for k, v in card.items() if k not in HIDDEN}, expanded=2)
 
 
-def draw(result: Result) -> None:
+def draw(result: Result, hidden: Hidden) -> None:
+    """`hidden`: (question, sentence) whose label the reader may not know before having given one."""
     _headline(result)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
@@ -66,8 +69,8 @@ def draw(result: Result) -> None:
         _exits(result)
         _frozen(result)
         _reliability(result)
-    _questions(result)
-    _left_out(result)
+    _questions(result, hidden)
+    _left_out(result, hidden)
     _facts(result)
 
 
@@ -183,8 +186,8 @@ def _reliability(result: Result) -> None:
                     alt="Share of correct sentences by probability, before and after")  # fmt: skip
 
 
-def _questions(result: Result) -> None:
-    rows = [{**q, "change": q["after"] - q["before"]} for q in result.get("per_question", ())]
+def _questions(result: Result, hidden: Hidden) -> None:
+    rows = [{**_told(q, hidden), "change": q["after"] - q["before"]} for q in result.get("per_question", ())]
     if not rows:
         return
     better = sorted((q for q in rows if q["change"] > 0), key=lambda q: -q["change"])
@@ -204,13 +207,28 @@ def _questions(result: Result) -> None:
         )  # fmt: skip
 
 
+def _told(row: Mapping[str, Any], hidden: Hidden) -> dict[str, Any]:
+    """The row with the verdict on its first sentences in words."""
+
+    def told(top: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        return top and {**top, "told": _verdict(row["question"], top, hidden)}
+
+    return {**row, "top_before": told(row.get("top_before")), "top_after": told(row.get("top_after"))}
+
+
+def _verdict(question: str, sentence: Mapping[str, Any], hidden: Hidden) -> str:
+    if (question, sentence["text"]) in hidden:
+        return "its label shows once yours is in"
+    return "correct" if sentence["correct"] else "incorrect"
+
+
 def all_questions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Every held-out question with what was first before and after, where the card keeps it."""
     frame = pd.DataFrame(rows, columns=["question", "before", "after", "change"])
     for column, top in (("first before", "top_before"), ("first after", "top_after")):
         told = [r.get(top) for r in rows]
         if any(told):
-            frame[column] = [t and f"{t['text']} ({'correct' if t['correct'] else 'incorrect'})" for t in told]
+            frame[column] = [t and f"{t['text']} ({t['told']})" for t in told]
     return frame
 
 
@@ -234,7 +252,7 @@ def _tops(row: Mapping[str, Any]) -> str:
     if not was or not now or was["text"] == now["text"]:
         return ""
     lines = (
-        f'<small class="{"up" if top["correct"] else "down"}">{when}, {"correct" if top["correct"] else "incorrect"}: '
+        f'<small class="{CLASS.get(top["told"], "")}">{when}, {top["told"]}: '
         f"{escaped(shorten(top['text'], READ))}</small>"
         for when, top in (("before", was), ("now", now))
     )
@@ -245,7 +263,7 @@ def _way(row: Mapping[str, Any]) -> str:
     return "up" if row["change"] > 0 else "down"
 
 
-def _left_out(result: Result) -> None:
+def _left_out(result: Result, hidden: Hidden) -> None:
     """Labels that looked wrong and were not learnt from, to be read."""
     found = result.get("left_out") or {}
     if not found:
@@ -257,7 +275,7 @@ def _left_out(result: Result) -> None:
             "correct. The labels stay as they are: Second looks, on the Agreement page, brings such ones back."
         )
         shown = [{"Question": x["question"], "Sentence": x["text"],
-                  "Labelled": "correct" if x["correct"] else "incorrect"} for x in found["to_read"]]  # fmt: skip
+                  "Labelled": _verdict(x["question"], x, hidden)} for x in found["to_read"]]  # fmt: skip
         st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", key="adapt_left_out_list")
         if len(shown) < found["labels"]:
             st.caption(f"The {len(shown):,} least likely to be right.")

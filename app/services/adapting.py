@@ -6,9 +6,10 @@ from app import jobs as background
 from app.services import choosing, labels, snapshots, versions
 from app.services.adapt_views import Readiness
 from app.services.choosing import Choice
-from app.services.corpora import get_corpus
+from app.services.corpora import get_corpus, list_corpora
 from app.services.labels import Labelled
 from app.services.learning import CALIBRATION, FUSION
+from app.services.retraining import READ
 from app.services.splitting import Split
 from app.services.views import CORRECT, INCORRECT, UNSURE, JobView
 from app.services.workbench import Workbench
@@ -181,6 +182,12 @@ def start_retrain(
         "note": note,
     }
     return background.enqueue(wb, "retrain", settings, corpus_id=corpus_id)
+
+
+def hidden(wb: Workbench, by: int) -> set[tuple[str, str]]:
+    """(question, sentence as a card has it) whose label this person may not know yet."""
+    pairs = (pair for corpus in list_corpora(wb) for pair in labels.hidden(wb, corpus.id, by))
+    return {(question, text[:READ]) for question, text in pairs}
 
 
 def jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:

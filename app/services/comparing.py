@@ -7,7 +7,7 @@ more ranker scores only that one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import combinations
@@ -17,8 +17,8 @@ import numpy as np
 
 from app import jobs
 from app.running import Running
-from app.services import versions
-from app.services.corpora import corpus_named, list_corpora
+from app.services import labels, versions
+from app.services.corpora import UnknownCorpus, corpus_named, list_corpora
 from app.services.evaluations import data_hash, evaluated, load, plain, ranker_key
 from app.services.exchange import labelled_questions
 from app.services.views import ComparisonView, JobView
@@ -212,10 +212,10 @@ def _row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str, A
     return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
 
 
-def comparison(wb: Workbench, job_id: int) -> ComparisonView:
-    """What a finished comparison found; its rows say when their seconds were taken (`measured`, None if unknown) and
-    whether that was in this comparison (`timed_here`). Raises UnknownJob, As2Error when it is not finished or its files
-    are gone."""
+def comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> ComparisonView:
+    """What a finished comparison found, without the labels that `by` may not know yet; its rows say when their seconds
+    were taken (`measured`, None if unknown) and whether that was in this comparison (`timed_here`). Raises UnknownJob,
+    As2Error when it is not finished or its files are gone."""
     import pandas as pd
 
     from as2core.data import jsonl
@@ -227,6 +227,7 @@ def comparison(wb: Workbench, job_id: int) -> ComparisonView:
     if not file.is_file():
         raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
     questions = jsonl.read(file)[0]
+    hidden = _hidden(wb, done.settings["data"], by)
     kept = _stored(wb, done)
     found = {name: row.result for name, row in kept.items()}
     measured = {name: row.created for name, row in kept.items()}
@@ -248,9 +249,18 @@ def comparison(wb: Workbench, job_id: int) -> ComparisonView:
         rows=tuple({**row, **_timed(done, measured.get(row["ranker"]))} for row in done.result["rows"]),
         paired=tuple(done.result["paired"]),
         per_question=pd.DataFrame(columns),
-        ranks=_Ranks(questions, {name: stored["scores"] for name, stored in found.items()}),
+        ranks=_Ranks(questions, {n: stored["scores"] for n, stored in found.items()}, hidden),
         notes=tuple(done.result["notes"]),
     )
+
+
+def _hidden(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
+    if not data.startswith(LABELS):
+        return set()
+    try:
+        return labels.hidden(wb, corpus_named(wb, data.removeprefix(LABELS)).id, by)
+    except UnknownCorpus:  # deleted or renamed since
+        return set()
 
 
 def _timed(done: JobView, measured: datetime | None) -> dict[str, Any]:
@@ -274,9 +284,14 @@ def _stored(wb: Workbench, done: JobView) -> dict[str, Stored]:
 class _Ranks(Mapping[str, "pd.DataFrame"]):
     """Question id -> its candidates' ranks by every ranker, made when asked for."""
 
-    def __init__(self, questions: Sequence[Question], scores: Mapping[str, Mapping[str, list[float]]]) -> None:
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        scores: Mapping[str, Mapping[str, list[float]]],
+        hidden: Collection[tuple[str, str]],
+    ) -> None:
         self._questions = {q.qid: q for q in questions}
-        self._scores = scores
+        self._scores, self._hidden = scores, hidden
 
     def __getitem__(self, qid: str) -> pd.DataFrame:
         import pandas as pd
@@ -284,7 +299,7 @@ class _Ranks(Mapping[str, "pd.DataFrame"]):
         question = self._questions[qid]
         frame: dict[str, Any] = {
             "candidate": [c.text for c in question.candidates],
-            "label": [c.label for c in question.candidates],
+            "label": [None if (question.text, c.text) in self._hidden else c.label for c in question.candidates],
         }
         for name, by_question in self._scores.items():
             if qid in by_question:

@@ -132,6 +132,14 @@ def _waiting(s: Session, corpus_id: int, labels: Iterable[Any], by: int | None) 
     return {pair for pair, people in who.items() if len(people) < overlap and by not in people}
 
 
+def hidden(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
+    """(question, sentence) whose label `by` may not know yet, in their words."""
+    with wb.read() as s:
+        waiting = _waiting(s, corpus_id, label_rows.labels_of_corpus(s, corpus_id), by)
+        pairs = question_rows.with_candidates(s, corpus_id) if waiting else ()
+        return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
+
+
 def by_id(s: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
     """Question id -> id -> sentence, of all its candidates. The id is the one a candidate came with, or its sentence's;
     where an older candidate has that one already, the sentence's own, or that with a number. So what left comes back to

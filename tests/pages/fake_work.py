@@ -162,6 +162,7 @@ class Work(fake_services.Fake):
     brought: list[tuple] = field(default_factory=list)
     waiting: str = ""
     cards: dict[str, dict] = field(default_factory=dict)
+    hidden: set[tuple[str, str]] = field(default_factory=set)
     automatic: types.SimpleNamespace = field(default_factory=a_rule)
     started: list[dict] = field(default_factory=list)
     ingested: list = field(default_factory=list)
@@ -375,13 +376,13 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
                       "waiting": lambda wb: fake.versions.get(fake.waiting)},
         "adapting": {"readiness": ready, "KINDS": {"cascade": "the cascade", "generative": "the generative ranker",
                                                "calibration": "probabilities alone"},
-                     "FITTED": ("fusion", "calibration"),
+                     "FITTED": ("fusion", "calibration"), "hidden": lambda wb, by: fake.hidden,
                      "pause": pause, "resume": resume, "job": job, "jobs": jobs, "cancel": cancel,
                      "active_jobs": active_jobs, "newest_job": newest_job, "recent_jobs": recent_jobs, "retry": retry,
                      "start_retrain": start_retrain},
         "comparing": {"rankers": lambda wb: ["cascade", "bi-encoder", "bm25", "generative", "starter-2", "starter-3"],
                       "datasets": lambda wb: ["starter-dev", "starter-test", "labels:Starter"],
-                      "start_compare": start_compare, "comparison": lambda wb, job_id: a_comparison()},
+                      "start_compare": start_compare, "comparison": lambda wb, job_id, by: a_comparison()},
         "exchange": {"FORMATS": dict.fromkeys(FORMATS, "what it keeps"), "IMPORTS": FORMATS[:4],
                      "SPLITS": {"": "divided here", "train": "learnt from"},
                      "import_labels": import_labels,

@@ -488,6 +488,12 @@ def test_a_kind_that_no_page_answers_by_says_what_its_use_is(work):
     assert "starter-2 is in use. The next retrain of its kind starts from it" in said
 
 
+def test_a_label_that_waits_for_one_s_own_is_not_on_the_card(work):
+    work.hidden = {(r["question"], "It rained.") for r in fake_work.retrain_result()["per_question"]}
+    html = fake_work.markup(done(work))
+    assert "before, its label shows once yours is in: It rained." in html and "before, incorrect" not in html
+
+
 def test_a_version_s_card_is_shown_by_its_address(work):
     at = fake_work.page("adapt").button(key="adapt_card_1").click().run()
     assert at.query_params["version"] == "starter-2"

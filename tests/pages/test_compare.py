@@ -66,7 +66,7 @@ def remembered(monkeypatch):
 
     view = fake_work.a_comparison()
     first = {**view.rows[0], "timed_here": False, "measured": fake_work.NOW}
-    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: replace(view, rows=(first, *view.rows[1:])))
+    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id, by: replace(view, rows=(first, *view.rows[1:])))
 
 
 def test_remembered_seconds_carry_their_date_and_stay_out_of_the_chart(work, monkeypatch):
@@ -100,7 +100,7 @@ def test_where_no_question_changed_there_is_no_empty_chart(work, monkeypatch):
 
     view = fake_work.a_comparison()
     same = view.per_question.assign(AP=0.5)
-    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: replace(view, per_question=same))
+    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id, by: replace(view, per_question=same))
     assert "No question changed." in fake_work.texts(opened(work))
 
 
@@ -114,7 +114,7 @@ def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(work, m
     swept = replace(
         view, rows=rows, per_question=frame, ranks={q: f.rename(columns=names) for q, f in view.ranks.items()}
     )
-    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id: swept)
+    monkeypatch.setattr(comparing, "comparison", lambda wb, job_id, by: swept)
     told = [s.value for s in opened(work).subheader]
     assert "How much cascade may drop" in told
     assert "AP with its uncertainty" not in told

@@ -3,7 +3,7 @@ import pytest
 from fake_models import write_version
 
 from app.running import run_queued
-from app.services import adapting, asking, comparing, evaluations, exchange, labelling
+from app.services import adapting, asking, comparing, evaluations, exchange, labelling, rules
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.metrics import measures
@@ -184,6 +184,26 @@ def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data
     )
     assert comparing.comparison(wb, job.id).rows[0]["AP"] == 0.5
     assert compared(wb, ["rr"], data).rows[0]["AP"] > 0.5
+
+
+def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
+    corpus = next(iter(adapting.jobs(wb, "embed"))).corpus_id
+    rules.set_rules(wb, corpus, by=ann.id, overlap=2)
+    asked = asking.ask(wb, corpus, QUESTIONS[0].text)
+    open_one = next(c for c in asked.candidates if c.text == "A tower.")
+    pair = {"question_id": asked.question_id, "sentence_id": open_one.sentence_id}
+    labelling.give_label(wb, **pair, annotator_id=ann.id, label="incorrect")
+    job = comparing.start_compare(wb, ["rr"], data)
+    run_queued(wb)
+
+    def told(by):
+        frame = comparing.comparison(wb, job.id, by=by).ranks["q0"]
+        return frame.loc[frame["candidate"] == "A tower.", "label"].iloc[0]
+
+    assert told(None) == told(ann.id) == 0 and np.isnan(told(bob.id))
+    assert adapting.hidden(wb, bob.id) == {(QUESTIONS[0].text, "A tower.")} and not adapting.hidden(wb, ann.id)
+    labelling.give_label(wb, **pair, annotator_id=bob.id, label="correct")
+    assert told(bob.id) == 0
 
 
 def test_a_limit_takes_a_fixed_sample(wb, data):
