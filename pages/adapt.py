@@ -86,9 +86,9 @@ chosen, kind, base = adapt_choice.choice(frame.corpus.id), adapt_choice.kind(), 
 ready = readiness(frame.corpus.id, frame.corpus.labels, chosen.stored(), kind, base, adapt_choice.replay())
 adapt_ready.draw_labels(ready)
 adapt_choice.draw(frame.corpus.id, ready.by_annotator)
-adapt_ready.draw_start(wb, frame.corpus, ready)
+adapt_ready.draw_start(wb, frame.corpus, ready, frame.annotator)
 
-adapt_automatic.draw_rule(wb, frame.corpus.id)
+adapt_automatic.draw_rule(wb, frame.corpus.id, frame.annotator)
 adapt_jobs.draw_list(wb, recent)
 
 st.subheader("Versions", anchor=False)

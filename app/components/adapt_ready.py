@@ -7,10 +7,11 @@ import streamlit as st
 from app.components import adapt_choice, links, url
 from app.components.errors import guarded
 from app.components.figures import figures
+from app.components.roles import barred
 from app.components.text import count, percent, plain
 from app.services import Workbench, adapting, versions
 from app.services.adapt_views import Readiness
-from app.services.views import CorpusView
+from app.services.views import AnnotatorView, CorpusView
 
 SUITS = "what suits its kind"
 
@@ -87,8 +88,9 @@ def _bases(wb: Workbench) -> list[str]:
     return [active, *(v.name for v in usable if v.name != active)]
 
 
-def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
+def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, me: AnnotatorView) -> None:
     """Base, settings and the button; starting puts the job into the address."""
+    why = barred(me, "retrain")
     names = _bases(wb)
     active = names[0]
     _follow(names)
@@ -118,11 +120,11 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness) -> None:
         "Retrain from labels",
         type="primary",
         icon=":material/model_training:",
-        disabled=busy or not ready.ready,
+        disabled=busy or not ready.ready or bool(why),
         key="adapt_start",
         on_click=_start,
-        args=(wb, corpus.id),
-        help="A job in a process of its own; you can go on working and close the page.",
+        args=(wb, corpus.id, me.id),
+        help=why or "A job in a process of its own; you can go on working and close the page.",
     )
     if busy:
         st.caption("One is under way; its progress is above.")
@@ -151,7 +153,7 @@ def _base_name(name: str, active: str) -> str:
 
 
 @guarded
-def _start(wb: Workbench, corpus_id: int) -> None:
+def _start(wb: Workbench, corpus_id: int, by: int) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
     form = st.session_state
     fitted = adapt_choice.kind() in adapting.FITTED
@@ -166,5 +168,6 @@ def _start(wb: Workbench, corpus_id: int) -> None:
         learning_rate=None if fitted else form["adapt_rate"],
         seed=int(form["adapt_seed"]),
         note=form["adapt_note"].strip(),
+        by=by,
     )
     url.put(job=job.id, version=None)

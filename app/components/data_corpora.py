@@ -10,6 +10,7 @@ from app.components import links, url
 from app.components.data_progress import reporter
 from app.components.errors import boundary
 from app.components.page import use_corpus
+from app.components.roles import barred
 from app.components.text import count, plain
 from app.services import Workbench, corpora
 from app.services.corpora import UnknownCorpus
@@ -22,10 +23,10 @@ POLL = 2.0  # seconds between looks at the vectors' progress
 def draw(wb: Workbench, chosen: CorpusView | None, me: AnnotatorView) -> None:
     _list(wb, chosen, me)
     if chosen is not None:
-        _ingest(wb, chosen)
+        _ingest(wb, chosen, me)
     left, right = st.columns(2, gap="large")
     with left:
-        _create(wb)
+        _create(wb, me)
     with right:
         _starter(wb)
 
@@ -117,13 +118,15 @@ def _delete(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
             st.rerun()
 
 
-def _create(wb: Workbench) -> None:
+def _create(wb: Workbench, me: AnnotatorView) -> None:
+    why = barred(me, "make corpora")
     st.subheader("A new corpus", anchor=False)
     with st.form("data_new", border=False, clear_on_submit=True):
         name = st.text_input("Name", max_chars=60, placeholder="for example: Handbooks", key="data_new_name")
-        if st.form_submit_button("Create", icon=":material/create_new_folder:") and name.strip():
+        create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
+        if create and name.strip():
             with boundary():
-                made = corpora.create_corpus(wb, name.strip())
+                made = corpora.create_corpus(wb, name.strip(), by=me.id)
                 use_corpus(made.name)
                 st.session_state["_data_said"] = f"The corpus {made.name} is ready for documents."
                 st.rerun()
@@ -145,7 +148,8 @@ def _starter(wb: Workbench) -> None:
             st.rerun()
 
 
-def _ingest(wb: Workbench, corpus: CorpusView) -> None:
+def _ingest(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
+    why = barred(me, "bring in documents")
     st.subheader("Bring in documents", anchor=False)
     st.caption(f"They go into {plain(corpus.name)}. The same document twice changes nothing.")
     turn = st.session_state.setdefault("_data_upload_turn", 0)
@@ -156,11 +160,11 @@ def _ingest(wb: Workbench, corpus: CorpusView) -> None:
     # keyed by the corpus: if it was deleted elsewhere meanwhile, the click must not mean the one shown in its place
     if st.button(
         f"Bring in {count(len(files), 'file')}" if files else "Choose files first",
-        type="primary", disabled=not files, icon=":material/upload_file:",
-        key=f"data_ingest_{corpus.id}",
+        type="primary", disabled=not files or bool(why), icon=":material/upload_file:",
+        key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
         with boundary(), reporter(f"Reading {count(len(files), 'file')} …") as tell:
-            report = corpora.ingest(wb, corpus.id, [(f.name, f.getvalue()) for f in files], on_progress=tell)
+            report = corpora.ingest(wb, corpus.id, [(f.name, f.getvalue()) for f in files], on_progress=tell, by=me.id)
             st.session_state["_data_report"] = (corpus.name, report)
             st.session_state["_data_upload_turn"] = turn + 1
             st.rerun()

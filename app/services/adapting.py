@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app import jobs as background
-from app.services import choosing, labels, snapshots, versions
+from app.services import choosing, labels, people, snapshots, versions
 from app.services.adapt_views import Readiness
 from app.services.choosing import Choice
 from app.services.corpora import get_corpus, list_corpora
@@ -151,10 +151,13 @@ def start_retrain(
     learning_rate: float | None = None,
     seed: int = 0,
     note: str = "",
+    by: int | None = None,
 ) -> JobView:
-    """Queue a retrain. Raises NotEnoughLabels with all that is missing, BadSetting, UnknownVersion, or As2Error if the
-    corpus is being retrained already."""
+    """Queue a retrain. Raises NotEnoughLabels with all that is missing, BadSetting, UnknownVersion, NotAllowed for a
+    viewer, or As2Error if the corpus is being retrained already."""
     _known(kind)
+    with wb.read() as s:
+        people.allow(s, by)
     if epochs is not None and not 1 <= epochs <= 100:
         raise BadSetting(f"epochs {epochs}: give a number from 1 to 100")
     if kind in FITTED and (epochs, learning_rate) != (None, None):

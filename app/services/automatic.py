@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app import jobs as background
-from app.services import adapting, versions
+from app.services import adapting, people, versions
 from app.services.views import JobView, VersionView
 from app.services.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
@@ -49,12 +49,15 @@ def automatic(wb: Workbench, corpus_id: int) -> Automatic:
         return Automatic(**((row.automatic if row else None) or {}))
 
 
-def set_automatic(wb: Workbench, corpus_id: int, *, after: int | None = None, at_night: bool = False) -> Automatic:
-    """Raises BadSetting for a number below 1."""
+def set_automatic(
+    wb: Workbench, corpus_id: int, *, after: int | None = None, at_night: bool = False, by: int | None = None
+) -> Automatic:
+    """Raises BadSetting for a number below 1, NotAllowed for a viewer."""
     if after is not None and after < 1:
         raise BadSetting(f"after {after} new labels: give 1 or more, or nothing to leave it off")
     made = Automatic(after, at_night)
     with wb.write() as s:
+        people.allow(s, by)
         s.get_one(Corpus, corpus_id).automatic = asdict(made) if made != Automatic() else None
     return made
 

@@ -81,14 +81,15 @@ def hold_corpus(s: Session, corpus_id: int) -> None:
         raise UnknownCorpus("the corpus was deleted meanwhile")
 
 
-def create_corpus(wb: Workbench, name: str) -> CorpusView:
-    """Raises As2Error for a name that is empty, too long or taken."""
+def create_corpus(wb: Workbench, name: str, *, by: int | None = None) -> CorpusView:
+    """Raises As2Error for a name that is empty, too long or taken, NotAllowed for a viewer."""
     name = " ".join(name.split())
     if not name:
         raise As2Error("a corpus needs a name: type one")
     if len(name) > MAX_NAME:
         raise As2Error(f"the name has {len(name)} characters: keep it under {MAX_NAME}")
     with wb.write() as s:
+        people.allow(s, by)
         if rows.corpus_named(s, name) is not None:
             raise As2Error(f"there is a corpus {name!r} already: choose another name")
         corpus = rows.add_corpus(s, name, wb.clock())
@@ -188,12 +189,16 @@ def ingest(
     corpus_id: int,
     files: Iterable[tuple[str, bytes | Path]],
     on_progress: OnProgress | None = None,
+    *,
+    by: int | None = None,
 ) -> IngestView:
     """Bring files in. What is there already with the same content is left alone; what changed replaces its document,
     and labels stay with the sentences that did not change; no file replaces what another of the call brought. A file or
-    line that cannot be read is reported, the others go in. Raises UnknownCorpus."""
+    line that cannot be read is reported, the others go in. Raises UnknownCorpus, or NotAllowed for a viewer."""
     started = time.monotonic()
     get_corpus(wb, corpus_id)
+    with wb.read() as s:
+        people.allow(s, by)
     tally = _Tally(on_progress)
     try:
         brought: dict[str, str] = {}

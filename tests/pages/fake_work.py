@@ -226,7 +226,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
             raise As2Error(f"no job {id}")
         return fake.jobs[id]
 
-    def start_retrain(wb, corpus_id, **asked):
+    def start_retrain(wb, corpus_id, *, by, **asked):
         made_job = a_job(next(fake.ids), state="queued", progress=0.0, corpus_id=corpus_id)
         fake.started.append(asked)
         fake.jobs[made_job.id] = made_job
@@ -270,7 +270,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         fake.brought.append((called, name, by))
         return fake.versions[name]
 
-    def set_automatic(wb, corpus_id, **rule):
+    def set_automatic(wb, corpus_id, *, by, **rule):
         fake.automatic = a_rule(**rule)
 
     def retry(wb, id):
@@ -318,7 +318,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         fake.proposals.pop(proposal_id)
         fake.decided.append(("rejected", proposal_id, None))
 
-    def create_corpus(wb, name):
+    def create_corpus(wb, name, *, by):
         if name in fake.corpora:
             raise As2Error(f"there is a corpus called {name} already: choose another name")
         fake.corpora = (*fake.corpora, name)
@@ -328,7 +328,7 @@ def modules(fake: Work) -> dict[str, types.ModuleType]:
         fake.deleted.append((corpus_id, by))
         fake.corpora = tuple(n for i, n in enumerate(fake.corpora, 1) if i != corpus_id)
 
-    def ingest(wb, corpus_id, files, on_progress=None):
+    def ingest(wb, corpus_id, files, on_progress=None, *, by):
         files = list(files)
         fake.ingested.append((corpus_id, [n for n, _ in files]))
         for i, (name, _) in enumerate(files, 1):

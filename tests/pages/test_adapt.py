@@ -462,6 +462,9 @@ def test_a_viewer_looks_and_changes_no_version(work):
     buttons = [b for b in at.button if b.key.startswith(changing)]
     assert len(buttons) == 7 and all(b.disabled and "not change versions" in b.help for b in buttons)
     assert at.file_uploader(key="adapt_import_file_0").disabled
+    start = at.button(key="adapt_start")
+    assert start.disabled and "not retrain" in start.help
+    assert all(t.disabled for t in at.toggle if t.key.startswith("adapt_auto_"))
 
 
 def test_a_version_can_be_rejected(work):

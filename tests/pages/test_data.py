@@ -135,6 +135,13 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
     assert list(lines["line"]) == [4]
 
 
+def test_a_viewer_adds_no_documents(work):
+    work.role = "viewer"
+    at = fake_work.page("data")
+    create = next(b for b in at.button if b.label == "Create")
+    assert create.disabled and at.button(key="data_ingest_1").disabled
+
+
 def test_a_viewer_finds_the_import_closed(work):
     work.role = "viewer"
     at = fake_work.page("data", {"view": "labels"})

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from app import services
-from app.services import corpora, exchange, labelling, people, queueing, rules
+from app.services import adapting, automatic, corpora, exchange, labelling, people, queueing, rules
 from app.services.labelling import Enough
 from app.services.people import Gone, NotAllowed
 from app.services.views import Shown
@@ -98,6 +98,10 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
         lambda: rules.set_rules(wb, towers.id, by=bob.id, overlap=2),
         lambda: people.set_role(wb, bob.id, "admin", by=bob.id),
         lambda: corpora.delete_corpus(wb, towers.id, by=bob.id),
+        lambda: corpora.create_corpus(wb, "others", by=bob.id),
+        lambda: corpora.ingest(wb, towers.id, [("a.txt", b"One sentence.")], by=bob.id),
+        lambda: adapting.start_retrain(wb, towers.id, by=bob.id),
+        lambda: automatic.set_automatic(wb, towers.id, after=9, by=bob.id),
         lambda: exchange.import_labels(wb, towers.id, "a.jsonl", SET, annotator="bob", by=bob.id),
     )
     for act in acts:
