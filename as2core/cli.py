@@ -250,7 +250,7 @@ def _in_a_line(error: Exception) -> str:
         said = error.format_message().replace("Value error, ", "")
         return f"{said} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"this needs the package {error.name!r}: run `make setup`, or see the extras in docs/running.md"
+        return f"this needs the package {error.name!r}: run `make setup`, or pip install the extra (docs/running.md)"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     return f"unexpected {type(error).__name__}: {error} (AS2_DEBUG=1 shows where)"

@@ -71,7 +71,7 @@ def test_the_time_that_dropping_saves_is_measured_beside_the_promise(page, serve
     page.get_by_role("button", name="Measure the time saved").click()
     told = page.get_by_text(re.compile(r"^Run for real: [\d,]+ ms without dropping, [\d,]+ ms with it"))
     expect(told).to_be_visible()
-    expect(told).to_contain_text("of the compute")
+    expect(told).to_contain_text("of the encoder's compute")
     page.get_by_role("slider").first.press("ArrowRight")
     expect(told).to_have_count(0)
 

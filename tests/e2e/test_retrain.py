@@ -18,7 +18,6 @@ def start(page: Page, url: str, *, epochs: int) -> None:
     expect(page.get_by_role("button", name="Retrain from labels")).to_be_enabled()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.get_by_text("Settings", exact=True).click()
-    page.locator("label").filter(has_text="Set the training by hand").click()
     field = page.get_by_role("spinbutton", name="Epochs")
     expect(field).to_be_enabled()
     field.fill(str(epochs))

@@ -6,7 +6,7 @@ from scipy import stats
 
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.catalog import get
-from as2core.rankers.fusion import FusionRanker, paired, reciprocal, standardised
+from as2core.rankers.fusion import PAIR, FusionRanker, paired, reciprocal, standardised
 from as2core.rankers.versions import load_version, point_anew, read_card, save_version
 from as2core.types import Candidate
 
@@ -58,8 +58,8 @@ def test_a_spec_names_the_rankers():
 
 
 def test_a_spec_may_weight_the_rankers():
-    fused = get("fusion:method=zscore,weights=5/3,rankers=wo+rr")
-    np.testing.assert_array_equal(fused.weights, [5, 3])
+    fused = get(f"fusion:method=zscore,weights={PAIR[0]:g}/{PAIR[1]:g},rankers=wo+rr")
+    np.testing.assert_array_equal(fused.weights, PAIR)
     wo, rr = fused.rankers
     both = paired(wo.score("iron tower", CANDIDATES), rr.score("iron tower", CANDIDATES))
     np.testing.assert_allclose(fused.score("iron tower", CANDIDATES), both, rtol=1e-6)
