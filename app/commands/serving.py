@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,10 +98,11 @@ class Pair:
         ]  # to compose it, Streamlit asks a host outside for our address
         environment = {**os.environ, **worker.told(self.settings), "AS2_WORKER": "external"}
         # a session of its own: Ctrl-C reaches this process alone, which then ends both in order
-        self.server = subprocess.Popen(
-            command, cwd=REPO, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
-        )
-        self._started.append(self.server)
+        with _held():
+            self.server = subprocess.Popen(
+                command, cwd=REPO, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+            )
+            self._started.append(self.server)
         self.see_to_the_worker()
 
     def serving(self) -> bool:
@@ -124,8 +125,9 @@ class Pair:
         if self.settings.worker == "external" or (self.worker is not None and self.worker.poll() is None):
             return
         if not worker.is_running(self.settings):
-            self.worker = worker.start(self.settings, idle=None)
-            self._started.append(self.worker)
+            with _held():
+                self.worker = worker.start(self.settings, idle=None)
+                self._started.append(self.worker)
 
     def end(self) -> None:
         """Ask both to end, and see that they do; a second Ctrl-C changes nothing."""
@@ -161,9 +163,27 @@ def _told_to_end() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    before = {s: signal.signal(s, end) for s in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))}
+    with _handled(end, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        yield
+
+
+@contextlib.contextmanager
+def _held() -> Iterator[None]:
+    """Whoever tells this process to end is heard afterwards: a process that has begun and is not noted yet would be
+    left running."""
+    told: list[int] = []
+    with _handled(lambda number, frame: told.append(number), signal.SIGINT, signal.SIGTERM,
+                  getattr(signal, "SIGHUP", signal.SIGTERM)):  # fmt: skip
+        yield
+    for number in told:
+        signal.raise_signal(number)
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None], *numbers: int) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in set(numbers)}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

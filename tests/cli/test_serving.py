@@ -98,6 +98,31 @@ def test_the_app_serves_brings_its_worker_back_and_ends_with_it(environment, por
         kill_family(process)
 
 
+def test_a_worker_that_begins_as_the_app_is_told_to_end_is_ended_too(monkeypatch, tmp_path):
+    from app import worker
+    from app.commands import serving
+    from app.settings import Settings
+
+    begun = []
+
+    def start(settings, idle):
+        begun.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
+        signal.raise_signal(signal.SIGTERM)
+        return begun[0]
+
+    monkeypatch.setattr(worker, "start", start)
+    pair = serving.Pair(Settings(home=tmp_path))
+    interrupt = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit), serving._told_to_end():
+            pair.see_to_the_worker()
+        pair.end()
+        assert begun[0].poll() is not None
+    finally:
+        signal.signal(signal.SIGINT, interrupt)  # which `end` ignores from then on
+        begun[0].kill()
+
+
 def test_the_server_is_told_the_settings_that_are_there_and_no_others(monkeypatch, tmp_path):
     from app.commands import serving
     from app.settings import Settings
