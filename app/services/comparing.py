@@ -135,7 +135,7 @@ def run_compare(job: Running) -> dict[str, Any]:
             )
             if parts := untrained(ranker):
                 notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN}")
-            notes += _learnt_from(name, versions.trained_on(wb, name), questions)
+            notes += _learnt_from(_unset(name), versions.trained_on(wb, name), questions)
         except As2Error as e:
             job.check()
             notes.append(f"{name} was left out: {e}")
@@ -156,7 +156,7 @@ def run_compare(job: Running) -> dict[str, Any]:
             "keys": {name: keys[name] for name in made},
             "data_hash": data_hash(questions),
             "questions": next(iter(made.values())).questions,
-            "notes": notes,
+            "notes": list(dict.fromkeys(notes)),  # of one version with several settings once
         }
     )
 
@@ -171,6 +171,16 @@ def _unlabelled(questions: Sequence[Question]) -> list[str]:
         f"{missing:,} of {len(labels):,} candidates carry no label and count as not correct: a ranker that puts good "
         "ones of them first is judged too low. The table says how far."
     ]
+
+
+def _unset(name: str) -> str:
+    """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
+    from as2core.rankers.catalog import CATALOG, version_and_settings
+
+    of_catalog = name.partition(":")[0]
+    if of_catalog not in CATALOG:
+        return version_and_settings(name)[0]
+    return name if CATALOG[of_catalog].nested else of_catalog
 
 
 def _learnt_from(name: str, trained_on: Sequence[str], questions: Sequence[Question]) -> list[str]:

@@ -124,6 +124,13 @@ def test_a_ranker_nobody_trained_says_that_its_order_is_chance(wb, data):
     ]
 
 
+def test_a_version_with_several_settings_says_once_what_it_learnt_from(wb, data):
+    jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
+    view = compared(wb, ["cascade:drop_ratio=0.3", "active:drop_ratio=0.5", "bm25"], data)
+    [told] = [note for note in view.notes if "learnt from" in note]
+    assert told.startswith("cascade learnt from 3 of these 6") and "`as2 versions show 'cascade'`" in told
+
+
 def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
     learnt = [QUESTIONS[1].text, QUESTIONS[4].text, "What does nobody ask?"]
     for name, trained_on in (("tuned", learnt), ("elsewhere", ["What does nobody ask?"])):
