@@ -99,7 +99,11 @@ def adapt(
             result["promoted"] = True
     if as_json:
         say_json(result)
-        return
+    else:
+        _say_result(result, ready, promote)
+
+
+def _say_result(result: Mapping[str, Any], ready: Readiness, promote: bool) -> None:
     say(f"{result['version']}: {ready.train_questions} questions to learn from, {ready.heldout_questions} held out")
     rows = [{"measure": m, "before": result["before"][m], "after": result["after"][m]} for m in result["before"]]
     say(table(rows, ["measure", "before", "after"]))

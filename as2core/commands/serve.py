@@ -41,9 +41,8 @@ def serve(
         rankers.follow_on()
         host, at = listening.getsockname()[:2]
         note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        uvicorn.Server(uvicorn.Config(build(rankers), log_level="warning", limit_concurrency=MOST_AT_ONCE)).run(
-            sockets=[listening]
-        )
+        config = uvicorn.Config(build(rankers), log_level="warning", limit_concurrency=MOST_AT_ONCE)
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(address: str, port: int) -> socket.socket:
