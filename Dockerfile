@@ -14,7 +14,7 @@ COPY as2core/__init__.py as2core/
 # hadolint ignore=DL3013,SC2086
 RUN pip install $TORCH \
  && grep -v '^torch==' constraints.txt > /tmp/constraints.txt \
- && pip install -c /tmp/constraints.txt -e '.[app,auth,hub,postgres,redis,serve]'
+ && pip install -c /tmp/constraints.txt -e '.[app,auth,hub,postgres,serve]'
 COPY . .
 
 USER 1000

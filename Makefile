@@ -1,4 +1,4 @@
-# make demo    serve the app on http://127.0.0.1:8501        make lint      style, imports, Dockerfile
+# make demo    serve the app on http://127.0.0.1:8501        make lint      style, types, imports, Dockerfile
 # make test    the quick tests, browser included             make test-all  every test this machine can run
 # make bench   the numbers the docs quote                    make clean     remove what is built here (never your data)
 # make screenshots   the pictures in docs/screenshots
@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 AS2_TORCH ?= $(shell grep '^torch==' constraints.txt)
-EXTRAS := app,auth,hub,postgres,redis,serve,dev
+EXTRAS := app,auth,hub,postgres,serve,dev
 
 # The stamp carries a sum of what it was made from: a checkout that only touches the files does not set up again.
 STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
@@ -55,6 +55,7 @@ test-all: setup
 lint: $(STAMP)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/hadolint Dockerfile
 
@@ -69,5 +70,5 @@ screenshots: setup
 	@$(BIN)/python tests/e2e/screenshots.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

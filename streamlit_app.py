@@ -3,7 +3,7 @@
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app.components.errors import on_script_error
 from app.security import SecurityHeaders
+from app.ui.errors import on_script_error
 
 app = st.App("app/main.py", middleware=[Middleware(SecurityHeaders)], on_script_error=on_script_error)

@@ -1,4 +1,4 @@
-"""Navigation. Every page runs inside the error boundary and opens with `app.components.page.page`."""
+"""Navigation. Every page runs inside the error boundary and opens with `app.ui.page.page`."""
 
 import sys
 from pathlib import Path
@@ -9,12 +9,12 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # the server puts only this script's own folder there
     sys.path.insert(0, str(ROOT))
 
-from app.components import links, url
-from app.components.errors import boundary
-from app.components.theme import apply
+from app.ui import navigation, url
+from app.ui.errors import boundary
+from app.ui.theme import apply
 
 # a file of our own: the browser would fetch a ":material/...:" icon from another host
-st.set_page_config(page_title="AS2 Workbench", page_icon=str(ROOT / "app" / "components" / "mark.svg"), layout="wide")
+st.set_page_config(page_title="AS2 Workbench", page_icon=str(ROOT / "app" / "ui" / "mark.svg"), layout="wide")
 apply()
 FIRST = "ask"
 shown = [
@@ -25,7 +25,7 @@ shown = [
         url_path="start" if name == FIRST else name,  # never seen: the first page is at "/"
         default=name == FIRST,
     )
-    for name, icon in links.PAGES.items()
+    for name, icon in navigation.PAGES.items()
 ]
 
 
@@ -37,6 +37,6 @@ def ask() -> None:
 chosen = st.navigation([*shown, st.Page(ask, title="Ask", url_path=FIRST, visibility="hidden")])
 if chosen.title != st.session_state.get("_as2_page"):
     st.session_state["_as2_page"] = chosen.title
-    url.another_page()
+    url.forget()
 with boundary():
     chosen.run()

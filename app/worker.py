@@ -1,7 +1,7 @@
 """The worker's process: `python -m app.worker`, `as2 worker`, or started by the app when there is work.
 
-Only one runs per home: it holds a lock that the operating system lets go of when the process dies, however it dies.
-One that the app started ends by itself after a while without work.
+It runs jobs in threads, one a slot (`app.jobs.queue.SLOTS`), so that a long job holds up no short one. A worker that
+the app started ends after a while without work.
 """
 
 from __future__ import annotations
@@ -10,148 +10,120 @@ import argparse
 import contextlib
 import logging
 import os
-import sqlite3
-import subprocess
+import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from app import jobs
-from app.running import run_queued
-from app.services import Workbench, automatic
-from app.services import open as open_workbench
-from app.settings import REPO, Settings, get_settings
+from app.adapt import schedule
+from app.adapt.label_noise import run_doubt
+from app.adapt.retrain import run_retrain
+from app.ask.proposals import run_propose
+from app.bootstrap import open as open_workbench
+from app.compare.comparison import run_compare
+from app.corpora.indexing import run_embed
+from app.jobs import process, queue, supervisor
+from app.jobs.attempt import Runner, run_next
+from app.jobs.process import LOCK_SECONDS, AlreadyRunning, hold_worker_lock
+from app.ranking.scoring import run_score
+from app.workbench.models import LoadedModels
+from app.workbench.settings import get_settings
+from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
 log = logging.getLogger(__name__)
 
-IDLE = 300  # seconds without work after which a worker that the app started ends
-LOOK = 2  # seconds; who asks whether a worker runs holds its lock for a moment
-NICE = 10  # a retrain must not slow the pages
-
-
-class AlreadyRunning(As2Error):
-    """Another worker holds this home."""
-
-
-@contextlib.contextmanager
-def _only_one(settings: Settings, *, patience: float = 0) -> Iterator[None]:
-    """Hold the home's worker lock, waiting at most so many seconds for it: an exclusive SQLite transaction, which works
-    alike on every system."""
-    settings.home.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(settings.worker_lock, timeout=patience, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as e:
-        connection.close()
-        raise AlreadyRunning(f"a worker is already running for {settings.home}") from e
-    try:
-        yield
-    finally:
-        connection.close()
-
-
-def is_running(settings: Settings) -> bool:
-    try:
-        with _only_one(settings):
-            return False
-    except AlreadyRunning:
-        return True
-
-
-def start(settings: Settings, *, idle: float | None = IDLE) -> subprocess.Popen:
-    """Start a worker that outlives this process and ends after `idle` seconds without work (None: when told to); what
-    it says goes to `worker.log` in the home."""
-    command = [sys.executable, "-m", "app.worker"] + ([] if idle is None else ["--idle", str(idle)])
-    settings.home.mkdir(parents=True, exist_ok=True)
-    with settings.worker_log.open("ab") as out:
-        process = subprocess.Popen(
-            command,
-            cwd=REPO,
-            env={**os.environ, **told(settings)},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
-    threading.Thread(target=process.wait, name="worker's end", daemon=True).start()  # or it stays behind as a zombie
-    return process
-
-
-def told(settings: Settings) -> dict[str, str]:
-    """The settings as the environment of a process that shall have the same."""
-    return {f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump(exclude_none=True).items()}
+RUNNERS: dict[str, Runner] = {
+    "retrain": run_retrain,
+    "compare": run_compare,
+    "score": run_score,
+    "propose": run_propose,
+    "doubt": run_doubt,
+    "embed": run_embed,
+}
+NICENESS = 10  # a retrain must not slow the pages
+POLL_SECONDS = 0.5  # between two checks of a free slot
+CHECK_SECONDS = 2.0  # between two checks for lost jobs and due retrains
+ENDING_SECONDS = 10.0  # for the running jobs to write down where they stopped; else they are found lost
 
 
 def run(wb: Workbench, *, idle: float | None = None) -> None:
-    """Work until told to stop (SIGTERM, SIGINT), or for `idle` seconds without work. Raises AlreadyRunning."""
-    with _only_one(wb.settings, patience=LOOK):
-        _step_back()
-        Shift(wb, idle).work()
+    """Work until SIGTERM or SIGINT, or for `idle` seconds without work. Raises AlreadyRunning."""
+    with hold_worker_lock(wb.settings, wait_seconds=LOCK_SECONDS):
+        _lower_priority()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with contextlib.suppress(KeyboardInterrupt):
+            Worker(wb, idle).work()
 
 
-def _step_back() -> None:
+def _lower_priority() -> None:
     """Leave the processor to the pages. Where Linux groups processes by session, niceness counts inside a session
     alone, and the session's own has to be lowered too."""
     with contextlib.suppress(OSError, AttributeError):
-        os.nice(NICE)
+        os.nice(NICENESS)
         if os.getsid(0) == os.getpid():  # a session of ours alone: started by the app, not in somebody's terminal
-            Path("/proc/self/autogroup").write_text(str(NICE))
+            Path("/proc/self/autogroup").write_text(str(NICENESS))
 
 
-class Shift:
-    """One worker's life: huey's consumer with one thread that runs jobs, and a look around every two seconds."""
+class Worker:
+    """The slots of one process, and a check every two seconds for jobs whose worker died and retrains that are due."""
 
-    def __init__(self, wb: Workbench, idle: float | None) -> None:
-        self.wb, self.idle = wb, idle
-        self._busy = threading.Lock()
-        self._last_work = time.monotonic()
-        self.queue, self._wake = jobs.connect(wb, self._on_call)
-        self.consumer = self.queue.create_consumer(
-            workers=1, periodic=False, initial_delay=0.1, max_delay=0.5, shutdown_timeout=10
-        )
+    def __init__(self, wb: Workbench, idle: float | None, runners: Mapping[str, Runner] = RUNNERS) -> None:
+        self.wb, self.idle, self.runners = wb, idle, runners
+        self.stop = threading.Event()
 
     def work(self) -> None:
-        threading.Thread(target=self._look_around, name="look around", daemon=True).start()
-        log.info("worker %s is ready", jobs.worker_name())
-        self.consumer.run()
-        self._busy.acquire(timeout=10)  # the running job writes down where it stopped, or is found lost
+        """Until `stop` is set, KeyboardInterrupt, or `idle` seconds without work; then the running jobs are stopped and
+        queued again."""
+        slots = [threading.Thread(target=self._run_slot, args=(kinds,), daemon=True) for kinds in queue.SLOTS]
+        for slot in slots:
+            slot.start()
+        log.info("worker %s is ready", process.worker_name())
+        try:
+            self._watch()
+        finally:
+            self.stop.set()
+            deadline = time.monotonic() + ENDING_SECONDS
+            for slot in slots:
+                slot.join(max(0.0, deadline - time.monotonic()))
 
-    def _stopping(self) -> bool:
-        return self.consumer.stop_flag.is_set()
-
-    def _on_call(self) -> None:
-        with self._busy:
-            if run_queued(self.wb, stopping=self._stopping):
-                self._last_work = time.monotonic()
-
-    def _look_around(self) -> None:
-        while not self.consumer.stop_flag.wait(2.0):
-            if self._busy.locked():
-                self._last_work = time.monotonic()
+    def _watch(self) -> None:
+        last_work = time.monotonic()
+        while not self.stop.wait(CHECK_SECONDS):
             try:
-                jobs.reap(self.wb)
-                automatic.look(self.wb)
-                if not self._busy.locked() and jobs.anything_queued(self.wb):
-                    self._wake()
+                supervisor.reap(self.wb)
+                schedule.start_due(self.wb)
+                if queue.has_work(self.wb):
+                    last_work = time.monotonic()
             except Exception:
-                log.exception("looking around")
-            if self.idle is not None and time.monotonic() - self._last_work > self.idle:
+                log.exception("checking the jobs")
+            if self.idle is not None and time.monotonic() - last_work > self.idle:
                 log.info("nothing to do for %d seconds: ending", self.idle)
-                self.consumer.stop_flag.set()
+                return
+
+    def _run_slot(self, kinds: Mapping[str, int]) -> None:
+        """With models of its own: a retrain changes the engine of a ranker that a comparison may be running."""
+        wb = replace(self.wb, models=LoadedModels.from_settings(self.wb.settings))
+        while not self.stop.is_set():
+            try:
+                if run_next(wb, self.runners, kinds, stopping=self.stop.is_set):
+                    continue
+            except Exception:
+                log.exception("running a job")
+            self.stop.wait(POLL_SECONDS)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="app.worker", description="Run background jobs.")
     parser.add_argument("--idle", type=float, default=None, help="end after so many seconds without work")
-    given = parser.parse_args(arguments)
+    idle = parser.parse_args(arguments).idle
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("alembic", "huey"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
-        run(open_workbench(get_settings()), idle=given.idle)
+        run(open_workbench(get_settings()), idle=idle)
     except AlreadyRunning as e:
         log.info("%s", e)
         return 0

@@ -1,6 +1,6 @@
 """`as2`: rank, evaluate, train. Commands that need the database are mounted by the entry-point group `as2.commands`.
 
-Every error is one line on standard error: exit code 1 for what a user can mend, 2 for wrong usage, 130 after Ctrl-C.
+Every error is one line on standard error: exit code 1 for what a user can correct, 2 for wrong usage, 130 after Ctrl-C.
 torch is imported by the commands that need it, so that `as2 --help` is quick.
 """
 
@@ -14,60 +14,69 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
 
 import as2core
 from as2core.commands import data, generate
+from as2core.commands.options import JsonFlag, Setting, bundle_options
 from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
 from as2core.commands.train import train
 from as2core.commands.tune import tune
 from as2core.errors import As2Error, BadSetting
-from as2core.named import COMMANDS, cite, questions_of, ranker_named, read_candidates, registered, versions
-from as2core.terminal import note, say, say_json, table, training, working
+from as2core.lookup import (
+    COMMANDS,
+    cite,
+    list_versions,
+    load_entry_points,
+    load_ranker,
+    read_candidates,
+    read_questions,
+)
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-RankerName = Annotated[
-    str, typer.Argument(metavar="RANKER", help="A catalog name, a version's name, or its directory.")
-]
+if TYPE_CHECKING:
+    from as2core.evaluation import Evaluation
+
+RANKER_HELP = "A catalog name, a version's name, or its directory."
 
 
 def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer.Typer:
-    """The command line with its own commands, then those of `mount` (None: of whoever registered an entry point)."""
+    """The command line with its own commands, then those of `mount` (None: of the registered entry points)."""
     cli = typer.Typer(
         help="Choose the sentence that answers a question.", add_completion=False, pretty_exceptions_enable=False
     )
-    cli.callback(invoke_without_command=True)(_start)
+    cli.callback(invoke_without_command=True)(_print_help_or_version)
     for command in (rank, eval_, train, transfer, rankers, tune, reproduce, serve):
-        cli.command(command.__name__.rstrip("_"))(command)
+        cli.command(command.__name__.rstrip("_"))(bundle_options(command))
     data.register(cli)
     generate.register(cli)
-    for register in registered(COMMANDS).values() if mount is None else mount:
+    for register in load_entry_points(COMMANDS).values() if mount is None else mount:
         register(cli)
     return cli
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; gives the exit code and never raises."""
-    _quiet()
+    """Run one command line; returns the exit code and never raises."""
+    _configure_logging()
     try:
         command = typer.main.get_command(build())
         code = command.main(args=argv, prog_name="as2", standalone_mode=False)
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:  # the reader of our output, `head` perhaps, has had enough
+    except BrokenPipeError:  # the reader of our output, `head` perhaps, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         if os.environ.get("AS2_DEBUG"):
             traceback.print_exc()
-        note(f"as2: {_in_a_line(error)}")
+        print_note(f"as2: {_describe_error(error)}")
         return getattr(error, "exit_code", 1)
     if code == 130:
-        note("stopped")
+        print_note("stopped")
     return code if isinstance(code, int) else 0
 
 
@@ -76,163 +85,162 @@ def rank(
     candidates: Annotated[
         Path,
         typer.Option(
-            help='One text a line, or JSON lines with "text" and, if you like, "id" and "title"; - reads them here.'
+            help='One text a line, or JSON lines with "text" and optionally "id" and "title"; - reads standard input.'
         ),
     ],
-    ranker: Annotated[str, typer.Option(help="A catalog name, a version's name, or its directory.")] = "cascade",
-    top_n: Annotated[int | None, typer.Option(min=1, help="How many to give; all if not set.")] = None,
-    as_json: Json = False,
+    ranker: Annotated[str, typer.Option(help=RANKER_HELP)] = "cascade",
+    top_n: Annotated[int | None, typer.Option(min=1, help="Return only the best N; all by default.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Order candidate texts by how well they answer a question."""
-    from as2core.rankers.base import rank as ranked
+    from as2core.rankers.base import rank as rank_texts
 
     texts = read_candidates(candidates)
-    with working("ranking"):
-        results = ranked(ranker_named(ranker), question, texts, top_n=top_n)
+    with show_progress("ranking"):
+        results = rank_texts(load_ranker(ranker), question, texts, top_n=top_n)
     rows = [{"rank": i, "id": texts[r["corpus_id"]].id, **r} for i, r in enumerate(results, 1)]
     if as_json:
-        say_json({"question": question, "ranker": ranker, **cite(ranker), "results": rows})
+        print_json({"question": question, "ranker": ranker, **cite(ranker), "results": rows})
     else:
-        say(table(rows, ["rank", "score", "id", "text"]))
+        print_table(rows, ["rank", "score", "id", "text"])
 
 
 def eval_(
-    ranker: RankerName,
+    ranker: Annotated[str, typer.Argument(metavar="RANKER", help=RANKER_HELP)],
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
     ],
-    setting: Annotated[
-        Literal["raw", "no-all-neg", "clean"],
-        typer.Option(
-            help="no-all-neg: without questions that have no correct candidate; clean: nor only correct ones."
-        ),
-    ] = "clean",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    setting: Setting = "clean",
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
     run: Annotated[Path | None, typer.Option(help="Write the scores as a trec_eval run.")] = None,
     qrels: Annotated[Path | None, typer.Option(help="Write the labels as trec_eval qrels.")] = None,
-    as_json: Json = False,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Measure a ranker on labelled questions."""
+    """Evaluate a ranker on labelled questions."""
     from as2core.data import qrels as trec
     from as2core.data.catalog import apply_setting
+    from as2core.data.source import write_text
     from as2core.evaluation import evaluate
-    from as2core.metrics import NAMES, bootstrap, bounds
+    from as2core.metrics import MEASURES, bootstrap, bounds
 
-    questions = apply_setting(questions_of(data), setting)[:limit]
+    questions = apply_setting(read_questions(data), setting)[:limit]
     if not questions:
-        raise BadSetting(f"{data} has no question left in the setting {setting!r}: try --setting raw, or other data")
-    with working(f"{ranker} on {data}") as on_progress:
-        found = evaluate(ranker_named(ranker), questions, setting=setting, on_progress=on_progress)
+        raise BadSetting(f"{data} has no question in the setting {setting!r}: try --setting raw, or other data")
+    with show_progress(f"{ranker} on {data}") as on_progress:
+        result = evaluate(load_ranker(ranker), questions, setting=setting, on_progress=on_progress)
     if run:
-        trec.write_run(questions, found.scores, run, tag=ranker)
+        write_text("".join(trec.run_to_lines(questions, result.scores, tag=ranker)), run)
     if qrels:
-        trec.write(questions, qrels)
-    document = {
-        "ranker": ranker,
-        **cite(ranker),
-        "data": data,
-        "setting": setting,
-        "questions": found.questions,
-        **{name: found.metrics[name] for name in NAMES},
-        "seconds": found.seconds,
-        "relative_cost": found.relative_cost,
-        "intervals": {name: bootstrap(found.per_question[name].values()) for name in NAMES},
-        "cuts": [asdict(cut) for cut in found.cuts],
-    }
-    missing = sum(c.label is None for q in questions for c in q.candidates)
-    if missing:
-        document |= {"unlabelled": missing, "bounds": bounds(questions, found.scores)}
+        write_text("".join(trec.to_lines(questions)), qrels)
+    intervals = {name: bootstrap(result.per_question[name].values()) for name in MEASURES}
+    unlabelled = sum(c.label is None for q in questions for c in q.candidates)
+    limits = bounds(questions, result.scores) if unlabelled else {}
     if as_json:
-        say_json(document)
+        print_json({
+            "ranker": ranker,
+            **cite(ranker),
+            "data": data,
+            "setting": setting,
+            "questions": result.questions,
+            **{name: result.metrics[name] for name in MEASURES},
+            "seconds": result.seconds,
+            "relative_cost": result.relative_cost,
+            "intervals": intervals,
+            "cuts": [asdict(cut) for cut in result.cuts],
+            **({"unlabelled": unlabelled, "bounds": limits} if unlabelled else {}),
+        })  # fmt: skip
         return
-    say(f"{ranker} on {data}, {setting}: {found.questions} questions in {found.seconds:.1f} s")
-    ends = document["intervals"]
-    say(table([{"measure": n, "mean": document[n], "low": ends[n][0], "high": ends[n][1]} for n in NAMES], _MEASURES))
-    if missing:
-        told = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in document["bounds"].items())
-        say(f"{missing:,} candidates carry no label and count as not correct; with theirs it could be {told}")
-    for cut in (c for c in found.cuts if c.dropped):
-        say(
+    echo(f"{ranker} on {data}, {setting}: {result.questions} questions in {result.seconds:.1f} s")
+    rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
+    print_table(rows, ["measure", "mean", "low", "high"])
+    if unlabelled:
+        ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
+        echo(f"{unlabelled:,} candidates carry no label and count as not correct; with theirs it could be {ranges}")
+    _print_cuts(result)
+
+
+def _print_cuts(result: Evaluation) -> None:
+    for cut in (c for c in result.cuts if c.dropped):
+        echo(
             f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "
             f"questions left without a correct one: {len(cut.lost):,}"
         )
-    if found.relative_cost is not None:
-        say(f"cost: {found.relative_cost:.2f} of the monolithic model's")
-
-
-_MEASURES = ["measure", "mean", "low", "high"]
+    if result.relative_cost is not None:
+        echo(f"cost: {result.relative_cost:.2f} of the monolithic model's")
 
 
 def transfer(
-    data_dir: Annotated[Path | None, typer.Option(envvar="AS2_DATA_DIR", help="The folder of the data sets.")] = None,
-    recipe: Annotated[str, typer.Option(help="What to train on and how; --list shows them.")] = "default",
-    out: Annotated[Path, typer.Option(help="Where the versions are written; work files go to its .work.")] = Path(
+    data_dir: Annotated[Path | None, typer.Option(envvar="AS2_DATA_DIR", help="The folder with the data sets.")] = None,
+    recipe: Annotated[str, typer.Option(help="The training recipe; --list shows them.")] = "default",
+    out: Annotated[Path, typer.Option(help="The folder for the versions; work files go to .work in it.")] = Path(
         "runs/transfer"
     ),
     stage: Annotated[
         Literal["both", "cascade", "generative", "measure"],
-        typer.Option(help="One of the two alone; or measure what is in --out again, without training."),
+        typer.Option(help="Train only one of the two, or measure the versions in --out again without training."),
     ] = "both",
-    show: Annotated[bool, typer.Option("--list", help="Show the recipes and train nothing.")] = False,
-    as_json: Json = False,
+    show: Annotated[bool, typer.Option("--list", help="List the recipes and exit.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Train the shipped models anew on general data; a second call goes on where one stopped."""
-    if data_dir is None and not show and stage != "measure":
-        raise BadSetting("say where the data sets are: --data-dir DIR, or AS2_DATA_DIR")
+    """Train the shipped models again on general data; an interrupted run is resumed."""
     from as2core.rankers.versions import read_card
-    from as2core.training.recipes import RECIPES, measure_again, run_recipe
+    from as2core.training.recipe_run import measure_again, run_recipe
+    from as2core.training.recipes import RECIPES
 
     if show:
         rows = [{"recipe": name, "what": r.what} for name, r in RECIPES.items()]
-        say_json({"recipes": rows}) if as_json else say(table(rows, ["recipe", "what"]))
+        print_json({"recipes": rows}) if as_json else print_table(rows, ["recipe", "what"])
         return
     if stage == "measure":
-        made = measure_again(out)
+        paths = measure_again(out)
+    elif data_dir is None:
+        raise BadSetting("set the folder with the data sets: --data-dir DIR, or AS2_DATA_DIR")
     else:
         stages = ("generative", "cascade") if stage == "both" else (stage,)
-        with working("reading the data") as on_progress, training() as on_event:
-            made = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event, on_progress=on_progress)
+        with show_progress("reading the data") as on_progress, show_training() as on_event:
+            paths = run_recipe(recipe, data_dir, out, stages=stages, on_event=on_event, on_progress=on_progress)
     if as_json:
-        say_json({"recipe": recipe, "versions": [{"path": p, "card": read_card(p)} for p in made]})
+        print_json({"recipe": recipe, "versions": [{"path": p, "card": read_card(p)} for p in paths]})
     else:
-        say("\n".join(str(p) for p in made))
+        echo("\n".join(map(str, paths)))
 
 
-def rankers(as_json: Json = False) -> None:
-    """List the rankers there are: the catalog's and the versions made here."""
+def rankers(as_json: JsonFlag = False) -> None:
+    """List the available rankers: those of the catalog and the versions trained here."""
     from as2core.rankers.catalog import CATALOG
 
-    known = [
-        {"name": e.name, "what": e.what, "paper": e.paper, "trains": e.trains, "settings": e.settings}
+    entries = [
+        {"name": e.name, "what": e.description, "paper": e.paper, "trains": e.trains, "settings": e.settings}
         for e in CATALOG.values()
     ]
-    made = [{"name": name, "path": path} for name, path in versions().items()]
+    own = [{"name": name, "path": path} for name, path in list_versions().items()]
     if as_json:
-        say_json({"rankers": known, "versions": made})
+        print_json({"rankers": entries, "versions": own})
         return
-    said = [{**k, "settings": ", ".join(f"{n}={v}" for n, v in k["settings"].items()) or "none"} for k in known]
-    say(table(said, ["name", "what", "paper", "settings"]))
-    if made:
-        say()
-        say(table(made, ["name", "path"]))
+    settings = [", ".join(f"{n}={v}" for n, v in e.settings.items()) or "none" for e in CATALOG.values()]
+    rows = [{**entry, "settings": text} for entry, text in zip(entries, settings, strict=True)]
+    print_table(rows, ["name", "what", "paper", "settings"])
+    if own:
+        echo()
+        print_table(own, ["name", "path"])
 
 
-def _start(
+def _print_help_or_version(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens, on standard error.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log progress to standard error.")] = False,
 ) -> None:
     if verbose:
         logging.getLogger("as2core").setLevel(logging.INFO)
         logging.getLogger("app").setLevel(logging.INFO)
     if version:
-        say(f"as2 {as2core.__version__}")
+        echo(f"as2 {as2core.__version__}")
     elif context.invoked_subcommand is None:
-        say(context.get_help())
+        echo(context.get_help())
 
 
-def _quiet() -> None:
-    """Only warnings of ours reach the terminal: a page of a library's remarks would hide the one line that matters."""
+def _configure_logging() -> None:
+    """Show only our own warnings: the libraries' remarks would hide the one line that matters."""
     logging.basicConfig(level=logging.WARNING, format="as2: %(message)s", stream=sys.stderr)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -241,14 +249,14 @@ def _quiet() -> None:
         warnings.simplefilter("ignore")
 
 
-def _in_a_line(error: Exception) -> str:
-    """What to say of an error, with the remedy where we know one."""
+def _describe_error(error: Exception) -> str:
+    """The message of an error, with the remedy where there is one."""
     if isinstance(error, As2Error):
         return str(error)
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)
-        said = error.format_message().replace("Value error, ", "")
-        return f"{said} (see {context.command_path if context else 'as2'} --help)"
+        message = error.format_message().replace("Value error, ", "")
+        return f"{message} (see {context.command_path if context else 'as2'} --help)"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"this needs the package {error.name!r}: run `make setup`, or pip install the extra (docs/running.md)"
     if isinstance(error, OSError) and error.strerror:

@@ -1,8 +1,8 @@
-"""What can go wrong, by name. Every message says what was wrong and what to do."""
+"""The errors by name. Every message says what is wrong and what to do."""
 
 
 class As2Error(Exception):
-    """Base of the errors a user can mend; the command line and the pages show its text in one line."""
+    """Base of the errors that a user can correct; the command line and the pages show its text."""
 
 
 class UnknownRanker(As2Error):
@@ -14,11 +14,11 @@ class UnknownData(As2Error):
 
 
 class BadSetting(As2Error):
-    """A setting's value is outside what it may be."""
+    """A setting's value is not allowed."""
 
 
 class UnreadableFile(As2Error):
-    """A file whose content cannot be read as what it should be."""
+    """A file that is not in the expected format."""
 
 
 class DamagedModel(As2Error):
@@ -26,7 +26,7 @@ class DamagedModel(As2Error):
 
 
 class UnsupportedBackbone(As2Error):
-    """An architecture that cannot be walked layer by layer."""
+    """An architecture that cannot be run layer by layer."""
 
 
 class NotEnoughLabels(As2Error):

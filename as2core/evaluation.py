@@ -6,28 +6,28 @@ The whole of a question's candidates is ranked, also those nobody judged; `as2co
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from as2core import metrics
-from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
-from as2core.metrics import Paired, bootstrap, paired_test
-from as2core.rankers.base import Ranker
+from as2core.metrics import PairedTest, bootstrap, paired_test
+from as2core.rankers.base import KeepsTrace, Ranker, Trace, TracesTogether
 from as2core.types import OnProgress, Progress, Question
 
-AT_ONCE = 500  # candidates of several questions that share a run, for rankers that can
+BATCH_CANDIDATES = 500  # of several questions that share a run, for rankers that can
 
-__all__ = ["Cut", "Evaluation", "Paired", "bootstrap", "count_cuts", "evaluate", "intervals", "paired_test"]
+__all__ = ["Cut", "Evaluation", "PairedTest", "bootstrap", "compute_intervals", "count_cuts", "evaluate", "paired_test"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """What one stage of a cascade did with all questions' candidates. Of those it `dropped`, `correct` were correct;
-    `lost` are the questions whose last correct candidate went with them."""
+    `lost` are the questions whose last correct candidate was dropped there."""
 
     stage: str
     entered: int
@@ -38,11 +38,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What `evaluate` found. `metrics` are means, `per_question` is `{name: {qid: value}}`, `scores` `{qid: (n,)}`.
+    """What `evaluate` returns. `metrics` are means, `per_question` is `{name: {qid: value}}`, `scores` `{qid: (n,)}`.
 
     `seconds` is the ranker's own time. `relative_cost` is the FLOPs spent over those of the monolithic model of the
-    same depth, all questions together; None for a ranker that keeps no account of it. `cuts` are a cascade's, by stage;
-    none where nobody was dropped.
+    same depth, all questions together; None for a ranker that does not count them. `cuts` are a cascade's, by stage;
+    none where nothing was dropped.
     """
 
     ranker: str
@@ -63,44 +63,40 @@ def evaluate(
     setting: str = "clean",
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
-    """Score every question the setting keeps.
+    """Score every question that the setting selects.
 
-    Raises BadSetting when the setting keeps none, when a qid comes twice, or when the ranker gives scores that are not
-    one finite number per candidate. An exception from `on_progress` stops the run.
+    Raises BadSetting when it selects none, when a qid comes twice, or when the ranker gives scores that are not one
+    finite number per candidate. An exception from `on_progress` stops the run.
     """
-    kept = apply_setting(questions, setting)
-    if not kept:
+    selected = apply_setting(questions, setting)
+    if not selected:
         raise BadSetting(f"the setting {setting!r} keeps no question; label some candidates, or take another setting")
-    if len({q.qid for q in kept}) < len(kept):
-        twice = next(q.qid for q in kept if sum(q.qid == other.qid for other in kept) > 1)
-        raise BadSetting(f"two questions have the id {twice!r}; give each its own")
+    counts = Counter(q.qid for q in selected)
+    if len(counts) < len(selected):
+        raise BadSetting(f"two questions have the id {counts.most_common(1)[0][0]!r}; give each its own")
     scores: dict[str, np.ndarray] = {}
     seconds, flops, full_flops = 0.0, 0, 0
     cuts: dict[str, Cut] = {}
-    for together in _together(kept, AT_ONCE if hasattr(ranker, "trace_many") else 0):
+    for batch in _batches(selected, BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0):
         if on_progress:
-            on_progress(Progress(len(scores), len(kept), together[0].text))
+            on_progress(Progress(len(scores), len(selected), batch[0].text))
         started = time.perf_counter()
-        traces: list = []
-        if hasattr(ranker, "trace_many"):
-            traces = ranker.trace_many([(q.text, q.candidates) for q in together])
-        elif hasattr(ranker, "trace"):
-            traces = [ranker.trace(q.text, q.candidates) for q in together]
-        given = [t.scores() for t in traces] or [ranker.score(q.text, q.candidates) for q in together]
+        traces = _trace_batch(ranker, batch)
+        batch_scores = [t.scores() for t in traces] or [ranker.score(q.text, q.candidates) for q in batch]
         seconds += time.perf_counter() - started
         flops += sum(t.flops for t in traces)
         full_flops += sum(t.full_flops for t in traces)
-        for q, trace in zip(together, traces, strict=False):  # a ranker without traces has none
+        for q, trace in zip(batch, traces, strict=False):  # a ranker without traces has none
             count_cuts(cuts, q, trace)
-        scores |= {q.qid: _checked(ranker, q, s) for q, s in zip(together, given, strict=True)}
+        scores |= {q.qid: _check_scores(ranker, q, s) for q, s in zip(batch, batch_scores, strict=True)}
     if on_progress:
-        on_progress(Progress(len(kept), len(kept)))
-    values = metrics.per_question(kept, scores)
+        on_progress(Progress(len(selected), len(selected)))
+    values = metrics.measure_each(selected, scores)
     return Evaluation(
         ranker=ranker.name,
         setting=setting,
-        questions=len(kept),
-        metrics=metrics.means(values),
+        questions=len(selected),
+        metrics=metrics.average(values),
         per_question=values,
         scores=scores,
         seconds=seconds,
@@ -109,46 +105,53 @@ def evaluate(
     )
 
 
-def count_cuts(found: dict[str, Cut], q: Question, trace: CascadeTrace) -> None:
-    """Add one question's run to what each stage, by its title, did so far."""
+def _trace_batch(ranker: Ranker, batch: Sequence[Question]) -> Sequence[Trace]:
+    """A trace for each question; none of a ranker that keeps none."""
+    if isinstance(ranker, TracesTogether):
+        return ranker.trace_many([(q.text, q.candidates) for q in batch])
+    return [ranker.trace(q.text, q.candidates) for q in batch] if isinstance(ranker, KeepsTrace) else []
+
+
+def count_cuts(cuts: dict[str, Cut], q: Question, trace: Trace) -> None:
+    """Add one question's run to `cuts`, which has what each stage did so far, by its title."""
     correct = {i for i, c in enumerate(q.candidates) if c.label == 1}
     for stage in trace.stages:
-        gone = correct & set(stage.dropped.tolist())
-        correct -= gone
-        sofar = found.get(stage.title, Cut(stage.title, 0, 0, 0, ()))
-        found[stage.title] = Cut(
+        false_drops = correct & set(stage.dropped.tolist())
+        correct -= false_drops
+        cut = cuts.get(stage.title, Cut(stage.title, 0, 0, 0, ()))
+        cuts[stage.title] = Cut(
             stage.title,
-            sofar.entered + len(stage.alive),
-            sofar.dropped + len(stage.dropped),
-            sofar.correct + len(gone),
-            (*sofar.lost, q.qid) if gone and not correct else sofar.lost,
+            cut.entered + len(stage.alive),
+            cut.dropped + len(stage.dropped),
+            cut.correct + len(false_drops),
+            (*cut.lost, q.qid) if false_drops and not correct else cut.lost,
         )
 
 
-def _together(questions: Sequence[Question], candidates: int) -> Iterator[list[Question]]:
-    """Questions in their order, in groups of about so many candidates; each alone for 0."""
-    group: list[Question] = []
+def _batches(questions: Sequence[Question], candidates: int) -> Iterator[list[Question]]:
+    """Questions in their order, in batches of about so many candidates; each alone for 0."""
+    batch: list[Question] = []
     for q in questions:
-        group.append(q)
-        if sum(len(g.candidates) for g in group) >= candidates:
-            yield group
-            group = []
-    if group:
-        yield group
+        batch.append(q)
+        if sum(len(b.candidates) for b in batch) >= candidates:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
-def intervals(
+def compute_intervals(
     per_question: Mapping[str, Mapping[str, float]], *, seed: int = 0, level: float = 0.95
 ) -> dict[str, tuple[float, float]]:
     """A bootstrap interval of each measure's mean."""
     return {name: bootstrap(values.values(), seed=seed, level=level) for name, values in per_question.items()}
 
 
-def _checked(ranker: Ranker, question: Question, given: np.ndarray) -> np.ndarray:
-    given = np.asarray(given, dtype=np.float32)
-    if given.shape != (len(question.candidates),) or not np.isfinite(given).all():
+def _check_scores(ranker: Ranker, question: Question, scores: np.ndarray) -> np.ndarray:
+    scores = np.asarray(scores, dtype=np.float32)
+    if scores.shape != (len(question.candidates),) or not np.isfinite(scores).all():
         raise BadSetting(
-            f"{ranker.name} gave {given.shape} scores, {int(np.isfinite(given).sum())} of them finite, for the "
+            f"{ranker.name} gave {scores.shape} scores, {int(np.isfinite(scores).sum())} of them finite, for the "
             f"{len(question.candidates)} candidates of question {question.qid!r}; a ranker gives one finite score each"
         )
-    return given
+    return scores

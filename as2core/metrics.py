@@ -1,10 +1,10 @@
-"""How good an order is, through ir_measures over pytrec_eval (trec_eval's own code), and how sure one can be of it.
+"""Quality of a ranking, by ir_measures over pytrec_eval (trec_eval's own code), with intervals and a paired test.
 
-Ties are ours to break: trec_eval orders equal scores by document id, so it is given strictly decreasing ones, made
-from `order`. A candidate nobody labelled counts as not correct, as an unjudged document does for trec_eval. A question
-without any label cannot be judged and is left out of every mean; one with labels but no correct candidate counts 0
-(only the setting "raw" keeps such questions, see `as2core.data.catalog.apply_setting`). nDCG gains what the grade says
-where a set has grades (`Candidate.relevance`); the other measures know correct from not. A run and qrels written from
+trec_eval breaks ties by document id, so it gets strictly decreasing scores made from `order`, which breaks them in
+our way. An unlabelled candidate counts as not correct, as an unjudged document does for trec_eval. A question
+without any label is left out of every mean; one with labels but no correct candidate counts 0
+(only the setting "raw" keeps such questions, see `as2core.data.catalog.apply_setting`). nDCG uses the grades
+of a set that has them (`Candidate.relevance`); the other measures only correct or not. A run and qrels written from
 the same scores give the same figures in trec_eval.
 """
 
@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from as2core.errors import BadSetting
 from as2core.types import Question
 
-NAMES = ("AP", "RR", "P@1", "nDCG@10")
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+MEASURES = ("AP", "RR", "P@1", "nDCG@10")
 
 
 def order(scores: np.ndarray) -> np.ndarray:
@@ -26,55 +30,61 @@ def order(scores: np.ndarray) -> np.ndarray:
     return np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
 
 
-def measures(
-    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
+def to_ranks(scores: np.ndarray) -> np.ndarray:
+    """Each candidate's rank from 1, by `order`; NaN comes last. `(n,)` -> int `(n,)`."""
+    return 1 + np.argsort(order(scores))
+
+
+def measure_mean(
+    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = MEASURES
 ) -> dict[str, float]:
     """Mean of each measure over the questions with labels; NaN when there are none. Names as ir_measures has them."""
-    return means(per_question(questions, scores, names))
+    return average(measure_each(questions, scores, names))
 
 
-def means(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def average(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """The mean of each measure's `{qid: value}`, NaN without any."""
     return {name: float(np.mean(list(v.values()))) if v else float("nan") for name, v in values.items()}
 
 
-def per_question(
-    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = NAMES
+def measure_each(
+    questions: Iterable[Question], scores: Mapping[str, np.ndarray], names: Sequence[str] = MEASURES
 ) -> dict[str, dict[str, float]]:
     """`{name: {qid: value}}`, questions in the order given.
 
     Raises BadSetting for an unknown measure, for a question whose scores are missing or not one per candidate, and for
     two questions of one id.
     """
-    qrels, run = {}, {}
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
     for q in questions:
-        given = scores.get(q.qid)
-        if given is None or len(given) != len(q.candidates):
-            count = "no scores" if given is None else f"{len(given)} scores"
+        values = scores.get(q.qid)
+        if values is None or len(values) != len(q.candidates):
+            count = "no scores" if values is None else f"{len(values)} scores"
             raise BadSetting(f"question {q.qid!r}: {count} for {len(q.candidates)} candidates; give one for each")
-        judged = {str(i): c.relevance for i, c in enumerate(q.candidates) if c.label is not None}
+        labels = {str(i): c.relevance or 0 for i, c in enumerate(q.candidates) if c.label is not None}
         if q.qid in qrels:
             raise BadSetting(f"two questions have the id {q.qid!r}; give each its own")
-        if judged:
-            qrels[q.qid] = judged
-            run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(given))}
-    return _calculated(names, qrels, run)
+        if labels:
+            qrels[q.qid] = labels
+            run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(values))}
+    return _run_ir_measures(names, qrels, run)
 
 
 def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
-    """The least and the greatest mean each of `NAMES` could come to over these questions, whatever the labels that are
-    missing would say; of questions without any label nothing is told, NaN when there are no others. Where a set has
-    grades above 1, nDCG is left out: what a missing one could be is not known.
+    """The least and the greatest mean that each of `MEASURES` could have over these questions, whatever the
+    missing labels are; questions without any label are left out, NaN when there are no others. Where a set has
+    grades above 1, nDCG is left out: the missing grades are not known.
 
-    Of so many correct ones among the unlabelled a measure makes most where they are ranked highest, and least where
-    lowest; so every number of them is tried, at both ends.
+    For a number of correct ones among the unlabelled, a measure is highest where they are ranked first and lowest where
+    last; so every number of them is tried, at both ends.
     """
-    asked = list(questions)
-    graded = any((c.relevance or 0) > 1 for q in asked for c in q.candidates)
-    names = [name for name in NAMES if not (graded and name.startswith("nDCG"))]
+    questions = list(questions)
+    graded = any((c.relevance or 0) > 1 for q in questions for c in q.candidates)
+    names = [name for name in MEASURES if not (graded and name.startswith("nDCG"))]
     least: dict[str, dict[str, float]] = {name: {} for name in names}
     most: dict[str, dict[str, float]] = {name: {} for name in names}
-    for q in asked:
+    for q in questions:
         labels = [q.candidates[i].label for i in order(scores[q.qid])]
         missing = [place for place, label in enumerate(labels) if label is None]
         if len(missing) == len(labels):
@@ -82,44 +92,44 @@ def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> d
         cases = np.tile([label == 1 for label in labels], (1 + 2 * len(missing), 1))
         for n in range(1, len(missing) + 1):
             cases[2 * n - 1, missing[:n]] = cases[2 * n, missing[-n:]] = True
-        for name, values in _of_orders(cases).items():
+        for name, values in _measure_orders(cases).items():
             if name in least:
                 least[name][q.qid], most[name][q.qid] = float(values.min()), float(values.max())
-    low, high = means(least), means(most)
+    low, high = average(least), average(most)
     return {name: (low[name], high[name]) for name in names}
 
 
-def _of_orders(correct: np.ndarray) -> dict[str, np.ndarray]:
-    """`NAMES` of many orders at once, which trec_eval would take minutes for: bool `(orders, places)`, best first."""
-    found, places = correct.cumsum(1), np.arange(1, correct.shape[1] + 1)
-    of_all = np.maximum(found[:, -1], 1)
+def _measure_orders(correct: np.ndarray) -> dict[str, np.ndarray]:
+    """`MEASURES` of many orders at once, for which trec_eval takes minutes: bool `(orders, places)`, best first."""
+    hits, places = correct.cumsum(1), np.arange(1, correct.shape[1] + 1)
+    total = np.maximum(hits[:, -1], 1)
     discount = 1 / np.log2(places[:10] + 1)
-    ideal = discount.cumsum()[np.minimum(of_all, len(discount)) - 1]
+    ideal = discount.cumsum()[np.minimum(total, len(discount)) - 1]
     return {
-        "AP": (correct * found / places).sum(1) / of_all,
+        "AP": (correct * hits / places).sum(1) / total,
         "RR": (correct / places).max(1),
         "P@1": correct[:, 0].astype(float),
         "nDCG@10": correct[:, :10] @ discount / ideal,
     }
 
 
-def _calculated(
+def _run_ir_measures(
     names: Sequence[str], qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     import ir_measures
 
-    names_of: dict[object, list[str]] = {}
+    names_of: dict[Measure, list[str]] = {}
     for name in names:
-        names_of.setdefault(_parse(name), []).append(name)
+        names_of.setdefault(_parse_measure(name), []).append(name)
     values = {name: dict.fromkeys(qrels, 0.0) for name in names}
     if qrels:
-        for found in ir_measures.iter_calc(list(names_of), qrels, run):
-            for name in names_of[found.measure]:
-                values[name][found.query_id] = float(found.value)
+        for metric in ir_measures.iter_calc(list(names_of), qrels, run):
+            for name in names_of[metric.measure]:
+                values[name][metric.query_id] = float(metric.value)
     return values
 
 
-def _parse(name: str):
+def _parse_measure(name: str) -> Measure:
     import ir_measures
 
     try:
@@ -141,7 +151,7 @@ def bootstrap(
         raise BadSetting("no values to draw an interval from: give that of one question or more")
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (values,),
         np.mean,
         n_resamples=samples,
@@ -150,11 +160,11 @@ def bootstrap(
         method="percentile",
         rng=np.random.default_rng(seed),
     ).confidence_interval
-    return float(found.low), float(found.high)
+    return float(interval.low), float(interval.high)
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedTest:
     """`difference` is the mean of a minus the mean of b, with its bootstrap interval; wins are questions a does better.
 
     `p` is two-sided, by a randomisation test over the questions.
@@ -169,7 +179,7 @@ class Paired:
     ties: int
 
 
-def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0, samples: int = 9999) -> Paired:
+def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0, samples: int = 9999) -> PairedTest:
     """Compare two rankers' values (`{qid: value}`) on the same questions; exact when the signs can be enumerated.
 
     Raises BadSetting when the questions differ or there are none.
@@ -180,11 +190,11 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
         raise BadSetting(f"a paired test needs the same questions on both sides; here {len(a)} and {len(b)} differ")
     differences = np.array([a[qid] - b[qid] for qid in a], dtype=np.float64)  # (questions,)
     differences[np.abs(differences) < 1e-9] = 0.0
-    moved = differences[differences != 0]
+    nonzero = differences[differences != 0]
     p = 1.0
-    if len(moved) > 1:  # one alone could have gone either way: p is 1
+    if len(nonzero) > 1:  # one alone could have gone either way: p is 1
         test = stats.permutation_test(
-            (moved, np.zeros_like(moved)),
+            (nonzero, np.zeros_like(nonzero)),
             lambda x, y, axis: np.mean(x - y, axis=axis),
             permutation_type="samples",
             vectorized=True,
@@ -195,4 +205,4 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
         p = float(test.pvalue)
     low, high = bootstrap(differences, seed=seed)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    return Paired(float(differences.mean()), low, high, p, wins, losses, len(differences) - wins - losses)
+    return PairedTest(float(differences.mean()), low, high, p, wins, losses, len(differences) - wins - losses)

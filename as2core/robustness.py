@@ -1,8 +1,8 @@
 """Does the top answer stay when the question or a candidate is written carelessly?
 
 The questions are the same questions: upper case, no question mark, one typo; or the top candidate wrapped in words that
-say nothing. A ranker that reads what is meant keeps its first sentence. `mending` asks the same of a ranker whose
-questions are mended first, as the workbench mends them.
+say nothing. A ranker that reads what is meant keeps its first sentence. With `corrected` the questions' spelling is
+corrected first, as the workbench does.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from as2core.rankers.base import Ranker, order
-from as2core.spelling import mended
+from as2core.metrics import order
+from as2core.rankers.base import Ranker, known_words
+from as2core.spelling import correct_spelling
 from as2core.types import Candidate, Question
 
 NOISE = "( see also the note on this page )"
@@ -49,40 +50,37 @@ REWRITES: Rewrites = {
 }
 
 
-class _Mending:
-    """A ranker that reads every question mended."""
+class _SpellingCorrected:
+    """A ranker whose questions are corrected before it reads them."""
 
     def __init__(self, ranker: Ranker) -> None:
-        self.name, self._ranker = ranker.name, ranker
-        self._known = getattr(ranker, "known_words", frozenset())
+        self.name, self._ranker, self._known_words = ranker.name, ranker, known_words(ranker)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        return self._ranker.score(mended(question, [c.text for c in candidates], self._known), candidates)
+        corrected = correct_spelling(question, [c.text for c in candidates], self._known_words)
+        return self._ranker.score(corrected, candidates)
 
 
 def robustness(
-    ranker: Ranker, questions: Sequence[Question], *, mending: bool = False, rewrites: Rewrites = REWRITES
+    ranker: Ranker, questions: Sequence[Question], *, corrected: bool = False, rewrites: Rewrites = REWRITES
 ) -> dict[str, float]:
-    """The share of questions whose top candidate stays on top, by what was done to them: the `rewrites`, and "padded
-    candidate"; {} without questions. With `mending` the ranker reads all questions mended (`spelling`)."""
-    ranker = _Mending(ranker) if mending else ranker
-    asked = [q for q in questions if len(q.candidates) > 1]
-    if not asked:
+    """The share of questions whose top candidate stays on top, by the kind of change: the `rewrites`, and "padded
+    candidate"; {} without questions. With `corrected` the spelling of all questions is corrected first."""
+    ranker = _SpellingCorrected(ranker) if corrected else ranker
+    tops = [(q, _top(ranker, q.text, q.candidates)) for q in questions if len(q.candidates) > 1]
+    if not tops:
         return {}
-    first = [_top(ranker, q.text, q.candidates) for q in asked]
     stays = {
-        name: [_top(ranker, rewrite(q.text), q.candidates) == top for q, top in zip(asked, first, strict=True)]
+        name: [_top(ranker, rewrite(q.text), q.candidates) == top for q, top in tops]
         for name, rewrite in rewrites.items()
     }
-    stays["padded candidate"] = [
-        _top(ranker, q.text, _padded(q.candidates, top)) == top for q, top in zip(asked, first, strict=True)
-    ]
-    return {name: sum(kept) / len(kept) for name, kept in stays.items()}
+    stays["padded candidate"] = [_top(ranker, q.text, _pad(q.candidates, top)) == top for q, top in tops]
+    return {name: sum(flags) / len(flags) for name, flags in stays.items()}
 
 
 def _top(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> int:
     return int(order(ranker.score(question, candidates))[0])
 
 
-def _padded(candidates: Sequence[Candidate], at: int) -> list[Candidate]:
+def _pad(candidates: Sequence[Candidate], at: int) -> list[Candidate]:
     return [replace(c, text=f"{c.text} {NOISE}") if i == at else c for i, c in enumerate(candidates)]

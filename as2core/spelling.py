@@ -1,8 +1,8 @@
-"""A question as a careful writer puts it: with its question mark, and without a slip of the finger in a word.
+"""Corrects typos in a question, and adds the question mark.
 
-A ranker reads a misspelt word as pieces that mean nothing. Touched is only what nobody writes: a word that is neither
-in the candidates nor among those the ranker knows, if it is one slip (Damerau, 1964: two letters exchanged, one
-missing, one too many, one wrong) from a word that is.
+A ranker reads a misspelt word as pieces without meaning. A word is corrected only if it is neither in the candidates
+nor among the ranker's known words, and is one edit (Damerau, 1964: two letters exchanged, one missing, one too many,
+one wrong) from a word that is.
 """
 
 from __future__ import annotations
@@ -13,40 +13,39 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from as2core.text import words
+from as2core.text import tokenize
 
-SHORTEST = 5  # letters; most pairs of shorter words are one slip apart
+MIN_WORD_LETTERS = 5  # most pairs of shorter words are one edit apart
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def mended(question: str, texts: Sequence[str], known: Collection[str] = ()) -> str:
-    """The question with its slips mended by the words of `texts` and the `known` ones (lower case).
+def correct_spelling(question: str, texts: Sequence[str], known_words: Collection[str] = ()) -> str:
+    """The question with its typos corrected by the words of `texts` and by `known_words` (lower case).
 
-    A wrong letter is mended towards words of the texts alone, since rare words differ from common ones by a letter; and
-    first letters and endings stay, so that a plural is no slip of its singular. A question without a mark at its end
-    gets one.
+    A wrong letter is corrected towards words of the texts only, since rare words differ from common ones by a letter.
+    First letters and endings stay, so that a plural is not taken for a typo of its singular.
     """
     question = unicodedata.normalize("NFC", question)  # an accent of its own would end a word
-    there = Counter(w for text in texts for w in words(text))
+    counts = Counter(w for text in texts for w in tokenize(text))
 
-    def mend(found: re.Match[str]) -> str:
-        word = found.group()
-        lower = "".join(words(word))
-        if len(lower) < SHORTEST or lower in there or lower in known:
+    def correct(match: re.Match[str]) -> str:
+        word = match.group()
+        lower = "".join(tokenize(word))
+        if len(lower) < MIN_WORD_LETTERS or lower in counts or lower in known_words:
             return word
-        slips = {w for w in _exchanged_missing_added(lower) if not w.startswith(lower) and not lower.startswith(w)}
-        near = sorted((slips | set(_wrong_letter(lower))) & there.keys(), key=lambda w: (-there[w], w))
-        right = next(iter(near or sorted(slips & set(known))), lower)
+        edits = {w for w in _edit_lengths_and_order(lower) if not w.startswith(lower) and not lower.startswith(w)}
+        near = sorted((edits | set(_replace_letters(lower))) & counts.keys(), key=lambda w: (-counts[w], w))
+        right = next(iter(near or sorted(edits & set(known_words))), lower)
         if right == lower:
             return word
         return right.upper() if word.isupper() else right.capitalize() if word[0].isupper() else right
 
-    text = _LETTERS.sub(mend, question).rstrip()
+    text = _LETTERS.sub(correct, question).rstrip()
     return f"{text}?" if text and text[-1].isascii() and text[-1].isalnum() else text
 
 
-def _exchanged_missing_added(word: str) -> Iterator[str]:
-    """Words one slip away that begin alike."""
+def _edit_lengths_and_order(word: str) -> Iterator[str]:
+    """Words with a letter missing, exchanged with the next, or added; the first letter stays."""
     for i in range(1, len(word)):
         yield word[:i] + word[i + 1 :]
         yield word[:i] + word[i : i + 2][::-1] + word[i + 2 :]
@@ -54,6 +53,6 @@ def _exchanged_missing_added(word: str) -> Iterator[str]:
         yield from (word[:i] + letter + word[i:] for letter in string.ascii_lowercase)
 
 
-def _wrong_letter(word: str) -> Iterator[str]:
+def _replace_letters(word: str) -> Iterator[str]:
     for i in range(1, len(word) - 1):
         yield from (word[:i] + letter + word[i + 1 :] for letter in string.ascii_lowercase)

@@ -1,7 +1,7 @@
-"""How the commands speak: the result on standard output, everything else on standard error.
+"""The output of the commands: the result on standard output, everything else on standard error.
 
-With `--json` the result is one JSON document and nothing else is on standard output: `working()` keeps whatever a
-library prints while it computes away from it.
+With `--json` the result is one JSON document and nothing else is on standard output: `show_progress()` sends whatever a
+library prints meanwhile to standard error.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from as2core.types import OnProgress, Progress
+from as2core.types import Json, OnProgress, Progress
 
-OnEvent = Callable[[Mapping[str, Any]], None]
+Event = Mapping[str, Any]  # of a training run: kind, step, steps, loss, dev_ap; JSON values
 
 
-def say(text: str = "") -> None:
+def echo(text: str = "") -> None:
     """A line of the result."""
     sys.stdout.write(text + "\n")
 
 
-def note(text: str) -> None:
-    """A line beside the result: a warning, or what happens next."""
+def print_note(text: str) -> None:
+    """A line on standard error: a warning, or what happens next."""
     sys.stderr.write(" ".join(text.split()) + "\n")
 
 
-def say_json(document: Any) -> None:
-    """The result as one JSON document; NaN and infinity become null, as JSON has neither."""
-    say(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+def print_json(document: object) -> None:
+    """The result as one JSON document; NaN and infinity become null, which JSON does not have."""
+    echo(json.dumps(_to_json(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager
-def working(what: str = "") -> Iterator[OnProgress]:
-    """For the time of a computation: a progress bar on standard error, drawn only on a terminal."""
+def show_progress(stage: str = "") -> Iterator[OnProgress]:
+    """During a computation: a progress bar on standard error, drawn only on a terminal."""
     from tqdm import tqdm
 
-    with redirect_stdout(sys.stderr), tqdm(desc=what, disable=None, leave=False, file=sys.stderr) as bar:
+    with redirect_stdout(sys.stderr), tqdm(desc=stage, disable=None, leave=False, file=sys.stderr) as bar:
 
         def on_progress(progress: Progress) -> None:
             bar.total = progress.total or None
-            bar.set_description_str(progress.what or what, refresh=False)
+            bar.set_description_str(progress.stage or stage, refresh=False)
             bar.n = progress.done
             bar.refresh()
 
@@ -54,25 +54,25 @@ def working(what: str = "") -> Iterator[OnProgress]:
 
 
 @contextmanager
-def training() -> Iterator[OnEvent]:
-    """For the time of a training run: a bar over the steps, and a line for every evaluation on dev."""
+def show_training() -> Iterator[Callable[[Event], None]]:
+    """During a training run: a bar over the steps, and a line for every evaluation on the dev set."""
     from tqdm import tqdm
 
     with redirect_stdout(sys.stderr), tqdm(disable=None, leave=False, file=sys.stderr, unit="step") as bar:
 
-        def on_event(event: Mapping[str, Any]) -> None:
+        def on_event(event: Event) -> None:
             bar.total = event.get("steps") or bar.total
             bar.n = event.get("step", bar.n)
             if event.get("loss") is not None:
                 bar.set_postfix_str(f"loss {event['loss']:.4f}", refresh=False)
             bar.refresh()
             if event.get("kind") == "eval":
-                tqdm.write(evaluation_line(event), file=sys.stderr)
+                tqdm.write(format_evaluation(event), file=sys.stderr)
 
         yield on_event
 
 
-def evaluation_line(event: Mapping[str, Any]) -> str:
+def format_evaluation(event: Event) -> str:
     """`step 40/120  loss 0.5120  dev AP 2: .612  6: .701`, for one of a training run's "eval" events."""
     parts = [f"step {event.get('step', 0)}/{event.get('steps', 0)}"]
     if event.get("loss") is not None:
@@ -81,9 +81,9 @@ def evaluation_line(event: Mapping[str, Any]) -> str:
     return "  ".join([*parts, f"dev AP {aps}"]) if aps else "  ".join(parts)
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+def format_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     """Aligned text: numbers to the right with three decimals, the last column cut to the terminal's width."""
-    cells = [[_cell(row.get(c)) for c in columns] for row in rows]
+    cells = [[_format_cell(row.get(c)) for c in columns] for row in rows]
     numeric = [bool(rows) and all(_is_number(row.get(c)) for row in rows) for c in columns]
     widths = [max(len(c), *(len(row[i]) for row in cells), 0) for i, c in enumerate(columns)]
     room = shutil.get_terminal_size((10**6, 24)).columns if sys.stdout.isatty() else 10**6
@@ -98,7 +98,12 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _cell(value: Any) -> str:
+def print_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
+    """The table as part of the result."""
+    echo(format_table(rows, columns))
+
+
+def _format_cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -106,22 +111,24 @@ def _cell(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _plain(value: Any) -> Any:
-    """What `json` can write: data classes as objects, arrays as lists, dates and paths as text."""
+def _to_json(value: object) -> Json:
+    """Data classes as objects, arrays as lists, dates and paths as text, NaN and infinity as null."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _to_json(v) for k, v in value.items()}
+    if callable(to_list := getattr(value, "tolist", None)):  # numpy's arrays and numbers, without importing numpy
+        value = to_list()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_to_json(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
     if isinstance(value, date | Path):
         return value.isoformat() if isinstance(value, date) else str(value)
-    if hasattr(value, "tolist"):  # numpy's arrays and numbers
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    raise TypeError(f"{type(value).__name__} has no JSON form")

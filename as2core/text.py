@@ -1,26 +1,31 @@
 """Sentences and words of plain text.
 
-spaCy's blank English tokenizer and its sentencizer propose where sentences end; rules around them decide. The
+spaCy's blank English tokenizer and sentencizer propose where sentences end; the rules here decide. The
 sentencizer alone breaks after every full stop that is a token of its own ("Fig. 2"), misses those inside a token
 ("the U.S. The"), gives an opening quote to the sentence before, and knows neither headings nor lists.
 
 A text is cut three times: into paragraphs at blank lines, into blocks (list items, headings, wrapped prose), and
-into sentences. Nothing but white space and bullets stands outside the sentences.
+into sentences. Only white space and bullets are outside the sentences.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from as2core.types import Sentence
 
-MAX_SENTENCE = 1000  # characters; a longer run without a stop is cut at a list dash, semicolon, comma or space
-_CHUNK = 100_000  # characters given to spaCy at once; it refuses a million
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+MAX_SENTENCE_CHARS = 1000  # a longer run without a stop is cut at a list dash, semicolon, comma or space
+_CHUNK_CHARS = 100_000  # for spaCy at once; it refuses a million
 
 STOP_WORDS = frozenset(
     """a an the and or but nor so if then than as of in on at by for from to into onto with without about over under
@@ -32,17 +37,17 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 
-# Abbreviations that always go on: titles, when written with a capital, and those written small.
+# After these abbreviations a sentence always continues: titles with a capital, and those in lower case.
 _TITLES = frozenset(
     """Dr Mr Mrs Ms Mx Prof Rev Fr St Ste Hon Gen Lt Col Maj Capt Cmdr Sgt Cpl Adm Pres Gov Sen Rep Amb Supt Messrs Mme
     Mlle Mt Drs Profs Sts Pvt Cdr Vice-Adm""".split()
 )
-_SMALL = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp feat a.k.a b d r".split())
-# Those that go on when a number or a Roman numeral follows.
+_LOWER_CASE = frozenset("vs v e.g eg i.e ie cf viz approx ca c fl esp incl resp feat a.k.a b d r".split())
+# After these it continues when a number or a Roman numeral follows.
 _NUMBERED = frozenset(
     "no nos nr fig figs p pp vol vols ch chap sec sect eq eqs art ed eds pt ser tab para op kv bwv".split()
 )
-# Those that end a sentence only when a word follows that usually opens one.
+# These end a sentence only when a word follows that usually opens one.
 _MAY_END = frozenset(
     """inc ltd co corp bros plc llc jr sr esq dept univ assn ave blvd rd bldg ph.d b.sc m.sc d.phil jan feb apr jun jul
     aug sept oct nov dec tue tues wed thu thurs ft oz lb lbs tbsp tsp hr hrs mph sq calif conn ariz penn tenn mich
@@ -84,11 +89,13 @@ _ROMAN = re.compile(r"[IVXLC]+$")
 _spacy_lock = threading.Lock()
 
 
-def words(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
-    its accent are one, however they are written (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""
+    its accent are one character (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""
     lower = unicodedata.normalize("NFC", text).lower()
-    return _WORD.findall(lower.replace("i\u0307", "i"))  # Python leaves the dot behind, as a mark that ends the word
+    return _WORD.findall(
+        lower.replace("i\u0307", "i")
+    )  # Python keeps the dot as a combining mark, which would end the word
 
 
 def split_sentences(text: str) -> list[Sentence]:
@@ -96,12 +103,12 @@ def split_sentences(text: str) -> list[Sentence]:
 
     A paragraph ends at a blank line. A heading or a list item is a sentence of its own even without a full stop.
     """
-    found = []
+    sentences = []
     for number, (start, end) in enumerate(_paragraphs(text)):
         for block_start, block_end in _blocks(text, start, end):
             for a, b in _sentences(text, block_start, block_end):
-                found.append(Sentence(text[a:b], a, b, number))
-    return found
+                sentences.append(Sentence(text[a:b], a, b, number))
+    return sentences
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
@@ -142,7 +149,7 @@ def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _line_cuts(text: str, start: int, end: int) -> list[int]:
-    """Where a line begins something new rather than going on with wrapped prose."""
+    """Where a line begins something new instead of continuing wrapped prose."""
     lines = []
     for m in re.finditer(r"[^\n]+", text[start:end]):
         a, b = _trim(text, start + m.start(), start + m.end())
@@ -156,27 +163,33 @@ def _line_cuts(text: str, start: int, end: int) -> list[int]:
         before = text[lines[i - 1][0] : lines[i - 1][1]] if i else ""
         if numbered and (not i or in_list or before[-1] in ".:;!?" or numbered[0] in ("1.", "1)", "(1)")):
             item = numbered
-        if i and (item or _HEADING.match(before) or _wrapped_on_purpose(before, text[a:b], width)):
+        if i and (item or _HEADING.match(before) or _is_break_intended(before, text[a:b], width)):
             cuts.append(a)
         in_list = bool(item) or (in_list and cuts[-1:] != [a])
     return cuts
 
 
-def _wrapped_on_purpose(before: str, line: str, width: int) -> bool:
+def _is_break_intended(before: str, line: str, width: int) -> bool:
     """The next word would have fitted on the line before, and the line looks like a beginning: that was a heading."""
     first = line.split(None, 1)[0]
     fits = len(before) + 1 + len(first) < 0.75 * width or len(before) + 1 + len(line) <= width < 60
-    return fits and before[-1] not in ",;-\u2013\u2014&" and not _opens_lower(line)
+    return fits and before[-1] not in ",;-\u2013\u2014&" and not _starts_lower_case(line)
 
 
-def _opens_lower(text: str) -> bool:
+def _starts_lower_case(text: str) -> bool:
     """Begins with a lower-case word, not one like "iPod"."""
-    word = _NEXT_WORD.match(text, _OPENING.match(text).end())
-    return bool(word) and word[0].islower()
+    word = _NEXT_WORD.match(text, len(_match_opening(text)))
+    return word is not None and word[0].islower()
+
+
+def _match_opening(text: str, start: int = 0, end: int = sys.maxsize) -> str:
+    """Quotes and brackets that open a sentence, "" where there are none."""
+    opening = _OPENING.match(text, start, end)
+    return opening[0] if opening else ""
 
 
 @cache
-def _sentencizer():
+def _sentencizer() -> Language:
     import spacy
 
     nlp = spacy.blank("en")
@@ -184,13 +197,13 @@ def _sentencizer():
     return nlp
 
 
-def _proposed(text: str, start: int, end: int) -> list[int]:
+def _propose_cuts(text: str, start: int, end: int) -> list[int]:
     """Offsets where the sentencizer, or a stop hidden inside one of its tokens, may end a sentence."""
     from spacy.attrs import SENT_START
 
-    found = {m.end() for m in _AFTER_STOP.finditer(text, start, end)}
-    for at in range(start, end, _CHUNK):
-        piece = _RUN.sub(lambda m: "x" * len(m[0]), text[at : min(at + _CHUNK, end)])
+    cuts = {m.end() for m in _AFTER_STOP.finditer(text, start, end)}
+    for at in range(start, end, _CHUNK_CHARS):
+        piece = _RUN.sub(lambda m: "x" * len(m[0]), text[at : min(at + _CHUNK_CHARS, end)])
         with _spacy_lock:
             doc = _sentencizer()(piece)
             starts = [doc[int(i)].idx for i in (doc.to_array([SENT_START]) == 1).nonzero()[0][1:]]
@@ -198,8 +211,8 @@ def _proposed(text: str, start: int, end: int) -> list[int]:
             cut += at
             while cut > start and not text[cut - 1].isspace() and not re.match(_STOP, text[cut - 1]):
                 cut -= 1  # an opening quote belongs to the sentence it opens
-            found.add(cut)
-    return sorted(found)
+            cuts.add(cut)
+    return sorted(cuts)
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -208,21 +221,21 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     last = end
     while last > start and not text[last - 1].isalnum():
         last -= 1
-    for cut in _proposed(text, start, end):
+    for cut in _propose_cuts(text, start, end):
         # a sentence holds a letter or a digit: stray marks go with their neighbour
-        if first and first.start() < cut < last and _ends(text, start, begin, cut, end, lower_case):
-            yield from _bounded(text, begin, cut)
+        if first and first.start() < cut < last and _ends_sentence(text, start, begin, cut, end, lower_case):
+            yield from _cut_long(text, begin, cut)
             begin, first = cut, _ALNUM.search(text, cut, end)
-    yield from _bounded(text, begin, end)
+    yield from _cut_long(text, begin, end)
 
 
-def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The span without white space at its ends, in pieces no longer than MAX_SENTENCE."""
+def _cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The span without white space at its ends, in pieces no longer than MAX_SENTENCE_CHARS."""
     start, end = _trim(text, start, end)
-    while end - start > MAX_SENTENCE:
-        limit = start + MAX_SENTENCE
+    while end - start > MAX_SENTENCE_CHARS:
+        limit = start + MAX_SENTENCE_CHARS
         for mark in (" - ", "; ", "\n", ", ", " "):
-            at = text.rfind(mark, start + MAX_SENTENCE // 4, limit)
+            at = text.rfind(mark, start + MAX_SENTENCE_CHARS // 4, limit)
             if at > 0:
                 limit = at + (1 if mark in (" - ", "\n", " ") else 2)
                 break
@@ -232,17 +245,18 @@ def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _ends(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool) -> bool:
+def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool) -> bool:
     """Does the sentence begun at `begin` end before `cut`?"""
     before = text[max(begin, cut - 300) : cut].rstrip()
-    opening = _OPENING.match(text, cut, end)
-    if _FREE_CLOSER.match(text, cut) or (opening[0] == '" ' and text.count('"', block, cut) % 2):
-        return False  # tokenised text: what closes the sentence stands free
+    opening = _match_opening(text, cut, end)
+    after = cut + len(opening)
+    if _FREE_CLOSER.match(text, cut) or (opening == '" ' and text.count('"', block, cut) % 2):
+        return False  # tokenised text: the closing mark is a token of its own
     tail = _TAIL.search(before, max(0, len(before) - 60))
     if not tail:
         return before[-1] not in ",;:"
     word, stop = tail[1].lstrip("\"'\u201c\u2018([{"), tail[2]
-    match = _NEXT_WORD.match(text, opening.end(), end)
+    match = _NEXT_WORD.match(text, after, end)
     following = match[0] if match else ""
     if stop[-1] in _LATIN_STOPS and following.islower() and not lower_case:
         return False
@@ -250,8 +264,8 @@ def _ends(text: str, block: int, begin: int, cut: int, end: int, lower_case: boo
         return word.isalpha() and word.islower() and len(word) > 1 and following.istitle() and len(following) > 1
     if _ENUMERATOR.search(before) or _inside_bracket(text, begin, cut, end):
         return False
-    opener = following in _OPENERS and text[opening.end() + len(following) : opening.end() + len(following) + 1] != "."
-    return _stop_ends(word, stop, following, opener, bool(opening[0]))
+    opener = following in _OPENERS and text[after + len(following) : after + len(following) + 1] != "."
+    return _stop_ends(word, stop, following, opener, bool(opening))
 
 
 def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool) -> bool:
@@ -260,7 +274,7 @@ def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool)
         return opener or (word + "!").lower() not in _MAY_END
     if stop != ".":
         return True
-    if word in _TITLES or word in _SMALL or (word.istitle() and len(word) > 1 and word.lower() in _SMALL):
+    if word in _TITLES or word in _LOWER_CASE or (word.istitle() and len(word) > 1 and word.lower() in _LOWER_CASE):
         return False
     abbreviation = word.lower()
     if abbreviation in _NUMBERED and (following[:1].isdigit() or _ROMAN.match(following)):

@@ -1,16 +1,20 @@
-"""The few nouns everything else speaks of. Frozen, and free of torch."""
+"""The records that everything else uses. Frozen, and free of torch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-TITLE_WORDS = 12  # of a title are read before a sentence
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What a JSON file or column can hold."""
+
+MAX_TITLE_WORDS = 12  # of a document's title, read before a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a conflict between people was settled: who said that the label is "correct", "incorrect" or "unsure"."""
+    """How a conflict between annotators was settled, and by whom; the label is "correct", "incorrect" or "unsure"."""
 
     by: str
     label: str
@@ -19,10 +23,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence that may answer. `label` is a person's: 1 correct, 0 incorrect, None not labelled.
+    """A sentence that may answer. `label` is 1 for correct, 0 for incorrect, None for unlabelled.
 
     `grade` is the finer label of a set that has one (ASNQ: 1 to 4; qrels: any whole number), and `label` was made from
-    it. `said` is who labelled it what, where that is told: (name, "correct", "incorrect" or "unsure"), and `verdict`
+    it. `annotations` are the labels of each annotator, as (name, "correct", "incorrect" or "unsure"); `verdict` is
     what settled a conflict among them; `label` is what that comes to.
     """
 
@@ -31,20 +35,20 @@ class Candidate:
     label: int | None = None
     title: str = ""
     grade: int | None = None
-    said: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
     verdict: Verdict | None = None
 
     @property
     def relevance(self) -> int | None:
-        """For formats in which what is above 0 is correct: the grade if it says what the label says, else the label."""
+        """For formats in which a value above 0 is correct: the grade where it agrees with the label, else the label."""
         agrees = self.grade is not None and self.label is not None and (self.grade > 0) == (self.label == 1)
         return self.grade if agrees else self.label
 
     @property
-    def reading(self) -> str:
-        """What a ranker that understands text reads: the sentence after its document's title, where that is known. A
-        sentence often leaves out what its document is about."""
-        title = " ".join(self.title.split()[:TITLE_WORDS])
+    def titled_text(self) -> str:
+        """The text for rankers that read text: the sentence after its document's title, where that is known. A sentence
+        often leaves out its subject."""
+        title = " ".join(self.title.split()[:MAX_TITLE_WORDS])
         return f"{title}: {self.text}" if title else self.text
 
 
@@ -57,8 +61,8 @@ class Question:
     candidates: tuple[Candidate, ...] = ()
     kind: str = ""
 
-    def untitled(self) -> Question:
-        """The same with candidates that tell no title."""
+    def drop_titles(self) -> Question:
+        """The question with candidates without titles."""
         return replace(self, candidates=tuple(replace(c, title="") for c in self.candidates))
 
     @property
@@ -72,7 +76,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence and its place: character offsets into the document's text, and the paragraph it stands in."""
+    """A sentence with its character offsets in the document's text, and its paragraph's number."""
 
     text: str
     start: int
@@ -82,7 +86,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document as read: plain text, paragraphs divided by a blank line."""
+    """A document: plain text, paragraphs divided by a blank line."""
 
     id: str
     title: str
@@ -93,7 +97,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is indexed: a few sentences of one document, `first`..`last` (inclusive) by position in it."""
+    """A unit of the index: a few sentences of one document, `first`..`last` (inclusive) by position in it."""
 
     id: str
     doc_id: str
@@ -113,11 +117,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long call is: `done` of `total` (0 when unknown) and what it is at."""
+    """The progress of a long call: `done` of `total` (0 when unknown) in the current `stage`."""
 
     done: int
     total: int
-    what: str = ""
+    stage: str = ""
 
 
 OnProgress = Callable[[Progress], None]

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from as2core.export import cross_encoder as exported
-from as2core.nn.backbone import _locate
+from as2core.nn.backbone import locate_weights
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.cascade import CascadeRanker
 
@@ -44,7 +44,7 @@ def plain_loop(cascade: CascadeRanker) -> Score:
     @torch.inference_mode()
     def score(pairs: list[Pair]) -> np.ndarray:
         parts = [pairs[i : i + BATCH] for i in range(0, len(pairs), BATCH)]
-        return np.concatenate([whole(*_padded(cascade, part)).numpy() for part in parts])
+        return np.concatenate([whole(*_pad_pairs(cascade, part)).numpy() for part in parts])
 
     return score
 
@@ -82,7 +82,7 @@ def encode(embedder: BiEncoderRanker) -> Callable[[list[str]], np.ndarray]:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 
-    words = Transformer(_locate(embedder.backbone.name), max_seq_length=embedder.max_length)
+    words = Transformer(locate_weights(embedder.backbone.name), max_seq_length=embedder.max_length)
     peer = SentenceTransformer(modules=[words, Pooling(embedder.backbone.hidden, "mean")], device="cpu")
     return lambda texts: peer.encode(texts, normalize_embeddings=True, show_progress_bar=False)
 
@@ -95,8 +95,8 @@ def bm25s(texts: list[str], k: int) -> Callable[[str], np.ndarray]:
     index.index(library.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
 
     def search(question: str) -> np.ndarray:
-        asked = library.tokenize(question, stopwords="en", show_progress=False)
-        return index.retrieve(asked, k=min(k, len(texts)), show_progress=False).documents
+        tokens = library.tokenize(question, stopwords="en", show_progress=False)
+        return index.retrieve(tokens, k=min(k, len(texts)), show_progress=False).documents
 
     return search
 
@@ -110,7 +110,7 @@ def export(cascade: CascadeRanker, folder: Path) -> tuple[Path, Path]:
     real, small = folder / "whole.onnx", folder / "whole-int8.onnx"
     if small.exists():
         return real, small
-    example = _padded(cascade, [("when was it built?", t) for t in ("It was completed in 1889.", "Nobody knows.")])
+    example = _pad_pairs(cascade, [("when was it built?", t) for t in ("It was completed in 1889.", "Nobody knows.")])
     sizes = {0: torch.export.Dim("batch", max=1 << 16), 1: torch.export.Dim("length", min=4, max=cascade.max_length)}
     names = ["ids", "mask", "second"]
     torch.onnx.export(
@@ -171,14 +171,14 @@ def onnx_runtime(cascade: CascadeRanker, path: Path, *, batch: int | None = BATC
         out, step = np.empty(len(pairs), np.float32), batch or len(pairs)
         for i in range(0, len(pairs), step):
             rows = places[i : i + step]
-            given = _padded(cascade, [pairs[r] for r in rows])
-            out[rows] = session.run(None, dict(zip(inputs, (g.numpy() for g in given), strict=True)))[0]
+            inputs_batch = _pad_pairs(cascade, [pairs[r] for r in rows])
+            out[rows] = session.run(None, dict(zip(inputs, (g.numpy() for g in inputs_batch), strict=True)))[0]
         return out
 
     return score
 
 
-def _padded(cascade: CascadeRanker, pairs: list[Pair]) -> tuple[torch.Tensor, ...]:
+def _pad_pairs(cascade: CascadeRanker, pairs: list[Pair]) -> tuple[torch.Tensor, ...]:
     questions, texts = map(list, zip(*pairs, strict=True))
     packed = cascade.backbone.encode(questions, texts, max_length=cascade.max_length)
     return cascade.backbone.pad(packed, list(range(len(texts))))

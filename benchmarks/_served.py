@@ -36,8 +36,8 @@ for spec in ("cascade:engine=onnx", "bi-encoder", "generative"):
 
 
 def environment(home: Path, corpora: Path) -> dict[str, str]:
-    told = {k: v for k, v in os.environ.items() if not k.startswith("AS2_")}
-    return {**told, "AS2_HOME": str(home), "AS2_CORPORA_DIR": str(corpora)}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("AS2_")}
+    return {**variables, "AS2_HOME": str(home), "AS2_CORPORA_DIR": str(corpora)}
 
 
 def starter(folder: Path, questions: tuple[int, int, int] | None) -> Path:
@@ -49,15 +49,15 @@ def starter(folder: Path, questions: tuple[int, int, int] | None) -> Path:
     target = folder / "corpora" / "starter"
     (target / "articles").mkdir(parents=True)
     articles: set[str] = set()
-    for part, wanted in zip(("train", "dev", "test"), questions, strict=True):
-        kept = []
+    for part, limit in zip(("train", "dev", "test"), questions, strict=True):
+        lines = []
         for line in (shipped / "starter" / f"{part}.jsonl").read_text(encoding="utf-8").splitlines():
             q = json.loads(line)
             own = {_article(c) for c in q["candidates"] if c["label"] == 1}
-            if own and len(kept) < wanted:
-                kept.append(json.dumps({**q, "candidates": [c for c in q["candidates"] if _article(c) in own]}))
+            if own and len(lines) < limit:
+                lines.append(json.dumps({**q, "candidates": [c for c in q["candidates"] if _article(c) in own]}))
                 articles |= own
-        (target / f"{part}.jsonl").write_text("\n".join(kept) + "\n", encoding="utf-8")
+        (target / f"{part}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for name in articles:
         shutil.copy(shipped / "starter" / "articles" / f"{name}.md", target / "articles")
     return folder / "corpora"
@@ -78,14 +78,14 @@ def app(environment: Mapping[str, str]) -> Iterator[str]:
         port = s.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     command = [*AS2, "app", "--port", str(port)]
-    with TemporaryFile("w+") as said:  # a pipe that nobody reads would hold the server up
-        process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=said)
+    with TemporaryFile("w+") as errors:  # a pipe that nobody reads would hold the server up
+        process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=errors)
         try:
             until = time.monotonic() + PATIENCE
             while not _answers(url):
                 if process.poll() is not None or time.monotonic() > until:
-                    said.seek(0)
-                    raise SystemExit(f"the app did not start:\n{said.read()[-2000:]}")
+                    errors.seek(0)
+                    raise SystemExit(f"the app did not start:\n{errors.read()[-2000:]}")
                 time.sleep(0.02)
             yield url
         finally:
@@ -113,7 +113,7 @@ def no_browser() -> str | None:
 
 
 def _chromium() -> str | None:
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 @contextmanager
@@ -142,18 +142,18 @@ def ready(browser, url: str) -> Iterator:
         context.close()
 
 
-def asked(browser, url: str, question: str) -> tuple[float, float]:
+def time_answer(browser, url: str, question: str) -> tuple[float, float]:
     """Seconds from Enter until the answer is seen, and until the generative ranks are there, too."""
     with ready(browser, url) as page:
         page.get_by_text("Try one of these").wait_for()  # the page has come to its end
         box = page.get_by_label("Question")
         box.fill(question)
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         box.press("Enter")
         page.locator(".as2-answer").wait_for()
-        answered = time.perf_counter() - began
+        answered = time.perf_counter() - started_at
         page.get_by_text("Which words of the question it explains").wait_for()
-        return answered, time.perf_counter() - began
+        return answered, time.perf_counter() - started_at
 
 
 # --- from nothing running --------------------------------------------------------------------------------------------
@@ -162,15 +162,15 @@ def asked(browser, url: str, question: str) -> tuple[float, float]:
 def cold_starts(folder: Path, corpora: Path, *, with_browser: bool) -> Iterator[tuple[str, float]]:
     """What was waited for and its seconds, each from a process that was not there before; homes are below `folder`."""
     with browser() if with_browser else nullcontext() as started:
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         with app(environment(folder / "app", corpora)) as url:
-            yield "`as2 app`: the server answers", time.perf_counter() - began
+            yield "`as2 app`: the server answers", time.perf_counter() - started_at
             if started:
                 with ready(started, url):
-                    yield "`as2 app`: the Ask page stands in a browser", time.perf_counter() - began
-    began = time.perf_counter()
+                    yield "`as2 app`: the Ask page stands in a browser", time.perf_counter() - started_at
+    started_at = time.perf_counter()
     _run([*AS2, "ask", QUESTION], {**environment(folder / "ask", corpora), "AS2_WORKER": "external"})
-    yield "`as2 ask`: the answer is printed", time.perf_counter() - began
+    yield "`as2 ask`: the answer is printed", time.perf_counter() - started_at
     for line in _run([sys.executable, "-c", LOADING], environment(folder / "load", corpora)).splitlines():
         name, seconds = line.split("\t")
         yield name, float(seconds)

@@ -18,22 +18,28 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from app import services
-from app.services import choosing, corpora, importing, labelling, labels, people, queueing, scoring, versions
-from app.services.retrieval import Found
-from app.services.scoring import Ranked
-from app.services.views import Shown
-from app.services.workbench import Workbench
-from app.settings import Settings
+from app import bootstrap
+from app.adapt import label_selection
+from app.corpora import corpora
+from app.exchange import storage
+from app.labels import annotation, consensus, queues
+from app.labels.annotation import Presentation
+from app.ranking import scoring
+from app.ranking.retrieval import RetrievedSentence
+from app.ranking.scoring import Ranked, RankedQuestion, RankLimits
+from app.versions import loading, registry
+from app.workbench import people
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench
 from as2core.data.catalog import apply_setting, load_questions
-from as2core.retrieval.base import top_documents
-from as2core.retrieval.passages import passages
+from as2core.retrieval.passages import split_passages
+from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question
 from db.repositories import questions as rows
 
-OPENING, LONG = 3, 2000  # sentences of an answer, and the characters they are looked for in
+OPENING_SENTENCES, MAX_ANSWER_CHARS = 3, 2000  # sentences of an answer, and the characters they are looked for in
 SAME_TOPIC, CANDIDATES = 5, 10
 PADDING = ("these resources address",)  # what many of MedQuAD's answers open with, whatever was asked
 
@@ -49,9 +55,9 @@ class Pool:
 
 def wikiqa(folder: Path, size: int | None, dev: int | None, *, seed: int = 0) -> Pool:
     """The train part, questions without an answer included; dev in the clean setting."""
-    asked = [q for q in load_questions(str(folder / "WikiQA-train.tsv")).questions if q.candidates]
+    train = [q for q in load_questions(str(folder / "WikiQA-train.tsv")).questions if q.candidates]
     judges = apply_setting(load_questions(str(folder / "WikiQA-dev.tsv")).questions, "clean")[:dev]
-    return Pool("WikiQA", tuple(random.Random(seed).sample(asked, size) if size else asked), tuple(judges))
+    return Pool("WikiQA", tuple(random.Random(seed).sample(train, size) if size else train), tuple(judges))
 
 
 def medquad(file: Path, size: int | None, dev: int | None, *, seed: int = 0) -> Pool:
@@ -67,22 +73,22 @@ def medquad(file: Path, size: int | None, dev: int | None, *, seed: int = 0) -> 
             topics[record["focus"].casefold()].append({**record, "opening": opening})
     able = sorted(t for t, records in topics.items() if len({r["opening"] for r in records}) >= 3)
     random.Random(seed).shuffle(able)
-    judged = max(1, len(able) // 4)
+    dev_topics = max(1, len(able) // 4)
     return Pool(
         "MedQuAD",
-        tuple(_asked([r for t in able[judged:] for r in topics[t]], size, seed)),
-        tuple(_asked([r for t in able[:judged] for r in topics[t]], dev, seed)),
+        tuple(_make_questions([r for t in able[dev_topics:] for r in topics[t]], size, seed)),
+        tuple(_make_questions([r for t in able[:dev_topics] for r in topics[t]], dev, seed)),
     )
 
 
 def _opening(answer: str) -> str:
     """Headings that repeat a question say nothing; [] where nothing is left."""
-    told = [s.text for s in split_sentences(answer[:LONG]) if not s.text.endswith("?")]
-    text = " ".join(told[:OPENING])
+    openings_text = [s.text for s in split_sentences(answer[:MAX_ANSWER_CHARS]) if not s.text.endswith("?")]
+    text = " ".join(openings_text[:OPENING_SENTENCES])
     return "" if text.casefold().startswith(PADDING) else text
 
 
-def _asked(records: Sequence[dict], size: int | None, seed: int) -> Iterator[Question]:
+def _make_questions(records: Sequence[dict], size: int | None, seed: int) -> Iterator[Question]:
     """One question of each wording, with all the openings that answer it among its candidates."""
     rng = random.Random(seed)
     correct: dict[str, set[str]] = defaultdict(set)
@@ -96,18 +102,18 @@ def _asked(records: Sequence[dict], size: int | None, seed: int) -> Iterator[Que
     texts = sorted({r["opening"] for r in records})
     with TemporaryDirectory() as scratch:
         index = SqliteIndex(Path(scratch) / "openings.db")
-        index.upsert_docs([(str(i), passages(str(i), [t])) for i, t in enumerate(texts)])
+        index.upsert_docs([(str(i), split_passages(str(i), [t])) for i, t in enumerate(texts)])
         everything = sorted(correct)
         for number, text in enumerate(rng.sample(everything, min(size or len(everything), len(everything)))):
             right = correct[text]
-            near = [t for t in dict.fromkeys(openings[about[text]]) if t not in right]
-            wrong = rng.sample(near, min(SAME_TOPIC, len(near)))
-            found = (texts[int(d)] for d in top_documents(index.lexical(text, 100), 50))
-            wrong += [t for t in found if t not in right and t not in near][: CANDIDATES - len(right) - len(wrong)]
-            shown = [*((t, 1) for t in sorted(right)), *((t, 0) for t in wrong)]
-            rng.shuffle(shown)
+            related = [t for t in dict.fromkeys(openings[about[text]]) if t not in right]
+            wrong = rng.sample(related, min(SAME_TOPIC, len(related)))
+            hits = (texts[int(d)] for d in top_documents(index.search_words(text, 100), 50))
+            wrong += [t for t in hits if t not in right and t not in related][: CANDIDATES - len(right) - len(wrong)]
+            listed = [*((t, 1) for t in sorted(right)), *((t, 0) for t in wrong)]
+            rng.shuffle(listed)
             yield Question(
-                f"m{number}", text, tuple(Candidate(f"m{number}-{i}", t, y) for i, (t, y) in enumerate(shown))
+                f"m{number}", text, tuple(Candidate(f"m{number}-{i}", t, y) for i, (t, y) in enumerate(listed))
             )
         index.close()
 
@@ -128,7 +134,7 @@ class Desk:
         wb = self._open(self._scored)
         self.corpus = corpora.create_corpus(wb, "pool").id
         blank = [replace(q, candidates=tuple(replace(c, label=None) for c in q.candidates)) for q in self._questions]
-        importing.store_questions(wb, self.corpus, blank, annotator_id=people.annotator(wb, "nobody").id)
+        storage.store_questions(wb, self.corpus, blank, storage.ImportOptions(people.sign_in(wb, "nobody").id))
         self._score(wb)
         wb.close()
         return self
@@ -137,25 +143,30 @@ class Desk:
         self._folder.cleanup()
 
     def _open(self, home: Path) -> Workbench:
-        return services.open(Settings(home=home, corpora_dir=home, worker="external", engine="torch"))
+        return bootstrap.open(Settings(home=home, corpora_dir=home, worker="external", engine="torch"))
 
     def _score(self, wb: Workbench) -> None:
-        cascade, generative = versions.choose(wb), versions.choose(wb, kind=versions.GENERATIVE)
+        cascade, generative = loading.load_version(wb), loading.load_version(wb, kind=registry.GENERATIVE)
         with wb.read() as s:
-            found = rows.with_candidates(s, self.corpus)
+            hits = rows.list_candidate_rows(s, self.corpus)
+        limits = RankLimits.from_settings(wb.settings)
         listed: dict[int, list] = defaultdict(list)
-        for r in found:
+        for r in hits:
             listed[r.question_id].append(r)
         for question_id, of_one in listed.items():
-            places = [Found(r.sentence_id, r.text, r.title or "", 0, i, "", "", i + 1) for i, r in enumerate(of_one)]
-            candidates = scoring.as_candidates(places)
-            qid, asked = of_one[0].qid, of_one[0].question
+            sentences = tuple(
+                RetrievedSentence(r.sentence_id, r.text, r.title or "", 0, i, "", "", i + 1)
+                for i, r in enumerate(of_one)
+            )
+            candidates = scoring.as_candidates(sentences)
+            qid, text = of_one[0].qid, of_one[0].question
             if qid not in self.known:
-                said = np.asarray(generative.ranker.score(asked, candidates))
-                self.known[qid] = scoring.rank(cascade, asked, candidates), said
-            ranked, said = self.known[qid]
-            run, ids = scoring.store_run(wb, question_id, cascade, places, ranked, settings={}, seconds={})
-            scoring.store_generative(wb, run, generative.id, [ids[p.sentence_id] for p in places], said)
+                generative_scores = np.asarray(generative.ranker.score(text, candidates))
+                self.known[qid] = scoring.rank(cascade, text, candidates), generative_scores
+            run, generative_scores = self.known[qid]
+            ranked = RankedQuestion(text, sentences, 0, run.trace, run.probability, limits, {}, ())
+            run_id, stored = scoring.store_ranking(wb, question_id, cascade, ranked, by="benchmark")
+            scoring.store_generative(wb, run_id, generative.id, stored, generative_scores)
 
     def sitting(self, queue: str, budgets: Sequence[int]) -> Iterator[list[Question]]:
         """What there is to learn from after each budget of labels, asked by one queue; by chance where it is empty."""
@@ -164,29 +175,38 @@ class Desk:
         wb = self._open(home)
         names = {}
         with wb.read() as s:
-            for r in rows.with_candidates(s, self.corpus):
+            for r in rows.list_candidate_rows(s, self.corpus):
                 names[r.question_id, r.sentence_id] = r.qid, r.candidate
-        me, given = people.annotator(wb, "person").id, 0
+        me, labels_given = people.sign_in(wb, "person").id, 0
         try:
             for budget in budgets:
-                while given < budget:
-                    item = queueing.next_item(wb, self.corpus, me, queue) or queueing.next_item(
+                while labels_given < budget:
+                    item = queues.next_item(wb, self.corpus, me, queue) or queues.next_item(
                         wb, self.corpus, me, "random"
                     )
                     if item is None:
                         break
                     pair = item.question_id, item.sentence_id
-                    labelling.give_label(
+                    annotation.give_label(
                         wb,
                         question_id=pair[0],
                         sentence_id=pair[1],
                         annotator_id=me,
                         label="correct" if self._right[names[pair]] else "incorrect",
-                        shown=Shown(item.version, item.rank, queue=item.queue, control=item.control, arm=item.arm),
+                        presentation=Presentation(
+                            item.version,
+                            item.rank,
+                            queue=item.assignment.queue,
+                            control=item.assignment.control,
+                            arm=item.assignment.arm,
+                        ),
                     )
-                    given += 1
-                found = (labels.judged(x.question) for x in choosing.load(wb, self.corpus, choosing.Choice()))
-                yield [q for q in found if q.candidates]
+                    labels_given += 1
+                hits = (
+                    consensus.drop_unlabelled(x.question)
+                    for x in label_selection.load(wb, self.corpus, label_selection.LabelSelection())
+                )
+                yield [q for q in hits if q.candidates]
         finally:
             wb.close()
             shutil.rmtree(home)

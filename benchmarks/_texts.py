@@ -25,7 +25,7 @@ SENTENCES = (
 )
 
 
-def needed(*files: str) -> None:
+def require_files(*files: str) -> None:
     """End here, and say what to do, where one of the data sets' files is not at hand."""
     if missing := [str(DATA / f) for f in files if not (DATA / f).exists()]:
         raise SystemExit(f"not at hand: {', '.join(missing)}. AS2_BENCH_DATA names the folder of the data sets.")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import _peers
 
-from as2core.cascade.first import First
 from as2core.cascade.schedule import DropSchedule
-from as2core.rankers.cascade import CascadeRanker
-from as2core.rankers.catalog import first_stage, get
+from as2core.rankers.cascade import CascadeRanker, build_first_stage
+from as2core.rankers.catalog import get
+from as2core.rankers.first_stage import FirstStage
 from as2core.types import Candidate
 
 Way = Callable[[str, list[Candidate]], object]
@@ -33,7 +33,7 @@ class Ways:
         self.folder = folder
         self._made: dict[str, Way] = {}
         self._scores: dict[str, _peers.Score] = {}
-        self._first: dict[tuple[str, int], First] = {}
+        self._first: dict[tuple[str, int], FirstStage] = {}
 
     @cached_property
     def torch(self) -> CascadeRanker:
@@ -54,9 +54,9 @@ class Ways:
     def schedule(self, ratio: float) -> DropSchedule:
         return DropSchedule.constant(ratio, exits=len(self.onnx.exits), keep=self.onnx.keep)
 
-    def first(self, name: str, keep: int) -> First:
+    def first(self, name: str, keep: int) -> FirstStage:
         if (name, keep) not in self._first:
-            self._first[name, keep] = first_stage(self.onnx, name, keep)
+            self._first[name, keep] = build_first_stage(self.onnx.backbone.name, name, keep)
         return self._first[name, keep]
 
     @property
@@ -117,11 +117,11 @@ class Ways:
                 made[spec] = lambda r=ratio, n=name, k=keep: self._cascade(r, self.first(n, k))
         return made
 
-    def _cascade(self, ratio: float, first: First | None) -> Way:
+    def _cascade(self, ratio: float, first: FirstStage | None) -> Way:
         ranker = object.__new__(CascadeRanker)  # the same ranker, its sessions shared, with another first stage
         ranker.__dict__.update(self.onnx.__dict__, first=first)
         return lambda q, c: ranker.trace(q, c, self.schedule(ratio))
 
 
 def _texts(score: _peers.Score) -> Way:
-    return lambda q, candidates: score([(q, c.reading) for c in candidates])
+    return lambda q, candidates: score([(q, c.titled_text) for c in candidates])

@@ -22,14 +22,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from _texts import DATA, needed
+from _texts import DATA, require_files
 
 from as2core.data import jsonl
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.evaluation import bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
-from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version
+from as2core.rankers.catalog import get, load_version
 from as2core.types import Question
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,8 +43,8 @@ RATIOS = {"cascade": (0.0, 0.3), "generative": (None,)}  # only a cascade drops 
 def as2(home: Path, *words: str) -> str:
     """What a command of ours prints; its progress is shown. Raises CalledProcessError."""
     program = Path(sys.executable).with_name("as2")
-    told = {**os.environ, "AS2_HOME": str(home)}
-    return subprocess.run([program, *words], check=True, env=told, stdout=subprocess.PIPE, text=True).stdout
+    variables = {**os.environ, "AS2_HOME": str(home)}
+    return subprocess.run([program, *words], check=True, env=variables, stdout=subprocess.PIPE, text=True).stdout
 
 
 def adapted(name: str, train: list[Question], dev: list[Question], seed: int) -> tuple[Any, dict[str, Any]]:
@@ -56,8 +55,8 @@ def adapted(name: str, train: list[Question], dev: list[Question], seed: int) ->
             file = Path(folder) / f"{part}.jsonl"
             jsonl.write(questions, file)
             as2(home, "labels", "import", str(file), "--split", part, *into)
-        told = json.loads(as2(home, "adapt", "--corpus", "train", "--kind", name, "--seed", str(seed), "--json"))
-        return load_version(home / "versions" / told["version"]), told
+        result = json.loads(as2(home, "adapt", "--corpus", "train", "--kind", name, "--seed", str(seed), "--json"))
+        return load_version(home / "versions" / result["version"]), result
 
 
 def shipped(name: str, ratio: float | None = 0.0):
@@ -71,43 +70,43 @@ def main() -> None:
     options.add_argument("--set", choices=tuple(SETS), help="one of the two")
     options.add_argument("--ranker", choices=RANKERS, default="cascade")
     options.add_argument("--seed", type=int, default=0)
-    given = options.parse_args()
-    few = 12 if given.tiny else None
+    parsed = options.parse_args()
+    limit = 12 if parsed.tiny else None
     for name, (train, dev) in SETS.items():
-        if given.set not in (None, name):
+        if parsed.set not in (None, name):
             continue
-        needed(train, dev)
-        known = apply_setting(load_questions(str(DATA / train)).questions, "clean")[:few]
-        judges = apply_setting(load_questions(str(DATA / dev)).questions, "clean")[:few]
-        after, told = adapted(given.ranker, known, judges, given.seed)
-        learnt, generative = told["labels"], given.ranker == "generative"
+        require_files(train, dev)
+        train_questions = apply_setting(load_questions(str(DATA / train)).questions, "clean")[:limit]
+        judges = apply_setting(load_questions(str(DATA / dev)).questions, "clean")[:limit]
+        after, result = adapted(parsed.ranker, train_questions, judges, parsed.seed)
+        counts, generative = result["labels"], parsed.ranker == "generative"
         command = f'python benchmarks/adapted.py {"--ranker generative " * generative}--set "{name}"'
         lines = [
             f"## The shipped {'generative ranker' if generative else 'cascade'}, adapted to {name}",
             "",
-            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. Seed {given.seed}; "
-            f"of {len(known):,} questions {learnt['questions']:,} were learnt from, with "
-            f"{learnt['replayed_questions']:,} of the shipped ones mixed in, {learnt['dev_questions']:,} steered, and "
-            f"{told['left_out'].get('labels', 0):,} labels were left out as doubtful; AP, RR and P@1 on the dev part "
+            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. Seed {parsed.seed}; "
+            f"of {len(train_questions):,} questions {counts['questions']:,} were learnt from, with "
+            f"{counts['replayed_questions']:,} of the shipped ones mixed in, {counts['dev_questions']:,} steered, and "
+            f"{result['left_out'].get('labels', 0):,} labels were left out as doubtful; AP, RR and P@1 on the dev part "
             f"(clean, {len(judges)} questions), with a 95 % bootstrap of AP and a paired randomisation test against "
             "the ranker before.",
             "",
             "| ratio | before: AP | RR | P@1 | after: AP | RR | P@1 | difference |",
             "|---|---|---|---|---|---|---|---|",
         ]
-        for ratio in RATIOS[given.ranker]:
+        for ratio in RATIOS[parsed.ranker]:
             if ratio is not None:
                 after.drop_ratio = ratio
-            old, new = evaluate(shipped(given.ranker, ratio), judges), evaluate(after, judges)
+            old, new = evaluate(shipped(parsed.ranker, ratio), judges), evaluate(after, judges)
             low, high = bootstrap(new.per_question["AP"].values())
             p = paired_test(new.per_question["AP"], old.per_question["AP"])
             was, now = ([f"{e.metrics[m]:.3f}" for m in ("AP", "RR", "P@1")] for e in (old, new))
             now[0] += f" ({low:.3f} to {high:.3f})"
-            said = f"{p.difference:+.3f} (p {'< 0.001' if p.p < 0.001 else f'= {p.p:.3f}'})"
-            lines.append(f"| {' | '.join(['' if ratio is None else f'{ratio:g}', *was, *now, said])} |")
+            difference = f"{p.difference:+.3f} (p {'< 0.001' if p.p < 0.001 else f'= {p.p:.3f}'})"
+            lines.append(f"| {' | '.join(['' if ratio is None else f'{ratio:g}', *was, *now, difference])} |")
         text = "\n".join([*lines, ""])
         print(text, flush=True)
-        if not given.tiny:
+        if not parsed.tiny:
             slug = "".join(c if c.isalnum() else "-" for c in f"{'generative-' * generative}{name}".lower())
             write_section(ROOT / "docs" / "results.md", f"adapted-{slug}", text)
 

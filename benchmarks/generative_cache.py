@@ -37,8 +37,8 @@ def main() -> None:
     questions = [q for q in load_questions("starter-test").questions if q.positives]
     sentences = list({c.text: c for q in questions for c in q.candidates}.values())[:candidates]
     module = get("generative").module
-    tokens = [len(i) for i in module.tokenizer([c.reading for c in sentences])["input_ids"]]
-    asked = [len(i) for i in module.tokenizer([q.text for q in questions[:rounds]])["input_ids"]]
+    tokens = [len(i) for i in module.tokenizer([c.titled_text for c in sentences])["input_ids"]]
+    question_tokens = [len(i) for i in module.tokenizer([q.text for q in questions[:rounds]])["input_ids"]]
     with tempfile.TemporaryDirectory() as folder:
         cache = PassageCache(Path(folder) / "kept.db")
         fast_cache = PassageCache(Path(folder) / "fast.db")
@@ -65,7 +65,7 @@ def main() -> None:
             c.close()
     medians = {name: statistics.median(t) for name, t in times.items()}
     exact, base = scores["uncached, float32"], medians["uncached, float32"]
-    n, long, short = len(sentences), statistics.mean(tokens), statistics.mean(asked)
+    n, long, short = len(sentences), statistics.mean(tokens), statistics.mean(question_tokens)
     lines = [
         "## Generative scores from kept passages",
         "",

@@ -24,7 +24,7 @@ import torch
 from as2core.cascade.schedule import DropSchedule
 from as2core.data.catalog import load_questions
 from as2core.experiments.base import write_section
-from as2core.metrics import measures, order
+from as2core.metrics import measure_mean, order
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.types import Candidate, Question
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 QUESTIONS, CANDIDATES, ROUNDS = 64, 1300, 5
 BATCHES = (32, 1024)  # the peer's: its default, and one that fills the device
 RATIOS = (0.0, 0.3, 0.5)
-Asked = list[tuple[str, list[Candidate]]]
+Batch = list[tuple[str, list[Candidate]]]
 
 
 def main() -> None:
@@ -65,12 +65,12 @@ def main() -> None:
 def same_ranking(ranker: CascadeRanker, questions: list[Question], device: torch.device) -> list[str]:
     """What the engine gives on the device against float32 on the CPU, nothing dropped."""
     nothing = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    asked = [(q.text, q.candidates) for q in questions]
+    batch = [(q.text, q.candidates) for q in questions]
     scores = []
-    for where in (torch.device("cpu"), device):
-        ranker.module.to(where)
-        scores.append([t.exits[-1].scores for t in ranker.trace_many(asked, nothing)])
-    ap = [100 * measures(questions, _by_id(questions, s), ("AP",))["AP"] for s in scores]
+    for place in (torch.device("cpu"), device):
+        ranker.module.to(place)
+        scores.append([t.exits[-1].scores for t in ranker.trace_many(batch, nothing)])
+    ap = [100 * measure_mean(questions, _by_id(questions, s), ("AP",))["AP"] for s in scores]
     same = np.mean([order(a)[0] == order(b)[0] for a, b in zip(*scores, strict=True)])
     return [
         f"Against float32 on the CPU, over {len(questions)} starter questions' own candidates: the same top candidate "
@@ -88,8 +88,8 @@ def speed(
 ) -> list[str]:
     pool = list({c.text: replace(c, label=None) for q in labelled for c in q.candidates}.values())
     sentences = [pool[i % len(pool)] for i in range(candidates)]
-    asked: Asked = [(q.text, sentences) for q in labelled[:questions]]
-    pairs = [(q, c.reading) for q, some in asked for c in some]
+    batch: Batch = [(q.text, sentences) for q in labelled[:questions]]
+    pairs = [(q, c.titled_text) for q, candidates in batch for c in candidates]
     ways: dict[str, Callable[[], object]] = {}
     with tempfile.TemporaryDirectory() as folder:
         if _peers.has("sentence_transformers"):
@@ -100,21 +100,21 @@ def speed(
                     pairs, batch_size=size, show_progress_bar=False
                 )
         whole = get("cross-encoder:engine=torch")
-        ways["whole model, torch engine"] = lambda: whole.trace_many(asked)
+        ways["whole model, torch engine"] = lambda: whole.trace_many(batch)
         for ratio in RATIOS:
             schedule = DropSchedule.constant(ratio, exits=len(ranker.exits), keep=ranker.keep)
-            ways[f"`cascade:drop_ratio={ratio:g}`"] = lambda s=schedule: ranker.trace_many(asked, s)
-        taken: dict[str, list[float]] = {name: [] for name in ways}
+            ways[f"`cascade:drop_ratio={ratio:g}`"] = lambda s=schedule: ranker.trace_many(batch, s)
+        seconds: dict[str, list[float]] = {name: [] for name in ways}
         for number in range(1 + rounds):  # the first warms up
             for name, way in ways.items():
-                began = time.perf_counter()
+                started_at = time.perf_counter()
                 way()  # all of them end with the scores on the CPU, so nothing is still running
                 if number:
-                    taken[name].append(time.perf_counter() - began)
-    medians = {name: statistics.median(t) for name, t in taken.items()}
+                    seconds[name].append(time.perf_counter() - started_at)
+    medians = {name: statistics.median(t) for name, t in seconds.items()}
     best = min((t for name, t in medians.items() if "CrossEncoder" in name), default=None)
     return [
-        f"{len(asked)} questions of {candidates:,} candidates, medians of {rounds} rounds:",
+        f"{len(batch)} questions of {candidates:,} candidates, medians of {rounds} rounds:",
         "",
         "| way | s | candidates/s | times the better CrossEncoder |",
         "|---|---|---|---|",

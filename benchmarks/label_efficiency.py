@@ -28,10 +28,11 @@ from statistics import mean
 import numpy as np
 import torch
 from _simulated import Desk, Pool, medquad, wikiqa
-from _texts import DATA, needed
+from _texts import DATA, require_files
 
-from app.services import doubts, slips
-from app.services.learning import settings_for, taught
+from app.adapt import label_noise
+from app.adapt.settings import RetrainSettings
+from app.adapt.training import choose_train_settings, train_judge
 from as2core.data.catalog import load_questions
 from as2core.data.source import write_text
 from as2core.evaluation import evaluate
@@ -57,12 +58,12 @@ COLOURS = {
     "tops": INK,
     BARE: ORANGE,
 }
-WRONG = 0.2
+WRONG_SHARE = 0.2
 PAPER = {"exit_draw": ADAPT.exit_draw, "learning_rate": ADAPT.learning_rate}
 REPLAYS = (0.0, 0.25, 0.5, 1.0)
 
-Say = Callable[[str], None]
-Told = tuple[list[str], str | None]  # the lines of a part of the page, and its picture
+OnMessage = Callable[[str], None]
+PartResult = tuple[list[str], str | None]  # the lines of a part of the page, and its picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ TINY = Plan((20, 40), (6,), 12, 1, 24, 12, 6)
 class Bench:
     """One pool, the rankers, and what adapting to some of its labels brings."""
 
-    def __init__(self, pool: Pool, everything: Pool, plan: Plan, say: Say) -> None:
+    def __init__(self, pool: Pool, everything: Pool, plan: Plan, say: OnMessage) -> None:
         """`pool` is asked about; `everything` are all questions, to label whole ones of."""
         self.pool, self.plan, self.say = pool, plan, say
         self._taught: dict[tuple, float] = {}
@@ -117,25 +118,25 @@ class Bench:
         if not any(q.positives for q in train) or not any(q.negatives for q in train):
             return base
         with tempfile.TemporaryDirectory() as folder:
-            settings = replace(settings_for(base, {"seed": seed}), **changes)
+            settings = replace(choose_train_settings(base, RetrainSettings(seed=seed)), **changes)
             return fine_tune(base, train, [], settings, workdir=Path(folder)).ranker
 
-    def believed(self, train: Sequence[Question], seed: int) -> slips.Believed:
+    def believed(self, train: Sequence[Question], seed: int) -> label_noise.FilteredLabels:
         with tempfile.TemporaryDirectory() as folder:
 
             def learnt(half: Sequence[Question], number: int):
-                return taught(self.base, half, Path(folder) / str(number), seed=seed)
+                return train_judge(self.base, half, Path(folder) / str(number), seed=seed)
 
-            return slips.believed(self.base, train, seed=seed, taught=learnt)
+            return label_noise.filter_labels(self.base, train, seed=seed, train_judge=learnt)
 
     @cached_property
     def others(self):
         return get("generative"), get("bi-encoder")
 
-    def said(self, q: Question) -> np.ndarray:
+    def signals(self, q: Question) -> np.ndarray:
         """What the list of doubted labels goes by."""
         generative, cosine = (ranker.score(q.text, q.candidates) for ranker in self.others)
-        return doubts.said_of(self.base.trace(q.text, q.candidates), generative, cosine)
+        return label_noise.extract_features(self.base.trace(q.text, q.candidates), generative, cosine)
 
     def taught(self, n: int, seed: int, **changes) -> float:
         """AP after so many whole questions; the same asked again is not trained again."""
@@ -148,7 +149,7 @@ class Bench:
         return random.Random(seed).sample(self.able, min(n, len(self.able)))
 
 
-def by_labels(bench: Bench) -> Told:
+def by_labels(bench: Bench) -> PartResult:
     """AP by labels and queue, as a table and a picture."""
     plan, before = bench.plan, {BARE: bench.ap(bench.bare)}
     found: dict[str, dict[int, list[float]]] = {name: {b: [] for b in plan.budgets} for name in (*QUEUES, BARE)}
@@ -188,8 +189,8 @@ def _against_chance(means: dict[str, dict[int, float]], before: float, budgets: 
     goal = means["random"][most]
     if goal <= before:
         return "Chance gains nothing here, so there is nothing to compare the queues by."
-    needed = {q: labels_for(goal, before, means[q]) for q in QUEUES if q != "random"}
-    reached = {q: n for q, n in needed.items() if n is not None}
+    labels_needed = {q: labels_for(goal, before, means[q]) for q in QUEUES if q != "random"}
+    reached = {q: n for q, n in labels_needed.items() if n is not None}
     if not reached:
         return f"No queue reaches what chance does with {most:,} labels (AP {goal:.3f})."
     said = ", ".join(f"`{q}` {n:,.0f}" for q, n in sorted(reached.items(), key=lambda x: x[1]))
@@ -205,7 +206,7 @@ def labels_for(goal: float, before: float, by: dict[int, float]) -> float | None
     return None
 
 
-def by_questions(bench: Bench) -> Told:
+def by_questions(bench: Bench) -> PartResult:
     """Whole questions labelled: what share of the full set's gain a few bring, and what the way of training does."""
     rows = []
     for n in sorted({*(n for n in bench.plan.questions if n < len(bench.able)), len(bench.able)}):
@@ -232,18 +233,18 @@ def by_training(bench: Bench) -> list[str]:
     return [*lines, ""]
 
 
-def wrong_labels(bench: Bench) -> Told:
+def wrong_labels(bench: Bench) -> PartResult:
     """A fifth of the labels turned round: what it costs, learnt as they are and as a retrain does, and how many the
     list of doubted labels finds."""
     costs, shares, found, n = [], [], [], min(max(bench.plan.questions), len(bench.able))
     for seed in range(bench.plan.seeds):
         clean = bench.whole(n, seed)
-        noisy, _ = flip_labels(clean, WRONG, seed=seed)
+        noisy, _ = flip_labels(clean, WRONG_SHARE, seed=seed)
         given = np.array([c.label or 0 for q in noisy for c in q.candidates])
         flipped = given != np.array([c.label or 0 for q in clean for c in q.candidates])
-        said = np.concatenate([bench.said(q) for q in clean])
+        said = np.concatenate([bench.signals(q) for q in clean])
         questions = [i for i, q in enumerate(noisy) for _ in q.candidates]
-        doubt = doubts.of_other(doubts.cross_validated(said, given, questions, seed=seed), given)
+        doubt = label_noise.probability_of_other(label_noise.cross_validate(said, given, questions, seed=seed), given)
         quarter = np.isin(np.arange(len(given)), np.argsort(-doubt, kind="stable")[: len(given) // 4])
         kinds = (flipped, flipped & (given == 1), flipped & (given == 0))
         found.append([float(quarter[kind].mean()) if kind.any() else 0.0 for kind in kinds])
@@ -276,7 +277,7 @@ def wrong_labels(bench: Bench) -> Told:
     ], None
 
 
-def replay(bench: Bench) -> Told:
+def replay(bench: Bench) -> PartResult:
     """Adapting with a share of the shipped training questions mixed in: what it gains here and forgets there."""
     frozen = load_questions("starter-test").questions
     shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
@@ -298,7 +299,7 @@ def replay(bench: Bench) -> Told:
     return [*lines, ""], None
 
 
-PARTS: dict[str, tuple[str, Callable[[Bench], Told]]] = {
+PARTS: dict[str, tuple[str, Callable[[Bench], PartResult]]] = {
     "queues": ("labels by queue", by_labels),
     "questions": ("whole questions", by_questions),
     "wrong": ("wrong labels", wrong_labels),
@@ -308,14 +309,14 @@ PARTS: dict[str, tuple[str, Callable[[Bench], Told]]] = {
 
 def pools(name: str, plan: Plan) -> tuple[Pool, Pool]:
     """(what is asked about, everything), over the same dev questions."""
-    needed("medquad/qa.jsonl" if name == "medquad" else "wikiqa")
+    require_files("medquad/qa.jsonl" if name == "medquad" else "wikiqa")
     read = {"wikiqa": lambda n: wikiqa(DATA / "wikiqa", n, plan.dev),
             "medquad": lambda n: medquad(DATA / "medquad" / "qa.jsonl", n, plan.dev)}[name]  # fmt: skip
     everything = read(plan.whole and 4 * plan.whole)
     return replace(everything, questions=everything.questions[: plan.pool]), everything
 
 
-def section(bench: Bench, part: str, command: str) -> Told:
+def section(bench: Bench, part: str, command: str) -> PartResult:
     began = time.monotonic()
     title, made = PARTS[part]
     lines, picture = made(bench)

@@ -33,15 +33,23 @@ from sqlalchemy import text
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from app import services, worker  # noqa: E402
-from app.services import adapting, corpora, labelling, people, queueing, rules  # noqa: E402
-from app.services.views import Shown  # noqa: E402
-from app.services.workbench import Workbench  # noqa: E402
-from app.settings import Settings  # noqa: E402
-from as2core.experiments.base import write_section  # noqa: E402
-from db.repositories import corpora as corpus_rows  # noqa: E402
-from db.repositories import questions as question_rows  # noqa: E402
-from db.repositories import versions as version_rows  # noqa: E402
+from app import bootstrap
+from app.adapt import readiness
+from app.adapt.settings import RetrainSettings
+from app.corpora import corpora, documents
+from app.exchange import starter
+from app.jobs import queue
+from app.jobs.process import start_worker
+from app.labels import annotation, guidelines, queues
+from app.labels.annotation import Presentation
+from app.workbench import people
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench
+from as2core.experiments.base import write_section
+from db.models import Run
+from db.repositories import corpora as corpus_rows
+from db.repositories import questions as question_rows
+from db.repositories import versions as version_rows
 
 QUEUES = ("uncertain", "tops", "early", "random")
 QUESTIONS, CANDIDATES, OVERLAP = 40, 30, 2
@@ -50,7 +58,7 @@ PAUSES = (0.5, 0.0)  # seconds between seeing an item and pressing a key
 
 
 @dataclass(frozen=True)
-class Measured:
+class LoadResult:
     """`milliseconds` of every label of everyone; `events` stored; `over`: pairs that more people labelled than wanted;
     `twice`: (person, pair) stored more than once; `errors`: what went wrong, as told;
     `retraining`: a retrain was at work all the time."""
@@ -67,17 +75,19 @@ class Measured:
         return float(np.percentile(self.milliseconds, 95))
 
 
-def measure(settings: Settings, *, persons: int = 8, each: int = 200, pause: float = 0.0) -> Measured:
+def measure(settings: Settings, *, persons: int = 8, each: int = 200, pause: float = 0.0) -> LoadResult:
     """Fill the database the settings name, let them label, and look at what is there afterwards."""
-    wb = services.open(settings)
+    wb = bootstrap.open(settings)
     corpus_id = _fill(wb, f"load with pauses of {pause:g} s")
-    told = {**os.environ, **{f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}}
+    variables = {**os.environ, **{f"AS2_{k.upper()}": str(v) for k, v in settings.model_dump().items()}}
     command = [sys.executable, __file__, "--corpus", str(corpus_id), "--each", str(each)]
     command += ["--pause", str(pause), "--person"]
-    spent, errors = [], []
+    label_seconds, errors = [], []
     with _retraining(wb) as at_work:
         started = [
-            subprocess.Popen([*command, str(i)], env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*command, str(i)], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
             for i in range(persons)
         ]
         for process in started:
@@ -85,7 +95,7 @@ def measure(settings: Settings, *, persons: int = 8, each: int = 200, pause: flo
             if process.returncode:
                 errors.append(err.strip().splitlines()[-1])
             else:
-                spent += json.loads(out)
+                label_seconds += json.loads(out)
         retraining = at_work()
     with wb.read() as s:
         rows = s.execute(
@@ -97,8 +107,8 @@ def measure(settings: Settings, *, persons: int = 8, each: int = 200, pause: flo
         ).all()
     wb.close()
     pairs = Counter((q, c) for q, c, _ in set(map(tuple, rows)))
-    return Measured(
-        np.array(spent) * 1000,
+    return LoadResult(
+        np.array(label_seconds) * 1000,
         events=len(rows),
         over=sum(n > OVERLAP for n in pairs.values()),
         twice=sum(n > 1 for n in Counter(map(tuple, rows)).values()),
@@ -111,34 +121,34 @@ def measure(settings: Settings, *, persons: int = 8, each: int = 200, pause: flo
 def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
     """Retrains from the starter corpus's labels, one after the other, in a worker as the app starts it; the first has
     begun to train. Gives what tells whether they go on."""
-    corpus_id, over, asked = corpora.ensure_starter(wb).id, threading.Event(), []
+    corpus_id, over, job_ids = starter.ensure_starter(wb).id, threading.Event(), []
 
     def ask() -> None:
-        asked.append(adapting.start_retrain(wb, corpus_id, epochs=50, seed=len(asked)).id)
+        job_ids.append(readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=50, seed=len(job_ids))).id)
 
     def keep_asking() -> None:
         while not over.wait(0.5):
-            if not adapting.job(wb, asked[-1]).active:
+            if not queue.load_job(wb, job_ids[-1]).active:
                 ask()
 
     ask()
-    process, keeper = worker.start(wb.settings, idle=None), threading.Thread(target=keep_asking)
+    process, keeper = start_worker(wb.settings, idle=None), threading.Thread(target=keep_asking)
     try:
-        job = adapting.job(wb, asked[-1])
+        job = queue.load_job(wb, job_ids[-1])
         while not any(e["kind"] == "step" for e in job.events):
             if not job.active:
                 raise SystemExit(f"the retrain did not begin: {job.error or job.message}")
             time.sleep(0.5)
-            job = adapting.job(wb, job.id)
+            job = queue.load_job(wb, job.id)
         keeper.start()
         yield keeper.is_alive
     finally:
         over.set()
         if keeper.ident is not None:
             keeper.join()
-        adapting.cancel(wb, asked[-1])
+        queue.cancel(wb, job_ids[-1])
         until = time.monotonic() + 30  # a worker that is stopped first leaves a job that stands in the next one's way
-        while adapting.job(wb, asked[-1]).active and time.monotonic() < until:
+        while queue.load_job(wb, job_ids[-1]).active and time.monotonic() < until:
             time.sleep(0.2)
         process.terminate()
         process.wait()
@@ -155,21 +165,29 @@ def _fill(wb: Workbench, name: str) -> int:
     for d in range(QUESTIONS):
         sentences = [f"Sentence {d} {i} tells of {' and '.join(draw.choice(words, 6))}." for i in range(CANDIDATES)]
         files.append((f"doc{d}.txt", " ".join(sentences).encode()))
-    corpora.ingest(wb, corpus.id, files)
-    admin = people.annotator(wb, "admin")
-    rules.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
+    documents.ingest(wb, corpus.id, files)
+    admin = people.sign_in(wb, "admin")
+    guidelines.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
     with wb.write() as s:
         version = version_rows.version_named(s, "cascade")
-        for d, document in enumerate(corpora.list_documents(wb, corpus.id, limit=QUESTIONS)):
-            asked = f"Which sentence tells of matter {d}?"
+        for d, document in enumerate(documents.list_documents(wb, corpus.id, limit=QUESTIONS)):
+            question_text = f"Which sentence tells of matter {d}?"
             question = question_rows.add_question(
-                s, corpus.id, asked, external_id=f"q{d}", origin="asked", now=wb.clock()
+                s, corpus.id, question_text, external_id=f"q{d}", origin="asked", now=wb.clock()
             )
-            run = question_rows.add_run(
-                s, question.id, version.id, last_exit=EXITS[-1], threshold=0.5, settings={}, seconds={}, now=wb.clock()
+            run = Run(
+                question_id=question.id,
+                version_id=version.id,
+                last_exit=EXITS[-1],
+                threshold=0.5,
+                settings={},
+                seconds={},
+                created=wb.clock(),
             )
-            found = corpus_rows.sentences_of(s, [document.id])
-            new = [question_rows.NewCandidate(x.id, i, i + 1) for i, x in enumerate(found)]
+            s.add(run)
+            s.flush()
+            result = corpus_rows.list_sentences(s, [document.id])
+            new = [question_rows.NewCandidate(x.id, i, i + 1) for i, x in enumerate(result)]
             ids = list(question_rows.put_candidates(s, question.id, new, origin="retrieved", run_id=run.id).values())
             for exit_ in EXITS:
                 logits = draw.normal(size=len(ids))
@@ -178,38 +196,44 @@ def _fill(wb: Workbench, name: str) -> int:
                 question_rows.put_scores(
                     s, version.id, exit_, ((c, float(v), float(p), int(r)) for c, v, p, r in scores)
                 )
-    wb.take_stock()  # as the job that scores does
+    wb.analyze()  # as the job that scores does
     return corpus.id
 
 
 def label(wb: Workbench, corpus_id: int, person: int, each: int, pause: float) -> list[float]:
     """One person's sitting; the seconds of each label."""
-    me = people.annotator(wb, f"person {person}")
+    me = people.sign_in(wb, f"person {person}")
     draw = np.random.default_rng(person)
-    spent: list[float] = []
-    item = queueing.next_item(wb, corpus_id, me.id, QUEUES[person % len(QUEUES)])
-    for queue in islice(cycle(QUEUES), person, None):
-        if len(spent) == each or item is None:
+    label_seconds: list[float] = []
+    item = queues.next_item(wb, corpus_id, me.id, QUEUES[person % len(QUEUES)])
+    for name in islice(cycle(QUEUES), person, None):
+        if len(label_seconds) == each or item is None:
             break
-        shown = Shown(item.version, item.rank, queue=item.queue, control=item.control, arm=item.arm)
+        shown = Presentation(
+            item.version,
+            item.rank,
+            queue=item.assignment.queue,
+            control=item.assignment.control,
+            arm=item.assignment.arm,
+        )
         time.sleep(pause)
         began = time.perf_counter()
         try:
-            given = labelling.give_label(
+            result = annotation.give_label(
                 wb,
                 question_id=item.question_id,
                 sentence_id=item.sentence_id,
                 annotator_id=me.id,
                 label=str(draw.choice(["correct", "incorrect", "unsure"], p=[0.2, 0.7, 0.1])),
-                shown=shown,
+                presentation=shown,
             )
-        except labelling.Enough:
-            item = queueing.next_item(wb, corpus_id, me.id, queue)
+        except annotation.OverlapReached:
+            item = queues.next_item(wb, corpus_id, me.id, name)
             continue
-        item = queueing.next_item(wb, corpus_id, me.id, queue)
-        spent.append(time.perf_counter() - began)
-        assert given.changed
-    return spent
+        item = queues.next_item(wb, corpus_id, me.id, name)
+        label_seconds.append(time.perf_counter() - began)
+        assert result.changed
+    return label_seconds
 
 
 def main() -> None:
@@ -220,9 +244,9 @@ def main() -> None:
     parser.add_argument("--person", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--pause", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--corpus", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.person is not None:
-        print(json.dumps(label(services.open(), given.corpus, given.person, given.each, given.pause)))
+    parsed = parser.parse_args()
+    if parsed.person is not None:
+        print(json.dumps(label(bootstrap.open(), parsed.corpus, parsed.person, parsed.each, parsed.pause)))
         return
     lines = [
         "| database | people | a pause, s | labels | stored | over the overlap | p50 ms | p95 ms | max ms "
@@ -231,32 +255,32 @@ def main() -> None:
     ]
     for pause in PAUSES:
         with tempfile.TemporaryDirectory() as home:
-            settings = Settings(home=Path(home), database_url=given.url, worker="external")
-            found = measure(settings, persons=given.persons, each=given.each, pause=pause)
-        for error in found.errors:
+            settings = Settings(home=Path(home), database_url=parsed.url, worker="external")
+            result = measure(settings, persons=parsed.persons, each=parsed.each, pause=pause)
+        for error in result.errors:
             print(f"error: {error}")
         cells = [
-            "PostgreSQL" if given.url else "SQLite",
-            str(given.persons),
+            "PostgreSQL" if parsed.url else "SQLite",
+            str(parsed.persons),
             f"{pause:g}",
-            f"{given.persons * given.each:,}",
-            f"{found.events:,}",
-            str(found.over),
-            f"{np.median(found.milliseconds):.0f}",
-            f"{found.p95:.0f}",
-            f"{found.milliseconds.max():.0f}",
-            "all the time" if found.retraining else "ended before",
+            f"{parsed.persons * parsed.each:,}",
+            f"{result.events:,}",
+            str(result.over),
+            f"{np.median(result.milliseconds):.0f}",
+            f"{result.p95:.0f}",
+            f"{result.milliseconds.max():.0f}",
+            "all the time" if result.retraining else "ended before",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     print("\n".join(lines))
-    if (given.persons, given.each) == (8, 200):
-        name = "labelling-postgresql" if given.url else "labelling"
-        head = ["## Eight people label at once" + (", on PostgreSQL" if given.url else ""), ""]
-        told = [
-            "Printed and written by `python benchmarks/labelling_load.py" + (" --url ...`." if given.url else "`."),
+    if (parsed.persons, parsed.each) == (8, 200):
+        name = "labelling-postgresql" if parsed.url else "labelling"
+        head = ["## Eight people label at once" + (", on PostgreSQL" if parsed.url else ""), ""]
+        intro = [
+            "Printed and written by `python benchmarks/labelling_load.py" + (" --url ...`." if parsed.url else "`."),
             "",
         ]
-        write_section(ROOT / "docs" / "performance.md", name, "\n".join([*head, *told, *lines]))
+        write_section(ROOT / "docs" / "performance.md", name, "\n".join([*head, *intro, *lines]))
 
 
 if __name__ == "__main__":

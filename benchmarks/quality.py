@@ -22,7 +22,7 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
-from as2core.rankers.base import Ranker
+from as2core.rankers.base import KeepsTrace, Ranker
 from as2core.rankers.catalog import get
 from as2core.rankers.fusion import PAIR, FusionRanker
 from as2core.types import Candidate
@@ -46,25 +46,32 @@ UNTITLED = ("bi-encoder", "generative", "cascade:drop_ratio=0")  # told once mor
 AGAINST = "bi-encoder"
 
 
-class Once:
+class MemoisedRanker:
     """A ranker that scores a question once, since the fusions ask again."""
 
-    def __init__(self, spec: str) -> None:
-        self.name, self._ranker = spec, get(spec)
-        self._known: dict[str, np.ndarray] = {}
-        if hasattr(self._ranker, "trace"):
-            self.trace = self._traced  # where the evaluation finds the cost
+    def __init__(self, spec: str, ranker: Ranker) -> None:
+        self.name, self._ranker = spec, ranker
+        self._scores: dict[str, np.ndarray] = {}
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         key = _key(question, candidates)
-        if key not in self._known:
-            self._known[key] = self._ranker.score(question, candidates)
-        return self._known[key]
+        if key not in self._scores:
+            self._scores[key] = self._ranker.score(question, candidates)
+        return self._scores[key]
 
-    def _traced(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
+
+class MemoisedCascade(MemoisedRanker, KeepsTrace):
+    """The same of a ranker that keeps a trace, where the evaluation finds the cost."""
+
+    def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
         trace = self._ranker.trace(question, candidates)
-        self._known[_key(question, candidates)] = trace.scores()
+        self._scores[_key(question, candidates)] = trace.scores()
         return trace
+
+
+def memoise(spec: str) -> MemoisedRanker:
+    ranker = get(spec)
+    return (MemoisedCascade if isinstance(ranker, KeepsTrace) else MemoisedRanker)(spec, ranker)
 
 
 def _key(question: str, candidates: Sequence[Candidate]) -> str:
@@ -74,9 +81,9 @@ def _key(question: str, candidates: Sequence[Candidate]) -> str:
 def table(data: str, evaluations: dict[str, Evaluation]) -> list[str]:
     """One set's results as markdown."""
     base = evaluations[AGAINST].per_question["AP"]
-    some = evaluations[AGAINST]
+    reference = evaluations[AGAINST]
     lines = [
-        f"## {data}: {some.questions} questions (clean), {sum(map(len, some.scores.values())):,} candidates",
+        f"## {data}: {reference.questions} questions (clean), {sum(map(len, reference.scores.values())):,} candidates",
         "",
         f"| ranker | AP | RR | P@1 | nDCG@10 | relative cost | AP less {AGAINST}'s |",
         "|---|---|---|---|---|---|---|",
@@ -104,10 +111,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--limit", type=int, help="questions a set")
     limit = options.parse_args().limit
-    rankers: dict[str, Ranker] = {name: Once(name) for name in RANKERS}
+    rankers: dict[str, Ranker] = {name: memoise(name) for name in RANKERS}
     for names, weights in FUSED:
-        told = f",weights={'/'.join(f'{w:g}' for w in weights)}" if len(set(weights)) > 1 else ""
-        spec = f"fusion:method=zscore{told},rankers={'+'.join(names)}"
+        weights_text = f",weights={'/'.join(f'{w:g}' for w in weights)}" if len(set(weights)) > 1 else ""
+        spec = f"fusion:method=zscore{weights_text},rankers={'+'.join(names)}"
         rankers[spec] = FusionRanker([rankers[n] for n in names], method="zscore", weights=weights, name=spec)
     text = ["Printed and written by `python benchmarks/quality.py`.", ""]
     missing = [label for label, spec in JUDGES.items() if spec != label and not Path(spec).exists()]
@@ -116,11 +123,11 @@ def main() -> None:
             print(f"{label}: not at hand ({spec}), left out")
             continue
         questions = load_questions(spec).questions[:limit]
-        found = {name: evaluate(r, questions) for name, r in rankers.items()}
+        evaluations = {name: evaluate(r, questions) for name, r in rankers.items()}
         if any(c.title for q in questions for c in q.candidates):
-            bare = [q.untitled() for q in questions]
-            found |= {f"{name}, without titles": evaluate(get(name), bare) for name in UNTITLED}
-        part = table(label, found)
+            bare = [q.drop_titles() for q in questions]
+            evaluations |= {f"{name}, without titles": evaluate(get(name), bare) for name in UNTITLED}
+        part = table(label, evaluations)
         print("\n".join(part), flush=True)
         text += part
     if missing:

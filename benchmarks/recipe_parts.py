@@ -26,11 +26,11 @@ from statistics import mean
 import numpy as np
 import torch
 from _simulated import medquad
-from _texts import DATA, JUDGES, needed
+from _texts import DATA, JUDGES, require_files
 from torch import nn
 from torch.nn.utils import parametrize
 
-from as2core.cascade.tune import traces
+from as2core.cascade.tune import trace_all
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
 from as2core.experiments.twins import exit_ap
@@ -38,10 +38,12 @@ from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.robustness import robustness
-from as2core.text import words
+from as2core.text import tokenize
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import Teacher
-from as2core.training.recipes import FILES, RECIPES, Material, Recipe, both_teachers, corrected, for_the_cascade, gather
+from as2core.training.recipe_data import FILES, Material, gather, sample_for_cascade
+from as2core.training.recipe_run import correct_teacher, mean_teacher
+from as2core.training.recipes import RECIPES, Recipe
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -67,34 +69,34 @@ class Part:
 
 
 def without_mined(questions: list[Question], _material: Material, _seed: int) -> tuple[list[Question], Texts]:
-    kept = [replace(q, candidates=tuple(c for c in q.candidates if "-hard-" not in c.id)) for q in questions]
-    return kept, {}
+    trimmed = [replace(q, candidates=tuple(c for c in q.candidates if "-hard-" not in c.id)) for q in questions]
+    return trimmed, {}
 
 
 def shortened(questions: list[Question], _material: Material, seed: int) -> tuple[list[Question], Texts]:
     """Half of the questions without one of the words that they share with their answer; the teachers read the whole."""
     rng = random.Random(seed)
-    out, meant = [], {}
+    out, originals = [], {}
     for q in questions:
-        answer = {w for c in q.candidates if c.label for w in words(c.text)}
-        shared = [w for w in words(q.text) if w in answer and len(w) > 3]
+        answer = {w for c in q.candidates if c.label for w in tokenize(c.text)}
+        shared = [w for w in tokenize(q.text) if w in answer and len(w) > 3]
         text = q.text
         if shared and rng.random() < SHORTENED:
             text = re.sub(rf"\s*\b{re.escape(rng.choice(shared))}\b", "", q.text, count=1, flags=re.IGNORECASE)
-            meant[text] = q.text
+            originals[text] = q.text
         out.append(replace(q, text=text))
-    return out, meant
+    return out, originals
 
 
 def with_medquad(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
     medical = list(medquad(DATA / "medquad" / "qa.jsonl", min(MORE, len(questions)), 1, seed=seed).questions)
-    material.vectors.learn([t for q in medical for t in (q.text, *(c.text for c in q.candidates))])
-    return questions + [q.untitled() for q in medical], {}
+    material.vectors.embed([t for q in medical for t in (q.text, *(c.text for c in q.candidates))])
+    return questions + [q.drop_titles() for q in medical], {}
 
 
 def more(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
-    known = {q.qid for q in questions}
-    rest = [q.untitled() for q in material.asked if q.qid not in known]
+    qids = {q.qid for q in questions}
+    rest = [q.drop_titles() for q in material.asked if q.qid not in qids]
     return questions + random.Random(seed).sample(rest, min(MORE, len(rest))), {}
 
 
@@ -147,15 +149,15 @@ def merge(ranker: CascadeRanker) -> None:
             parametrize.remove_parametrizations(linear, "weight")
 
 
-def learnt(part: Part, material: Material, recipe: Recipe, teacher: Teacher, folder: Path) -> CascadeRanker:
+def train_part(part: Part, material: Material, recipe: Recipe, teacher: Teacher, folder: Path) -> CascadeRanker:
     torch.manual_seed(recipe.seed)
-    told = replace(recipe, **part.recipe)
-    material = replace(material, reworded=material.reworded[: told.reworded])
-    train, meant = part.change(for_the_cascade(told, material), material, recipe.seed)
-    dev = [q.untitled() for q in material.dev]
+    changed = replace(recipe, **part.recipe)
+    material = replace(material, reworded=material.reworded[: changed.reworded])
+    train, originals = part.change(sample_for_cascade(changed, material), material, recipe.seed)
+    dev = [q.drop_titles() for q in material.dev]
 
     def teach(question: str, texts: list[str]) -> np.ndarray:
-        return teacher(meant.get(question, question), tuple(texts))
+        return teacher(originals.get(question, question), tuple(texts))
 
     base = CascadeRanker(load_backbone())
     if part.adapters:
@@ -167,19 +169,19 @@ def learnt(part: Part, material: Material, recipe: Recipe, teacher: Teacher, fol
         dev,
         settings,
         workdir=folder,
-        teacher=corrected(teach, train) if part.by_labels else teach,
+        teacher=correct_teacher(teach, train) if part.by_labels else teach,
     ).ranker
     merge(ranker)
     return ranker
 
 
-def judged(ranker: CascadeRanker, sets: dict[str, Sequence[Question]]) -> tuple[dict[str, list[float]], float]:
+def evaluate_part(ranker: CascadeRanker, sets: dict[str, Sequence[Question]]) -> tuple[dict[str, list[float]], float]:
     """AP by set at EXITS, and the share of the starter questions that keep their top answer when it is padded."""
-    found = {}
+    ap = {}
     for name, questions in sets.items():
-        made = traces(ranker, questions)
-        found[name] = [exit_ap(made, ranker.exits.index(layer)) for layer in EXITS]
-    return found, robustness(ranker, sets["starter-test"], rewrites={})["padded candidate"]
+        run = trace_all(ranker, questions)
+        ap[name] = [exit_ap(run, ranker.exits.index(layer)) for layer in EXITS]
+    return ap, robustness(ranker, sets["starter-test"], rewrites={})["padded candidate"]
 
 
 def main() -> None:
@@ -187,19 +189,19 @@ def main() -> None:
     options.add_argument("--tiny", action="store_true")
     options.add_argument("--only", choices=tuple(PARTS))
     options.add_argument("--threads", type=int, help="of torch; all cores if not given")
-    given = options.parse_args()
-    if given.threads:
-        torch.set_num_threads(given.threads)
-    needed(*FILES.values(), "medquad/qa.jsonl")
-    began = time.monotonic()
+    parsed = options.parse_args()
+    if parsed.threads:
+        torch.set_num_threads(parsed.threads)
+    require_files(*FILES.values(), "medquad/qa.jsonl")
+    started_at = time.monotonic()
     small = {"paragraphs": 1500, "squad_questions": 600, "cascade_questions": 1000, "starter_repeats": 1}
-    if given.tiny:
+    if parsed.tiny:
         small = {"paragraphs": 60, "squad_questions": 60, "cascade_questions": 24, "starter_repeats": 1}
     base = {"far": 0, "titled": 0.0, "reworded": 0}
     recipe = replace(RECIPES["default"], **small, **base)
-    few = 4 if given.tiny else None
+    limit = 4 if parsed.tiny else None
     sets = {
-        name: apply_setting(load_questions(where).questions, "clean")[:few]
+        name: apply_setting(load_questions(where).questions, "clean")[:limit]
         for name, where in JUDGES.items()
         if name == where or Path(where).exists()
     }
@@ -216,20 +218,20 @@ def main() -> None:
         f"|---|{'---|' * (len(sets) + 2)}",
     ]
     with tempfile.TemporaryDirectory() as scratch:
-        material = gather(replace(recipe, reworded=few or REWORDED), DATA, Path(scratch))
-        if given.tiny:
+        material = gather(replace(recipe, reworded=limit or REWORDED), DATA, Path(scratch))
+        if parsed.tiny:
             material = replace(material, own=material.own[:8], dev=material.dev[:8])
-        ask = both_teachers(get("generative"), material.vectors)
+        ask = mean_teacher(get("generative"), material.vectors)
         teacher = cache(lambda question, texts: ask(question, list(texts)))  # the rows ask much the same
         for name, part in PARTS.items():
-            if given.only not in (None, name) and name != "base":
+            if parsed.only not in (None, name) and name != "base":
                 continue
-            found, padded = judged(learnt(part, material, recipe, teacher, Path(scratch) / name), sets)
-            told = " | ".join(" / ".join(f"{ap:.3f}" for ap in by_exit) for by_exit in found.values())
-            lines.append(f"| {part.what} | {told} | {mean(x[-1] for x in found.values()):.3f} | {padded:.3f} |")
-            print(f"{(time.monotonic() - began) / 60:.1f} min  {lines[-1]}", flush=True)
+            results, padded = evaluate_part(train_part(part, material, recipe, teacher, Path(scratch) / name), sets)
+            cells = " | ".join(" / ".join(f"{ap:.3f}" for ap in by_exit) for by_exit in results.values())
+            lines.append(f"| {part.what} | {cells} | {mean(x[-1] for x in results.values()):.3f} | {padded:.3f} |")
+            print(f"{(time.monotonic() - started_at) / 60:.1f} min  {lines[-1]}", flush=True)
     print("\n".join([*lines, ""]))
-    if not (given.tiny or given.only):
+    if not (parsed.tiny or parsed.only):
         write_section(ROOT / "docs" / "results.md", "recipe-parts", "\n".join(lines))
 
 

@@ -35,15 +35,15 @@ from _texts import sentences as more_sentences
 from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
 
 from as2core.cascade.engine_onnx import TOKENS, cores, session
-from as2core.cascade.first import with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.data.source import write_text
 from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, ORANGE, Series, scatter
-from as2core.metrics import measures, order
+from as2core.metrics import measure_mean, order
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.first_stage import with_first
 from as2core.types import Candidate, Question
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -247,7 +247,7 @@ class Bench:
         for name in self.ways.whole_models:
             way = self.ways[name]
             found = [
-                100 * measures(questions, {q.qid: way(q.text, q.candidates) for q in questions}, ("AP",))["AP"]
+                100 * measure_mean(questions, {q.qid: way(q.text, q.candidates) for q in questions}, ("AP",))["AP"]
                 for questions in sets.values()
             ]
             lines.append(f"| {name} | {' | '.join(f'{ap:.1f}' for ap in found)} |")
@@ -307,7 +307,7 @@ class Bench:
 
     def _together(self, asked: list[tuple[str, list[Candidate]]]) -> dict[str, float]:
         """Candidates a second of every way."""
-        pairs = [(q, c.reading) for q, some in asked for c in some]
+        pairs = [(q, c.titled_text) for q, some in asked for c in some]
         ways: dict[str, Way] = {}
         for name in (n for n in (CROSS, INT8) if n in self.ways.names):
             way, peer = self.ways[name], self.ways.peer(name)
@@ -459,7 +459,7 @@ def _runs(ranker: CascadeRanker, questions: Sequence[Question], schedule: DropSc
 
 def _ap(questions: Sequence[Question], traces: Sequence[CascadeTrace]) -> float:
     scores = {q.qid: t.scores() for q, t in zip(questions, traces, strict=True)}
-    return 100 * measures(questions, scores, ("AP",))["AP"]
+    return 100 * measure_mean(questions, scores, ("AP",))["AP"]
 
 
 def _restricted(trace: CascadeTrace, cut, candidates: Sequence[Candidate]) -> CascadeTrace:

@@ -25,11 +25,19 @@ from pathlib import Path
 
 from _served import browser
 
-from app import services
-from app.services import adapting, asking, corpora, labelling, people, proposing, queueing, scoring, versions
-from app.services.views import Shown
-from app.services.workbench import Workbench
-from app.settings import Settings
+from app import bootstrap
+from app.ask import asking
+from app.ask import proposals as proposing
+from app.corpora import corpora
+from app.jobs import queue
+from app.labels import annotation as labelling
+from app.labels import queues
+from app.labels.annotation import Presentation
+from app.ranking import scoring
+from app.versions import registry
+from app.workbench import people
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.data.documents import read_documents
 from as2core.experiments.base import write_section
@@ -102,7 +110,7 @@ class Person:
     """Knows which sentences answer, and works through the services that the pages call."""
 
     def __init__(self, wb: Workbench, corpus_id: int, titles: list[str], asks: int) -> None:
-        self.wb, self.corpus, self.me = wb, corpus_id, people.annotator(wb, "newcomer").id
+        self.wb, self.corpus, self.me = wb, corpus_id, people.sign_in(wb, "newcomer").id
         known = [q for q in jsonl.read(STARTER / "dev.jsonl")[0] if q.positives]
         self.asks = [q for q in known if any(c.label == 1 and c.title in titles for c in q.candidates)][:asks]
         self.right = {q.text: [_bare(c.text) for c in q.candidates if c.label == 1] for q in self.asks}
@@ -124,15 +132,17 @@ class Person:
         """Go through the lists, question by question: (lists, labels)."""
         lists = given = 0
         passed: set[int] = set()
-        while (asked := queueing.next_question(self.wb, self.corpus, self.me, "tops", passed=passed)) is not None:
+        while (asked := queues.next_question(self.wb, self.corpus, self.me, "tops", passed=passed)) is not None:
             passed.add(asked.question_id)
             free = [r for r in asked.rows if r.free and r.label is None]
             answers = [r for r in free if any(_same(_bare(r.text), a) for a in self.right.get(asked.question, ()))]
             for label, some in (("correct", answers), ("incorrect", [r for r in free if r not in answers])):
                 if some:
-                    shown = {r.sentence_id: Shown(asked.version, r.rank, queue=asked.queue) for r in some}
+                    shown = {
+                        r.sentence_id: Presentation(asked.version, r.rank, queue=asked.assignment.queue) for r in some
+                    }
                     labelling.give_labels(
-                        self.wb, question_id=asked.question_id, annotator_id=self.me, label=label, shown=shown
+                        self.wb, question_id=asked.question_id, annotator_id=self.me, label=label, presentations=shown
                     )
             lists, given = lists + 1, given + len(free)
         return lists, given
@@ -148,10 +158,10 @@ def _same(a: str, b: str) -> bool:
 
 
 def wait(wb: Workbench, *job_ids: int) -> None:
-    while any((job := adapting.job(wb, i)).active for i in job_ids):
+    while any((job := queue.load_job(wb, i)).active for i in job_ids):
         time.sleep(0.5)
     for i in job_ids:
-        if (job := adapting.job(wb, i)).state != "done":
+        if (job := queue.load_job(wb, i)).state != "done":
             raise SystemExit(f"job {i}, {job.kind}: {job.state} {job.error}")
 
 
@@ -160,10 +170,10 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     titles = print_pdfs(folder / "pdfs", pdfs)
     path.step(f"`as2 ingest pdfs --corpus {CORPUS}`: {len(titles)} PDFs",
               lambda: as2(home, "ingest", str(folder / "pdfs"), "--corpus", CORPUS), person=30)  # fmt: skip
-    wb = services.open(Settings(home=home))
-    corpus = corpora.corpus_named(wb, CORPUS)
+    wb = bootstrap.open(Settings(home=home))
+    corpus = corpora.find_corpus(wb, CORPUS)
     me = Person(wb, corpus.id, titles, asks)
-    path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in adapting.jobs(wb, "embed"))))
+    path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in queue.list_jobs(wb, "embed"))))
     path.step(f"Have {proposals} questions proposed (Data)",
               lambda: wait(wb, proposing.start(wb, corpus.id, wanted=proposals, seed=0).id), person=15)  # fmt: skip
     decided = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
@@ -178,7 +188,7 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
               lambda: as2(home, "versions", "promote", result["version"], *reason), person=CARD)  # fmt: skip
     question = me.asks[0].text
     path.step("Ask again", lambda: as2(home, "ask", question, "--corpus", CORPUS), person=TYPING)
-    answering = versions.active(wb).name
+    answering = registry.get_active(wb).name
     wb.close()
     print(f"{decided} proposals, {typed} questions typed, {lists} lists, {given} labels; "
           f"AP on {result['labels']['held_out_questions']} held-out questions {before:.3f} -> {after:.3f}; "

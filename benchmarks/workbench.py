@@ -33,18 +33,26 @@ from _texts import DATA, SENTENCES
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from app import services, worker  # noqa: E402
-from app.running import run_queued  # noqa: E402
-from app.services import adapting, corpora, retrieval, scoring  # noqa: E402
-from app.services.views import CorpusView, JobView  # noqa: E402
-from app.services.workbench import Workbench  # noqa: E402
-from app.settings import Settings  # noqa: E402
-from as2core.cascade.engine_onnx import cores  # noqa: E402
-from as2core.data.catalog import load_questions  # noqa: E402
-from as2core.data.documents import read_documents  # noqa: E402
-from as2core.experiments.base import write_section  # noqa: E402
-from as2core.retrieval.passages import passages  # noqa: E402
-from as2core.text import split_sentences  # noqa: E402
+from app import bootstrap
+from app.adapt import readiness
+from app.adapt.settings import RetrainSettings
+from app.corpora import corpora, documents
+from app.corpora.corpora import CorpusView
+from app.exchange.starter import ensure_starter
+from app.jobs import queue
+from app.jobs.attempt import run_queued
+from app.jobs.process import start_worker
+from app.jobs.queue import JobView
+from app.ranking import retrieval, scoring
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench
+from app.worker import RUNNERS
+from as2core.cascade.engine_onnx import cores
+from as2core.data.catalog import load_questions
+from as2core.data.documents import read_documents
+from as2core.experiments.base import write_section
+from as2core.retrieval.passages import split_passages
+from as2core.text import split_sentences
 
 MEDQUAD = DATA / "medquad" / "qa.jsonl"
 WIDTH = 384  # of a passage's vector
@@ -60,7 +68,7 @@ class Sizes:
     documents: int | None = None
     embedded: int = 1024
     searched: tuple[int, ...] = (16_000, 200_000)
-    asked: int = 200
+    repeats: int = 200
     files: tuple[str, ...] = SENTENCES
     starter: tuple[int, int, int] | None = None
     epochs: int | None = None
@@ -73,7 +81,7 @@ QUICK = Sizes(
     documents=60,
     embedded=16,
     searched=(300,),
-    asked=5,
+    repeats=5,
     files=("wikiqa/WikiQA-dev.tsv",),
     starter=(8, 4, 2),
     epochs=1,
@@ -87,18 +95,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
     options.add_argument("--only", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
-    given = options.parse_args(arguments)
-    wanted = given.only.split(",")
+    parsed = options.parse_args(arguments)
+    wanted = parsed.only.split(",")
     if unknown := set(wanted) - set(PARTS):
         options.error(f"no part {', '.join(sorted(unknown))}; known: {', '.join(PARTS)}")
-    sizes = QUICK if given.quick else Sizes()
+    sizes = QUICK if parsed.quick else Sizes()
     for part in wanted:
         command = f"python benchmarks/workbench.py --only {part}"
-        told = f"Printed and written by `{command}`, on {cores()} cores."
+        intro = f"Printed and written by `{command}`, on {cores()} cores."
         with tempfile.TemporaryDirectory() as folder:
-            lines = [f"## {TITLES[part]}", "", told, "", *PARTS[part](Path(folder), sizes)]
+            lines = [f"## {TITLES[part]}", "", intro, "", *PARTS[part](Path(folder), sizes)]
         print("\n".join([*lines, ""]), flush=True)
-        if not given.quick:
+        if not parsed.quick:
             write_section(ROOT / "docs" / "performance.md", part, "\n".join(lines))
 
 
@@ -109,17 +117,17 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
     """From files to searchable by words, then the vectors of some passages, by the job and by a peer."""
     with home(folder / "home") as wb:
         corpus = corpora.create_corpus(wb, "ingested")
-        done, seconds = timed(lambda: corpora.ingest(wb, corpus.id, _files(sizes.documents)))
+        done, seconds = timed(lambda: documents.ingest(wb, corpus.id, _files(sizes.documents)))
         index = wb.index(corpus.id)
         n = index.count()
-        said = [
+        report = [
             "| documents | sentences | passages | from nothing to searchable by words, s | documents/s | sentences/s |",
             "|---|---|---|---|---|---|",
             f"| {done.documents:,} | {done.sentences:,} | {n:,} | {seconds:.1f} | {done.documents / seconds:,.0f} "
             f"| {done.sentences / seconds:,.0f} |",
             "",
         ]
-        texts = [p.text for p in index.pending(sizes.embedded)]
+        texts = [p.text for p in index.list_pending(sizes.embedded)]
     ways: dict[str, Callable[[list[str]], np.ndarray]] = {}
     with home(folder / "vectors") as wb:
         embedder = wb.models.embedder()
@@ -132,10 +140,10 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
             way(texts[:8])
         rates, vectors = {"the background job, with its writing": _embedded(wb, texts)}, []
         for name, way in ways.items():
-            made, seconds = timed(lambda way=way: way(texts))
-            vectors.append(made)
-            rates[name] = len(made) / seconds
-    said += [
+            result, seconds = timed(lambda way=way: way(texts))
+            vectors.append(result)
+            rates[name] = len(result) / seconds
+    report += [
         f"Vectors of {len(texts):,} of these passages ({statistics.mean(len(t.split()) for t in texts):.0f} words on "
         "average), which follow in the background:",
         "",
@@ -145,8 +153,8 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
     ]
     if len(vectors) > 1:
         near = (vectors[0] * vectors[1]).sum(1).min()
-        said += ["", f"The two make the same vectors: the smallest cosine between them is {near:.4f}."]
-    return said
+        report += ["", f"The two make the same vectors: the smallest cosine between them is {near:.4f}."]
+    return report
 
 
 def _files(documents: int | None) -> list[tuple[str, Path | bytes]]:
@@ -163,10 +171,10 @@ def _files(documents: int | None) -> list[tuple[str, Path | bytes]]:
 def _embedded(wb: Workbench, texts: Sequence[str]) -> float:
     """Passages a second of the background job, over documents of a passage each."""
     corpus = corpora.create_corpus(wb, "embedded")
-    corpora.ingest(wb, corpus.id, [("passages.jsonl", _lines(("", t) for t in texts))])
+    documents.ingest(wb, corpus.id, [("passages.jsonl", _lines(("", t) for t in texts))])
     n = wb.index(corpus.id).count()
-    _, seconds = timed(lambda: run_queued(wb))
-    assert wb.index(corpus.id).vectors() == n
+    _, seconds = timed(lambda: run_queued(wb, RUNNERS))
+    assert wb.index(corpus.id).count_vectors() == n
     return n / seconds
 
 
@@ -178,9 +186,9 @@ def search(folder: Path, sizes: Sizes) -> list[str]:
     documents, questions = _all_documents(sizes.files)
     draw = random.Random(0)
     draw.shuffle(documents)
-    questions = draw.sample(questions, min(sizes.asked, len(questions)))
-    said = [
-        f"{len(questions)} questions of the same sources, {scoring.DOCUMENTS} documents opened and up to "
+    questions = draw.sample(questions, min(sizes.repeats, len(questions)))
+    report = [
+        f"{len(questions)} questions of the same sources, {scoring.MAX_DOCUMENTS} documents opened and up to "
         f"{Settings().candidates:,} sentences taken, as the Ask page does. Documents are drawn from what is at hand: "
         "MedQuAD's answers in the usual passages, and every different sentence of the labelled sets as a document of "
         f"its own. The passages' vectors are random ones of the usual width ({WIDTH}): every vector is compared, so "
@@ -191,47 +199,47 @@ def search(folder: Path, sizes: Sizes) -> list[str]:
         "|---|---|---|---|---|",
     ]
     for size in sizes.searched:
-        chosen, texts = _of_size(documents, size)
+        sample, texts = _of_size(documents, size)
         with home(folder / str(size)) as wb:
             corpus = corpora.create_corpus(wb, "searched")
-            corpora.ingest(wb, corpus.id, [("documents.jsonl", _lines(chosen))])
+            documents.ingest(wb, corpus.id, [("documents.jsonl", _lines(sample))])
             _give_vectors(wb, corpus)
             rows = _searches(wb, corpus, texts, questions)
-            label = f"{wb.index(corpus.id).count():,} ({len(chosen):,})"
-        said += [f"| {label} | {what} | {first} | {p50:,.1f} | {p95:,.1f} |" for what, first, p50, p95 in rows]
-    return said
+            label = f"{wb.index(corpus.id).count():,} ({len(sample):,})"
+        report += [f"| {label} | {what} | {first} | {p50:,.1f} | {p95:,.1f} |" for what, first, p50, p95 in rows]
+    return report
 
 
 def _all_documents(files: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
     """(title, text) of every different document at hand, and the questions asked about them."""
-    found: dict[str, str] = {}
+    titles: dict[str, str] = {}
     questions: dict[str, None] = {}
     if MEDQUAD.exists() and len(files) > 1:
         for d in read_documents(MEDQUAD, on_problem=lambda _: None):
-            found.setdefault(d.text, d.title)
+            titles.setdefault(d.text, d.title)
         with MEDQUAD.open(encoding="utf-8") as lines:
             questions.update((json.loads(line)["question"], None) for line in lines)
     for spec in [DATA / f for f in files if (DATA / f).exists()] or ["starter-train"]:
         for q in load_questions(spec).questions:
             questions.setdefault(q.text)
-            found.update((c.text, "") for c in q.candidates if c.text not in found)
-    return [(title, text) for text, title in found.items()], list(questions)
+            titles.update((c.text, "") for c in q.candidates if c.text not in titles)
+    return [(title, text) for text, title in titles.items()], list(questions)
 
 
 def _of_size(documents: Sequence[tuple[str, str]], size: int) -> tuple[list[tuple[str, str]], list[str]]:
     """As many documents as make `size` passages, or all; and these passages' texts."""
-    chosen, texts = [], []
+    sample, texts = [], []
     for title, text in documents:
         if len(texts) >= size:
             break
-        chosen.append((title, text))
-        texts += [p.text for p in passages("", split_sentences(text), title=title)]
-    return chosen, texts
+        sample.append((title, text))
+        texts += [p.text for p in split_passages("", split_sentences(text), title=title)]
+    return sample, texts
 
 
 def _give_vectors(wb: Workbench, corpus: CorpusView) -> None:
     index, draw = wb.index(corpus.id), np.random.default_rng(0)
-    while batch := index.pending(5000):
+    while batch := index.list_pending(5000):
         vectors = draw.normal(size=(len(batch), WIDTH)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
@@ -243,26 +251,26 @@ def _searches(
     """What was done, the first time in ms as text, p50 and p95 in ms. Ways take turns over the questions."""
     index, embed = wb.index(corpus.id), wb.models.embedder().embed
     embed(questions[:1])
-    k = max(50, 5 * scoring.DOCUMENTS)
+    k = max(50, 5 * scoring.MAX_DOCUMENTS)
     vectors = dict(zip(questions, embed(list(questions)), strict=True))
     ways: dict[str, Callable[[str], object]] = {
         "`retrieve`, the whole": lambda q: retrieval.retrieve(
-            wb, corpus.id, q, documents=scoring.DOCUMENTS, candidates=wb.settings.candidates
+            wb, corpus.id, q, documents=scoring.MAX_DOCUMENTS, candidates=wb.settings.candidates
         ),
-        "of which: search by words (FTS5)": lambda q: index.lexical(q, k),
+        "of which: search by words (FTS5)": lambda q: index.search_words(q, k),
         "of which: embedding the question": lambda q: embed([q]),
-        "of which: search by meaning": lambda q: index.dense(vectors[q], k),
+        "of which: search by meaning": lambda q: index.search_vectors(vectors[q], k),
     }
     if _peers.has("bm25s"):
         ways["beside it: bm25s, by words, all in memory"] = _peers.bm25s(texts, k)
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    milliseconds: dict[str, list[float]] = {name: [] for name in ways}
     for q in questions:
         for name, way in ways.items():
-            taken[name].append(1000 * timed(lambda way=way, q=q: way(q))[1])
+            milliseconds[name].append(1000 * timed(lambda way=way, q=q: way(q))[1])
     whole = next(iter(ways))
     return [
         (name, f"{ms[0]:,.0f}" if name == whole else "", *np.percentile(ms[1:] or ms, [50, 95]))
-        for name, ms in taken.items()
+        for name, ms in milliseconds.items()
     ]
 
 
@@ -272,20 +280,20 @@ def _searches(
 def retrain(folder: Path, sizes: Sizes) -> list[str]:
     """The job that the Adapt page starts, in a worker of its own, in a new home: wall time, and where it goes."""
     settings = Settings(home=folder / "home", corpora_dir=_served.starter(folder, sizes.starter), worker="external")
-    wb = services.open(settings)
+    wb = bootstrap.open(settings)
     try:
-        corpus = corpora.ensure_starter(wb)
+        corpus = ensure_starter(wb)
         assert corpus is not None
-        ready = adapting.readiness(wb, corpus.id)
-        began = time.perf_counter()
-        job = adapting.start_retrain(wb, corpus.id, epochs=sizes.epochs)
-        process = worker.start(settings, idle=30)
+        ready = readiness.check_readiness(wb, corpus.id)
+        started_at = time.perf_counter()
+        job = readiness.start_retrain(wb, corpus.id, RetrainSettings(epochs=sizes.epochs))
+        process = start_worker(settings, idle=30)
         try:
-            spent, job = _watched(wb, job, began)
+            seconds_by_step, job = _watch_job(wb, job, started_at)
         finally:
             process.terminate()
             process.wait(30)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - started_at
     finally:
         wb.close()
     if job.state != "done":
@@ -293,29 +301,30 @@ def retrain(folder: Path, sizes: Sizes) -> list[str]:
     return [
         f"The starter corpus: {ready.train_questions} labelled questions to learn from with {ready.train_correct:,} "
         f"correct and {ready.train_incorrect:,} incorrect sentences, {ready.dev_questions} to steer by, "
-        f"{ready.heldout_questions} held out, {ready.replayed} shipped ones mixed in; {sum(spent.values()):.0f} s from "
-        f"the press of the button to the version's card, in a new home. The optimiser ran for "
+        f"{ready.heldout_questions} held out, {ready.replayed} shipped ones mixed in; "
+        f"{sum(seconds_by_step.values()):.0f} s from the press of the button to the version's card, in a new home. "
+        "The optimiser ran for "
         f"{job.result['training_seconds']:.0f} s of it. To the second, as the job tells it:",
         "",
         "| what | s | share |",
         "|---|---|---|",
-        *(f"| {what} | {s:.0f} | {s / seconds:.0%} |" for what, s in spent.items()),
+        *(f"| {what} | {s:.0f} | {s / seconds:.0%} |" for what, s in seconds_by_step.items()),
     ]
 
 
-def _watched(wb: Workbench, job: JobView, began: float) -> tuple[dict[str, float], JobView]:
+def _watch_job(wb: Workbench, job: JobView, started_at: float) -> tuple[dict[str, float], JobView]:
     """Seconds by what the job said it was doing, until it is over."""
-    spent: dict[str, float] = {}
-    at, doing = began, "starting the worker"
+    seconds_by_step: dict[str, float] = {}
+    at, doing = started_at, "starting the worker"
     while True:
-        job = adapting.job(wb, job.id)
+        job = queue.load_job(wb, job.id)
         if job.started and job.active:
             doing = job.message.partition(",")[0]  # "training, step 3 of 40"
         now = time.perf_counter()
-        spent[doing] = spent.get(doing, 0.0) + now - at
+        seconds_by_step[doing] = seconds_by_step.get(doing, 0.0) + now - at
         at = now
         if not job.active:
-            return spent, job
+            return seconds_by_step, job
         time.sleep(POLL)
 
 
@@ -329,10 +338,10 @@ def page(folder: Path, sizes: Sizes) -> list[str]:
     questions = [q.text for q in load_questions("starter-test").questions if q.positives]
     environment = _served.environment(folder / "home", _served.starter(folder, sizes.starter))
     with _served.app(environment) as url, _served.browser() as browser:
-        first = _served.asked(browser, url, questions[0])
+        first = _served.time_answer(browser, url, questions[0])
         with home(folder / "home") as wb:
             _settled(wb, sizes.patience)
-        later = [_served.asked(browser, url, q) for q in questions[1 : 1 + sizes.page]]
+        later = [_served.time_answer(browser, url, q) for q in questions[1 : 1 + sizes.page]]
     answers, scores = zip(*later, strict=True)
     return [
         f"A new home, a server just started, a new browser session for each question. Up to {wb.settings.candidates:,} "
@@ -352,7 +361,7 @@ def page(folder: Path, sizes: Sizes) -> list[str]:
 def _settled(wb: Workbench, patience: float) -> None:
     """Wait until the background work is done."""
     until = time.monotonic() + patience
-    while any(j.active for j in adapting.jobs(wb)) and time.monotonic() < until:
+    while any(j.active for j in queue.list_jobs(wb)) and time.monotonic() < until:
         time.sleep(1.0)
 
 
@@ -366,7 +375,7 @@ def cold(folder: Path, sizes: Sizes) -> list[str]:
             rows.setdefault(name, []).append(seconds)
         for name in ("app", "ask"):
             with home(folder / name, corpora_dir=shipped) as wb:
-                run_queued(wb)  # what is left of the vectors: it would go on beside the next start
+                run_queued(wb, RUNNERS)  # what is left of the vectors: it would go on beside the next start
     return [
         "The first ever in a new home brings the starter corpus in, and builds the engine's graphs; again: the median "
         f"of {sizes.starts}.",
@@ -383,7 +392,7 @@ def cold(folder: Path, sizes: Sizes) -> list[str]:
 @contextmanager
 def home(folder: Path, **settings: Path) -> Iterator[Workbench]:
     """A workbench of its own; jobs wait until they are run here."""
-    wb = services.open(Settings(home=folder, worker="external", **settings))
+    wb = bootstrap.open(Settings(home=folder, worker="external", **settings))
     try:
         yield wb
     finally:
@@ -391,15 +400,15 @@ def home(folder: Path, **settings: Path) -> Iterator[Workbench]:
 
 
 def timed(act: Callable[[], Any]) -> tuple[Any, float]:
-    began = time.perf_counter()
-    made = act()
-    return made, time.perf_counter() - began
+    started_at = time.perf_counter()
+    result = act()
+    return result, time.perf_counter() - started_at
 
 
 def _lines(documents: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> bytes:
     """A JSONL file of documents with a title and a text."""
-    told = ({"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(documents))
-    return "\n".join(map(json.dumps, told)).encode()
+    records = ({"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(documents))
+    return "\n".join(map(json.dumps, records)).encode()
 
 
 PARTS: dict[str, Callable[[Path, Sizes], list[str]]] = {

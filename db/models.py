@@ -7,8 +7,9 @@ ever added: who labels what at present is the view `current_label`, and undoing 
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import (
     JSON,
@@ -26,8 +27,9 @@ from sqlalchemy import (
     table,
     text,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 
+JsonObject: TypeAlias = dict[str, Any]  # what a JSON column holds; its readers know what is in it
 WITHDRAWN = "withdrawn"
 
 
@@ -53,7 +55,7 @@ def text_key(text: str) -> int:
 
 
 class Base(DeclarativeBase):
-    """Text columns are unbounded, times are UTC, constraints have names that migrations can speak of."""
+    """Tables are named after their class; text columns are unbounded, times are UTC, constraints have names."""
 
     metadata = MetaData(
         naming_convention={
@@ -63,7 +65,12 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {str: Text(), datetime: UtcDateTime(), dict[str, Any]: JSON(), list[Any]: JSON()}
+
+    @declared_attr.directive
+    def __tablename__(cls) -> str:
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    type_annotation_map = {str: Text(), datetime: UtcDateTime(), JsonObject: JSON()}
 
 
 def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Mapped[int]:
@@ -74,7 +81,6 @@ class Corpus(Base):
     """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
     labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself."""
 
-    __tablename__ = "corpus"
     # ids are never used twice, here and below: an index file left behind must not be taken for another corpus's, nor a
     # label for a sentence that is gone land on another
     __table_args__ = {"sqlite_autoincrement": True}
@@ -82,14 +88,13 @@ class Corpus(Base):
     name: Mapped[str] = mapped_column(unique=True)
     digest: Mapped[str] = mapped_column(default="")
     created: Mapped[datetime]
-    rules: Mapped[dict[str, Any] | None]
-    automatic: Mapped[dict[str, Any] | None]
+    rules: Mapped[JsonObject | None]
+    automatic: Mapped[JsonObject | None]
 
 
 class Document(Base):
     """`digest` is the content's, `sentences` their number now; `indexed`: the derived index has this content."""
 
-    __tablename__ = "document"
     __table_args__ = (
         UniqueConstraint("corpus_id", "external_id"),
         Index(None, "corpus_id", "indexed"),
@@ -110,7 +115,6 @@ class Document(Base):
 class Sentence(Base):
     """`start`, `end`: offsets into the document's text. A retired sentence left its document with labels on it."""
 
-    __tablename__ = "sentence"
     __table_args__ = (
         Index(None, "document_id", "position"),
         Index(None, "corpus_id", "text_key"),
@@ -134,7 +138,6 @@ class Question(Base):
     """`origin`: "asked", "proposed", "imported" or "starter". `split`: "train", "dev" or "test" if the source says so,
     else ""."""
 
-    __tablename__ = "question"
     __table_args__ = (
         UniqueConstraint("corpus_id", "external_id"),
         Index(None, "corpus_id", "text_key"),
@@ -154,7 +157,6 @@ class Question(Base):
 class ModelVersion(Base):
     """`state`: "shipped", "candidate", "former" or "rejected"; which one is active is told by the activations."""
 
-    __tablename__ = "model_version"
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str]
@@ -162,14 +164,13 @@ class ModelVersion(Base):
     path: Mapped[str]
     note: Mapped[str]
     state: Mapped[str]
-    metrics: Mapped[dict[str, Any]]
+    metrics: Mapped[JsonObject]
     created: Mapped[datetime]
 
 
 class Activation(Base):
     """A promotion. The newest of a kind, unless reverted, names the active version; if none does, the shipped is."""
 
-    __tablename__ = "activation"
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str]
     version_id: Mapped[int] = _owner("model_version.id")
@@ -181,15 +182,14 @@ class Activation(Base):
 class Run(Base):
     """One retrieval and ranking of a question. `last_exit` and `threshold` are the version's at that time."""
 
-    __tablename__ = "run"
     id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id")
     version_id: Mapped[int] = _owner("model_version.id")
     generative_id: Mapped[int | None] = mapped_column(ForeignKey("model_version.id", ondelete="SET NULL"), index=True)
     last_exit: Mapped[int]
     threshold: Mapped[float]
-    settings: Mapped[dict[str, Any]]
-    seconds: Mapped[dict[str, Any]]
+    settings: Mapped[JsonObject]
+    seconds: Mapped[JsonObject]
     created: Mapped[datetime]
 
 
@@ -201,7 +201,6 @@ class Candidate(Base):
     at which layer, on which rank, how many stayed, and how far its logit was from the cut.
     """
 
-    __tablename__ = "candidate"
     __table_args__ = (UniqueConstraint("question_id", "sentence_id"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
@@ -221,7 +220,6 @@ class Candidate(Base):
 class Score(Base):
     """A model's number for a candidate after layer `exit` (0: a ranker without exits), and its rank in that run."""
 
-    __tablename__ = "score"
     candidate_id: Mapped[int] = _owner("candidate.id", index=False, primary_key=True)
     version_id: Mapped[int] = _owner("model_version.id", primary_key=True)
     exit: Mapped[int] = mapped_column(primary_key=True)
@@ -234,7 +232,6 @@ class Annotator(Base):
     """`imported`: not a person; labels of people outrank theirs. `role`: "admin", "annotator" or "viewer". `subject`:
     who they are to the identity provider that signed them in, None for a name typed here."""
 
-    __tablename__ = "annotator"
     __table_args__ = (Index(None, "subject", unique=True),)
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
@@ -252,7 +249,6 @@ class LabelEvent(Base):
     else "". `model_says`: whether the model took it for an answer. `guideline`: the version in force.
     """
 
-    __tablename__ = "label_event"
     __table_args__ = (
         Index(None, "question_id", "sentence_id", "annotator_id", "id"),
         Index(None, "annotator_id", "id"),
@@ -279,7 +275,6 @@ class LabelEvent(Base):
 class Verdict(Base):
     """How a conflict was settled, by whom; the newest counts, and "withdrawn" opens the pair again. The labels stay."""
 
-    __tablename__ = "verdict"
     __table_args__ = (Index(None, "question_id", "sentence_id", "id"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
@@ -293,7 +288,6 @@ class Verdict(Base):
 class Flag(Base):
     """Somebody wants others to look at a pair, and says why; `cleared` once one did."""
 
-    __tablename__ = "flag"
     __table_args__ = (Index(None, "question_id", "sentence_id"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
@@ -308,7 +302,6 @@ class Guideline(Base):
     """One version of a corpus's guidelines, in Markdown; versions count from 1 (0 is the text that comes with the
     program)."""
 
-    __tablename__ = "guideline"
     corpus_id: Mapped[int] = _owner("corpus.id", index=False, primary_key=True)
     version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     text: Mapped[str]
@@ -320,7 +313,6 @@ class Suspicion(Base):
     """A label that a model of the other labels doubts: `doubt` is the probability it gives to another label. `looked`:
     when somebody took the second look."""
 
-    __tablename__ = "suspicion"
     question_id: Mapped[int] = _owner("question.id", index=False, primary_key=True)
     sentence_id: Mapped[int] = _owner("sentence.id", primary_key=True)
     label: Mapped[str]
@@ -333,7 +325,6 @@ class Proposal(Base):
     """A question that a model made for a sentence, until somebody accepts or rejects it. `place` is the sentence's rank
     when the corpus was asked; `state` is waiting, accepted or rejected, `question_id` what it became."""
 
-    __tablename__ = "proposal"
     __table_args__ = (Index(None, "corpus_id", "state"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -353,7 +344,6 @@ class Lease(Base):
     `holder` tells sessions apart that share an annotator's name.
     """
 
-    __tablename__ = "lease"
     question_id: Mapped[int] = _owner("question.id", index=False, primary_key=True)
     sentence_id: Mapped[int] = _owner("sentence.id", primary_key=True)
     annotator_id: Mapped[int] = _owner("annotator.id")
@@ -365,26 +355,25 @@ class Lease(Base):
 
 
 class Job(Base):
-    """Work for the worker; this row is the truth about it. `worker` names the process that runs it. `paused`: it waits,
-    queued or between two steps, until somebody no longer needs the machine."""
+    """A background job; these rows are the queue. `worker` names the process that runs it. `attempts`: how many there
+    may be. `paused`: it waits, queued or between two steps, until somebody lets it go on."""
 
-    __tablename__ = "job"
     __table_args__ = (Index(None, "state"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str]
     corpus_id: Mapped[int | None] = mapped_column(ForeignKey("corpus.id", ondelete="SET NULL"), index=True)
-    state: Mapped[str]
-    progress: Mapped[float]
-    message: Mapped[str]
-    settings: Mapped[dict[str, Any]]
-    result: Mapped[dict[str, Any]]
-    error: Mapped[str]
-    log: Mapped[str]
-    attempt: Mapped[int]
+    state: Mapped[str] = mapped_column(default="queued")
+    progress: Mapped[float] = mapped_column(default=0.0)
+    message: Mapped[str] = mapped_column(default="waiting for the worker")
+    settings: Mapped[JsonObject]
+    result: Mapped[JsonObject] = mapped_column(default=dict)
+    error: Mapped[str] = mapped_column(default="")
+    log: Mapped[str] = mapped_column(default="")
+    attempt: Mapped[int] = mapped_column(default=0)
     attempts: Mapped[int]
-    cancelling: Mapped[bool]
+    cancelling: Mapped[bool] = mapped_column(default=False)
     paused: Mapped[bool] = mapped_column(default=False, server_default=false())
-    worker: Mapped[str]
+    worker: Mapped[str] = mapped_column(default="")
     heartbeat: Mapped[datetime | None]
     created: Mapped[datetime]
     started: Mapped[datetime | None]
@@ -392,18 +381,16 @@ class Job(Base):
 
 
 class JobEvent(Base):
-    __tablename__ = "job_event"
     __table_args__ = (Index(None, "job_id", "id"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     job_id: Mapped[int] = _owner("job.id", index=False)
-    payload: Mapped[dict[str, Any]]
+    payload: Mapped[JsonObject]
     created: Mapped[datetime]
 
 
 class Evaluation(Base):
     """A ranker's scores and measures on data known by hash, kept so that no comparison computes them twice."""
 
-    __tablename__ = "evaluation"
     __table_args__ = (UniqueConstraint("ranker_key", "data_hash", "setting"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     ranker_key: Mapped[str]
@@ -411,7 +398,7 @@ class Evaluation(Base):
     data: Mapped[str]
     data_hash: Mapped[str]
     setting: Mapped[str]
-    result: Mapped[dict[str, Any]]
+    result: Mapped[JsonObject]
     created: Mapped[datetime]
 
 

@@ -1,4 +1,4 @@
-"""Engines and sessions. One database object a process; one short session a use case.
+"""Engines and sessions: one database object a process, one short session a use case.
 
 SQLite's defaults lose concurrent updates, so the driver's own transactions are off (`isolation_level=None`) and three
 engines share the file: a reader (deferred snapshot, cannot write, never waits), a writer (`BEGIN IMMEDIATE`: what it
@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -23,8 +22,8 @@ from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
-TRY_MS = 10
-OPENING_TRIES = 25
+RETRY_MS = 10
+MAX_OPENING_TRIES = 25
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
@@ -35,7 +34,7 @@ class Database:
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         if self.sqlite:
-            eager = f"busy_timeout={TRY_MS}"
+            eager = f"busy_timeout={RETRY_MS}"
             self._reader = _sqlite_engine(self.url, begin="BEGIN", pragmas=("query_only=ON",))
             self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=NORMAL", eager))
             self._durable = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL", eager))
@@ -44,20 +43,20 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        with _said_plainly(self), Session(self._reader, expire_on_commit=False) as session:
+        with _translate_errors(self), Session(self._reader, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Session]:
         """`durable`: on SQLite, what was written survives a power cut once this returns, not only a kill."""
         engine = self._durable if durable else self._writer
-        with _said_plainly(self), Session(engine, expire_on_commit=False) as session, session.begin():
+        with _translate_errors(self), Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
 
-    def take_stock(self) -> None:
-        """After many rows came in: PostgreSQL plans by what it counted last, which may be a minute ago and nothing."""
+    def analyze(self) -> None:
+        """After many rows were added: PostgreSQL plans by its last statistics, which may be from before them."""
         if not self.sqlite:
-            with _said_plainly(self), self.engine.begin() as connection:
+            with _translate_errors(self), self.engine.begin() as connection:
                 connection.execute(text(f"ANALYZE {', '.join(Base.metadata.tables)}"))
 
     @contextmanager
@@ -69,7 +68,7 @@ class Database:
                 connection.execute(text("SELECT pg_advisory_xact_lock(7263)"))
                 yield connection
             return
-        eager = f"busy_timeout={TRY_MS}"
+        eager = f"busy_timeout={RETRY_MS}"
         engine = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=(eager, "foreign_keys=OFF"))
         try:
             with engine.begin() as connection:
@@ -91,7 +90,7 @@ def open_database(url: str) -> Database:
     """Open, creating or migrating what is there to the newest revision. Raises DbError with the remedy."""
     try:
         database = Database(url)
-    except (ArgumentError, ValueError) as e:  # whose words may hold a part of the password
+    except (ArgumentError, ValueError) as e:  # its text may hold a part of the password
         raise DbError(
             "AS2_DATABASE_URL names no database that can be used: write it as "
             "postgresql+psycopg://user:password@host/name or sqlite:////path/to/file, or leave it out"
@@ -102,27 +101,27 @@ def open_database(url: str) -> Database:
         except OSError as e:
             raise DbError(f"cannot make the folder of the database {path}: {e.strerror}; set AS2_HOME") from e
     try:
-        _migrated(database)
+        _migrate(database)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _migrated(database: Database) -> None:
+def _migrate(database: Database) -> None:
     """One process migrates while others wait. A new SQLite file's switch to WAL does not wait by itself: try again."""
-    for left in reversed(range(OPENING_TRIES)):
+    for tries_left in reversed(range(MAX_OPENING_TRIES)):
         try:
-            with _said_plainly(database), database.migrating() as connection:
+            with _translate_errors(database), database.migrating() as connection:
                 _upgrade(connection)
             return
         except DatabaseBusy:
-            if not left:
+            if not tries_left:
                 raise
             time.sleep(0.2)
 
 
-def _upgrade(connection: Any) -> None:
+def _upgrade(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
@@ -140,56 +139,56 @@ def _upgrade(connection: Any) -> None:
         raise DbError(f"the database could not be migrated: {e}") from e
 
 
-def _with_driver(url: Any) -> Any:
+def _with_driver(url: URL) -> URL:
     if url.get_backend_name() not in ("postgresql", "postgres"):
         raise ValueError(url.drivername)
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 
-def _sqlite_engine(url: Any, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
+def _sqlite_engine(url: URL, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
     engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _record: Any) -> None:
+    def _prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
         connection.create_function("lower", 1, _lower, deterministic=True)
         for pragma in ("journal_mode=WAL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
-    def _begin(connection: Any) -> None:
-        """SQLite tries for a lock less and less often, up to ten times a second, so who has waited long is overtaken
-        by who has just come: ask for it anew every `TRY_MS` instead."""
-        driver, until = connection.connection.dbapi_connection, time.monotonic() + BUSY_MS / 1000
-        while time.monotonic() < until:
+    def _begin(connection: Connection) -> None:
+        """SQLite tries for a lock less and less often, up to ten times a second, so a writer that has waited long is
+        overtaken by one that has just come: try again every `RETRY_MS` instead."""
+        driver, until = connection.connection.driver_connection, time.monotonic() + BUSY_MS / 1000
+        while driver is not None and time.monotonic() < until:
             try:
                 driver.execute(begin)
                 return
             except sqlite3.DatabaseError as e:
                 if getattr(e, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                     break
-        connection.exec_driver_sql(begin)  # whose trouble is told as any statement's
+        connection.exec_driver_sql(begin)  # whose error is raised as any statement's
 
     return engine
 
 
-def _lower(value: Any) -> Any:
-    """SQLite's own knows A to Z only; this one lowers any letter, as PostgreSQL's does."""
+def _lower(value: str | bytes | float | None) -> str | bytes | float | None:
+    """SQLite's own lowers A to Z only; this one any letter, as PostgreSQL's does."""
     return value.lower() if isinstance(value, str) else value
 
 
 @contextmanager
-def _said_plainly(database: Database) -> Iterator[None]:
-    """Turn the driver's trouble into one sentence; everything else passes."""
+def _translate_errors(database: Database) -> Iterator[None]:
+    """Turn the driver's errors into one sentence; everything else passes."""
     try:
         yield
     except DBAPIError as e:
-        raise _plain(str(e.orig).strip().splitlines()[0], database) from e
+        raise _to_error(str(e.orig).strip().splitlines()[0], database) from e
     except SQLAlchemyError as e:
         raise DbError(f"the database refused: {str(e).splitlines()[0]}") from e
 
 
-def _plain(reason: str, database: Database) -> DbError:
+def _to_error(reason: str, database: Database) -> DbError:
     where = database.url.render_as_string(hide_password=True)
     remedies: dict[str, Callable[[], DbError]] = {
         "locked": lambda: DatabaseBusy("the database is busy with another write: try again in a moment"),

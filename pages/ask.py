@@ -1,140 +1,140 @@
-"""Ask: a question over the corpus, its answer, and what every layer of the cascade made of the candidates."""
+"""Ask: a question over the corpus, its answer, and how the cascade ranked and dropped the candidates."""
 
 import pandas as pd
 import streamlit as st
 
-from app.components import asked, drops, errors, links
-from app.components.answer import draw_answer, draw_facts, in_context
-from app.components.candidate import draw_candidate, draw_explained
-from app.components.candidates import candidate_table, draw_candidates, together
-from app.components.cascade_replay import draw_cascade
-from app.components.label_buttons import label_buttons
-from app.components.page import page
-from app.components.text import plain, shorten
-from app.services import asking, labelling
+from app.ask import questions
+from app.labels import annotation
+from app.ui import errors, navigation
+from app.ui.ask import drops, result
+from app.ui.ask.answer import draw_answer, draw_facts, render_context
+from app.ui.ask.candidate import draw_candidate, draw_explanation
+from app.ui.ask.candidates import draw_candidates, make_table, rank_together
+from app.ui.ask.cascade import draw_cascade
+from app.ui.label.buttons import label_buttons
+from app.ui.page import page
+from app.ui.text import plain, shorten
 
-question = asked.question()
+question = result.read_question()
 frame = page(
     "Ask" if question else "What would you like to know?",
-    ""
-    if question
-    else "The answer is a sentence of your documents. Below it you see how each layer of the model chose.",
+    "" if question else "Ask a question. The answer is a sentence of your documents, with the steps that led to it.",
     choose_model=True,
 )
 
 
-def question_box(question: str) -> None:
+def draw_question_box(question: str) -> None:
     with st.form("as2_ask", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Question",
             question,
-            key=asked.box_key(),
-            placeholder="Ask the documents something",
+            key=result.box_key(),
+            placeholder="Ask a question about the documents",
             label_visibility="collapsed",
         )
-        st.form_submit_button("Ask", type="primary", on_click=submitted, width=96)
+        st.form_submit_button("Ask", type="primary", on_click=submit_typed, width=96)
 
 
-def submitted() -> None:
-    asked.submit(st.session_state[asked.box_key()])
+def submit_typed() -> None:
+    result.submit(st.session_state[result.box_key()])
 
 
-def example_taken() -> None:
+def submit_example() -> None:
     if text := st.session_state.get("as2_example"):
-        asked.submit(text)
-        asked.new_box()
+        result.submit(text)
+        result.renew_box()
 
 
-def empty_corpus() -> None:
-    st.info("This corpus is empty: bring in some documents first.", icon=":material/upload_file:")
-    links.to("data", "Bring in documents")
+def draw_empty_corpus() -> None:
+    st.info("This corpus has no documents yet. Add some first.", icon=":material/upload_file:")
+    navigation.to("data", "Add documents")
 
 
-def examples() -> None:
-    known = asking.example_questions(frame.wb, frame.corpus.id)
+def draw_examples() -> None:
+    examples = questions.list_examples(frame.wb, frame.corpus.id)
     if frame.corpus.documents == 0:
-        empty_corpus()
-    elif known:
-        st.pills("Try one of these", known, format_func=plain, key="as2_example", on_change=example_taken)
+        draw_empty_corpus()
+    elif examples:
+        st.pills("Try one of these", examples, format_func=plain, key="as2_example", on_change=submit_example)
     else:
-        st.caption("Type a question the documents might answer, and press Enter.")
+        st.caption("Type a question about the documents and press Enter.")
 
 
 @st.fragment
-def results(found: asked.Result) -> None:
-    """Everything that follows the schedule: a replay reruns this alone."""
+def draw_result(current: result.Result) -> None:
+    """Everything that depends on the schedule: a replay reruns this alone."""
     errors.show_pending()
-    view, generative = found.asked, found.generative_scores  # once: they may come while the page is drawn
-    run = view.trace.replay(drops.schedule(len(view.trace.exits)))
+    view, generative = current.view, current.generative_scores  # read once: they may arrive while the page is drawn
+    run = view.trace.replay(drops.read_schedule(len(view.trace.exits)))
     best_first = run.ranking().tolist()
-    best, chosen = best_first[0], asked.chosen()
-    labels = labelling.labels_seen_by(frame.wb, view.question_id, frame.annotator.id)
-    mine = labelling.labels_of(frame.wb, view.question_id, frame.annotator.id)
+    best, chosen = best_first[0], result.get_chosen()
+    labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
+    mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
 
-    def buttons(position: int, where: str) -> None:
+    def draw_buttons(position: int, where: str) -> None:
         label = mine.get(view.candidates[position].sentence_id)
         label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
 
     draw_answer(view, best)
-    buttons(best, "answer")
+    draw_buttons(best, "answer")
     draw_facts(view)
-    with st.container():  # there in every run, or all that follows would move by one place and be built anew
-        both = [] if generative is None else together(run, generative).tolist()
-        if both and both[0] != best:
-            other = view.candidates[both[0]]
-            with st.expander(f"Both rankers together would answer: “{plain(shorten(other.text, 90))}”"):
-                st.html(in_context(other, quiet=True))
-                buttons(both[0], "together")
+    with st.container():  # in every run, or all that follows would move by one place and be drawn anew
+        together = [] if generative is None else rank_together(run, generative).tolist()
+        if together and together[0] != best:
+            other = view.candidates[together[0]]
+            with st.expander(f"Best by both rankers together: “{plain(shorten(other.text, 90))}”"):
+                st.html(render_context(other, quiet=True))
+                draw_buttons(together[0], "together")
     draw_cascade(frame.wb, view, run, labels)
-    candidates(found, candidate_table(view, run, generative, labels))
+    draw_table(current, make_table(view, run, generative, labels))
 
-    near = best if chosen is None else chosen
-    st.subheader("A closer look", anchor=False)
-    this = "This is the best candidate. " if near == best else ""
-    st.caption(f"{this}Choose another by its line in the picture or its row in the table.")
-    draw_candidate(view, run, near, generative)
-    if near != best:
-        buttons(near, "near")
+    position = best if chosen is None else chosen
+    st.subheader("Candidate details", anchor=False)
+    which = "This is the best candidate. " if position == best else ""
+    st.caption(f"{which}Choose another one by its line in the chart or its row in the table.")
+    draw_candidate(view, run, position, generative)
+    if position != best:
+        draw_buttons(position, "near")
     if generative is not None:
         st.markdown("**Which words of the question it explains**")
-        draw_explained(frame.wb, view, near)
+        draw_explanation(frame.wb, view, position)
 
 
-def candidates(found: asked.Result, table: pd.DataFrame) -> None:
-    """The table; the generative ranks join it when they are there."""
+def draw_table(current: result.Result, table: pd.DataFrame) -> None:
+    """The generative ranks are added when they are ready."""
     st.subheader("Candidates", anchor=False)
-    draw_candidates(table, chosen=asked.chosen(), choose=asked.choose)
+    draw_candidates(table, chosen=result.get_chosen(), choose=result.choose)
     with st.container():
-        if not found.generative.done():
-            st.caption(":material/hourglass_empty: Generative scores are on their way.")
-        elif (failure := found.generative.exception()) is not None:
+        if not current.generative.done():
+            st.caption(":material/hourglass_empty: Computing the generative scores …")
+        elif isinstance(failure := current.generative.exception(), Exception):
             errors.show(failure)
 
 
-def how_read(text: str) -> None:
+def draw_correction(text: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"Read as **{plain(text)}**", width="content")
-        st.button("Read it as typed", type="tertiary", key="as2_as_typed", on_click=asked.read_as_typed)
+        st.markdown(f"Showing results for **{plain(text)}**", width="content")
+        st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
 
 
-question_box(question)
+draw_question_box(question)
 if not question:
-    asked.no_question()
-    examples()
+    result.clear_address()
+    draw_examples()
 elif frame.corpus.documents == 0:
-    empty_corpus()
+    draw_empty_corpus()
 else:
-    found = asked.result(frame, question)
-    if found.asked.typed:
-        how_read(found.asked.question)
-    if found.asked.candidates:
-        complete = found.generative.done()
-        results(found)
-        if not complete:
-            asked.await_generative(found)
+    current = result.load_result(frame, question)
+    if current.view.typed:
+        draw_correction(current.view.question)
+    if current.view.candidates:
+        is_complete = current.generative.done()
+        draw_result(current)
+        if not is_complete:
+            result.await_generative(current)
     else:
         st.info(
-            f"Nothing in {plain(frame.corpus.name)} comes near “{plain(shorten(question, 80))}”. "
-            "Ask in other words, or choose another corpus.",
+            f"Nothing in {plain(frame.corpus.name)} matches “{plain(shorten(question, 80))}”. "
+            "Rephrase the question, or choose another corpus.",
             icon=":material/search_off:",
         )

@@ -4,32 +4,35 @@ from contextlib import suppress
 
 import streamlit as st
 
-from app.components import compare_job, compare_results, compare_setup, url
-from app.components.page import page
-from app.services import adapting, comparing
+from app.compare import comparison
+from app.jobs import queue
+from app.ui import url
+from app.ui.compare import job as compare_job
+from app.ui.compare import results, setup
+from app.ui.page import page
 from as2core.errors import As2Error
 
-frame = page("Compare", "Which ranker is better, how sure that is, and what it costs.")
+frame = page("Compare", "Which ranker is better, how certain that is, and what it costs.")
 wb = frame.wb
-jobs = adapting.jobs(wb, kind="compare")
+jobs = queue.list_jobs(wb, kind="compare")
 job = None
 if url.get("job"):
     with suppress(As2Error):
-        if (number := url.job()) is not None and (found := adapting.job(wb, number)).kind == "compare":
+        if (number := url.job()) is not None and (found := queue.load_job(wb, number)).kind == "compare":
             job = found
     if job is None:
-        st.caption("The comparison of this address is not known here.")
+        st.caption("The comparison in this link does not exist here.")
 if job is None:
     job = next((j for j in jobs if j.active), None)
 
-with st.expander("A new comparison", icon=":material/add:", expanded=job is None or bool(compare_setup.asked())):
-    compare_setup.draw(wb, corpus_name=frame.corpus.name)
+with st.expander("New comparison", icon=":material/add:", expanded=job is None or bool(setup.rankers_in_url())):
+    setup.draw(wb, corpus_name=frame.corpus.name)
 if job is not None:
     url.put(job=job.id)
     if job.state == "done":
         with st.spinner("Drawing …"):
-            view = comparing.comparison(wb, job.id, by=frame.annotator.id)
-        compare_results.draw(view)
+            view = comparison.load_comparison(wb, job.id, by=frame.annotator.id)
+        results.draw(view)
     else:
         compare_job.draw(wb, job)
-compare_setup.draw_earlier(jobs, job.id if job else None)
+setup.draw_earlier(jobs, job.id if job else None)

@@ -1,27 +1,32 @@
-"""Label: one sentence at a time, or one question with its whole list; one key, one label, next."""
+"""Label: one sentence at a time, or one question with its whole list; a key for every label."""
 
 from datetime import timedelta
+from types import ModuleType
 
 import streamlit as st
 
-from app.components import label_desk as ones
-from app.components import label_list as lists
-from app.components import label_rows, label_waiting, url
-from app.components.errors import guarded
-from app.components.keys import keys
-from app.components.label_buttons import HELD
-from app.components.label_flag import flag_overlay
-from app.components.label_item import draw, style
-from app.components.label_keys import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
-from app.components.label_side import draw_acts, draw_guidelines, draw_progress
-from app.components.page import page
-from app.components.roles import barred
-from app.components.signin import desk as desk_name
-from app.components.text import count
-from app.services import labelling, queueing, rules
-from app.services.views import LABELS
+from app.labels import annotation, queues
+from app.labels.consensus import LABELS
+from app.labels.guidelines import read_guidelines
+from app.labels.strategies import QUEUES
+from app.ui import url
+from app.ui.errors import guarded
+from app.ui.keys import keys
+from app.ui.label import desk as pairs
+from app.ui.label import question_list as lists
+from app.ui.label import rows as label_rows
+from app.ui.label import waiting
+from app.ui.label.buttons import LOCKED
+from app.ui.label.flag import flag_overlay
+from app.ui.label.item import draw, style
+from app.ui.label.shortcuts import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
+from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress
+from app.ui.page import page
+from app.ui.roles import barred
+from app.ui.signin import desk as desk_name
+from app.ui.text import count
 
-frame = page("Label", "Does the marked sentence answer the question? One key, one label, next.")
+frame = page("Label", "Does the marked sentence answer the question?")
 style()
 state = st.session_state
 holder = desk_name()
@@ -37,38 +42,39 @@ def choose(name: str, offered: dict[str, str], *, label: str, first: str) -> str
     start = state.get(key, url.get(name))
     start = start if start in offered else first
     if len(offered) > 3:
-        chosen = st.selectbox(label, offered, list(offered).index(start), key=key, format_func=offered.get)
+        chosen = st.selectbox(label, offered, list(offered).index(start), key=key, format_func=offered.__getitem__)
     else:
-        chosen = st.segmented_control(label, offered, default=start, key=key, required=True, format_func=offered.get)
+        chosen = st.segmented_control(label, offered, default=start, key=key, required=True,
+                                      format_func=offered.__getitem__) or first  # fmt: skip
     url.put(**{name: chosen if chosen != first else None})
     return chosen
 
 
 def choose_pool() -> tuple[str, ...]:
-    offered = queueing.pool_of(frame.wb, frame.corpus.id)
-    kept = [n for n in url.get("pool").split(",") if n in offered]
-    chosen = st.multiselect("Tops of", offered, default=kept, key="label_pool", placeholder="The newest ranking",
-                            help="The first ten of each; none chosen: the order of the newest ranking")  # fmt: skip
+    offered = queues.list_pool(frame.wb, frame.corpus.id)
+    default = [n for n in url.get("pool").split(",") if n in offered]
+    chosen = st.multiselect("Rankers to pool", offered, default=default, key="label_pool", placeholder="Newest ranking",
+                            help="Offers the first ten of each; by default the newest ranking's order")  # fmt: skip
     url.put(pool=",".join(chosen))
     return tuple(chosen)
 
 
-def at_desk(seat: ones.Seat, mode: str) -> ones.Desk | lists.ListDesk:
+def at_desk(seat: pairs.Seat, mode: str) -> pairs.Desk | lists.ListDesk:
     """The desk of this sitting; a new one when corpus, name, queue or mode changed."""
-    slot = st.empty()  # always there: what comes and goes must not move what follows
+    slot = st.empty()  # always there, so that nothing below moves
     desk = state.get("_label_desk")
     if desk is None or desk.seat != seat or isinstance(desk, lists.ListDesk) != (mode == LIST):
-        if desk is not None and desk.seat != seat:  # or others would wait for what this tab no longer shows
+        if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
             left = desk.seat
-            queueing.leave(frame.wb, left.corpus_id, left.annotator_id, left.queue, holder=left.holder)
-        with slot, st.spinner("Looking for what is most worth judging …"):
-            desk = steps(mode).sit_down(frame.wb, seat)
+            queues.leave(frame.wb, left.corpus_id, left.annotator_id, left.queue, holder=left.holder)
+        with slot, st.spinner("Finding the next item …"):
+            desk = steps(mode).start(frame.wb, seat)
         state["_label_desk"] = desk
     return desk
 
 
-def steps(mode: str):
-    return lists if mode == LIST else ones
+def steps(mode: str) -> ModuleType:
+    return lists if mode == LIST else pairs
 
 
 @guarded
@@ -77,32 +83,32 @@ def act(name: str, showing: str, row: int | None = None) -> None:
     that it is for, if not the one in front."""
     desk = state.get("_label_desk")
     if desk is None or desk.showing != showing:
-        st.toast("That was for a sentence no longer shown; nothing was recorded.", icon=":material/block:")
+        st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
         return
     try:
         desk = desk if row is None else lists.pick(desk, row)
         desk = step(name, desk)
-    except labelling.Enough as enough:
-        st.toast(str(enough), icon=":material/group:")
-        desk = steps(mode).pass_over(frame.wb, desk)
-    except labelling.CannotUndo as stays:
-        st.toast(str(stays), icon=":material/undo:")
-    finally:  # whatever came of it, this showing is over: the listener sends one action for each
+    except annotation.OverlapReached as error:
+        st.toast(str(error), icon=":material/group:")
+        desk = steps(mode).skip(frame.wb, desk)
+    except annotation.CannotUndo as error:
+        st.toast(str(error), icon=":material/undo:")
+    finally:  # this showing is over in any case: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
 
 
-def step(name: str, desk):
+def step(name: str, desk: pairs.Desk | lists.ListDesk) -> pairs.Desk | lists.ListDesk:
     if name in LABELS:
-        return steps(mode).give(frame.wb, desk, name, seen())
+        return steps(mode).give(frame.wb, desk, name, display())
     if name == "undo":
-        desk, pairs = steps(mode).undo(frame.wb, desk)
-        if pairs != 1:
-            said = f"Took back {count(pairs, 'label')}." if pairs else "There is nothing of yours to undo."
-            st.toast(said, icon=":material/undo:")
-    elif name == "rest":
-        desk, pairs = lists.reject_rest(frame.wb, desk, seen())
-        rows = f"{count(pairs, 'row')} labelled incorrect; one undo takes all back."
-        st.toast(rows if pairs else "No row was left to label.", icon=":material/close:")
+        desk, undone = steps(mode).undo(frame.wb, desk)
+        if undone != 1:
+            message = f"{count(undone, 'label')} undone." if undone else "You have nothing to undo."
+            st.toast(message, icon=":material/undo:")
+    elif name == "rest" and isinstance(desk, lists.ListDesk):
+        desk, rejected = lists.reject_rest(frame.wb, desk, display())
+        message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
+        st.toast(message if rejected else "No row was left to label.", icon=":material/close:")
     elif name in ("up", "down"):
         return getattr(lists, name)(desk)
     elif name in ("back", "forward"):
@@ -112,12 +118,12 @@ def step(name: str, desk):
     return desk
 
 
-def seen() -> ones.Seen:
-    return ones.Seen(scores_visible, guidelines.version)
+def display() -> pairs.Display:
+    return pairs.Display(scores_visible, guidelines.version)
 
 
 @guarded
-def open_pair(pair: ones.Pair) -> None:
+def open_pair(pair: pairs.Pair) -> None:
     state["_label_desk"] = steps(mode).open_pair(frame.wb, state["_label_desk"], pair).next_turn()
 
 
@@ -142,35 +148,34 @@ def button(name: str, *, disabled: bool = False) -> None:
 
 with st.container(horizontal=True):
     mode = choose("mode", MODES, label="Mode", first=ONE)
-    names = {n: n.replace("second", "second look").capitalize() for n in queueing.QUEUES}
-    queue = choose("queue", names, label="Queue", first="uncertain")
-st.caption(queueing.QUEUES[queue])
+    queue = choose("queue", {q.name: q.display_name for q in QUEUES.values()}, label="Queue", first=next(iter(QUEUES)))
+st.caption(QUEUES[queue].description)
 pool = choose_pool() if queue == "tops" else ()
-guidelines = rules.guidelines(frame.wb, frame.corpus.id)
-desk = at_desk(ones.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
+guidelines = read_guidelines(frame.wb, frame.corpus.id)
+desk = at_desk(pairs.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
 dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
-held = mode == ONE and desk.item is not None and desk.item.held  # in a list each row tells
-# what is typed while a dialog is on its way is meant for it
-awake = {} if dialog else keymap(mode, LABELS if held else ())
-keys(key="label_listener", data={"map": awake, "doc": desk.showing}, on_key_change=on_key)
+locked = isinstance(desk, pairs.Desk) and desk.item is not None and desk.item.is_locked  # in a list each row shows it
+# what is typed while a dialog opens is meant for it
+active = {} if dialog else keymap(mode, LABELS if locked else ())
+keys(key="label_listener", data={"map": active, "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
     if why_closed:
         st.info(why_closed, icon=":material/lock:")
-    elif held:
-        st.info(HELD, icon=":material/group:")
+    elif locked:
+        st.info(LOCKED, icon=":material/group:")
     with st.container(border=True):
         if desk.item is None:
-            label_waiting.draw(frame.wb, frame.corpus, desk)
-        elif mode == LIST:
+            waiting.draw(frame.wb, frame.corpus, desk)
+        elif isinstance(desk, lists.ListDesk):
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, closed=viewer)
         else:
             draw(desk.item, scores_visible=scores_visible)
     closed = desk.item is None or viewer
     with st.container(horizontal=True):
         for name in LABELS:
-            button(name, disabled=closed or held)
-    if mode == LIST:
+            button(name, disabled=closed or locked)
+    if isinstance(desk, lists.ListDesk):
         with st.container(horizontal=True):
             button("rest", disabled=closed or not desk.rest)
             button("up", disabled=desk.item is None)
@@ -182,19 +187,19 @@ with work:
         button("flag", disabled=closed)
         button("help")
     with st.container(horizontal=True, vertical_alignment="center"):
-        told = "Each label remembers whether you saw them."
-        scores = st.toggle("Show scores", scores_visible, key="label_scores", help=told)
+        scores = st.toggle("Show scores", scores_visible, key="label_scores",
+                           help="Each label records whether scores were visible.")  # fmt: skip
     url.put(scores=None if scores else "off")
 with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
-    progress = labelling.progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool, ahead=ahead)
+    progress = annotation.measure_progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool, ahead=ahead)
     draw_progress(progress, frame.annotator.name, queue)
-    acts = labelling.recent_acts(frame.wb, frame.annotator.id, frame.corpus.id)
+    acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)
-if said := state.pop("_label_said", ""):
-    st.toast(said, icon=":material/check:")
+if message := state.pop("_label_message", ""):
+    st.toast(message, icon=":material/check:")
 if dialog == "help":
     help_overlay(mode)
-elif dialog == "flag":
+elif dialog == "flag" and desk.pair:
     flag_overlay(frame.wb, desk.pair, frame.annotator.id)

@@ -9,6 +9,7 @@ import tempfile
 import uuid
 
 import pytest
+from fake_clock import Clock
 
 # in a script's background job everything the tests start would be deaf to Ctrl-C
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -21,7 +22,7 @@ os.environ.update(
     AS2_ENGINE="torch",  # or scores would change by a hundredth once the other engine is ready
     AS2_HOME=tempfile.mkdtemp(prefix="as2-tests-"),  # a test that needs a home makes its own; this one guards .as2
 )
-for name in ("AS2_DATABASE_URL", "AS2_REDIS_URL", "AS2_DATA_DIR"):
+for name in ("AS2_DATABASE_URL", "AS2_DATA_DIR"):
     os.environ.pop(name, None)
 
 POSTGRES = os.environ.get("AS2_TEST_POSTGRES_URL", "")
@@ -56,3 +57,15 @@ def database_url(request, tmp_path, migrated_file):
     finally:
         with psycopg.connect(POSTGRES, autocommit=True) as connection:
             connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def models():
+    from fake_models import FakeModels  # numpy, which reads the environment above
+
+    return FakeModels()

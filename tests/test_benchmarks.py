@@ -64,9 +64,10 @@ def test_a_command_that_fails_is_not_timed():
 def test_what_was_traced_is_not_scored_again(monkeypatch):
     import quality
 
+    from as2core.rankers.base import KeepsTrace
     from as2core.types import Candidate
 
-    class Traced:
+    class Traced(KeepsTrace):
         asked = 0
 
         def trace(self, question, candidates):
@@ -81,7 +82,7 @@ def test_what_was_traced_is_not_scored_again(monkeypatch):
 
     ranker = Traced()
     monkeypatch.setattr(quality, "get", lambda spec: ranker)
-    once, two = quality.Once("cascade"), [Candidate("a", "oak"), Candidate("b", "elm")]
+    once, two = quality.memoise("cascade"), [Candidate("a", "oak"), Candidate("b", "elm")]
     assert once.trace("which?", two) is ranker
     assert once.score("which?", two).tolist() == [0.5, 1.0]
     assert once.score("which?", two[::-1]).tolist() == [0.5, 2.0]
@@ -210,9 +211,9 @@ def test_the_engine_s_benchmarks_run(script, row):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_first_look_keeps_no_more_than_was_found():
-    made = rows(printed("first_look", "--limit", "2"))
-    shares = [float(c.rstrip("%")) for c in made["the first look"]]
+def test_the_first_stage_keeps_no_more_than_was_found():
+    made = rows(printed("first_stage", "--limit", "2"))
+    shares = [float(c.rstrip("%")) for c in made["first stage"]]
     assert shares[0] > 0
     assert shares == sorted(shares)
 

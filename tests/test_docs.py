@@ -63,7 +63,7 @@ def test_every_page_is_documented():
 
 
 def test_every_setting_is_documented_with_its_variable():
-    from app.settings import Settings
+    from app.workbench.settings import Settings
 
     text = (ROOT / "docs/running.md").read_text()
     missing = [f for f in Settings.model_fields if f"| `AS2_{f.upper()}` |" not in text]

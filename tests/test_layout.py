@@ -144,14 +144,14 @@ def test_compose_starts_the_app_alone_unless_scaled():
 
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
     profiles = {name: service.get("profiles", []) for name, service in compose["services"].items()}
-    assert profiles == {"app": [], "worker": ["scale"], "db": ["scale"], "queue": ["scale"]}
+    assert profiles == {"app": [], "worker": ["scale"], "db": ["scale"]}
     assert compose["services"]["app"]["ports"] == ["${AS2_BIND:-127.0.0.1}:8501:8501"]
 
 
 def test_every_variable_compose_sets_is_a_setting():
     import yaml
 
-    from app.settings import Settings
+    from app.workbench.settings import Settings
 
     known = {f"AS2_{name.upper()}" for name in Settings.model_fields}
     environment = yaml.safe_load((ROOT / "compose.yaml").read_text())["x-workbench"]["environment"]
@@ -159,7 +159,7 @@ def test_every_variable_compose_sets_is_a_setting():
 
 
 def test_a_variable_left_empty_counts_as_not_set(monkeypatch):
-    from app.settings import Settings
+    from app.workbench.settings import Settings
 
     monkeypatch.setenv("AS2_WORKER", "")
     monkeypatch.setenv("AS2_DATABASE_URL", "")

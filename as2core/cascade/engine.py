@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -30,12 +31,15 @@ class Run(Protocol):
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
         """Take these pairs through exits first..last-1 (by index): logits (last - first, members), seconds an exit."""
 
+    def exact(self, members: np.ndarray) -> np.ndarray:
+        """The last exit's logits of these pairs in float32: (members,)."""
+
 
 class Engine(Protocol):
     """Runs a cascade's stretches of layers; `exits` are their last layers.
 
-    `error`: logits this near to each other may stand the wrong way round, so that the best get a second look; such an
-    engine has runs with `exact(members) -> logits`, the last exit's in float32. 0: what it says stands.
+    `error`: logits this near to each other may be in the wrong order, so the best are scored again by `Run.exact`. 0:
+    its logits are final.
     """
 
     name: str
@@ -47,26 +51,26 @@ class Engine(Protocol):
 
 
 def run_cascade(
-    engine: Engine, asked: Sequence[tuple[str, Sequence[str]]], schedule: DropSchedule
+    engine: Engine, queries: Sequence[tuple[str, Sequence[str]]], schedule: DropSchedule
 ) -> list[CascadeTrace]:
     """Every question's candidate texts through the cascade; a trace a question. Seconds are shared out by FLOPs."""
-    sizes = [len(texts) for _, texts in asked]
+    sizes = [len(texts) for _, texts in queries]
     begins = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-    run = engine.start([q for q, texts in asked for _ in texts], [t for _, texts in asked for t in texts])
+    run = engine.start([q for q, texts in queries for _ in texts], [t for _, texts in queries for t in texts])
     alive = [np.arange(n) for n in sizes]
-    records: list[list[ExitRecord]] = [[] for _ in asked]
+    records: list[list[ExitRecord]] = [[] for _ in queries]
     first, exits = 0, len(engine.exits)
     while first < exits:
         last = first + 1
-        while last < exits and all(schedule.kept(last - 1, len(a)) == len(a) for a in alive):
+        while last < exits and all(schedule.count_survivors(last - 1, len(a)) == len(a) for a in alive):
             last += 1
         members = np.concatenate([a + b for a, b in zip(alive, begins, strict=False)] or [np.zeros(0, int)]).astype(int)
         scores, seconds = run.advance(members, first, last)
         ends = np.cumsum([len(a) for a in alive])[:-1]
         again = [a[:0] for a in alive]  # a question: whose logits of the last exit are settled
-        if last == exits and engine.error and asked:
+        if last == exits and engine.error and queries:
             began = time.perf_counter()
-            scores[-1], known = settle(scores[-1], ends, engine.error, lambda at, m=members: run.exact(m[at]))
+            scores[-1], known = settle(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
             seconds[-1] += time.perf_counter() - began
             again = [a[k] for a, k in zip(alive, np.split(known, ends), strict=True)]
         for i in range(first, last):
@@ -77,14 +81,14 @@ def run_cascade(
                 for a, t, b in zip(alive, twice, begins, strict=False)
             ]
             share = seconds[i - first] / max(1, sum(flops))
-            for question, logits in enumerate(np.split(scores[i - first], ends) if asked else ()):
+            for question, logits in enumerate(np.split(scores[i - first], ends) if queries else ()):
                 here = alive[question]
                 records[question].append(
                     ExitRecord(
                         layer=layer,
                         alive=here,
                         scores=logits,
-                        dropped=select_dropped(here, logits, schedule.kept(i, len(here))),
+                        dropped=select_dropped(here, logits, schedule.count_survivors(i, len(here))),
                         seconds=share * flops[question],
                         tokens=int(run.lengths[here + begins[question]].sum()),
                         flops=flops[question],
@@ -99,8 +103,12 @@ def run_cascade(
     ]
 
 
+def _score_exactly(run: Run, members: np.ndarray, at: np.ndarray) -> np.ndarray:
+    return run.exact(members[at])
+
+
 def settle(
-    logits: np.ndarray, ends: Sequence[int], error: float, exact: Callable[[np.ndarray], np.ndarray]
+    logits: np.ndarray, ends: np.ndarray, error: float, exact: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Logits (n,) of several questions, split at `ends`, with those that may be their question's best made exact:
     whoever is within `error` of the best is scored again, until the best stands alone or all near it are exact.

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +25,13 @@ from as2core.cascade.engine import Engine
 from as2core.cost import EncoderShape
 from as2core.nn.backbone import Backbone
 
-TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
-CHUNK = 128  # texts tokenised at once, at most
-_making = Lock()
-ERROR = 0.2  # logits; by how much two candidates can stand the wrong way round (docs/decisions/0008)
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+BATCH_TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
+MAX_CHUNK_TEXTS = 128  # tokenised at once
+MAX_ERROR_LOGITS = 0.2  # two candidates this near may be in the wrong order (docs/decisions/0008)
+_session_lock = Lock()
 
 
 def cores() -> int:
@@ -43,10 +47,10 @@ def _pool() -> ThreadPoolExecutor:
 class OnnxEngine:
     """`graphs` are the files of `as2core.cascade.graphs`, a stretch each; `backbone` gives tokenizer and sizes.
 
-    `exact` runs the same weights in float32, with the last exit alone: it settles who is first.
+    `exact` runs the same weights in float32, with the last exit alone: it decides which candidate is first.
     """
 
-    name, error = "onnx", ERROR
+    name, error = "onnx", MAX_ERROR_LOGITS
 
     def __init__(
         self, backbone: Backbone, exits: Sequence[int], graphs: Sequence[Path], *, max_length: int, exact: Engine
@@ -71,11 +75,11 @@ def _shared_memory() -> None:
     ort.create_and_register_allocator(kind, None)
 
 
-def session(path: Path, *, profile: str = ""):
-    """A stretch's; with `profile`, a path's beginning, it writes down what every operator took."""
+def session(path: Path, *, profile: str = "") -> InferenceSession:
+    """The session of a graph; with `profile`, a path's beginning, it writes down the time of every operator."""
     import onnxruntime
 
-    with _making:  # a cache alone would let two threads in
+    with _session_lock:  # a cache alone would let two threads in
         _shared_memory()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -109,9 +113,12 @@ class _OnnxRun:
         if first == 0:
             by_size = members[np.argsort([-len(self.texts[m]) for m in members], kind="stable")]
             share = math.ceil(len(members) / cores())
-            chunks = [by_size[i : i + min(share, CHUNK)] for i in range(0, len(members), max(1, min(share, CHUNK)))]
-            for read, part in [(_pool().submit(self._read, part), part) for part in chunks]:
-                read.result()
+            chunks = [
+                by_size[i : i + min(share, MAX_CHUNK_TEXTS)]
+                for i in range(0, len(members), max(1, min(share, MAX_CHUNK_TEXTS)))
+            ]
+            for tokenised, part in [(_pool().submit(self._tokenise, part), part) for part in chunks]:
+                tokenised.result()
                 submit(part)
         else:
             for m in np.setdiff1d(np.arange(len(self.texts)), members):
@@ -128,8 +135,7 @@ class _OnnxRun:
         run = self.engine.exact.start([self.questions[m] for m in members], [self.texts[m] for m in members])
         return run.advance(np.arange(len(members)), 0, 1)[0][0]
 
-    def _read(self, part: np.ndarray) -> None:
-        """Tokenise these pairs."""
+    def _tokenise(self, part: np.ndarray) -> None:
         e = self.engine
         packed = e.encode([self.questions[m] for m in part], [self.texts[m] for m in part], max_length=e.max_length)
         self.lengths[part], self.begins[part] = packed.lengths, packed.second
@@ -138,8 +144,7 @@ class _OnnxRun:
 
     def _walk(self, rows: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A micro-batch through exits first..last-1: its pairs, logits (exits, pairs), seconds an exit."""
-        clock: Callable[[], float] = time.perf_counter
-        at = clock()
+        at = time.perf_counter()
         e, lengths = self.engine, self.lengths[rows]
         feeds = {"lengths": lengths.astype(np.int32), "pool": pooling(lengths, self.begins[rows])}
         name = "hidden" if first else "ids"
@@ -154,7 +159,7 @@ class _OnnxRun:
                 feeds["hidden"] = states
             logits[i - first], *rest = e.sessions[i].run(None, feeds)
             states = rest[0] if rest else None
-            seconds[i - first], at = clock() - at, clock()
+            seconds[i - first], at = time.perf_counter() - at, time.perf_counter()
         if states is not None:
             for j, m in enumerate(rows):
                 self.inputs[m] = states[j, : self.lengths[m]]
@@ -170,13 +175,13 @@ class _OnnxRun:
 
 
 def pack(lengths: np.ndarray) -> list[np.ndarray]:
-    """Positions in micro-batches of like lengths, the longest first: about TOKENS tokens each, a multiple of the cores
-    in number, so that none of them waits long for the others at the cut."""
+    """Positions in micro-batches of like lengths, the longest first: about BATCH_TOKENS tokens each, a multiple of the
+    cores in number, so that none of them waits long for the others at the cut."""
     if not len(lengths):
         return []
     longest_first = np.argsort(-lengths, kind="stable")
     total, workers = int(lengths.sum()), cores()
-    batches = min(len(lengths), workers * math.ceil(total / (workers * TOKENS)))
+    batches = min(len(lengths), workers * math.ceil(total / (workers * BATCH_TOKENS)))
     before = np.cumsum(lengths[longest_first]) - lengths[longest_first]
     which = (before * batches) // total
     return [part for part in np.split(longest_first, np.flatnonzero(np.diff(which)) + 1) if len(part)]

@@ -1,8 +1,8 @@
 """ONNX graphs kept on disk, a folder a model: built once, checked at every use, shared by processes.
 
 A folder's name says what it was made from: the weights' hash, the exits, the version of the graph builder, and whether
-the processor needs 7-bit weights. It appears by one rename, so nobody sees half of it, and of two processes that build
-at once one simply finds the other's. `sums.json` in it holds each file's SHA-256: a damaged folder is built anew.
+the processor needs 7-bit weights. It appears by one rename, so half of it is never seen, and of two processes that
+build at once one uses the other's. `sums.json` in it holds each file's SHA-256: a damaged folder is built again.
 
 Models come and go, so a build ends with tidying: of the folders the 8 last used stay, and those that this process has
 asked for. A use is the folder's time of change. What a killed process left half done goes after an hour.
@@ -27,19 +27,20 @@ from torch import nn
 from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph, channel_peaks
 from as2core.data.source import sha256
 from as2core.nn.backbone import Backbone
+from as2core.nn.heads import ExitHead
 from as2core.types import OnProgress, Progress
 
 log = logging.getLogger(__name__)
 SUMS = "sums.json"
-KEPT = 8  # folders, some 60 MB each
-STALE = 3600  # seconds after which what is half done is given up
+MAX_FOLDERS = 8  # of some 60 MB each
+STALE_SECONDS = 3600  # after which an unfinished folder is removed
 BUILDING, GOING = ".building-", ".going-"
 VNNI = ("avx512_vnni", "avx_vnni", "amx_int8")
-_asked: set[Path] = set()  # folders that this process runs on, or is about to
+_in_use: set[Path] = set()  # folders that this process runs on, or is about to
 
 
 def default_folder() -> Path:
-    """Where graphs are kept if nobody says: in AS2_HOME, else in the user's cache."""
+    """Where graphs are stored by default: in AS2_HOME, else in the user's cache."""
     if home := os.environ.get("AS2_HOME"):
         return Path(home).expanduser() / "graphs"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "as2" / "graphs"
@@ -57,8 +58,8 @@ def graphs_for(
     bits = weight_bits()
     home = (folder or default_folder()) / _name(backbone, heads, exits, bits)
     files = [home / f"to-layer-{layer}.onnx" for layer in exits]
-    _asked.add(home)
-    if _intact(home, files):
+    _in_use.add(home)
+    if _is_intact(home, files):
         with suppress(OSError):  # another's folder, or a disk that is only read
             os.utime(home)
         return files
@@ -69,12 +70,13 @@ def graphs_for(
         for done, (layer, head, file) in enumerate(zip(exits, heads, files, strict=True)):
             if on_progress:
                 on_progress(Progress(done, len(exits), f"preparing the quick engine, layer {layer}"))
+            assert isinstance(head, ExitHead)
             graph = build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits, peaks=peaks)
             (building / file.name).write_bytes(graph)
             below = layer
         sums = {file.name: sha256(building / file.name) for file in files}
         (building / SUMS).write_text(json.dumps(sums, indent=2) + "\n")
-        _put(building, home, files)
+        _move_into_place(building, home, files)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     _tidy(home)
@@ -103,26 +105,26 @@ def _name(backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], bits: 
     return digest.hexdigest()[:32]
 
 
-def _intact(home: Path, files: Sequence[Path]) -> bool:
+def _is_intact(home: Path, files: Sequence[Path]) -> bool:
     try:
         sums = json.loads((home / SUMS).read_text())
         whole = all(sums[f.name] == sha256(f) for f in files)
     except (OSError, ValueError, KeyError, TypeError):
         whole = False
     if not whole and home.exists():
-        log.warning("the graphs in %s are damaged and are built anew", home)
+        log.warning("the graphs in %s are damaged and are built again", home)
     return whole
 
 
-def _put(building: Path, home: Path, files: Sequence[Path]) -> None:
-    """Rename into place; what stands there is removed if it is damaged, and left if another process was first."""
+def _move_into_place(building: Path, home: Path, files: Sequence[Path]) -> None:
+    """A damaged folder there is removed; one that another process has built stays."""
     building.chmod(0o755)
     for _ in range(2):
         try:
             building.rename(home)
             return
         except OSError:
-            if _intact(home, files):
+            if _is_intact(home, files):
                 return
             _remove(home)
     building.rename(home)
@@ -135,17 +137,17 @@ def _tidy(built: Path) -> None:
         with suppress(OSError):  # another process removes it at this moment
             used[p] = p.stat().st_mtime
     graphs = [p for p in used if re.fullmatch("[0-9a-f]{32}", p.name)]
-    for old in sorted(graphs, key=used.__getitem__, reverse=True)[KEPT:]:
-        if old not in _asked:
+    for old in sorted(graphs, key=used.__getitem__, reverse=True)[MAX_FOLDERS:]:
+        if old not in _in_use:
             with suppress(OSError):
                 _remove(old)
     for p, changed in used.items():
-        if p.name.startswith((BUILDING, GOING)) and used[built] - changed > STALE:
+        if p.name.startswith((BUILDING, GOING)) and used[built] - changed > STALE_SECONDS:
             shutil.rmtree(p, ignore_errors=True)
 
 
 def _remove(home: Path) -> None:
-    """By one rename, too, so that nobody finds half of it."""
+    """By one rename, too, so that half of it is never seen."""
     aside = Path(tempfile.mkdtemp(prefix=GOING, dir=home.parent))
     try:
         home.rename(aside / home.name)

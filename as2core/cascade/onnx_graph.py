@@ -18,6 +18,8 @@ Outputs: `logits` (batch), and `states` (batch, length, width) where another str
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import nn
@@ -26,14 +28,17 @@ from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
+
 GRAPH_VERSION = 4  # counts up with every change of what is built here: cached graphs of another version are not used
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, tuple[str, dict[str, str]]] = {
     "gelu": ("Gelu", {}),
     "gelu_new": ("Gelu", {"approximate": "tanh"}),
     "gelu_pytorch_tanh": ("Gelu", {"approximate": "tanh"}),
     "relu": ("Relu", {}),
 }
-LOWEST = 0.17  # GELU never falls further below zero
+GELU_MINIMUM = 0.17  # how far GELU falls below zero
 EVEN, LOPSIDED = (128, 127), (32, 223)  # of 8 bits: where zero lies, and the steps above it
 TINY = 1e-6
 MS = "com.microsoft"
@@ -108,18 +113,25 @@ class _Graph:
 
     def __init__(self, bits: int, peaks: Peaks) -> None:
         self.peaks = peaks
-        self.nodes: list = []
-        self.constants: list = []
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
         self.top = 2 ** (bits - 1) - 1
-        self._known: dict[tuple, str] = {}
+        self._scalars: dict[tuple[type, float], str] = {}
 
-    def op(self, kind: str, *inputs: str, outputs: int = 1, domain: str = "", **attributes):
+    def op(self, kind: str, *inputs: str, domain: str = "", **attributes: int | str) -> str:
+        """Add a node with one output."""
+        return self.split_op(kind, *inputs, outputs=1, domain=domain, **attributes)[0]
+
+    def split_op(self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: int | str) -> list[str]:
+        """Add a node with several outputs."""
         from onnx import helper
 
         at = len(self.nodes)
         names = [f"{kind}{at}.{i}" for i in range(outputs)]
-        self.nodes.append(helper.make_node(kind, inputs, names, f"{kind}{at}", domain=domain, **attributes))
-        return names[0] if outputs == 1 else names
+        node = helper.make_node(kind, inputs, names, f"{kind}{at}", domain=domain)
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+        self.nodes.append(node)
+        return names
 
     def constant(self, value: np.ndarray) -> str:
         from onnx import numpy_helper
@@ -128,74 +140,76 @@ class _Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def scalar(self, value, kind=np.float32) -> str:
-        """A number, kept once."""
-        key = (kind, value)
-        if key not in self._known:
-            self._known[key] = self.constant(np.asarray(value, kind))
-        return self._known[key]
+    def scalar(self, value: float, kind: type[np.generic] = np.float32) -> str:
+        """A number, stored once."""
+        if (kind, value) not in self._scalars:
+            self._scalars[kind, value] = self.constant(np.asarray(value, kind))
+        return self._scalars[kind, value]
 
     def axis(self, value: int) -> str:
-        if ("axis", value) not in self._known:
-            self._known["axis", value] = self.constant(np.array([value], np.int64))
-        return self._known["axis", value]
+        if (tuple, value) not in self._scalars:
+            self._scalars[tuple, value] = self.constant(np.array([value], np.int64))
+        return self._scalars[tuple, value]
 
-    def rename(self, name: str, given: str) -> None:
-        self.nodes.append(_identity(name, given))
+    def rename(self, name: str, new: str) -> None:
+        from onnx import helper
 
-
-def _identity(name: str, given: str):
-    from onnx import helper
-
-    return helper.make_node("Identity", [name], [given], given)
+        self.nodes.append(helper.make_node("Identity", [name], [new], new))
 
 
-def _array(t) -> np.ndarray:
+def _array(t: torch.Tensor) -> np.ndarray:
     return t.detach().float().cpu().numpy()
 
 
 def _embed(g: _Graph, backbone: Backbone) -> str:
     """Token, position and (always the first) type embeddings, summed and normed."""
     e = backbone.embeddings
-    places = _array(e.position_embeddings.weight)
-    if backbone.config.model_type in ("roberta", "xlm-roberta", "camembert"):
-        places = places[e.padding_idx + 1 :]  # RoBERTa counts positions from behind the padding's
-    places = places + _array(e.token_type_embeddings.weight)[0]
+    places = (
+        _array(e.get_parameter("position_embeddings.weight"))[backbone.first_position :]
+        + _array(e.get_parameter("token_type_embeddings.weight"))[0]
+    )
     words = g.op("Gather", g.constant(_array(e.word_embeddings.weight)), "ids")
     length = g.op("Slice", g.op("Shape", "ids"), g.axis(1), g.axis(2), g.axis(0))
     here = g.op("Slice", g.constant(places), g.axis(0), length, g.axis(0))
     x = _norm(g, g.op("Add", words, here), e.LayerNorm)
     if backbone.project is None:
         return x
-    w = g.constant(_array(backbone.project.weight).T)
-    return g.op("Add", g.op("MatMul", x, w), g.constant(_array(backbone.project.bias)))
+    w = g.constant(_array(backbone.project.get_parameter("weight")).T)
+    return g.op("Add", g.op("MatMul", x, w), g.constant(_array(backbone.project.get_parameter("bias"))))
 
 
 def _layer(g: _Graph, block: nn.Module, x: str, backbone: Backbone) -> str:
-    a, width = block.attention, backbone.hidden
-    inside = (a.self.query, a.self.key, a.self.value)
+    width = backbone.hidden
+    inside = [_linear(block, f"attention.self.{part}") for part in ("query", "key", "value")]
+    attended = _linear(block, "attention.output.dense")
     weight = np.concatenate([_array(p.weight) for p in inside])
-    out = _array(a.output.dense.weight)
-    even = _evening(g.peaks[a.output.dense], out)  # what attention gives is linear in the values: evened out with them
+    out = _array(attended.weight)
+    even = _evening(g.peaks[attended], out)  # what attention gives is linear in the values: evened out with them
     weight[2 * width :] /= even[:, None]
-    own = _evening(g.peaks[a.self.query], weight)
+    own = _evening(g.peaks[inside[0]], weight)
     packed = _product(g, weight * own, g.op("Mul", x, g.constant(1 / own)))
-    parts = g.op("Split", packed, g.constant(np.full(3, width)), outputs=3, axis=-1)
+    parts = g.split_op("Split", packed, g.constant(np.full(3, width)), outputs=3, axis=-1)
     biases = np.concatenate([_array(p.bias) for p in inside])
     biases[2 * width :] /= even
     bias = g.constant(biases)
     heads = backbone.config.num_attention_heads
-    seen = g.op("MultiHeadAttention", *parts, bias, "lengths", domain=MS, num_heads=heads)
-    y = g.op("Add", _product(g, out * even, seen), g.constant(_array(a.output.dense.bias)))
-    x = _norm(g, g.op("Add", y, x), a.output.LayerNorm)
+    context = g.op("MultiHeadAttention", *parts, bias, "lengths", domain=MS, num_heads=heads)
+    y = g.op("Add", _product(g, out * even, context), g.constant(_array(attended.bias)))
+    x = _norm(g, g.op("Add", y, x), block.get_submodule("attention.output.LayerNorm"))
     kind, attributes = ACTIVATIONS[backbone.config.hidden_act]
-    up, down = block.intermediate.dense, block.output.dense
+    up, down = _linear(block, "intermediate.dense"), _linear(block, "output.dense")
     weight = _array(up.weight)
     even = _evening(g.peaks[up], weight)
     y = _product(g, weight * even, g.op("Mul", x, g.constant(1 / even)))
     y = g.op(kind, g.op("Add", y, g.constant(_array(up.bias))), **attributes)
     y = g.op("Add", _product(g, _array(down.weight), y, one_sided=True), g.constant(_array(down.bias)))
-    return _norm(g, g.op("Add", y, x), block.output.LayerNorm)
+    return _norm(g, g.op("Add", y, x), block.get_submodule("output.LayerNorm"))
+
+
+def _linear(block: nn.Module, path: str) -> nn.Linear:
+    part = block.get_submodule(path)
+    assert isinstance(part, nn.Linear)
+    return part
 
 
 def _evening(peaks: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -208,13 +222,13 @@ def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) 
     """x (batch, length, in) times weight (out, in) transposed, both as int8: each token and each column has its scale.
 
     `one_sided`: the values are an activation's. They are hardly below zero, so most of the 8 bits go to those above it,
-    and the largest sets the scale; the floor under it gives `LOWEST` its room.
+    and the largest sets the scale; the floor under it gives `GELU_MINIMUM` its room.
     """
     zero, steps = LOPSIDED if one_sided else EVEN
     scale = np.maximum(np.abs(weight).max(1), TINY) / g.top
     quantised = g.constant(np.rint(weight / scale[:, None]).astype(np.int8).T)
     size = x if one_sided else g.op("Abs", x)
-    floor = g.scalar(LOWEST * steps / zero if one_sided else TINY)
+    floor = g.scalar(GELU_MINIMUM * steps / zero if one_sided else TINY)
     size = g.op("Max", g.op("ReduceMax", size, g.axis(-1), keepdims=1), floor)
     rows = g.op("Mul", size, g.scalar(1 / steps))  # (batch, length, 1)
     one, middle = g.scalar(1.0), g.scalar(zero, np.uint8)
@@ -225,8 +239,9 @@ def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) 
     return g.op("Mul", y, rows)
 
 
-def _norm(g: _Graph, x: str, norm: nn.LayerNorm) -> str:
+def _norm(g: _Graph, x: str, norm: nn.Module) -> str:
     """Layer norm: the means are products with a column of 1/width."""
+    assert isinstance(norm, nn.LayerNorm)
     mean = g.constant(np.full((norm.weight.shape[0], 1), 1 / norm.weight.shape[0], np.float32))
     centred = g.op("Sub", x, g.op("MatMul", x, mean))
     variance = g.op("MatMul", g.op("Mul", centred, centred), mean)
@@ -240,7 +255,7 @@ def _head(g: _Graph, head: ExitHead, x: str) -> str:
     means = g.op("MatMul", "pool", x)  # (batch, 3, width)
     whole, question, candidate = (
         g.op("Squeeze", part, g.axis(1))
-        for part in g.op("Split", means, g.constant(np.ones(3, np.int64)), outputs=3, axis=1)
+        for part in g.split_op("Split", means, g.constant(np.ones(3, np.int64)), outputs=3, axis=1)
     )
     y = whole
     linears = [m for m in head.net if isinstance(m, nn.Linear)]

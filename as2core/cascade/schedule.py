@@ -36,7 +36,7 @@ class DropSchedule:
     def exits(self) -> int:
         return len(self.ratios) + 1
 
-    def kept(self, exit_index: int, alive: int) -> int:
+    def count_survivors(self, exit_index: int, alive: int) -> int:
         """How many of `alive` candidates stay after this exit (0-based)."""
         if exit_index >= len(self.ratios):
             return alive
@@ -48,5 +48,5 @@ class DropSchedule:
         """Candidates scored at each exit: 128 at ratio 0.3 gives (128, 90, 63, 45, 32)."""
         alive = [candidates]
         for i in range(len(self.ratios)):
-            alive.append(self.kept(i, alive[-1]))
+            alive.append(self.count_survivors(i, alive[-1]))
         return tuple(alive)

@@ -40,7 +40,7 @@ class ExitRecord:
         return self.name or f"layer {self.layer}"
 
     @property
-    def kept(self) -> int:
+    def survivors(self) -> int:
         return len(self.alive) - len(self.dropped)
 
 
@@ -125,7 +125,7 @@ class CascadeTrace:
             scores[e.alive] = e.scores
             again = np.intersect1d(e.again, alive)
             flops = exit_flops(below, e.layer, self.lengths[alive], self.lengths[again], self.shape)
-            dropped = select_dropped(alive, scores[alive], schedule.kept(i, len(alive)))
+            dropped = select_dropped(alive, scores[alive], schedule.count_survivors(i, len(alive)))
             exits.append(
                 replace(
                     e,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops, pareto
 from as2core.errors import BadSetting
 from as2core.metrics import order
-from as2core.types import OnProgress, Progress, Question
+from as2core.types import Candidate, OnProgress, Progress, Question
 
 RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 # of the places (from 1, ascending) at which a question's correct candidates stand
@@ -61,8 +61,18 @@ class Tuning:
         return min(allowed, key=lambda p: (p.cost, -p.value))
 
 
-def traces(
-    cascade: Any, questions: Sequence[Question], on_progress: OnProgress | None = None
+class Traceable(Protocol):
+    """A cascade that keeps a trace."""
+
+    exits: tuple[int, ...]
+
+    def trace(
+        self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None
+    ) -> CascadeTrace: ...
+
+
+def trace_all(
+    cascade: Traceable, questions: Sequence[Question], on_progress: OnProgress | None = None
 ) -> list[tuple[Question, CascadeTrace]]:
     """Each question with its complete trace: the only step that runs the model."""
     complete = DropSchedule.constant(0.0, exits=len(cascade.exits))
@@ -74,7 +84,7 @@ def traces(
     return out
 
 
-def grid(
+def try_schedules(
     traced: Sequence[tuple[Question, CascadeTrace]],
     *,
     ratios: Sequence[float] = RATIOS,
@@ -93,19 +103,19 @@ def grid(
     if not usable:
         raise BadSetting("no question has a candidate labelled correct: there is nothing to tune by")
     if any(not t.complete or len(t.exits) != len(usable[0][1].exits) for _, t in usable):
-        raise BadSetting("tuning needs traces of one cascade that dropped nobody: make them with drop ratio 0")
+        raise BadSetting("tuning needs traces of one cascade that dropped nothing: make them with drop ratio 0")
     dropping = len(usable[0][1].exits) - 1
-    nobody = (0.0,) * dropping
-    schedules = list(dict.fromkeys([nobody, *product(ratios, repeat=dropping)]))
+    full = (0.0,) * dropping
+    schedules = list(dict.fromkeys([full, *product(ratios, repeat=dropping)]))
     values, flops = np.zeros(len(schedules)), np.zeros(len(schedules))
     full_flops = 0
     for done, (question, trace) in enumerate(usable):
         if on_progress:
             on_progress(Progress(done, len(usable), "replaying"))
-        found = _replay_all(question, trace, (0.0,), keep, MEASURES[measure])
-        found |= _replay_all(question, trace, ratios, keep, MEASURES[measure])
-        values += [found[s][0] for s in schedules]
-        flops += [found[s][1] for s in schedules]
+        results = _replay_all(question, trace, (0.0,), keep, MEASURES[measure])
+        results |= _replay_all(question, trace, ratios, keep, MEASURES[measure])
+        values += [results[s][0] for s in schedules]
+        flops += [results[s][1] for s in schedules]
         full_flops += trace.full_flops
     points = tuple(
         Point(s, float(v), float(c))
@@ -122,34 +132,35 @@ def _replay_all(
     depths = np.diff([0, *(e.layer for e in trace.exits)])
     a_layer = np.array([layer_flops(trace.lengths[i : i + 1], trace.shape) for i in range(trace.candidates)])
     a_head = head_flops(1, trace.shape)
-    settled = np.zeros(trace.candidates)  # the second look that the last exit takes at some
+    rescored = np.zeros(trace.candidates)  # the second scoring of some at the last exit
     for i in trace.exits[-1].again:
-        settled[i] = trace.exits[-1].layer * a_layer[i] + a_head
+        rescored[i] = trace.exits[-1].layer * a_layer[i] + a_head
     cuts = [(ratio, DropSchedule((ratio,), keep)) for ratio in ratios]
     scores = np.full((len(trace.exits), trace.candidates), np.nan)
     for row, e in zip(scores, trace.exits, strict=True):
         row[e.alive] = e.scores
-    found: dict[tuple[float, ...], tuple[float, float]] = {}
+    results: dict[tuple[float, ...], tuple[float, float]] = {}
 
     def descend(number: int, alive: np.ndarray, lost: tuple[int, ...], spent: float, chosen: tuple[float, ...]) -> None:
         # alive: positions, ascending; lost: the final places of the correct candidates dropped so far
         best_first = alive[order(scores[number, alive])]
         spent += float(depths[number] * a_layer[alive].sum()) + len(alive) * a_head
         if number == len(trace.exits) - 1:
-            spent += float(settled[alive].sum())
+            spent += float(rescored[alive].sum())
             places = [*(np.flatnonzero(correct[best_first]) + 1).tolist(), *lost]
-            found[chosen] = value(np.sort(places)), spent
+            results[chosen] = value(np.sort(places)), spent
             return
         for ratio, cut in cuts:
-            kept = cut.kept(0, len(alive))
-            gone = (kept + np.flatnonzero(correct[best_first[kept:]]) + 1).tolist()
-            descend(number + 1, np.sort(best_first[:kept]), (*lost, *gone), spent, (*chosen, ratio))
+            survivors = cut.count_survivors(0, len(alive))
+            lower = (survivors + np.flatnonzero(correct[best_first[survivors:]]) + 1).tolist()
+            descend(number + 1, np.sort(best_first[:survivors]), (*lost, *lower), spent, (*chosen, ratio))
 
-    outside, spent = (), 0.0
-    if trace.first is not None:  # its cost, and the places of those it kept away, are the same under every schedule
+    outside: tuple[int, ...] = ()
+    spent = 0.0
+    if trace.first is not None:  # its cost, and the places of those it dropped, are the same under every schedule
         spent = float(trace.first.flops)
         outside = tuple(
             (np.flatnonzero(correct[trace.ranking()[len(trace.entered) :]]) + len(trace.entered) + 1).tolist()
         )
     descend(0, trace.entered, outside, spent, ())
-    return found
+    return results

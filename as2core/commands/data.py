@@ -1,37 +1,41 @@
-"""`as2 data`: what is in a data set, the same in another format, and the papers' sets built from their sources."""
+"""`as2 data`: the statistics of a data set, the same in another format, and the papers' sets from their sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from as2core.commands.options import JsonFlag, Setting
 from as2core.errors import UnreadableFile
-from as2core.terminal import note, say, say_json, table, working
-from as2core.types import OnProgress, Progress, Question
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
+from as2core.types import Json, OnProgress, Progress, Question
+
+if TYPE_CHECKING:
+    from as2core.data.source import Report
+    from as2core.data.statistics import Counts
 
 Set = Annotated[
-    str, typer.Argument(metavar="SET", help="A file in any format known here, a BEIR folder, starter-dev ...")
+    str,
+    typer.Argument(
+        metavar="SET", help="A file in any supported format, a BEIR folder, or a shipped set such as starter-dev."
+    ),
 ]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; it appears whole, or not at all.")]
-Setting = Annotated[
-    Literal["raw", "no-all-neg", "clean"],
-    typer.Option(help="no-all-neg: without questions that have no correct candidate; clean: nor only correct ones."),
-]
-Split = Annotated[str | None, typer.Option(help="Of a BEIR folder or YahooQA's file; test if not given.")]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; on an error none is left behind.")]
+Split = Annotated[str | None, typer.Option(help="The split of a BEIR folder or of YahooQA's file; test by default.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first malformed line.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
-BASELINES = ("rr", "wo", "wo-rr")  # as the Structure paper has them: wo's ties at random, wo-rr's in their order
-SHOWN = 20  # problems told on standard error; --json has them all
+BASELINES = ("rr", "wo", "wo-rr")  # as in the Structure paper: wo's ties at random, wo-rr's in their order
+MAX_PRINTED_PROBLEMS = 20  # on standard error; --json has them all
+PROGRESS_QUESTIONS = 100  # between two reports of progress
 
 
 def register(cli: typer.Typer) -> None:
     """Mount the group."""
-    group = typer.Typer(help="Data sets: what is in them, other formats, and building them.")
+    group = typer.Typer(help="Data sets: statistics, conversion, and building the papers' sets.")
     for command in (stats, convert, build):
         group.command(command.__name__)(command)
     cli.add_typer(group, name="data")
@@ -41,39 +45,43 @@ def stats(
     set_: Set,
     setting: Setting = "raw",
     split: Split = None,
-    counts: Annotated[bool, typer.Option("--counts", help="Counts alone: no lengths, no baselines; fast.")] = False,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Only the counts, without lengths and baselines: fast.")
+    ] = False,
     strict: Strict = False,
-    as_json: Json = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Print the papers' statistics of a data set, and what could not be read."""
     from as2core.data.catalog import stream_questions
-    from as2core.data.statistics import MEASURES, gather
+    from as2core.data.statistics import MEASURES, compute_statistics
     from as2core.rankers.catalog import get
 
-    with working("reading") as on_progress:
+    with show_progress("reading") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
         rankers = None if counts else {name: get(name) for name in BASELINES}
-        found = gather(_watched(questions, on_progress), setting=setting, rankers=rankers, shuffled=("wo",))
-    read = _told(report)
+        result = compute_statistics(
+            _Watched(questions, on_progress), setting=setting, rankers=rankers, shuffled=("wo",)
+        )
+    read = _print_problems(report)
     if as_json:
-        say_json({"set": set_, "setting": setting, "read": read, **asdict(found)})
+        print_json({"set": set_, "setting": setting, "read": read, **asdict(result)})
         return
-    say(f"{set_}: {report.lines:,} lines, {len(report):,} problems" + _left_out(report))
-    say()
-    say(table([{"setting": n, **_thousands(c)} for n, c in found.counts.items()], _COUNTED))
-    say()
+    echo(f"{set_}: {report.lines:,} lines, {len(report):,} problems" + _describe_left_out(report))
+    echo()
+    print_table([{"setting": n, **_format_counts(c)} for n, c in result.counts.items()], _COUNTED)
+    echo()
     rows = [
-        ("questions with a correct candidate", found.answered),
-        ("candidates a question", found.candidates_per_question),
-        ("correct candidates a question", found.correct_per_question),
-        ("tokens a question", None if counts else found.question_tokens),
-        ("tokens a candidate", None if counts else found.candidate_tokens),
-        *((f"grade {grade}", f"{n:,}") for grade, n in found.grades.items()),
+        ("questions with a correct candidate", result.answered),
+        ("candidates a question", result.candidates_per_question),
+        ("correct candidates a question", result.correct_per_question),
+        ("tokens a question", None if counts else result.question_tokens),
+        ("tokens a candidate", None if counts else result.candidate_tokens),
+        *((f"grade {grade}", f"{n:,}") for grade, n in result.grades.items()),
     ]
-    say(table([{"measure": name, setting: value} for name, value in rows if value is not None], ["measure", setting]))
-    if found.baselines:
-        say()
-        say(table([{"ranker": n, **values} for n, values in found.baselines.items()], ["ranker", *MEASURES]))
+    print_table([{"measure": name, setting: value} for name, value in rows if value is not None], ["measure", setting])
+    if result.baselines:
+        echo()
+        print_table([{"ranker": n, **values} for n, values in result.baselines.items()], ["ranker", *MEASURES])
 
 
 _COUNTED = ["setting", "questions", "candidates", "correct"]
@@ -84,117 +92,113 @@ def convert(
     out: Out,
     to: Annotated[
         Literal["jsonl", "asnq", "wikiqa", "qrels", "csv", "pairs", "triplets", "beir"],
-        typer.Option(help="The format; beir makes OUT a folder. A name that ends in .gz is packed."),
+        typer.Option(help="The format; beir makes OUT a folder. A file whose name ends in .gz is compressed."),
     ] = "jsonl",
     setting: Setting = "raw",
     split: Split = None,
     strict: Strict = False,
-    as_json: Json = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Write a data set in another format."""
     from as2core.data import beir
-    from as2core.data.catalog import kept, stream_questions
+    from as2core.data.catalog import matches_setting, stream_questions
 
-    with working("converting") as on_progress:
+    with show_progress("converting") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
-        chosen = _Counted(q for q in _watched(questions, on_progress) if kept(q, setting))
+        selection = _Watched((q for q in questions if matches_setting(q, setting)), on_progress)
         if to == "beir":
-            held = list(chosen)
-            _some(chosen, set_, report)
-            beir.write(held, out, split=split or "test")
+            in_memory = list(selection)
+            _check_any(selection, set_, report)
+            beir.write(in_memory, out, split=split or "test")
         else:
-            _write(chosen, out, to, set_, report)
-    _finish(chosen, out, report, as_json)
+            _write(selection, out, to, set_, report)
+    _print_result(selection, out, report, as_json)
 
 
 def build(
     kind: Annotated[
         Literal["asnq", "asnq++", "nq-la", "squad-sent"], typer.Argument(metavar="KIND", help="What to build.")
     ],
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Natural Questions' file, ASNQ's, or SQuAD's.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The file of Natural Questions, ASNQ or SQuAD.")],
     out: Out,
-    candidates: Annotated[int, typer.Option(min=1, help="asnq++: how many candidates a question shall have.")] = 1300,
-    seed: Annotated[int, typer.Option(help="asnq++: which sentences of other questions are drawn.")] = 0,
+    candidates: Annotated[int, typer.Option(min=1, help="asnq++: candidates for each question.")] = 1300,
+    seed: Annotated[int, typer.Option(help="asnq++: seeds the draw of other questions' sentences.")] = 0,
     strict: Strict = False,
-    as_json: Json = False,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Build a data set as the papers did: one question in memory at a time, on files of any size."""
+    """Build a data set as the papers did, from files of any size: one question is in memory at a time."""
     from as2core.data import asnq_plus, natural_questions, squad
     from as2core.data.catalog import stream_questions
     from as2core.data.source import Report
 
-    with working(f"building {kind}") as on_progress:
+    with show_progress(f"building {kind}") as on_progress:
         if kind == "asnq++":
             first, _ = stream_questions(source, strict=strict)
             again, report = stream_questions(source, strict=strict)
-            made = asnq_plus.extend(first, again, candidates=candidates, seed=seed)
+            questions = asnq_plus.extend(first, again, candidates=candidates, seed=seed)
         else:
             report = Report(source, strict=strict)
-            made = {
+            streams = {
                 "asnq": natural_questions.stream,
                 "nq-la": natural_questions.stream_la,
                 "squad-sent": squad.stream,
-            }[kind](source, report)
-        written = _Counted(_watched(made, on_progress))
+            }
+            questions = report.count_questions(streams[kind](source, report))
+        watched = _Watched(questions, on_progress)
         rows = kind.startswith("asnq") and ".jsonl" not in out.name
-        _write(written, out, "asnq" if rows else "jsonl", source, report)
-    _finish(written, out, report, as_json)
+        _write(watched, out, "asnq" if rows else "jsonl", source, report)
+    _print_result(watched, out, report, as_json)
 
 
-class _Counted:
-    """Questions on their way, counted."""
+class _Watched:
+    """Questions with their progress reported, and counted as they pass."""
 
-    def __init__(self, questions: Iterable[Question]) -> None:
-        self._questions, self.questions, self.candidates = questions, 0, 0
+    def __init__(self, questions: Iterable[Question], on_progress: OnProgress) -> None:
+        self._questions, self._on_progress, self.questions, self.candidates = questions, on_progress, 0, 0
 
     def __iter__(self) -> Iterator[Question]:
         for q in self._questions:
             self.questions += 1
             self.candidates += len(q.candidates)
+            if self.questions % PROGRESS_QUESTIONS == 0:
+                self._on_progress(Progress(self.questions, 0, "questions"))
             yield q
 
 
-def _watched(questions: Iterable[Question], on_progress: OnProgress) -> Iterator[Question]:
-    for number, question in enumerate(questions, 1):
-        if number % 100 == 0:
-            on_progress(Progress(number, 0, "questions"))
-        yield question
-
-
-def _write(questions: _Counted, out: Path, to: str, what: str, report: Any) -> None:
+def _write(questions: _Watched, out: Path, to: str, what: str, report: Report) -> None:
     from as2core.data.catalog import WRITERS
-    from as2core.data.source import writing
+    from as2core.data.source import open_writer
 
-    with writing(out) as write:
+    with open_writer(out) as write:
         for text in WRITERS[to](questions):
             write(text)
-        _some(questions, what, report)
+        _check_any(questions, what, report)
 
 
-def _some(questions: _Counted, what: str, report: Any) -> None:
+def _check_any(questions: _Watched, what: str, report: Report) -> None:
     if not questions.questions:
         raise UnreadableFile(
-            f"{what}: no question left to write" + (f" ({report[0]})" if report else _left_out(report))
+            f"{what}: no questions to write" + (f" ({report[0]})" if report else _describe_left_out(report))
         )
 
 
-def _finish(written: _Counted, out: Path, report: Any, as_json: bool) -> None:
-    read = _told(report)
+def _print_result(watched: _Watched, out: Path, report: Report, as_json: bool) -> None:
+    read = _print_problems(report)
     if as_json:
-        say_json({"file": out, "questions": written.questions, "candidates": written.candidates, "read": read})
+        print_json({"file": out, "questions": watched.questions, "candidates": watched.candidates, "read": read})
         return
-    say(
-        f"{out}: {written.questions:,} questions, {written.candidates:,} candidates, from {report.lines:,} lines, "
-        f"{len(report):,} problems" + _left_out(report)
+    echo(
+        f"{out}: {watched.questions:,} questions, {watched.candidates:,} candidates, from {report.lines:,} lines, "
+        f"{len(report):,} problems" + _describe_left_out(report)
     )
 
 
-def _told(report: Any) -> dict[str, Any]:
-    """The report as JSON has it; its first problems are told on standard error too."""
-    for problem in report[:SHOWN]:
-        note(f"as2: {report.name}: {problem}")
-    if len(report) > SHOWN:
-        note(f"as2: {report.name}: and {len(report) - SHOWN:,} more")
+def _print_problems(report: Report) -> dict[str, Json]:
+    """Prints the first problems on standard error. Returns the report as JSON."""
+    for problem in report[:MAX_PRINTED_PROBLEMS]:
+        print_note(f"as2: {report.name}: {problem}")
+    if len(report) > MAX_PRINTED_PROBLEMS:
+        print_note(f"as2: {report.name}: and {len(report) - MAX_PRINTED_PROBLEMS:,} more")
     return {
         "lines": report.lines,
         "questions": report.questions,
@@ -204,9 +208,9 @@ def _told(report: Any) -> dict[str, Any]:
     }
 
 
-def _left_out(report: Any) -> str:
+def _describe_left_out(report: Report) -> str:
     return "".join(f"; left out: {n:,}, as {why}" for why, n in report.left_out.items())
 
 
-def _thousands(counts: Any) -> dict[str, str]:
+def _format_counts(counts: Counts) -> dict[str, str]:
     return {name: f"{n:,}" for name, n in asdict(counts).items()}

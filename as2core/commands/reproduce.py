@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from as2core.terminal import note, say, say_json, table, working
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 
@@ -25,38 +25,39 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Run a paper's experiment: what it says, what comes out here, and how ours differs."""
-    from as2core.experiments import EXPERIMENTS
+    from as2core.experiments.catalog import EXPERIMENTS
 
     if name is None:
-        rows = [{"experiment": n, "what": what} for n, what in EXPERIMENTS.items()]
-        say_json({"experiments": rows}) if as_json else say(table(rows, ["experiment", "what"]))
+        names = [{"experiment": n, "what": what} for n, what in EXPERIMENTS.items()]
+        print_json({"experiments": names}) if as_json else print_table(names, ["experiment", "what"])
         return
-    from as2core.experiments.base import Options, markdown, write_section
-    from as2core.experiments.base import reproduce as run
+    from as2core.experiments.base import Options, write_section
+    from as2core.experiments.catalog import markdown
+    from as2core.experiments.catalog import reproduce as run
 
     out = out or (RESULTS if RESULTS.parent.is_dir() else None)
     if out:
-        out.parent.mkdir(parents=True, exist_ok=True)  # before the run: a place that cannot be is told at once
+        out.parent.mkdir(parents=True, exist_ok=True)  # before the run: a wrong place fails at once
     pictures = out.parent / "img" if out else None
     options = Options(Path(tempfile.gettempdir()), data_dir, full, seeds, pictures)
-    with working(name) as on_progress:
+    with show_progress(name) as on_progress:
         report, seconds = run(name, options, on_progress)
     command = f"as2 reproduce {name}" + (" --full" if full else "") + (f" --seeds {seeds}" if seeds else "")
     if out:
         write_section(out, name, markdown(name, report, command, seconds))
-        note(f"written to {os.path.relpath(out)}")
+        print_note(f"written to {os.path.relpath(out)}")
     if as_json:
-        say_json(
+        print_json(
             {"experiment": name, "full": full, "seeds": seeds, "seconds": seconds, "rows": report.rows,
              "notes": report.notes}
         )  # fmt: skip
         return
-    said = {True: "yes", False: "no", None: None}
-    rows = [
-        {"finding": r.finding, "paper": r.paper, "ours": r.ours, "holds": said[r.holds], "differs": r.differs}
+    words = {True: "yes", False: "no", None: None}
+    rows: list[dict[str, str | None]] = [
+        {"finding": r.finding, "paper": r.paper, "ours": r.ours, "holds": words[r.holds], "differs": r.differs}
         for r in report.rows
     ]
-    say(table(rows, ["finding", "paper", "ours", "holds", "differs"]))
+    print_table(rows, ["finding", "paper", "ours", "holds", "differs"])
     for text in report.notes:
-        say()
-        say(text)
+        echo()
+        echo(text)

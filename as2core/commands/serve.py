@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from as2core.errors import BadSetting
-from as2core.named import versions
-from as2core.terminal import note, working
+from as2core.lookup import list_versions
+from as2core.terminal import print_note, show_progress
 
-MOST_AT_ONCE = 100  # connections; another is told to come again
+MAX_CONNECTIONS = 100  # further requests get the status 503
 
 
 def serve(
@@ -30,24 +30,24 @@ def serve(
     try:
         import uvicorn
 
-        from as2core.serving import ACTIVE, Rankers, build
+        from as2core.serving import ACTIVE, ServedRankers, build
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
     listening = _listen(address, port)
     with listening:
-        with working("loading"):
-            rankers = Rankers(ranker or [ACTIVE if ACTIVE in versions() else "cascade"])
+        with show_progress("loading"):
+            rankers = ServedRankers(ranker or [ACTIVE if ACTIVE in list_versions() else "cascade"])
         rankers.follow_on()
         host, at = listening.getsockname()[:2]
-        note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        config = uvicorn.Config(build(rankers), log_level="warning", limit_concurrency=MOST_AT_ONCE)
+        print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
+        config = uvicorn.Config(build(rankers), log_level="warning", limit_concurrency=MAX_CONNECTIONS)
         uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(address: str, port: int) -> socket.socket:
-    """Taken before anything is loaded. Raises BadSetting."""
+    """Open the port before anything is loaded. Raises BadSetting."""
     try:
         return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
     except OSError as e:
-        raise BadSetting(f"port {port} of {address} cannot be had ({e.strerror}): choose another with --port") from e
+        raise BadSetting(f"port {port} of {address} cannot be opened ({e.strerror}): choose another with --port") from e

@@ -5,15 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from as2core.errors import BadSetting
-from as2core.named import questions_of, ranker_named
-from as2core.terminal import say, say_json, table, training, working
+from as2core.lookup import load_ranker, read_questions
+from as2core.metrics import MEASURES
+from as2core.terminal import echo, print_json, print_table, show_progress, show_training
+from as2core.types import Question
+
+if TYPE_CHECKING:
+    from as2core.rankers.specs import Setting
+    from as2core.rankers.versions import Card
 
 
 def train(
@@ -34,7 +41,7 @@ def train(
     seed: Annotated[
         int | None, typer.Option(help="Draws the first values of what is untrained, and the order of the questions; 0.")
     ] = None,
-    told: Annotated[
+    others: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="NAME=VALUE", help="Any other training setting, as noise=0.1; may come again."),
     ] = None,
@@ -43,59 +50,85 @@ def train(
     """Train a ranker on labelled questions."""
     if out.exists():
         raise BadSetting(f"{out} exists already: choose another name for the version")
+    changes: dict[str, Setting] = {
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "batch_questions": batch_questions,
+        "loss": loss,
+        "seed": seed,
+    }
+    card = _train(TrainingData(data, setting, limit, dev), ranker, out, changes, others or ())
+    if as_json:
+        print_json({"path": out, "card": card})
+        return
+    seconds = 60 * card["minutes"]
+    echo(f"{out}: {ranker} trained on {card['questions']:,} questions of {data} in {seconds:.0f} s")
+    if metrics := card["metrics"]:
+        print_table([{"measure": n, metrics["data"]: metrics[n]} for n in MEASURES], ["measure", metrics["data"]])
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """Where labelled questions are read from: `data` to train on, `dev` to measure on."""
+
+    data: str
+    setting: str
+    limit: int | None
+    dev: str | None
+
+    def read(self) -> tuple[list[Question], list[Question]]:
+        from as2core.data.catalog import apply_setting
+
+        questions = apply_setting(read_questions(self.data), self.setting)[: self.limit]
+        dev = apply_setting(read_questions(self.dev), "clean") if self.dev else []
+        if self.dev and not dev:
+            raise BadSetting(
+                f"{self.dev} has no question with a correct and an incorrect candidate: nothing to measure on"
+            )
+        return questions, dev
+
+
+def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]) -> Card:
+    """Train, measure and save; returns the version's card. `changes` and `others` (`NAME=VALUE`) are settings that
+    differ from those the ranker is trained with by default; None leaves one as it is."""
     import torch
 
     from as2core.data import jsonl
-    from as2core.data.catalog import apply_setting
     from as2core.evaluation import evaluate
-    from as2core.metrics import NAMES
     from as2core.rankers.specs import read_pairs
-    from as2core.rankers.versions import save_version
-    from as2core.training.fine_tune import fine_tune, smaller
-    from as2core.training.learners import suggested
+    from as2core.rankers.versions import read_card, save_version
+    from as2core.training.fine_tune import fine_tune, override
+    from as2core.training.learners import require_weights, suggest_settings
+    from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
-    others = read_pairs("training", told or (), asdict(TrainSettings()))
-    questions = apply_setting(questions_of(data), setting)[:limit]
-    judged = apply_setting(questions_of(dev), "clean") if dev else []
-    if dev and not judged:
-        raise BadSetting(f"{dev} has no question with a correct and an incorrect candidate: nothing to measure on")
-    seed = TrainSettings(seed=others.get("seed", 0) if seed is None else seed).seed
+    values = {"seed": 0, **read_pairs("training", others, asdict(TrainSettings()))}
+    values.update((k, v) for k, v in changes.items() if v is not None)
+    questions, dev = data.read()
+    seed = override(TrainSettings(), seed=values["seed"]).seed
     torch.manual_seed(seed)
-    base = ranker_named(ranker)
-    settings = smaller(
-        replace(suggested(base), **others),
-        epochs=epochs,
-        learning_rate=learning_rate,
-        batch_questions=batch_questions,
-        loss=loss,
-        seed=seed,
-    )
+    base = require_weights(load_ranker(spec))
+    settings = override(suggest_settings(base), **values)
     digest = hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
-    run = json.dumps([ranker, digest, dev, asdict(settings)])
-    # named by all that makes the run: called again after a stop it goes on, told something else it starts anew
+    run = json.dumps([spec, digest, data.dev, asdict(settings)])
+    # named by all that makes the run: the same command resumes it after a stop, another starts its own
     work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")
-    with training() as on_event:
-        trained = fine_tune(base, questions, judged, settings, workdir=work, on_event=on_event)
-    found = None
-    if judged:
-        with working(f"measuring on {dev}") as on_progress:
-            found = evaluate(trained.ranker, judged, on_progress=on_progress).metrics
+    with show_training() as on_event:
+        result = fine_tune(base, questions, dev, settings, workdir=work, control=RunControl(on_event))
+    metrics = None
+    if dev:
+        with show_progress(f"measuring on {data.dev}") as on_progress:
+            metrics = {"data": data.dev, **evaluate(result.ranker, dev, on_progress=on_progress).metrics}
     card = {
-        "ranker": ranker,
-        "parent": ranker,
-        "data": [{"name": data, "setting": setting, "sha256": digest}],
+        "ranker": spec,
+        "parent": spec,
+        "data": [{"name": data.data, "setting": data.setting, "sha256": digest}],
         "questions": len(questions),
         "settings": {"train": asdict(settings)},
         "seed": seed,
-        "minutes": round(trained.seconds / 60, 2),
-        "metrics": {"data": dev, **found} if found else None,
+        "minutes": round(result.seconds / 60, 2),
+        "metrics": metrics,
     }
-    save_version(trained.ranker, out, card)
+    save_version(result.ranker, out, card)
     shutil.rmtree(work, ignore_errors=True)
-    if as_json:
-        say_json({"path": out, "card": json.loads((out / "card.json").read_text())})
-        return
-    say(f"{out}: {ranker} trained on {len(questions):,} questions of {data} in {trained.seconds:.0f} s")
-    if found:
-        say(table([{"measure": n, dev: found[n]} for n in NAMES], ["measure", dev]))
+    return read_card(out)

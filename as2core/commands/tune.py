@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from as2core.errors import BadSetting
-from as2core.named import questions_of, ranker_named
-from as2core.terminal import note, say, say_json, table, working
+from as2core.lookup import load_ranker, read_questions
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import OnProgress, Question
+
+if TYPE_CHECKING:
+    from as2core.cascade.tune import Point, Tuning
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.fusion import FusionRanker
 
 
 def tune(
@@ -41,101 +47,120 @@ def tune(
 ) -> None:
     """Find a cascade's drop ratios, or a fusion's weights, on labelled questions."""
     from as2core.data.catalog import apply_setting
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.fusion import FusionRanker
 
-    questions = apply_setting(questions_of(data), "clean")[:limit]
+    questions = apply_setting(read_questions(data), "clean")[:limit]
     if not questions:
         raise BadSetting(f"{data} has no question with a correct and an incorrect candidate: nothing to tune by")
-    with working("loading") as on_progress:
-        chosen = ranker_named(ranker)
-        if hasattr(chosen, "opinions"):
-            if picture:
-                raise BadSetting("--picture draws a cascade's schedules, and a fusion has none: leave it out")
-            if max_loss is not None or measure is not None:
-                raise BadSetting(
-                    "--max-loss and --measure choose a cascade's schedule; a fusion drops nobody: leave them out"
-                )
-            if out and out.exists():  # told before the fit, not after it
-                raise BadSetting(f"{out} exists already: choose another name for the version")
-            document = _weights(chosen, questions, how or "logistic", out, data, on_progress)
-        elif hasattr(chosen, "exits") and len(chosen.exits) > 1:
+    with show_progress("loading") as on_progress:
+        chosen = load_ranker(ranker)
+        if isinstance(chosen, FusionRanker):
+            if picture or max_loss is not None or measure is not None:
+                raise BadSetting("--picture, --max-loss and --measure are for schedules, and a fusion has none")
+            result = _tune_weights(chosen, questions, how or "logistic", data, out, on_progress)
+        elif isinstance(chosen, CascadeRanker) and len(chosen.exits) > 1:
             if how is not None:
                 raise BadSetting("--how finds a fusion's weights, and a cascade has none: leave it out")
-            max_loss, measure = 0.005 if max_loss is None else max_loss, measure or "AP"
-            document = _ratios(chosen, questions, max_loss, measure, out, picture, ranker, on_progress)
+            tuning = _tune_schedule(chosen, questions, measure or "AP", on_progress)
+            loss = 0.005 if max_loss is None else max_loss
+            result = _describe_tuning(tuning, loss, ranker)
+            _write_tuning(tuning, tuning.best(loss), result, chosen.keep, out, picture)
         else:
             raise BadSetting(f"{ranker} has nothing to tune: take a cascade of several exits, or a fusion")
-    document = {"ranker": ranker, "data": data, "questions": len(questions), **document}
     if as_json:
-        say_json(document)
-    elif "weights" in document:
-        say(table([{"ranker": n, "weight": w} for n, w in document["weights"].items()], ["ranker", "weight"]))
-    else:
-        rows = [{"what": k, **document[k], "ratios": "/".join(map("{:g}".format, document[k]["ratios"]))}
-                for k in ("full", "best")]  # fmt: skip
-        say(table(rows, ["what", measure, "relative_cost", "ratios"]))
-        say(f"use it as {document['spec']}")
+        print_json({"ranker": ranker, "data": data, "questions": len(questions), **result.document})
+        return
+    print_table(result.rows, list(result.rows[0]))
+    if result.hint:
+        echo(result.hint)
 
 
-def _ratios(
-    ranker: Any,
-    questions: Sequence[Question],
-    max_loss: float,
-    measure: str,
-    out: Path | None,
-    picture: Path | None,
-    spec: str,
-    on_progress: OnProgress,
-) -> dict[str, Any]:
-    from as2core.cascade.tune import grid, traces
-    from as2core.data.source import write_text
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`document` for JSON, `rows` and `hint` for the terminal."""
 
-    tuning = grid(traces(ranker, questions, on_progress), measure=measure, keep=ranker.keep, on_progress=on_progress)
+    document: dict[str, object]
+    rows: list[dict[str, object]]
+    hint: str = ""
+
+
+def _tune_schedule(
+    ranker: CascadeRanker, questions: Sequence[Question], measure: str, on_progress: OnProgress
+) -> Tuning:
+    from as2core.cascade.tune import trace_all, try_schedules
+
+    traces = trace_all(ranker, questions, on_progress)
+    return try_schedules(traces, measure=measure, keep=ranker.keep, on_progress=on_progress)
+
+
+def _describe_tuning(tuning: Tuning, max_loss: float, spec: str) -> Result:
     best = tuning.best(max_loss)
-    ratios = "/".join(map("{:g}".format, best.ratios))
-    found = {
-        "measure": measure,
+
+    def describe(point: Point) -> dict[str, object]:
+        return {"ratios": point.ratios, tuning.measure: point.value, "relative_cost": point.cost}
+
+    document = {
+        "measure": tuning.measure,
         "max_loss": max_loss,
         "schedules": len(tuning.points),
-        **{
-            name: {"ratios": p.ratios, measure: p.value, "relative_cost": p.cost}
-            for name, p in (("full", tuning.full), ("best", best))
-        },
-        "front": [{"ratios": p.ratios, measure: p.value, "relative_cost": p.cost} for p in tuning.front],
-        "spec": _with_ratios(spec, ratios),
+        "full": describe(tuning.full),
+        "best": describe(best),
+        "front": [describe(p) for p in tuning.front],
+        "spec": _with_ratios(spec, _join(best.ratios)),
     }
+    rows: list[dict[str, object]] = [
+        {"what": name, tuning.measure: p.value, "relative_cost": p.cost, "ratios": _join(p.ratios)}
+        for name, p in (("full", tuning.full), ("best", best))
+    ]
+    return Result(document, rows, f"use it as {document['spec']}")
+
+
+def _write_tuning(
+    tuning: Tuning, best: Point, result: Result, keep: int, out: Path | None, picture: Path | None
+) -> None:
+    from as2core.data.source import write_text
+
     if out:
-        write_text(json.dumps({"ratios": best.ratios, "keep": ranker.keep, "found": found}, indent=2) + "\n", out)
-        note(f"written to {out}")
+        schedule = {"ratios": best.ratios, "keep": keep, "found": result.document}
+        write_text(json.dumps(schedule, indent=2) + "\n", out)
+        print_note(f"written to {out}")
     if picture:
         from as2core.experiments.picture import draw_tuning
 
         write_text(draw_tuning(tuning, best), picture)
-        note(f"drawn to {picture}")
-    return found
+        print_note(f"drawn to {picture}")
+
+
+def _join(ratios: Sequence[float]) -> str:
+    return "/".join(map("{:g}".format, ratios))
 
 
 def _with_ratios(spec: str, ratios: str) -> str:
     """The spec with these drop ratios in place of its own."""
-    from as2core.rankers.catalog import CATALOG, version_and_settings
+    from as2core.rankers.catalog import CATALOG, split_spec
 
-    name, _, given = spec.partition(":")
+    name, _, settings = spec.partition(":")
     if name not in CATALOG:
-        name, given = version_and_settings(spec)
-    others = [s for s in given.split(",") if s and s.partition("=")[0] != "drop_ratio"]
+        name, settings = split_spec(spec)
+    others = [s for s in settings.split(",") if s and s.partition("=")[0] != "drop_ratio"]
     return f"{name}:{','.join([*others, f'drop_ratio={ratios}'])}"
 
 
-def _weights(
-    ranker: Any, questions: Sequence[Question], how: str, out: Path | None, data: str, on_progress: OnProgress
-) -> dict[str, Any]:
+def _tune_weights(
+    ranker: FusionRanker, questions: Sequence[Question], how: str, data: str, out: Path | None, on_progress: OnProgress
+) -> Result:
     from as2core.rankers.versions import save_version
     from as2core.training.fusion import fit_fusion
 
+    if out and out.exists():  # before the fit, not after it
+        raise BadSetting(f"{out} exists already: choose another name for the version")
     fitted = fit_fusion(ranker, questions, how=how, on_progress=on_progress)
     weights = dict(zip(fitted.specs, fitted.weights.tolist(), strict=True))
     if out:
         card = {"note": f"weights learned on {data}", "data": data, "questions": len(questions), "how": how,
                 "weights": weights}  # fmt: skip
         save_version(fitted, out, card)
-        note(f"written to {out}")
-    return {"method": fitted.method, "how": how, "weights": weights}
+        print_note(f"written to {out}")
+    rows: list[dict[str, object]] = [{"ranker": name, "weight": weight} for name, weight in weights.items()]
+    return Result({"method": fitted.method, "how": how, "weights": weights}, rows)

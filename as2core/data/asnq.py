@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from as2core.data import triples
-from as2core.data.source import Report, Source, collect
+from as2core.data.source import Report, Source
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
@@ -20,32 +20,24 @@ NEGATIVES = (NEITHER, ONLY_SHORT, ONLY_LONG)
 _LABELS = {str(grade): (int(grade == POSITIVE), grade) for grade in (*NEGATIVES, POSITIVE)}
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
-    """All questions at once; the published training set is better streamed. Raises UnreadableFile."""
-    return collect(stream, source, strict=strict)
-
-
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """One question in memory at a time."""
+    """One question in memory at a time. Raises UnreadableFile."""
     return triples.stream(source, report, _LABELS)
 
 
-def dumps(questions: Iterable[Question]) -> str:
+def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """ASNQ's rows."""
-    return "".join(lines(questions))
-
-
-def lines(questions: Iterable[Question]) -> Iterator[str]:
-    """The same, row by row."""
     for question in questions:
-        yield from triples.rows(question, grade_of)
+        yield from triples.to_lines(question, asnq_label)
 
 
-def grade_of(candidate: Candidate) -> int:
-    """The ASNQ label of a judged candidate: its grade if that is one and says what the label says, else 4 for a correct
-    sentence and 1 for another. A grade may be of another scale, or older than the label."""
-    agrees = candidate.grade in (*NEGATIVES, POSITIVE) and (candidate.grade == POSITIVE) == (candidate.label == 1)
-    return candidate.grade if agrees else POSITIVE if candidate.label else NEITHER
+def asnq_label(candidate: Candidate) -> int:
+    """The ASNQ label of a labelled candidate: its grade if it is one of ASNQ's and agrees with the label, else 4 for
+    a correct sentence and 1 for another. A grade may be of another scale, or older than the label."""
+    grade = candidate.grade
+    if grade in (*NEGATIVES, POSITIVE) and grade is not None and (grade == POSITIVE) == (candidate.label == 1):
+        return grade
+    return POSITIVE if candidate.label else NEITHER
 
 
 def apply_asnq_negatives(questions: Iterable[Question], keep: Collection[int] = (2, 3)) -> list[Question]:
@@ -57,11 +49,11 @@ def apply_asnq_negatives(questions: Iterable[Question], keep: Collection[int] = 
     wrong = sorted(set(keep) - set(NEGATIVES))
     if wrong or not keep:
         raise BadSetting(f"ASNQ's negatives are labelled 1, 2 and 3, not {wrong or 'nothing'}: choose among these")
-    kept = []
+    selection = []
     for q in questions:
         if any(c.label == 0 and c.grade is None for c in q.candidates):
             raise BadSetting(f"question {q.qid!r} has no ASNQ labels: read ASNQ's own file, or JSONL made from it")
         if q.positives:
-            chosen = tuple(c for c in q.candidates if c.label != 0 or c.grade in keep)
-            kept.append(replace(q, candidates=chosen))
-    return kept
+            candidates = tuple(c for c in q.candidates if c.label != 0 or c.grade in keep)
+            selection.append(replace(q, candidates=candidates))
+    return selection

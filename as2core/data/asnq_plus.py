@@ -1,8 +1,8 @@
 """ASNQ++ (the Rerank paper, SIGIR 2020, section 4.1.3): negatives of other questions added until there are 1,300.
 
-The paper says no more than that. Here they are drawn without replacement from a uniform sample of the file's incorrect
-sentences (a reservoir, so that memory is bounded), never a sentence the question has already. They follow the
-question's own candidates, so the place in the list tells them from these: rank by content only.
+The paper gives no more detail. Here they are drawn without replacement from a uniform sample of the file's incorrect
+sentences (a reservoir, so that memory is bounded), and never a sentence that the question already has. They follow the
+question's own candidates, so the place in the list reveals which they are: rank by content only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from as2core.data.asnq import NEITHER
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
-RESERVOIR = 20  # sampled sentences for each candidate wanted; at 1,300 some 26,000 sentences, a few megabytes
+SAMPLES_PER_CANDIDATE = 20  # at 1,300 candidates some 26,000 sentences, a few megabytes
 
 
 def extend(
@@ -29,51 +29,53 @@ def extend(
     """
     if candidates < 1:
         raise BadSetting(f"{candidates} candidates a question: give at least 1")
-    pool = _sample(questions, candidates * RESERVOIR, random.Random(seed))
+    pool = _sample(questions, candidates * SAMPLES_PER_CANDIDATE, random.Random(seed))
     for question in again:
-        wanted = candidates - len(question.candidates)
-        if wanted > 0:
+        missing = candidates - len(question.candidates)
+        if missing > 0:
             draw = random.Random(f"{seed} {question.qid}")
-            question = replace(question, candidates=(*question.candidates, *_others(question, pool, wanted, draw)))
+            question = replace(
+                question, candidates=(*question.candidates, *_draw_negatives(question, pool, missing, draw))
+            )
         yield question
 
 
 def _sample(questions: Iterable[Question], size: int, draw: random.Random) -> list[tuple[str, Candidate]]:
     """`(question id, incorrect candidate)`, each of the data as likely as another (Vitter's algorithm R)."""
-    kept: list[tuple[str, Candidate]] = []
-    met = 0
+    sample: list[tuple[str, Candidate]] = []
+    count = 0
     for question in questions:
         for candidate in question.candidates:
             if candidate.label != 0:
                 continue
-            met += 1
-            if len(kept) < size:
-                kept.append((question.qid, candidate))
-            elif (place := draw.randrange(met)) < size:
-                kept[place] = (question.qid, candidate)
-    return kept
+            count += 1
+            if len(sample) < size:
+                sample.append((question.qid, candidate))
+            elif (place := draw.randrange(count)) < size:
+                sample[place] = (question.qid, candidate)
+    return sample
 
 
-def _others(
-    question: Question, pool: list[tuple[str, Candidate]], wanted: int, draw: random.Random
+def _draw_negatives(
+    question: Question, pool: list[tuple[str, Candidate]], missing: int, draw: random.Random
 ) -> Iterator[Candidate]:
-    has = {c.text for c in question.candidates}
-    for place in _in_random_order(len(pool), draw):
+    texts = {c.text for c in question.candidates}
+    for place in _shuffle_lazily(len(pool), draw):
         qid, other = pool[place]
-        if other.text not in has:
-            has.add(other.text)
+        if other.text not in texts:
+            texts.add(other.text)
             yield replace(other, id=f"{qid}:{other.id}", grade=NEITHER)
-            wanted -= 1
-            if not wanted:
+            missing -= 1
+            if not missing:
                 return
     raise BadSetting(
-        f"question {question.qid!r}: {wanted} sentences are missing; the data have too few incorrect ones of other "
-        "questions, so ask for fewer candidates"
+        f"question {question.qid!r}: {missing} sentences are missing; the data have too few incorrect ones of other "
+        "questions; set fewer candidates"
     )
 
 
-def _in_random_order(size: int, draw: random.Random) -> Iterator[int]:
-    """0..size-1 shuffled as far as they are taken (Fisher and Yates), so that a few of many cost little."""
+def _shuffle_lazily(size: int, draw: random.Random) -> Iterator[int]:
+    """0..size-1 in random order (Fisher and Yates), computed as they are read, so that a few of many cost little."""
     moved: dict[int, int] = {}
     for i in range(size):
         j = draw.randrange(i, size)

@@ -1,8 +1,8 @@
-"""Questions by name: a file in any format known here, or one of the shipped sets."""
+"""Questions by name: a file in any supported format, or one of the shipped sets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,11 +24,11 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
-from as2core.data.source import Problem, Report, Source, Stream, head, name_of
+from as2core.data.source import Problem, Report, Source, Stream, name_source, read_bytes
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Question
 
-SHIPPED = ("starter-train", "starter-dev", "starter-test")
+SHIPPED_SETS = ("starter-train", "starter-dev", "starter-test")
 SETTINGS = {
     "raw": "every question",
     "no-all-neg": "only questions with a correct candidate; to train on",
@@ -47,26 +47,30 @@ STREAMS: dict[str, Stream] = {
     "selqa": selqa.stream,
     "selqa-tsv": selqa.stream_tsv,
     "qed": qed.stream,
+    "pairs": pairs.stream_pairs,
+    "triplets": pairs.stream_triplets,
 }
-WRITERS = {
-    "jsonl": jsonl.lines,
-    "asnq": asnq.lines,
-    "wikiqa": wikiqa.dumps,
-    "qrels": qrels.dumps,
-    "csv": csv_ratings.dumps,
-    "pairs": pairs.dumps_pairs,
-    "triplets": pairs.dumps_triplets,
+RATING_STREAMS: dict[str, Stream] = {"qrels": qrels.stream, "csv": csv_ratings.stream}  # labels without texts
+WRITERS: dict[str, Callable[[Iterable[Question]], Iterator[str]]] = {
+    "jsonl": jsonl.to_lines,
+    "asnq": asnq.to_lines,
+    "wikiqa": wikiqa.to_lines,
+    "qrels": qrels.to_lines,
+    "csv": csv_ratings.to_lines,
+    "pairs": pairs.to_pair_lines,
+    "triplets": pairs.to_triplet_lines,
 }
 _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
-    "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED"
+    "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL"
 )
+_HEAD_BYTES = 1 << 16  # of a file are looked at to find its format
 CORPORA = Path(__file__).parents[2] / "corpora"
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What could be read, and a line for each thing that could not."""
+class QuestionSet:
+    """The questions of a data set, and a problem for each line that could not be read."""
 
     questions: list[Question]
     problems: list[Problem]
@@ -74,58 +78,56 @@ class Loaded:
 
 def load_questions(
     spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA, split: str | None = None
-) -> Loaded:
+) -> QuestionSet:
     """Questions of a file or of a shipped set (read below `corpora`).
 
-    `split` is for the formats that hold several (BEIR, YahooQA; "test" if not given). Raises UnknownData when it is
-    neither, UnreadableFile when it is in no known format (and, if `strict`, at the first malformed line).
+    `split` is for the formats that hold several (BEIR, YahooQA; "test" by default). Raises UnknownData when `spec` is
+    neither, UnreadableFile for an unknown format (and, if `strict`, at the first malformed line).
     """
     questions, report = stream_questions(spec, strict=strict, corpora=corpora, split=split)
-    return Loaded(list(questions), report)
+    return QuestionSet(list(questions), report)
 
 
 def stream_questions(
     spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA, split: str | None = None
 ) -> tuple[Iterator[Question], Report]:
-    """The same, question by question where the format allows it; the report is complete when they are all taken."""
-    path = Path(corpora, "starter", f"{str(spec).removeprefix('starter-')}.jsonl") if spec in SHIPPED else Path(spec)
+    """As `load_questions`, one by one where the format allows it; the report is complete after the last."""
+    shipped = Path(corpora, "starter", f"{str(spec).removeprefix('starter-')}.jsonl")
+    path = shipped if spec in SHIPPED_SETS else Path(spec)
     if path.is_dir():
         questions, report = beir.read(path, strict=strict, split=split or "test")
         return iter(questions), report
     if not path.is_file():
-        raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED)}")
+        raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}")
     kind = sniff(path)
+    if kind is None:
+        raise UnreadableFile(f"{path.name}: in no supported format ({_FORMATS})")
     if kind not in STREAMS:
-        what = (
-            "it holds labels without texts; import it into a corpus"
-            if kind
-            else f"in no format known here ({_FORMATS})"
-        )
-        raise UnreadableFile(f"{path.name}: {what}")
+        raise UnreadableFile(f"{path.name}: it holds labels without texts; import it into a corpus")
     if split and kind != "yahooqa":
         raise BadSetting(f"{path.name} is one split; only a BEIR folder and YahooQA's file hold several")
     stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]
     report = Report(path, strict=strict)
-    return stream(path, report), report
+    return report.count_questions(stream(path, report)), report
 
 
 def sniff(source: Source) -> str | None:
     """The format by its content: a name of STREAMS, qrels, csv, run, or None. Raises UnreadableFile."""
-    start = head(source)
+    start = read_bytes(source, _HEAD_BYTES)
     if start[:1] == b"\x80" or start[:3] == b"(dp":  # a pickle's first bytes
         return "yahooqa"
     first, newline, rest = start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     try:
-        line = first.decode("utf-8", "strict" if newline or len(start) < 1 << 16 else "ignore").strip()
+        line = first.decode("utf-8", "strict" if newline or len(start) < _HEAD_BYTES else "ignore").strip()
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{name_of(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+        raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     text = f"{line}\n{rest.decode('utf-8', 'replace')}"
     if line.startswith(("{", "[")):
-        return _json(line, text)
-    return _table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
+        return _sniff_json(line, text)
+    return _sniff_table(line, [row.rstrip("\r").split("\t") for row in text.split("\n")])
 
 
-def _json(line: str, text: str) -> str | None:
+def _sniff_json(line: str, text: str) -> str | None:
     if line.startswith("["):
         return "selqa" if '"candidates"' in text and '"answers"' in text else None
     if '"sentence_starts"' in line and '"paragraph_text"' in line:
@@ -134,10 +136,13 @@ def _json(line: str, text: str) -> str | None:
         return "natural-questions"
     if '"candidates"' in line:
         return "jsonl"
+    for name, keys in (("pairs", pairs.PAIR), ("triplets", pairs.TRIPLET)):
+        if all(f'"{key}"' in line for key in keys):
+            return name
     return "squad" if '"data"' in text[:200] or "paragraphs" in text else None
 
 
-def _table(line: str, rows: list[list[str]]) -> str | None:
+def _sniff_table(line: str, rows: list[list[str]]) -> str | None:
     columns, fields = line.split(), [f.strip('"') for f in rows[0]]
     if line.startswith("<QApairs"):
         return "trecqa"
@@ -162,10 +167,10 @@ def _table(line: str, rows: list[list[str]]) -> str | None:
 
 def apply_setting(questions: Iterable[Question], setting: str) -> list[Question]:
     """The questions a setting keeps (SETTINGS); only candidates labelled 0 or 1 count. Raises BadSetting."""
-    return [q for q in questions if kept(q, setting)]
+    return [q for q in questions if matches_setting(q, setting)]
 
 
-def kept(question: Question, setting: str) -> bool:
+def matches_setting(question: Question, setting: str) -> bool:
     """Whether a setting keeps the question. Raises BadSetting."""
     if setting not in SETTINGS:
         raise BadSetting(f"no setting {setting!r}; known: {', '.join(SETTINGS)}")

@@ -1,8 +1,7 @@
 """Documents of any known kind as plain text, paragraphs divided by a blank line.
 
 A file with one document is known by its name without the suffix; in a file with many (CSV, JSONL) each has its own id,
-and an id that comes again gets "~2", "~3" in the order of the file, so that nothing is lost and reading twice gives the
-same ids.
+and a repeated id gets "~2", "~3" in the order of the file: nothing is lost, and reading twice gives the same ids.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from as2core.data.source import Problem, numbered_lines, read_bytes, read_text
+from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.errors import UnreadableFile
 from as2core.types import Document
 
@@ -34,6 +33,7 @@ SUFFIXES = {
 _TEXT_COLUMNS = ("text", "answer", "content", "body")
 
 OnProblem = Callable[[Problem], None]
+OnMalformed = Callable[[int, str], None]  # line, reason
 
 
 def read_documents(
@@ -44,11 +44,12 @@ def read_documents(
     Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file raises too, unless
     `on_problem` takes it: then the other lines are read.
     """
-    name = file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
+    name = clean_file_name(PurePosixPath(path_or_name).as_posix() if data is not None else Path(path_or_name).name)
     suffix = PurePosixPath(name).suffix.lower()
     if suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        raise UnreadableFile(f"{name}: not a kind of document known here ({known}); save it as one of them")
+        raise UnreadableFile(
+            f"{name}: not a supported kind of document ({', '.join(SUFFIXES)}); save it as one of them"
+        )
 
     def report(line: int, reason: str) -> None:
         if on_problem is None:
@@ -57,62 +58,68 @@ def read_documents(
 
     content = data if data is not None else read_bytes(path_or_name)
     try:
-        yield from _unique(_read(name, suffix, content, report), name)
+        yield from _number_repeated(_read(name, suffix, content, report), name)
     except UnreadableFile as error:
-        told = str(error).removeprefix("the data given: ")
-        raise UnreadableFile(told if told.startswith(f"{name}: ") else f"{name}: {told}") from error
+        reason = str(error).removeprefix("the data given: ").removeprefix(f"{name}: ")
+        raise UnreadableFile(f"{name}: {reason}") from error
 
 
-def _read(name: str, suffix: str, content: bytes, report: Callable[[int, str], None]) -> Iterator[Document]:
+def _read(name: str, suffix: str, content: bytes, report: OnMalformed) -> Iterator[Document]:
     stem = PurePosixPath(name).with_suffix("").as_posix()
     if suffix == ".jsonl":
-        return _jsonl(stem, content, report)
+        return _read_jsonl(stem, content, report)
     if suffix in (".csv", ".tsv"):
-        return _table(stem, content, "\t" if suffix == ".tsv" else None, report)
-    return iter([_one(name, suffix, content)])
+        return _read_table(stem, content, "\t" if suffix == ".tsv" else None, report)
+    return iter([_read_single(name, suffix, content)])
 
 
-def _one(name: str, suffix: str, content: bytes) -> Document:
+def _read_single(name: str, suffix: str, content: bytes) -> Document:
     stem = PurePosixPath(name).with_suffix("").as_posix()
-    title, meta = PurePosixPath(name).stem.replace("_", " "), {}
+    meta: dict[str, str] = {}
     if suffix == ".pdf":
         from as2core.data.pdf import pdf_text
 
-        found, text = pdf_text(content)
+        title, text = pdf_text(content)
     elif suffix in (".html", ".htm"):
         from as2core.data.html import html_text
 
-        found, text = html_text(content)
+        title, text = html_text(content)
     elif suffix in (".md", ".markdown"):
         from as2core.data.markdown import front_matter, markdown_text
 
-        meta, body = front_matter(_decoded(content))
-        found, text = markdown_text(body)
-        found = meta.pop("title", "") or found
+        meta, body = front_matter(_decode(content))
+        title, text = markdown_text(body)
+        title = meta.pop("title", "") or title
     else:
-        found, text = "", _decoded(content)
-    return Document(stem, clean(found).strip() or title, clean(text).strip(), name, meta)
+        title, text = "", _decode(content)
+    return Document(
+        stem,
+        clean_text(title).strip() or PurePosixPath(name).stem.replace("_", " "),
+        clean_text(text).strip(),
+        name,
+        meta,
+    )
 
 
-def _unique(documents: Iterator[Document], name: str) -> Iterator[Document]:
-    taken: set[str] = set()
+def _number_repeated(documents: Iterator[Document], name: str) -> Iterator[Document]:
+    ids: set[str] = set()
     times: Counter[str] = Counter()
     for document in documents:
         if not document.text:
             raise UnreadableFile("there is no text in it")
-        free = document.id
-        while free in taken:  # the file itself may have an id "a~2"
+        unique_id = document.id
+        while unique_id in ids:  # the file itself may have an id "a~2"
             times[document.id] += 1
-            free = f"{document.id}~{times[document.id] + 1}"
-        taken.add(free)
-        yield replace(document, id=free, source=name)
-    if not taken:
+            unique_id = f"{document.id}~{times[document.id] + 1}"
+        ids.add(unique_id)
+        yield replace(document, id=unique_id, source=name)
+    if not ids:
         raise UnreadableFile("there is no document in it")
 
 
-def _jsonl(stem: str, content: bytes, report: Callable[[int, str], None]) -> Iterator[Document]:
+def _read_jsonl(stem: str, content: bytes, report: OnMalformed) -> Iterator[Document]:
     """Our own `{"id", "title", "text"}`, BEIR's `{"_id", ...}`, MedQuAD's `{"id", "focus", "answer", ...}`."""
-    for number, line in numbered_lines(content):
+    for number, line in read_lines(content):
         try:
             record = json.loads(line)
             if not isinstance(record, dict):
@@ -121,16 +128,12 @@ def _jsonl(stem: str, content: bytes, report: Callable[[int, str], None]) -> Ite
                 report(number, "a question with candidates, not a document: import the file as labels")
             else:
                 yield from _from_fields(record, stem, number, report)
-        except json.JSONDecodeError as error:
-            report(number, f"not JSON ({error.msg.removesuffix(' starting at')} at column {error.colno})")
-        except ValueError as error:  # a number of thousands of digits
-            report(number, str(error))
-        except RecursionError:
-            report(number, "brackets within brackets, too many to read")
+        except (ValueError, RecursionError) as error:
+            report(number, describe_problem(error))
 
 
-def _table(stem: str, content: bytes, delimiter: str | None, report: Callable[[int, str], None]) -> Iterator[Document]:
-    text = _decoded(content)
+def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalformed) -> Iterator[Document]:
+    text = _decode(content)
     if delimiter is None:
         head = text.partition("\n")[0]
         delimiter = max(",;\t", key=head.count)
@@ -140,13 +143,14 @@ def _table(stem: str, content: bytes, delimiter: str | None, report: Callable[[i
     if not set(columns) & set(_TEXT_COLUMNS):
         raise UnreadableFile(f"no column named {' or '.join(_TEXT_COLUMNS)}; its columns are: {', '.join(columns)}")
     rows.fieldnames = columns
-    while True:
+    row: dict[str, str] | None = {}
+    while row is not None:
         try:
-            row = next(rows)
-        except StopIteration:
-            return
+            row = next(rows, None)
         except csv.Error as error:
             report(rows.line_num, str(error))
+            continue
+        if not row:
             continue
         if None in row:
             report(rows.line_num, f"more fields than the {len(columns)} columns")
@@ -155,25 +159,25 @@ def _table(stem: str, content: bytes, delimiter: str | None, report: Callable[[i
             yield from _from_fields(fields, stem, rows.line_num, report)
 
 
-def _from_fields(record: dict, stem: str, number: int, report: Callable[[int, str], None]) -> Iterator[Document]:
+def _from_fields(record: dict, stem: str, number: int, report: OnMalformed) -> Iterator[Document]:
     column = next((c for c in _TEXT_COLUMNS if c in record), None)
     text = record.get(column)
-    if not isinstance(text, str) or not clean(text).strip():
+    if not isinstance(text, str) or not clean_text(text).strip():
         report(number, f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
         return
     medquad = "focus" in record and column == "answer"
     named = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
-    given = next(filter(None, named), f"{stem}-{number}")
+    docid = next(filter(None, named), f"{stem}-{number}")
     if medquad and record.get("source"):
-        given = f"{record['source']}-{given}"  # the institutes' own ids repeat between them
+        docid = f"{record['source']}-{docid}"  # the institutes' own ids repeat between them
     title = str(record.get("focus" if medquad else "title") or "").strip()
     used = {"_id", "id", "title", column, *(("focus",) if medquad else ())}
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in used}
-    yield Document(clean(given), clean(title), clean(text).strip(), "", meta)
+    yield Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
 
 
-def _decoded(content: bytes) -> str:
-    """UTF-8, or UTF-16 with its mark, or else the Western European page old editors wrote."""
+def _decode(content: bytes) -> str:
+    """UTF-8, or UTF-16 with its mark, or else Windows-1252, which older editors wrote."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-16", "replace")
     try:
@@ -184,14 +188,14 @@ def _decoded(content: bytes) -> str:
         return content.decode("cp1252", "replace")
 
 
-def file_name(name: str) -> str:
-    """The name without half characters: Python reads those for the bytes of a name that is not UTF-8, which is taken
-    for the Western European page, so that two such names stay two."""
+def clean_file_name(name: str) -> str:
+    """The name without lone surrogates. Python puts these for the bytes of a name that is not UTF-8; they are read as
+    Windows-1252, so that two such names stay different."""
     halves = re.compile("[\udc80-\udcff]+")
-    return clean(halves.sub(lambda x: x[0].encode("ascii", "surrogateescape").decode("cp1252", "replace"), name))
+    return clean_text(halves.sub(lambda x: x[0].encode("ascii", "surrogateescape").decode("cp1252", "replace"), name))
 
 
-def clean(text: str) -> str:
-    """Line ends as "\\n", a page break as a blank line, without NULs and half characters no database takes."""
+def clean_text(text: str) -> str:
+    """Line ends as "\\n", a page break as a blank line, without NULs and lone surrogates, which no database stores."""
     text = re.sub(r"\r\n?", "\n", text).replace("\f", "\n\n").replace("\x00", "")
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,15 +1,19 @@
 """A web page as plain text: its article, without menus and footers (trafilatura), block by block.
 
-trafilatura takes short pages apart at every tag, so those are read whole by the same walk over the page's own elements.
+trafilatura splits short pages at every tag, so those are read as a whole by the same walk over the page's elements.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from as2core.errors import UnreadableFile
 
-_SHORT = 1500  # characters
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_SHORT_PAGE_CHARS = 1500  # read as a whole
 _SKIPPED = {"script", "style", "nav", "header", "footer", "aside", "form", "template", "noscript", "svg", "head"}
 _INLINE = set("a abbr b bdi cite code del em hi i ins kbd mark q ref s small span strong sub sup time u var".split())
 _ITEMS = {"li", "item"}
@@ -28,14 +32,15 @@ def html_text(content: bytes) -> tuple[str, str]:
         raise UnreadableFile(f"not a web page ({error})") from error
     title = page.findtext(".//title") or page.findtext(".//h1") or ""
     whole = _walk(page.find("body") if page.find("body") is not None else page)
-    if len(whole) > _SHORT:
+    if len(whole) > _SHORT_PAGE_CHARS:
         article = trafilatura.bare_extraction(content, include_comments=False, fast=True)
-        if article is not None and article.body is not None:
-            whole = _walk(article.body) or whole
+        body = getattr(article, "body", None)
+        if body is not None:
+            whole = _walk(body) or whole
     return " ".join(title.split()), whole
 
 
-def _walk(root) -> str:
+def _walk(root: _Element) -> str:
     """Blocks in order, "- " before list items, which stay together as one paragraph."""
     blocks: list[str] = []
     line: list[str] = []
@@ -51,7 +56,7 @@ def _walk(root) -> str:
             blocks.append(f"- {text}" if item else text)
         item = next_is_item
 
-    def visit(element) -> None:
+    def visit(element: _Element) -> None:
         tag = element.tag if isinstance(element.tag, str) else None
         if tag is not None and tag not in _SKIPPED:
             if tag in ("br", "lb"):

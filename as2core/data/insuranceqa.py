@@ -3,10 +3,10 @@
 Three files of one folder, gzipped or not: `InsuranceQA.question.anslabel.token.<size>.pool.solr.<split>.encoded` with
 the columns domain, question, correct answers, pool (the file without "pool" has the first three);
 `InsuranceQA.label2answer.token.encoded` with an answer's number and its words; `vocabulary` with `idx_<n>` and its
-word. ("raw" in place of "token" is read in the same way.)
+word. ("raw" in place of "token" works as well.)
 
 Candidates are the pool, in its order, that of the search engine. Where it misses every correct answer, none is correct
-(the settings no-all-neg and clean drop such questions); without a pool the correct answers alone are the candidates.
+(the settings no-all-neg and clean drop such questions); without a pool only the correct answers are candidates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, Source, collect, stream_lines
+from as2core.data.source import Report, Source, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -23,14 +23,10 @@ VOCABULARY = "vocabulary"
 _NAME = re.compile(r"InsuranceQA\.question\.anslabel\.(token|raw)\.")
 
 
-def read(source: str | Path, *, strict: bool = False) -> tuple[list[Question], Report]:
-    """Questions of one of the question files. Raises UnreadableFile, also when a file beside it is missing."""
-    return collect(stream, source, strict=strict)
-
-
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """The same; the answers' texts are in memory. A question's id is its line's number, its kind the domain."""
-    words, answers = _tables(source, report)
+    """Questions of one of the question files; the answers' texts are in memory. A question's id is its line's number,
+    its kind the domain. Raises UnreadableFile, also when a file beside it is missing."""
+    words, answers = _read_tables(source, report)
     for number, line in stream_lines(source, report):
         fields = line.split("\t")
         if len(fields) not in (3, 4):
@@ -43,29 +39,29 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
             report.add(number, f"no {unknown[0]!r} in the files beside it" if unknown else "the question is empty")
             continue
         candidates = (Candidate(a, answers[a], int(a in correct)) for a in pool)
-        yield report.took(Question(str(number), " ".join(words[w] for w in question), tuple(candidates), domain))
+        yield Question(str(number), " ".join(words[w] for w in question), tuple(candidates), domain)
 
 
-def _tables(source: Source, report: Report) -> tuple[dict[str, str], dict[str, str]]:
-    """`{idx_n: word}` and `{answer number: text}`; their malformed lines are noted as the question file's are."""
+def _read_tables(source: Source, report: Report) -> tuple[dict[str, str], dict[str, str]]:
+    """`{idx_n: word}` and `{answer number: text}`; their malformed lines are reported as the question file's are."""
     if isinstance(source, bytes):
         raise UnreadableFile("InsuranceQA's questions need the vocabulary and answers beside them: give a path")
     path = Path(source)
-    form = _NAME.match(path.name)
-    form = form[1] if form else "token"
-    words = dict(_pairs(_beside(path, VOCABULARY), report))
-    encoded = _pairs(_beside(path, f"InsuranceQA.label2answer.{form}.encoded"), report)
+    name = _NAME.match(path.name)
+    words = dict(_read_pairs(_find_beside(path, VOCABULARY), report))
+    answers = f"InsuranceQA.label2answer.{name[1] if name else 'token'}.encoded"
+    encoded = _read_pairs(_find_beside(path, answers), report)
     return words, {number: " ".join(words.get(w, w) for w in text.split()) for number, text in encoded}
 
 
-def _beside(path: Path, name: str) -> Path:
-    for found in (path.with_name(name), path.with_name(f"{name}.gz")):
-        if found.is_file():
-            return found
+def _find_beside(path: Path, name: str) -> Path:
+    for file in (path.with_name(name), path.with_name(f"{name}.gz")):
+        if file.is_file():
+            return file
     raise UnreadableFile(f"{path.name}: {name} is missing beside it")
 
 
-def _pairs(path: Path, report: Report) -> Iterator[tuple[str, str]]:
+def _read_pairs(path: Path, report: Report) -> Iterator[tuple[str, str]]:
     for number, line in stream_lines(path, report):
         key, tab, value = line.partition("\t")
         if tab:

@@ -1,19 +1,23 @@
-"""Markdown as plain text: what is read, without what marks it up."""
+"""Markdown as plain text, without the markup."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
     """The `key: value` lines between two rules at the top, and the text below them."""
-    found = _FRONT_MATTER.match(text)
-    if not found:
+    match = _FRONT_MATTER.match(text)
+    if not match:
         return {}, text
-    pairs = (line.partition(":") for line in found[1].splitlines() if ":" in line)
-    return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}, text[found.end() :]
+    pairs = (line.partition(":") for line in match[1].splitlines() if ":" in line)
+    return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}, text[match.end() :]
 
 
 def markdown_text(text: str) -> tuple[str, str]:
@@ -24,7 +28,8 @@ def markdown_text(text: str) -> tuple[str, str]:
     from markdown_it import MarkdownIt
 
     blocks: list[str] = []
-    title, depth, marker, cells, fresh = "", 0, "", None, True
+    title, depth, marker, fresh = "", 0, "", True
+    cells: list[str] | None = None
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type in ("bullet_list_open", "ordered_list_open"):
             depth, fresh = depth + 1, fresh or depth == 0
@@ -35,14 +40,14 @@ def markdown_text(text: str) -> tuple[str, str]:
         elif token.type == "tr_open":
             cells = []
         elif token.type == "tr_close":
-            blocks.append(" | ".join(cells))
+            blocks.append(" | ".join(cells or ()))
             cells = None
         elif token.type in ("fence", "code_block"):
             blocks.append(token.content.strip("\n"))
         elif token.type == "html_block":
             blocks.append(re.sub(r"<!--.*?-->|<[^>]*>", "", token.content, flags=re.DOTALL).strip())
         elif token.type == "inline":
-            words = _inline(token)
+            words = _inline_text(token)
             if cells is not None:
                 cells.append(words)
             elif depth and marker:
@@ -59,13 +64,14 @@ def markdown_text(text: str) -> tuple[str, str]:
     return title, "\n\n".join(blocks[1:] if len(blocks) > 1 and blocks[0] == title else blocks)
 
 
-def _is_heading(token, text: str) -> bool:
-    line = text.splitlines()[token.map[0]].lstrip()
-    below = text.splitlines()[token.map[1] : token.map[1] + 1]
+def _is_heading(token: Token, text: str) -> bool:
+    first, end = token.map or (0, 0)
+    line = text.splitlines()[first].lstrip()
+    below = text.splitlines()[end : end + 1]
     return line.startswith("#") or bool(below and re.fullmatch(r"\s{0,3}(=+|-+)\s*", below[0]))
 
 
-def _inline(token) -> str:
+def _inline_text(token: Token) -> str:
     parts = []
     for child in token.children or ():
         if child.type in ("text", "code_inline"):
@@ -73,5 +79,5 @@ def _inline(token) -> str:
         elif child.type in ("softbreak", "hardbreak"):
             parts.append(" ")
         elif child.type == "image":
-            parts.append(_inline(child))
+            parts.append(_inline_text(child))
     return "".join(parts).strip()

@@ -17,20 +17,20 @@ a long answer stays, with no correct paragraph.
 
 from __future__ import annotations
 
-import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from as2core.data.asnq import NEITHER, ONLY_LONG, ONLY_SHORT, POSITIVE
-from as2core.data.source import MALFORMED, Report, Seen, Source, collect, given, reason_of, stream_lines
+from as2core.data.source import Report, Source, drop_repeated, stream_records, text_field
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question
 
 _TAG = re.compile(r"</?[A-Za-z][^\s>]*>")
-_TITLE = " - wikipedia"
-_SKIPPED = ("table", "ul", "ol", "dl")
+_TITLE_SUFFIX = " - wikipedia"
+_SKIPPED_TAGS = ("table", "ul", "ol", "dl")
 
 Span = tuple[int, int]
 
@@ -46,49 +46,36 @@ class Page:
     answers: tuple[tuple[Span, tuple[Span, ...]], ...]
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
-    """ASNQ's questions of a file that fits into memory. Raises UnreadableFile."""
-    return collect(stream, source, strict=strict)
-
-
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """ASNQ's questions, one page in memory at a time. ASNQ has no ids: a question's text comes once."""
-    seen = Seen()
-    for page in _pages(source, report):
-        question = _asnq(page)
+    """ASNQ's questions, one page in memory at a time. ASNQ has no ids: a question's text comes once. Raises
+    UnreadableFile."""
+    texts: set[str] = set()
+    for page in _stream_pages(source, report):
+        question = _label_sentences(page)
         if question is None:
             report.left_out["no sentence of a long answer holds a short one"] += 1
-        elif seen.first(question.text):
-            yield report.took(question)
-        else:
+        elif question.text in texts:
             report.left_out["its question came before"] += 1
+        else:
+            texts.add(question.text)
+            yield question
 
 
 def stream_la(source: Source, report: Report) -> Iterator[Question]:
-    """NQ-LA's questions, one page in memory at a time."""
-    for page in _pages(source, report):
-        question = _long_answers(page)
+    """NQ-LA's questions, one page in memory at a time. Raises UnreadableFile."""
+    for page in _stream_pages(source, report):
+        question = _label_paragraphs(page)
         if question is None:
             report.left_out["its long answer is no paragraph"] += 1
         else:
-            yield report.took(question)
+            yield question
 
 
-def _pages(source: Source, report: Report) -> Iterator[Page]:
-    seen = Seen()
-    for number, line in stream_lines(source, report):
-        try:
-            page = _page(json.loads(line))
-        except MALFORMED as error:
-            report.add(number, f"not a Natural Questions example ({reason_of(error)})")
-            continue
-        if seen.first(page.qid):
-            yield page
-        else:
-            report.add(number, f"question {page.qid!r} stands twice")
+def _stream_pages(source: Source, report: Report) -> Iterator[Page]:
+    return drop_repeated(stream_records(source, report, _parse_page, "not a Natural Questions example"), report)
 
 
-def _page(record: dict) -> Page:
+def _parse_page(record: dict) -> Page:
     if "document_text" in record:
         tokens = tuple((t, bool(_TAG.fullmatch(t))) for t in record["document_text"].split(" "))
     else:
@@ -99,8 +86,8 @@ def _page(record: dict) -> Page:
         if long[0] >= 0:
             answers.append((long, tuple(_span(s, len(tokens)) for s in annotation["short_answers"])))
     before = [t for t, tag in tokens[:40] if not tag]
-    title = record.get("document_title") or _title_of(" ".join(before))
-    return Page(given(record, "example_id"), record["question_text"].strip(), title, tokens, tuple(answers))
+    title = record.get("document_title") or _read_title(" ".join(before))
+    return Page(text_field(record, "example_id"), record["question_text"].strip(), title, tokens, tuple(answers))
 
 
 def _span(span: dict, size: int) -> Span:
@@ -110,29 +97,26 @@ def _span(span: dict, size: int) -> Span:
     return start, end
 
 
-def _title_of(opening: str) -> str:
+def _read_title(opening: str) -> str:
     """The simplified pages open with the browser's title, "Email marketing - wikipedia"."""
-    place = opening.lower().find(_TITLE)
+    place = opening.lower().find(_TITLE_SUFFIX)
     return opening[:place] if place > 0 else ""
 
 
 def _runs(tokens: Sequence[tuple[str, bool]]) -> Iterator[Span]:
     """Stretches of words between tags."""
-    start = None
-    for i, (_, tag) in enumerate((*tokens, ("", True))):
-        if tag and start is not None:
-            yield start, i
-            start = None
-        elif not tag and start is None:
-            start = i
+    for is_tag, places in groupby(range(len(tokens)), key=lambda i: tokens[i][1]):
+        if not is_tag:
+            start, *others = places
+            yield start, start + len(others) + 1
 
 
-def _asnq(page: Page) -> Question | None:
+def _label_sentences(page: Page) -> Question | None:
     answers = [(long, shorts) for long, shorts in page.answers if shorts]
     if not answers:
         return None
     words = [t.casefold() for t, _ in page.tokens]
-    wanted = {tuple(words[a:b]) for _, shorts in answers for a, b in shorts}
+    short_answers = {tuple(words[a:b]) for _, shorts in answers for a, b in shorts}
     candidates = []
     for a, b in _sentence_spans(page):
         in_long = any(start <= a < end for (start, end), _ in answers)
@@ -140,7 +124,7 @@ def _asnq(page: Page) -> Question | None:
         if in_long:
             grade = POSITIVE if annotated else ONLY_LONG
         else:
-            grade = ONLY_SHORT if _holds(words[a:b], wanted) else NEITHER
+            grade = ONLY_SHORT if _contains(words[a:b], short_answers) else NEITHER
         text = " ".join(t for t, _ in page.tokens[a:b])
         candidates.append(Candidate(f"{page.qid}-{a}", text, int(grade == POSITIVE), page.title, grade))
     if not any(c.label for c in candidates):
@@ -152,22 +136,20 @@ def _sentence_spans(page: Page) -> Iterator[Span]:
     """Token spans of the page's sentences."""
     for start, end in _runs(page.tokens):
         run = [t for t, _ in page.tokens[start:end]]
-        ends = list(accumulate(len(t) + 1 for t in run))  # where the next token begins, in characters
+        starts = list(accumulate((len(t) + 1 for t in run[:-1]), initial=0))  # of each token, in characters
         first = 0
         for sentence in split_sentences(" ".join(run)):
-            last = first
-            while last < len(run) and (ends[last - 1] if last else 0) < sentence.end:
-                last += 1
+            last = bisect_left(starts, sentence.end)
             if last > first:
                 yield start + first, start + last
             first = last
 
 
-def _holds(words: Sequence[str], wanted: set[tuple[str, ...]]) -> bool:
-    return any(tuple(words[i : i + len(w)]) == w for w in wanted for i in range(len(words) - len(w) + 1))
+def _contains(words: Sequence[str], phrases: set[tuple[str, ...]]) -> bool:
+    return any(tuple(words[i : i + len(w)]) == w for w in phrases for i in range(len(words) - len(w) + 1))
 
 
-def _long_answers(page: Page) -> Question | None:
+def _label_paragraphs(page: Page) -> Question | None:
     paragraphs = list(_paragraphs(page.tokens))
     longs = {long for long, _ in page.answers}
     if longs and not longs & set(paragraphs):
@@ -188,7 +170,7 @@ def _paragraphs(tokens: Sequence[tuple[str, bool]]) -> Iterator[Span]:
             continue
         name = re.sub(r"\W.*", "", token.strip("</>").lower().partition("_")[0])
         closing = token.startswith("</")
-        if name in _SKIPPED:
+        if name in _SKIPPED_TAGS:
             depth = max(0, depth - 1) if closing else depth + 1
         elif name == "p" and not depth:
             if closing and start is not None:

@@ -1,105 +1,90 @@
 """Training files for sentence-transformers: labelled pairs for a cross-encoder, triplets for an embedder, as JSONL.
 
-`datasets.load_dataset("json", data_files=...)` reads them with the column names its losses expect. Read back, a
-question and a sentence are known by their texts, and their ids are digests of these; a sentence that stands twice in a
-question keeps its two labels in pairs, while triplets cannot tell them apart.
+`datasets.load_dataset("json", data_files=...)` reads them with the column names its losses expect. Read back, the
+ids of questions and sentences are digests of their texts; a sentence that appears twice in a question keeps its two
+labels in pairs, while triplets merge them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from hashlib import blake2s
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from as2core.data.csv_ratings import qid_of
-from as2core.data.source import MALFORMED, Report, Source, reason_of, stream_lines
+from as2core.data.source import Report, Source, digest_id, json_line, stream_records
 from as2core.types import Candidate, Question
 
 PAIR, TRIPLET = ("sentence1", "sentence2", "label"), ("anchor", "positive", "negative")
-Judged = tuple[int, str, str, str, int]  # line, question, candidate id, sentence, label
+_JudgedRow = tuple[int, str, str, str, int]  # line, question, candidate id, sentence, label
 
 
-def dumps_pairs(questions: Iterable[Question]) -> str:
-    """`{"sentence1": question, "sentence2": sentence, "label": 1 or 0}` for every judged candidate."""
-    return _lines(
-        {"sentence1": q.text, "sentence2": c.text, "label": c.label}
-        for q in questions
-        for c in q.candidates
-        if c.label is not None
-    )
+def to_pair_lines(questions: Iterable[Question]) -> Iterator[str]:
+    """`{"sentence1": question, "sentence2": sentence, "label": 1 or 0}` for every labelled candidate."""
+    for q in questions:
+        for c in q.candidates:
+            if c.label is not None:
+                yield json_line(dict(zip(PAIR, (q.text, c.text, c.label), strict=True)))
 
 
-def dumps_triplets(questions: Iterable[Question]) -> str:
+def to_triplet_lines(questions: Iterable[Question]) -> Iterator[str]:
     """`{"anchor": question, "positive": sentence, "negative": sentence}`, each correct one with each incorrect one."""
-    return _lines(
-        {"anchor": q.text, "positive": good.text, "negative": bad.text}
-        for q in questions
-        for good in q.candidates
-        for bad in q.candidates
-        if good.label == 1 and bad.label == 0
-    )
+    for q in questions:
+        for good in (c for c in q.candidates if c.label == 1):
+            for bad in (c for c in q.candidates if c.label == 0):
+                yield json_line(dict(zip(TRIPLET, (q.text, good.text, bad.text), strict=True)))
 
 
 def stream_pairs(source: Source, report: Report) -> Iterator[Question]:
-    """What `dumps_pairs` wrote; a label above 0 is correct. Raises UnreadableFile."""
-    return map(report.took, _questions(judged_pairs(source, report)))
+    """The questions of such pairs; a label above 0 is correct. Raises UnreadableFile."""
+    return _group(_judge_pairs(source, report), report)
 
 
 def stream_triplets(source: Source, report: Report) -> Iterator[Question]:
-    """What `dumps_triplets` wrote. Raises UnreadableFile."""
-    return map(report.took, _questions(judged_triplets(source, report)))
+    """The questions of such triplets, a sentence where it first appears. Raises UnreadableFile."""
+    return _group(_judge_triplets(source, report), report)
 
 
-def judged_pairs(source: Source, report: Report) -> Iterator[Judged]:
-    """The labelled sentences, line by line."""
-    times: dict[tuple[str, str], int] = {}
-    for number, (question, sentence, label) in _records(source, report, PAIR):
+def _judge_pairs(source: Source, report: Report) -> Iterator[_JudgedRow]:
+    def parse(record: dict) -> tuple[str, str, float]:
+        question, sentence = _read_texts(record, PAIR[:2])
+        label = record[PAIR[2]]
         if not isinstance(label, int | float) or label != label:
-            report.add(number, f"label {label!r} is no number")
-            continue
-        again = times[question, sentence] = times.get((question, sentence), 0) + 1
-        yield number, question, _id(sentence) + (f"-{again}" if again > 1 else ""), sentence, int(label > 0)
+            raise ValueError(f"label {label!r} is no number")
+        return question, sentence, label
+
+    times: Counter[tuple[str, str]] = Counter()
+    for number, (question, sentence, label) in stream_records(source, report, parse):
+        times[question, sentence] += 1
+        count = times[question, sentence]
+        sentence_id = digest_id("s", sentence) + (f"-{count}" if count > 1 else "")
+        yield number, question, sentence_id, sentence, int(label > 0)
 
 
-def judged_triplets(source: Source, report: Report) -> Iterator[Judged]:
-    """The labelled sentences, each where it first stands."""
-    known: dict[tuple[str, str], int] = {}
-    for number, (question, *sentences) in _records(source, report, TRIPLET):
-        said = [(question, sentence) for sentence in sentences]
-        if said[0] == said[1] or any(known.get(key, label) != label for key, label in zip(said, (1, 0), strict=True)):
+def _judge_triplets(source: Source, report: Report) -> Iterator[_JudgedRow]:
+    labels: dict[tuple[str, str], int] = {}
+    for number, texts in stream_records(source, report, lambda record: _read_texts(record, TRIPLET)):
+        question, positive, negative = texts
+        rows = [((question, positive), 1), ((question, negative), 0)]
+        if positive == negative or any(labels.get(key, label) != label for key, label in rows):
             report.add(number, "a sentence is both positive and negative for this anchor")
             continue
-        for key, label in zip(said, (1, 0), strict=True):
-            if key not in known:
-                known[key] = label
-                yield number, question, _id(key[1]), key[1], label
+        for key, label in rows:
+            if key not in labels:
+                labels[key] = label
+                yield number, question, digest_id("s", key[1]), key[1], label
 
 
-def _records(source: Source, report: Report, names: tuple[str, str, str]) -> Iterator[tuple[int, list]]:
-    for number, line in stream_lines(source, report):
-        try:
-            record = json.loads(line)
-            fields = [record[name] for name in names]
-            if not all(isinstance(f, str) and f.strip() for f in fields[:2]):
-                raise ValueError(f"{names[0]} and {names[1]} must be texts")
-            if names == TRIPLET and not (isinstance(fields[2], str) and fields[2].strip()):
-                raise ValueError("negative must be a text")
-        except MALFORMED as error:
-            report.add(number, reason_of(error))
-        else:
-            yield number, fields
+def _read_texts(record: dict, names: Sequence[str]) -> list[str]:
+    texts = [record[name] for name in names]
+    for name, text in zip(names, texts, strict=True):
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"{name} must be a text")
+    return texts
 
 
-def _questions(judged: Iterable[Judged]) -> list[Question]:
-    found: dict[str, list[Candidate]] = {}
-    for _, question, candidate, sentence, label in judged:
-        found.setdefault(question, []).append(Candidate(candidate, sentence, label))
-    return [Question(qid_of(text), text, tuple(candidates)) for text, candidates in found.items()]
-
-
-def _id(sentence: str) -> str:
-    return "s-" + blake2s(sentence.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-
-def _lines(records: Iterable[dict]) -> str:
-    return "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records)
+def _group(rows: Iterable[_JudgedRow], report: Report) -> Iterator[Question]:
+    questions: dict[str, list[Candidate]] = {}
+    for line, question, candidate, sentence, label in rows:
+        questions.setdefault(question, []).append(Candidate(candidate, sentence, label))
+        report.place(digest_id("q", question), candidate, line)
+    for text, candidates in questions.items():
+        yield Question(digest_id("q", text), text, tuple(candidates))

@@ -1,8 +1,8 @@
-"""What every reader shares: where bytes come from, how a malformed line is told, and how files are written.
+"""What every reader shares: where bytes come from, how malformed lines are reported, and how files are written.
 
-A reader is a generator `stream(source, report)`: it takes a path (gzip is unpacked) or the bytes themselves, yields
-questions, and notes in the `Report` what it read, with a `Problem` for each line it could not. `read` is the same as a
-list. With `strict=True` the first problem is raised instead.
+A reader is a generator `stream(source, report)`. It takes a path (gzip is unpacked) or the bytes themselves, yields
+questions, and adds a `Problem` to the `Report` for each line that it cannot read. `read_all` makes it a list. With
+`strict=True` the first problem is raised instead.
 """
 
 from __future__ import annotations
@@ -10,47 +10,50 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import os
 import re
 import zlib
-from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2s, file_digest
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol, TypeVar, cast
 
 from as2core.errors import UnreadableFile
-from as2core.types import Question
+from as2core.types import Candidate, Question
 
 Source = str | Path | bytes
+T = TypeVar("T")
 
 
 class Problem(str):
-    """A malformed line: reads as "line 3: what is wrong"; the number and the reason stand apart as well."""
+    """A malformed line. Reads as "line 3: what is wrong"; the number and the reason are attributes as well."""
 
     line: int
     reason: str
 
     def __new__(cls, line: int, reason: str, unit: str = "line") -> Problem:
-        made = super().__new__(cls, f"{unit} {line}: {reason}")
-        made.line, made.reason = line, reason
-        return made
+        problem = super().__new__(cls, f"{unit} {line}: {reason}")
+        problem.line, problem.reason = line, reason
+        return problem
 
 
 class Report(list[Problem]):
     """The problems, and what was read: lines (blank ones too), questions, candidates, and what was left out and why.
 
-    `add` raises UnreadableFile when `strict`, and after MOST problems: such a file is of another kind.
+    `add` raises UnreadableFile when `strict`, and after MAX_PROBLEMS: such a file is of another kind. With
+    `keep_places`, `places` is `{(question id, candidate id): (line, file)}`, the file "" where there is only one, and
+    with the candidate id "" the question's first; formats whose questions run over many lines leave it empty.
     """
 
-    MOST = 10_000
+    MAX_PROBLEMS = 10_000
 
-    def __init__(self, source: Source, *, strict: bool = False) -> None:
+    def __init__(self, source: Source, *, strict: bool = False, keep_places: bool = False) -> None:
         super().__init__()
-        self.name, self.strict = name_of(source), strict
+        self.name, self.strict, self.keep_places = name_source(source), strict, keep_places
+        self.places: dict[tuple[str, str], tuple[int, str]] = {}
         self.lines = self.questions = self.candidates = 0
         self.left_out: Counter[str] = Counter()
 
@@ -58,76 +61,143 @@ class Report(list[Problem]):
         self.append(Problem(line, reason, unit))
         if self.strict:
             raise UnreadableFile(f"{self.name}: {self[-1]}")
-        if len(self) > self.MOST:
-            raise UnreadableFile(f"{self.name}: more than {self.MOST:,} problems, the first: {self[0]}")
+        if len(self) > self.MAX_PROBLEMS:
+            raise UnreadableFile(f"{self.name}: more than {self.MAX_PROBLEMS:,} problems, the first: {self[0]}")
 
-    def took(self, question: Question) -> Question:
-        """The question, counted."""
-        self.questions += 1
-        self.candidates += len(question.candidates)
-        return question
+    def place(self, qid: str, docid: str, line: int, file: str = "") -> None:
+        """Keep where a candidate, or with "" a question, is."""
+        if self.keep_places:
+            self.places.setdefault((qid, ""), (line, file))
+            self.places.setdefault((qid, docid), (line, file))
+
+    def count_questions(self, questions: Iterable[Question]) -> Iterator[Question]:
+        """The questions, counted as they pass."""
+        for question in questions:
+            self.questions += 1
+            self.candidates += len(question.candidates)
+            yield question
+
+
+Stream = Callable[[Source, Report], Iterator[Question]]
+
+
+def read_all(
+    stream: Stream, source: Source, *, strict: bool = False, keep_places: bool = False
+) -> tuple[list[Question], Report]:
+    """All questions of a stream, and its report. Raises UnreadableFile."""
+    report = Report(source, strict=strict, keep_places=keep_places)
+    return list(report.count_questions(stream(source, report))), report
 
 
 # raised by a wrong JSON record
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
-def reason_of(error: Exception) -> str:
+def describe_problem(error: Exception) -> str:
     """One of MALFORMED in words."""
     if isinstance(error, RecursionError):
-        return "brackets within brackets, too many to read"
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+        return "nested too deeply to read"
+    if isinstance(error, json.JSONDecodeError):
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        return f"not JSON ({error.msg.removesuffix(' starting at')} at {line}column {error.colno})"
+    if isinstance(error, KeyError):
+        return f"no {error}"
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def given(record: dict, key: str) -> str:
-    """What the record has there, as text. Raises KeyError where it is absent or null."""
+def text_field(record: dict, key: str) -> str:
+    """The field as text. Raises KeyError where it is absent or null."""
     if record[key] is None:
         raise KeyError(key)
     return str(record[key])
 
 
-Stream = Callable[[Source, Report], Iterator[Question]]
+def digest_id(prefix: str, text: str) -> str:
+    """The id of a question ("q") or sentence ("s") that is known by its text only."""
+    return f"{prefix}-{blake2s(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
-def collect(stream: Stream, source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
-    """All that a stream yields, and its report."""
-    report = Report(source, strict=strict)
-    return list(stream(source, report)), report
+class _HasId(Protocol):
+    @property
+    def qid(self) -> str: ...
 
 
-class Seen:
-    """Which texts came before, eight bytes for each; `first` is true the first time."""
-
-    def __init__(self) -> None:
-        self._digests = array("Q")
-
-    def first(self, text: str) -> bool:
-        digest = int.from_bytes(blake2s(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-        place = bisect_left(self._digests, digest)
-        if place < len(self._digests) and self._digests[place] == digest:
-            return False
-        self._digests.insert(place, digest)
-        return True
+Q = TypeVar("Q", bound=_HasId)
 
 
-# A relevance, of as many digits as a database of whole numbers holds for certain.
-RELEVANCE = re.compile(r"[+-]?\d{1,9}")
+def drop_repeated(questions: Iterable[tuple[int, Q]], report: Report) -> Iterator[Q]:
+    """The questions of `(line, question)`; one whose id came before is a problem."""
+    ids: set[str] = set()
+    for line, question in questions:
+        if question.qid in ids:
+            report.add(line, f"question {question.qid!r} appears twice")
+        else:
+            ids.add(question.qid)
+            report.place(question.qid, "", line)
+            yield question
 
 
-def by_relevance(value: int) -> dict[str, int | None]:
-    """A candidate's `label` and `grade`, from a number of which all above 0 are correct."""
-    return {"label": int(value > 0), "grade": None if value in (0, 1) else value}
+def group_rows(
+    rows: Iterable[tuple[int, list[str]]],
+    parse: Callable[[list[str]], tuple[str, str, Candidate]],
+    report: Report,
+) -> Iterator[Question]:
+    """Questions in the order of their first row. `parse` makes a question's id and text and a candidate of a row; one
+    that it refuses with a ValueError, or whose candidate came before, is a problem."""
+    texts: dict[str, str] = {}
+    candidates: dict[str, dict[str, Candidate]] = {}
+    for line, row in rows:
+        try:
+            qid, text, candidate = parse(row)
+            if texts.setdefault(qid, text) != text:
+                raise ValueError(f"question {qid!r} has another text than above")
+            if candidate.id in candidates.setdefault(qid, {}):
+                raise ValueError(f"document {candidate.id!r} appears twice for question {text or qid!r}")
+        except ValueError as error:
+            report.add(line, str(error))
+        else:
+            candidates[qid][candidate.id] = candidate
+            report.place(qid, candidate.id, line)
+    for qid, own in candidates.items():
+        if own:
+            yield Question(qid, texts[qid], tuple(own.values()))
 
 
-def name_of(source: Source) -> str:
-    """How a message calls the source."""
+def rated_candidate(docid: str, rating: str, text: str = "", title: str = "") -> Candidate:
+    """A candidate with the label and grade of a written rating; above 0 is correct. Raises ValueError unless it is a
+    whole number of at most nine digits, which every database holds."""
+    if not re.fullmatch(r"[+-]?\d{1,9}", rating.strip()):
+        raise ValueError(f"rating {rating!r} is not a whole number of at most nine digits")
+    value = int(rating)
+    return Candidate(docid, text, int(value > 0), title, None if value in (0, 1) else value)
+
+
+def name_source(source: Source) -> str:
+    """The source's name in messages."""
     return "the data given" if isinstance(source, bytes) else Path(source).name
 
 
-def read_bytes(source: Source) -> bytes:
-    """The content, unpacked when it is gzip. Raises UnreadableFile."""
-    with _told(source), _opened(source) as file:
-        return file.read()
+@contextmanager
+def _open(source: Source) -> Iterator[IO[bytes]]:
+    """The content, unpacked when it is gzip. Raises UnreadableFile, also for what fails while it is read."""
+    try:
+        with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
+            is_packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            if is_packed:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    yield cast(IO[bytes], unpacked)
+            else:
+                yield file
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableFile(f"{name_source(source)}: cannot be read ({reason})") from error
+
+
+def read_bytes(source: Source, size: int = -1) -> bytes:
+    """The content, or its first `size` bytes, unpacked when it is gzip. Raises UnreadableFile."""
+    with _open(source) as file:
+        return file.read(size)
 
 
 def read_text(source: Source) -> str:
@@ -135,18 +205,30 @@ def read_text(source: Source) -> str:
     try:
         return read_bytes(source).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{name_of(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+        raise UnreadableFile(f"{name_source(source)}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
 
-def numbered_lines(source: Source) -> list[tuple[int, str]]:
+def read_json(source: Source, parse: Callable[[dict], T], kind: str, report: Report | None = None) -> T:
+    """`parse` of the JSON document in a file. Raises UnreadableFile ("not `kind` ...") where it is not JSON, or `parse`
+    refuses it with one of MALFORMED."""
+    text = read_text(source)
+    if report is not None:
+        report.lines = text.count("\n") + 1
+    try:
+        return parse(json.loads(text))
+    except MALFORMED as error:
+        raise UnreadableFile(f"{name_source(source)}: not {kind} ({describe_problem(error)})") from error
+
+
+def read_lines(source: Source) -> list[tuple[int, str]]:
     """`(number, line)` of the lines that are not blank, numbered from 1, without their line ends."""
     lines = read_text(source).split("\n")
     return [(n, line.removesuffix("\r")) for n, line in enumerate(lines, 1) if line.strip()]
 
 
 def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
-    """The same, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
-    with _told(source), _opened(source) as file:
+    """As `read_lines`, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
+    with _open(source) as file:
         for number, raw in enumerate(file, 1):
             report.lines += 1
             try:
@@ -158,13 +240,55 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
                 yield number, line.removesuffix("\n").removesuffix("\r")
 
 
+def stream_fields(
+    source: Source,
+    report: Report,
+    columns: Sequence[str],
+    *,
+    split: Callable[[str], list[str]] = lambda line: line.split("\t"),
+    has_header: bool = False,
+) -> Iterator[tuple[int, list[str]]]:
+    """`(line, fields)` of the rows; one with another number of fields than `columns` is a problem. Raises
+    UnreadableFile, also when the file has no such header where it should."""
+    lines = stream_lines(source, report)
+    if has_header and tuple(split(next(lines, (0, ""))[1])) != tuple(columns):
+        raise UnreadableFile(f"{report.name}: the first line must be {' <tab> '.join(columns)}")
+    for number, line in lines:
+        fields = split(line)
+        if len(fields) == len(columns):
+            yield number, fields
+        else:
+            names = "" if has_header else f" ({', '.join(columns)})"
+            report.add(number, f"{len(fields)} columns instead of {len(columns)}{names}")
+
+
+def stream_records(
+    source: Source, report: Report, parse: Callable[[dict], T], message: str = ""
+) -> Iterator[tuple[int, T]]:
+    """`(line, parse(record))` of JSON lines; one that is no JSON, or that `parse` refuses with one of MALFORMED, is a
+    problem: `message`, with the reason. Raises UnreadableFile."""
+    for number, line in stream_lines(source, report):
+        try:
+            record = parse(json.loads(line))
+        except MALFORMED as error:
+            reason = describe_problem(error)
+            report.add(number, f"{message} ({reason})" if message else reason)
+        else:
+            yield number, record
+
+
+def json_line(record: dict) -> str:
+    """A line of a JSONL file, with its end."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrogateescape" has them
 
 
 def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """`(number of its first line, fields)` of a CSV's rows but for blank ones; one that is not UTF-8, or no CSV, is a
     problem. Raises UnreadableFile."""
-    with _told(source), _opened(source) as file:
+    with _open(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(text, delimiter=delimiter)
         row: list[str] | None = []
@@ -183,7 +307,7 @@ def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterato
                 yield before + 1, row
 
 
-def rows_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
+def format_rows(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
     """The rows as a CSV that `stream_rows` reads back, fields quoted where they have to be."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
@@ -193,57 +317,29 @@ def rows_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
     return out.getvalue()
 
 
-@contextmanager
-def _opened(source: Source) -> Iterator[IO[bytes]]:
-    with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        if packed:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield unpacked
-        else:
-            yield file
-
-
-def head(source: Source, size: int = 1 << 16) -> bytes:
-    """The first bytes of the content, unpacked. Raises UnreadableFile."""
-    with _told(source), _opened(source) as file:
-        return file.read(size)
-
-
 def sha256(path: Path) -> str:
-    """Of the file as it lies there, in hexadecimal."""
+    """Of the file as it is, not unpacked, in hexadecimal."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 
 
-@contextmanager
-def _told(source: Source) -> Iterator[None]:
-    """What goes wrong in reading, by the source's name."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableFile(f"{name_of(source)}: cannot be read ({reason})") from error
-
-
 def write_text(text: str, path: str | Path) -> None:
     """Write UTF-8, the same bytes on every system."""
-    with writing(path) as write:
+    with open_writer(path) as write:
         write(text)
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[Callable[[str], object]]:
-    """Gives a function that writes text. The file appears, whole, when the block ends well; ".gz" is packed. A pipe or
-    a device, such as /dev/null, is written into and stays what it is."""
+def open_writer(path: str | Path) -> Iterator[Callable[[str], object]]:
+    """Gives a function that writes text. The file appears as a whole when the block ends without an error; ".gz" is
+    packed. A pipe or a device, such as /dev/null, is written into and not replaced."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     is_file = path.is_file() or not path.exists()
     part = path.with_name(f".{path.name}.{os.getpid()}.part") if is_file else path
     try:
         with part.open("wb") as raw:
-            if path.suffix == ".gz":  # no time of packing, no name: the same content gives the same bytes
+            if path.suffix == ".gz":  # without time and name: the same content gives the same bytes
                 with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
                     yield lambda text: packed.write(text.encode("utf-8"))
             else:

@@ -2,59 +2,46 @@
 
 A paragraph's sentences, split by our splitter, are the candidates; the one that holds the answer span is correct.
 Stricter than the paper, which labels by the span alone: SQuAD gives one place of the answer only, so a question whose
-answer text stands in several sentences of the paragraph is dropped: another of them may answer just as well. One whose
+answer text is in several sentences of the paragraph is dropped, since another of them may answer it as well. One whose
 answer runs over a sentence's end is dropped too, and so is one without an answer (SQuAD v2).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Seen, Source, collect, given, name_of, read_text, reason_of
-from as2core.errors import UnreadableFile
+from as2core.data.source import MALFORMED, Report, Source, describe_problem, read_json, text_field
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
-    """Questions of `train-v1.1.json` or `.json.gz`. A problem's number is the question's, counted through the file.
-
-    Raises UnreadableFile when it is not SQuAD's JSON.
-    """
-    return collect(stream, source, strict=strict)
-
-
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """The same; the whole file is in memory."""
-    try:
-        content = read_text(source)
-        articles = json.loads(content)["data"]
-        paragraphs = list(_paragraphs(articles))
-    except MALFORMED as error:
-        raise UnreadableFile(f"{name_of(source)}: not SQuAD's JSON ({reason_of(error)})") from error
-    report.lines, number, seen = content.count("\n") + 1, 0, Seen()
+    """Questions of `train-v1.1.json` or `.json.gz`; the whole file is in memory. A problem's number is the question's,
+    counted through the file. Raises UnreadableFile when it is not SQuAD's JSON."""
+    paragraphs = read_json(source, lambda record: list(_paragraphs(record["data"])), "SQuAD's JSON", report)
+    number = 0
+    ids: set[str] = set()
     for document, title, context, records in paragraphs:
         sentences = split_sentences(context)
         for record in records:
             number += 1
             try:
-                correct = _correct(context, sentences, record["answers"])
-                qid, text = given(record, "id"), given(record, "question").strip()
+                correct = _find_correct(context, sentences, record["answers"])
+                qid, text = text_field(record, "id"), text_field(record, "question").strip()
             except MALFORMED as error:
-                report.add(number, reason_of(error), "question")
+                report.add(number, describe_problem(error), "question")
                 continue
-            if not seen.first(qid):
-                report.add(number, f"question {qid!r} stands twice", "question")
+            if qid in ids:
+                report.add(number, f"question {qid!r} appears twice", "question")
                 continue
+            ids.add(qid)
             if correct is None:
                 report.left_out["no single sentence holds the answer"] += 1
                 continue
-            candidates = (
-                Candidate(f"{document}-{i}", s.text, int(i == correct), title) for i, s in enumerate(sentences)
-            )
-            yield report.took(Question(qid, text, tuple(candidates)))
+            labelled = ((s.text, int(i == correct)) for i, s in enumerate(sentences))
+            candidates = (Candidate(f"{document}-{i}", *pair, title) for i, pair in enumerate(labelled))
+            yield Question(qid, text, tuple(candidates))
 
 
 def _paragraphs(articles: list) -> Iterator[tuple[str, str, str, list]]:
@@ -64,8 +51,8 @@ def _paragraphs(articles: list) -> Iterator[tuple[str, str, str, list]]:
             yield f"{name}-{i}", name.replace("_", " "), paragraph["context"], paragraph["qas"]
 
 
-def _correct(context: str, sentences: list[Sentence], answers: list[dict]) -> int | None:
-    """The one sentence that holds the answer, None when there is none or the text stands in others as well."""
+def _find_correct(context: str, sentences: list[Sentence], answers: list[dict]) -> int | None:
+    """The one sentence that holds the answer, None when there is none or the text is in others as well."""
     holders = set()
     for answer in answers:
         text, start = answer["text"].strip(), answer["answer_start"]

@@ -1,13 +1,12 @@
-"""The starter corpus: from its articles and questions to the labelled sets we train, test and demonstrate with.
+"""The starter corpus: labelled sets to train, test and demonstrate with, made from articles and questions.
 
 `python -m as2core.data.starter` checks the articles and questions by their authors and writes train, dev and
 test.jsonl. A question's candidates are the sentences of its own article and of the two other articles that match its
-words best, document by document in the order of their names, so that a place in the list tells nothing.
+words best, document by document in the order of their names, so that the position in the list carries no information.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -18,21 +17,21 @@ from tempfile import TemporaryDirectory
 from as2core.data import jsonl
 from as2core.data.catalog import CORPORA
 from as2core.data.documents import read_documents
-from as2core.data.source import numbered_lines
+from as2core.data.source import Report, stream_records
 from as2core.errors import As2Error, UnreadableFile
-from as2core.retrieval.base import top_documents
-from as2core.retrieval.passages import passages
+from as2core.retrieval.passages import split_passages
+from as2core.retrieval.ranks import top_documents
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.text import split_sentences
 from as2core.types import Candidate, Document, Question
 
 SPLITS = ("train", "dev", "test")
 KINDS = ("who", "when", "where", "how-many", "why", "how", "definition", "list", "comparison", "what")
-OTHERS = 2
+OTHER_ARTICLES = 2  # whose sentences are candidates, too
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuthoredQuestion:
     """A question as its author wrote it; `answers` are (article, sentence) pairs."""
 
     where: str
@@ -51,37 +50,38 @@ def read_articles(folder: Path) -> dict[str, Document]:
     return {path.stem: next(read_documents(path)) for path in paths}
 
 
-def read_questions(folder: Path) -> Iterator[Asked]:
-    """What the authors asked, file by file. Raises UnreadableFile at the first malformed line."""
+def read_questions(folder: Path) -> Iterator[AuthoredQuestion]:
+    """The authors' questions, file by file. Raises UnreadableFile at the first malformed line."""
     for path in sorted(folder.glob("questions-*.jsonl")):
-        for number, line in numbered_lines(path):
-            where = f"{path.name} line {number}"
-            try:
-                r = json.loads(line)
-                answers = tuple((a["article"], a["text"]) for a in r["answers"])
-                yield Asked(where, r["qid"], r["article"], r["kind"], r["question"], answers)
-            except (ValueError, KeyError, TypeError) as error:
-                raise UnreadableFile(f"{where}: {type(error).__name__} {error}") from error
+        for number, parts in stream_records(path, Report(path, strict=True), _parse):
+            yield AuthoredQuestion(f"{path.name} line {number}", *parts)
+
+
+def _parse(r: dict) -> tuple[str, str, str, str, tuple[tuple[str, str], ...]]:
+    answers = tuple((a["article"], a["text"]) for a in r["answers"])
+    return r["qid"], r["article"], r["kind"], r["question"], answers
 
 
 def build(folder: Path) -> dict[str, list[Question]]:
-    """Labelled questions by split. Raises As2Error with every incoherence, one a line."""
+    """Labelled questions by split. Raises As2Error with every inconsistency, one a line."""
     articles = read_articles(folder)
     sentences = {slug: [s.text for s in split_sentences(a.text)] for slug, a in articles.items()}
-    asked = list(read_questions(folder))
-    problems = [*_article_problems(articles), *_question_problems(asked, articles, sentences)]
+    authored = list(read_questions(folder))
+    problems = [*_article_problems(articles), *_question_problems(authored, articles, sentences)]
     if problems:
         raise As2Error(f"{len(problems)} problems in the starter corpus:\n" + "\n".join(problems))
     built: dict[str, list[Question]] = {split: [] for split in SPLITS}
     with TemporaryDirectory() as scratch:
         index = SqliteIndex(Path(scratch) / "starter.db")
-        index.upsert_docs([(slug, passages(slug, s, title=articles[slug].title)) for slug, s in sentences.items()])
-        for a in asked:
-            found = [d for d in top_documents(index.lexical(a.text, 200), OTHERS + 1) if d != a.article]
-            shown = sorted([a.article, *found[:OTHERS]])
+        index.upsert_docs(
+            [(slug, split_passages(slug, s, title=articles[slug].title)) for slug, s in sentences.items()]
+        )
+        for a in authored:
+            others = [d for d in top_documents(index.search_words(a.text, 200), OTHER_ARTICLES + 1) if d != a.article]
+            slugs = sorted([a.article, *others[:OTHER_ARTICLES]])
             candidates = (
                 Candidate(f"{slug}-{i}", text, int((slug, text) in a.answers), articles[slug].title)
-                for slug in shown
+                for slug in slugs
                 for i, text in enumerate(sentences[slug])
             )
             question = Question(a.qid, a.text, tuple(candidates), a.kind)
@@ -102,27 +102,27 @@ def _article_problems(articles: dict[str, Document]) -> Iterator[str]:
 
 
 def _question_problems(
-    asked: list[Asked], articles: dict[str, Document], sentences: dict[str, list[str]]
+    authored: list[AuthoredQuestion], articles: dict[str, Document], sentences: dict[str, list[str]]
 ) -> Iterator[str]:
-    qids, texts = Counter(a.qid for a in asked), Counter(a.text.casefold() for a in asked)
-    for a in asked:
+    qids, texts = Counter(a.qid for a in authored), Counter(a.text.casefold() for a in authored)
+    for a in authored:
         if qids[a.qid] > 1:
-            yield f"{a.where}: qid {a.qid!r} stands {qids[a.qid]} times"
+            yield f"{a.where}: qid {a.qid!r} appears {qids[a.qid]} times"
         if texts[a.text.casefold()] > 1:
-            yield f"{a.where}: the question {a.text!r} stands {texts[a.text.casefold()]} times"
+            yield f"{a.where}: the question {a.text!r} appears {texts[a.text.casefold()]} times"
         if a.article not in articles:
             yield f"{a.where}: no article {a.article!r}"
             continue
         if a.kind not in KINDS:
             yield f"{a.where}: kind {a.kind!r} is not {', '.join(KINDS)}"
         if a.answers and all(slug != a.article for slug, _ in a.answers):
-            yield f"{a.where}: no answer stands in its own article"
+            yield f"{a.where}: no answer is in its own article"
         for slug, text in a.answers:
             times = sentences.get(slug, []).count(text)
             if times != 1:
                 yield f"{a.where}: found {times} times as a sentence of {slug!r}: {text!r}"
             elif articles[slug].meta.get("split") != articles[a.article].meta.get("split"):
-                yield f"{a.where}: an answer stands in {slug!r}, which is in another split"
+                yield f"{a.where}: an answer is in {slug!r}, which is in another split"
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
-"""What the papers' tables say of a data set, in one pass over it.
+"""The statistics of a data set in the papers' tables, in one pass over it.
 
 - questions and candidates raw, no-all-neg and clean (the TandA paper, Table 2), the ASNQ labels (its Table 1);
-- the share of questions with a correct candidate, candidates a question, lengths in spaCy's tokens, and what chance and
-  simple rankers reach on the questions with a correct candidate (the Structure paper, Table 2);
+- the share of questions with a correct candidate, candidates a question, lengths in spaCy's tokens, and the scores of a
+  random order and of simple rankers on the questions with a correct candidate (the Structure paper, Table 2);
 - candidates and correct ones a question (the Generation paper, Table 1; the Rerank paper, Table 1).
 """
 
@@ -10,23 +10,35 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
-from as2core.data.catalog import SETTINGS, kept
-from as2core.metrics import per_question
-from as2core.types import Question
+import numpy as np
+
+from as2core.data.catalog import SETTINGS, matches_setting
+from as2core.metrics import measure_each
+from as2core.types import Candidate, Question
+
+if TYPE_CHECKING:
+    from spacy.tokenizer import Tokenizer
 
 MEASURES = ("P@1", "AP")
-_BATCH = 256
+_BATCH_QUESTIONS = 256
+
+
+class Scorer(Protocol):
+    """The part of a ranker that is used here."""
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        """A score for each candidate, `(n,)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of one setting."""
+    """The counts of one setting."""
 
     questions: int
     candidates: int
@@ -47,53 +59,52 @@ class Statistics:
     baselines: dict[str, dict[str, float]]
 
 
-def gather(
+def compute_statistics(
     questions: Iterable[Question],
     *,
     setting: str = "raw",
-    rankers: Mapping[str, Any] | None = None,
+    rankers: Mapping[str, Scorer] | None = None,
     shuffled: Collection[str] = (),
 ) -> Statistics:
     """Counts of every setting, and the rest of `setting` alone; without `rankers` neither lengths nor baselines.
 
     Equal scores are broken by the original order; a ranker named in `shuffled` gets the candidates in a random one, so
-    that its ties tell nothing of it. Memory does not grow with the data. Raises BadSetting.
+    that its ties carry no information. Memory does not grow with the data. Raises BadSetting.
     """
-    totals = {name: [0, 0, 0] for name in SETTINGS}
+    totals = {name: np.zeros(3, dtype=int) for name in SETTINGS}
     grades: Counter[int] = Counter()
-    answered = tokens_asked = tokens_given = 0
+    tokens = np.zeros(2, dtype=int)  # of the questions, of the candidates
+    answered = 0
     sums = {name: dict.fromkeys(MEASURES, 0.0) for name in ("random", *(rankers or {}))}
-    for batch in _batches(iter(questions)):
+    questions = iter(questions)
+    while batch := list(islice(questions, _BATCH_QUESTIONS)):
         for q in batch:
             for name, total in totals.items():
-                if kept(q, name):
-                    total[0] += 1
-                    total[1] += len(q.candidates)
-                    total[2] += q.positives
-        chosen = [q for q in batch if kept(q, setting)]
-        for q in chosen:
-            grades.update(c.grade for c in q.candidates if c.grade is not None)
-            if rankers is not None:
-                tokens_asked += _tokens(q.text)
-                tokens_given += sum(_tokens(c.text) for c in q.candidates)
-        with_answer = [q for q in chosen if q.positives]
+                if matches_setting(q, name):
+                    total += (1, len(q.candidates), q.positives)
+        in_setting = [q for q in batch if matches_setting(q, setting)]
+        with_answer = [q for q in in_setting if q.positives]
         answered += len(with_answer)
+        grades.update(c.grade for q in in_setting for c in q.candidates if c.grade is not None)
         if rankers is not None:
-            _add(sums, with_answer, rankers, shuffled)
-    number, candidates, correct = totals[setting]
+            for q in in_setting:
+                tokens += (_count_tokens(q.text), sum(_count_tokens(c.text) for c in q.candidates))
+            _add_baselines(sums, with_answer, rankers, shuffled)
+    number, candidates, correct = map(int, totals[setting])
+    measured = rankers is not None
     return Statistics(
-        {name: Counts(*total) for name, total in totals.items()},
-        _share(answered, number),
-        _share(candidates, number),
-        _share(correct, number),
-        _share(tokens_asked, number if rankers is not None else 0),
-        _share(tokens_given, candidates if rankers is not None else 0),
-        dict(sorted(grades.items())),
-        {name: {m: _share(v, answered) for m, v in s.items()} for name, s in sums.items()} if rankers else {},
+        counts={name: Counts(*map(int, total)) for name, total in totals.items()},
+        answered=_share(answered, number),
+        candidates_per_question=_share(candidates, number),
+        correct_per_question=_share(correct, number),
+        question_tokens=_share(int(tokens[0]), number * measured),
+        candidate_tokens=_share(int(tokens[1]), candidates * measured),
+        grades=dict(sorted(grades.items())),
+        baselines={n: {m: _share(v, answered) for m, v in s.items()} for n, s in sums.items()} if rankers else {},
     )
 
 
-def random_order(correct: int, candidates: int) -> dict[str, float]:
+def expect_random_order(correct: int, candidates: int) -> dict[str, float]:
     """P@1 and average precision that a question's candidates get on average over all their orders.
 
     At place k, correct with probability R/n, stand 1 + (k-1)(R-1)/(n-1) correct ones so far; so
@@ -104,31 +115,26 @@ def random_order(correct: int, candidates: int) -> dict[str, float]:
     return {"P@1": correct / candidates, "AP": (harmonic + (candidates - harmonic) * others) / candidates}
 
 
-def _add(
+def _add_baselines(
     sums: dict[str, dict[str, float]],
     questions: list[Question],
-    rankers: Mapping[str, Any],
+    rankers: Mapping[str, Scorer],
     shuffled: Collection[str],
 ) -> None:
     for q in questions:
-        for measure, value in random_order(q.positives, len(q.candidates)).items():
+        for measure, value in expect_random_order(q.positives, len(q.candidates)).items():
             sums["random"][measure] += value
     for name, ranker in rankers.items():
-        seen = [in_random_order(q) for q in questions] if name in shuffled else questions
-        scores = {q.qid: ranker.score(q.text, q.candidates) for q in seen}
-        for measure, values in per_question(seen, scores, MEASURES).items():
+        ordered = [shuffle_candidates(q) for q in questions] if name in shuffled else questions
+        scores = {q.qid: ranker.score(q.text, q.candidates) for q in ordered}
+        for measure, values in measure_each(ordered, scores, MEASURES).items():
             sums[name][measure] += sum(values.values())
 
 
-def in_random_order(question: Question) -> Question:
-    """Its candidates shuffled, always alike for the same qid: ties broken by their order then tell nothing."""
+def shuffle_candidates(question: Question) -> Question:
+    """Its candidates in random order, always the same for a qid: ties broken by the order then carry no information."""
     order = random.Random(question.qid).sample(question.candidates, len(question.candidates))
     return replace(question, candidates=tuple(order))
-
-
-def _batches(questions: Iterator[Question]) -> Iterator[list[Question]]:
-    while batch := list(islice(questions, _BATCH)):
-        yield batch
 
 
 def _share(part: float, whole: int) -> float:
@@ -136,12 +142,12 @@ def _share(part: float, whole: int) -> float:
 
 
 @lru_cache(maxsize=1)
-def _tokenizer():
+def _tokenizer() -> Tokenizer:
     import spacy
 
     return spacy.blank("en").tokenizer
 
 
-@lru_cache(maxsize=4096)  # a paragraph's sentences come again with each of its questions
-def _tokens(text: str) -> int:
+@lru_cache(maxsize=4096)  # each question on a paragraph brings the same sentences
+def _count_tokens(text: str) -> int:
     return len(_tokenizer()(text))

@@ -1,8 +1,7 @@
 """TREC-QA's pseudo-XML (Wang, Smith and Mitamura, 2007): question, positive and negative blocks of tab-separated rows.
 
-Only a block's first row, the words, is read. The files list the positives first, so any order kept from them would
-tell the labels; candidates are put in an order drawn from a digest of their ids instead. An id is the question's with
-the place in the file.
+Only a block's first row, the words, is read. The files list the positives first, which would reveal the
+labels; candidates are ordered by a digest of their ids instead. An id is the question's with the position in the file.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 
-from as2core.data.source import Report, Source, collect, name_of, stream_lines
+from as2core.data.source import Report, Source, drop_repeated, name_source, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -20,16 +19,17 @@ _BLOCKS = {"<question>": None, "<positive>": 1, "<negative>": 0}
 _WORDS = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 
 
-def read(source: Source, *, strict: bool = False) -> tuple[list[Question], Report]:
-    """The questions; text stays tokenised, quotes and brackets as written. Raises UnreadableFile."""
-    return collect(stream, source, strict=strict)
-
-
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """The same, one question in memory at a time, and the ids of those before."""
-    start, seen = 0, set()
+    """One question in memory at a time, with the ids of those before. The text stays tokenised, quotes and brackets
+    as usually written. Raises UnreadableFile."""
+    return drop_repeated(_questions(source, report), report)
+
+
+def _questions(source: Source, report: Report) -> Iterator[tuple[int, Question]]:
+    start = 0
     for start, qid, rows in _pairs(stream_lines(source, report), report):
-        text, candidates = "", []
+        text = ""
+        candidates: list[Candidate] = []
         for tag, words in _blocks(rows, report):
             if tag == "<question>":
                 text = words
@@ -37,19 +37,17 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
                 candidates.append(Candidate(f"{qid}-{len(candidates)}", words, _BLOCKS[tag]))
         if not text:
             report.add(start, f"question {qid!r} has no text")
-        elif qid in seen:
-            report.add(start, f"question {qid!r} stands twice")
         else:
-            seen.add(qid)
             candidates.sort(key=lambda c: blake2s(c.id.encode()).digest())
-            yield report.took(Question(qid, text, tuple(candidates)))
+            yield start, Question(qid, text, tuple(candidates))
     if not start and not any("</QApairs>" in problem for problem in report):
-        raise UnreadableFile(f"{name_of(source)}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
+        raise UnreadableFile(f"{name_source(source)}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
 
 
 def _pairs(lines: Iterable[tuple[int, str]], problems: Report) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
     """`(line, qid, the lines inside)` of each closed <QApairs>."""
-    open_at, qid, rows = 0, "", []
+    open_at, qid = 0, ""
+    rows: list[tuple[int, str]] = []
     for number, line in lines:
         opening = _PAIRS.match(line)
         if opening or line.startswith("</QApairs>"):
@@ -68,7 +66,8 @@ def _pairs(lines: Iterable[tuple[int, str]], problems: Report) -> Iterator[tuple
 
 def _blocks(rows: list[tuple[int, str]], problems: Report) -> Iterator[tuple[str, str]]:
     """`(opening tag, words)` of each block that is closed and has a row of words."""
-    tag, at, words = "", 0, None
+    tag, at = "", 0
+    words: str | None = None
     for number, line in rows:
         if line in _BLOCKS:
             if tag:

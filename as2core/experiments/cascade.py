@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.tune import Tuning, grid, traces
+from as2core.cascade.tune import Tuning, trace_all, try_schedules
 from as2core.cost import average_batch
 from as2core.data.source import write_text
-from as2core.experiments.base import Options, Report, Row, steps
-from as2core.experiments.courses import sample, spread
+from as2core.experiments.base import Options, Report, Row, count_steps, table
+from as2core.experiments.courses import Runner, Target, sample, spread
 from as2core.experiments.picture import draw_tuning
-from as2core.experiments.twins import Traced, Twins, at_ratio, exit_ap, train_twins
+from as2core.experiments.twins import STEPS, TracedRun, Twins, at_ratio, exit_ap, train_twins
+from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.types import OnProgress
 
 RATIOS = (0.3, 0.4, 0.5)
 MAX_LOSS = 0.005
-NEAR = 0.01  # AP that counts as the same
+TOLERANCE = 0.01  # AP that counts as the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +46,41 @@ FULL = Sizes(train=10_000, epochs=6, seeds=3, dev=None)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
-    """Raises UnknownData when WikiQA or TREC-QA are not at hand."""
+    """Raises UnknownData when WikiQA or TREC-QA are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = range(options.seeds or sizes.seeds)
-    step = steps(on_progress, 3 + 12 * len(seeds))
-    shipped = get("cascade:engine=torch")
-    found = {
-        name: traces(shipped, options.questions(spec, limit=limit), step(f"the shipped cascade on {name}"))
-        for name, spec, limit in (
-            ("WikiQA dev", "wikiqa-dev", sizes.dev),
-            ("TREC-QA dev", "trecqa-dev", sizes.dev),
-            ("starter-test", "starter-test", sizes.dev),
-        )
+    step = count_steps(on_progress, 3 + STEPS * len(seeds))
+    shipped = cast(CascadeRanker, get("cascade:engine=torch"))
+    sets = {"WikiQA dev": "wikiqa-dev", "TREC-QA dev": "trecqa-dev", "starter-test": "starter-test"}
+    runs = {
+        name: trace_all(shipped, options.questions(data, limit=sizes.dev), step(f"the shipped cascade on {name}"))
+        for name, data in sets.items()
     }
-    tuning = grid(found["starter-test"])
+    tuning = try_schedules(runs["starter-test"])
     train = sample(options.questions("wikiqa-train"), sizes.train, 0)
-    dev = options.questions("wikiqa-dev", limit=sizes.dev)
-    twins = [train_twins(train, dev, epochs=sizes.epochs, seed=s, workdir=options.workdir, step=step) for s in seeds]
+    target, runner = Target(train, options.questions("wikiqa-dev", limit=sizes.dev)), Runner(options, step)
+    twins = [train_twins(target, runner, epochs=sizes.epochs, seed=s) for s in seeds]
     setting = f"twins on {len(train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {len(seeds)}; WikiQA dev"
     rows = (
-        *_exits(found, shipped.exits),
-        *_ratios(found),
-        *_compared(twins, setting),
-        *_grid(tuning),
-        _memory(shipped),
+        *_exit_rows(runs, shipped.exits),
+        *_ratio_rows(runs),
+        *_twin_rows(twins, setting),
+        *_grid_rows(tuning),
+        _memory_row(shipped),
     )
-    notes = (_ratio_table(found), _twin_table(twins, setting), *_picture(tuning, options))
-    return Report(rows, notes)
+    return Report(rows, (_ratio_table(runs), _twin_table(twins, setting), *_draw(tuning, options)))
 
 
-def _exits(found: dict[str, Traced], layers: Sequence[int]) -> list[Row]:
-    ap = {name: [exit_ap(made, i) for i in range(len(layers))] for name, made in found.items()}
-    said = "; ".join(f"{name} {_list(values)}" for name, values in ap.items())
-    places = ", ".join(map(str, layers))
+def _exit_rows(runs: dict[str, TracedRun], layers: Sequence[int]) -> list[Row]:
+    ap = {name: [exit_ap(run, i) for i in range(len(layers))] for name, run in runs.items()}
     return [
         Row(
             "the deeper the exit the better, and the last two are alike",
             "WikiQA MAP 60.1 79.8 84.8 89.7 89.9; TREC-QA 67.9 89.7 92.3 92.3 92.4",
-            f"AP {said}",
-            f"the shipped MiniLM cascade, exits after {places} of 6 layers, not trained on either set; dev, not test; "
-            "better allows a point less from one exit to the next, alike is within two points",
-            all(rises(v) and v[0] < v[-1] and abs(v[-1] - v[-2]) < 2 * NEAR for v in ap.values()),
+            "AP " + "; ".join(f"{name} {_join(values)}" for name, values in ap.items()),
+            f"the shipped MiniLM cascade, exits after {', '.join(map(str, layers))} of 6 layers, not trained on either "
+            "set; dev, not test; better allows a point less from one exit to the next, alike is within two points",
+            all(rises(v) and v[0] < v[-1] and abs(v[-1] - v[-2]) < 2 * TOLERANCE for v in ap.values()),
         ),
         Row(
             "the first exit is far behind the last",
@@ -97,70 +93,70 @@ def _exits(found: dict[str, Traced], layers: Sequence[int]) -> list[Row]:
 
 
 def rises(values: Sequence[float]) -> bool:
-    """Whether none is clearly (by more than NEAR) below the one before."""
-    return all(b >= a - NEAR for a, b in pairwise(values))
+    """Whether no value is more than TOLERANCE below the one before."""
+    return all(b >= a - TOLERANCE for a, b in pairwise(values))
 
 
-def _ratios(found: dict[str, Traced]) -> list[Row]:
-    none = {name: at_ratio(made, 0.0)[0]["AP"] for name, made in found.items()}
-    at = {r: {name: at_ratio(made, r) for name, made in found.items()} for r in RATIOS}
+def _ratio_rows(runs: dict[str, TracedRun]) -> list[Row]:
+    complete = {name: at_ratio(run, 0.0)[0]["AP"] for name, run in runs.items()}
+    at = {r: {name: at_ratio(run, r) for name, run in runs.items()} for r in RATIOS}
 
-    def said(ratio: float) -> str:
+    def changes(ratio: float) -> str:
         return "; ".join(
-            f"{name} {none[name]:.3f} to {m['AP']:.3f} at {cost - 1:+.0%}" for name, (m, cost) in at[ratio].items()
+            f"{name} {complete[name]:.3f} to {m['AP']:.3f} at {cost - 1:+.0%}" for name, (m, cost) in at[ratio].items()
         )
 
     def loss(ratio: float) -> float:
-        return max(none[name] - m["AP"] for name, (m, _) in at[ratio].items())
+        return max(complete[name] - m["AP"] for name, (m, _) in at[ratio].items())
 
     fewer = "fewer candidates a question than ASNQ's 400, and a drop rounds down, so less is saved"
     return [
         Row(
             "dropping 30 % at every exit costs at most a point",
             "ASNQ MAP 66.3 to 65.3 at -37 %; P@1 53.2 to 52.9",
-            f"AP {said(0.3)}",
+            f"AP {changes(0.3)}",
             fewer,
-            loss(0.3) <= NEAR,
+            loss(0.3) <= TOLERANCE,
         ),
         Row(
             "dropping up to half costs no more than 2.2 points",
             "ASNQ MAP 64.8 at -45 % (ratio 0.4), 64.1 at -51 % (0.5)",
-            f"0.4: {said(0.4)}. 0.5: {said(0.5)}",
+            f"0.4: {changes(0.4)}. 0.5: {changes(0.5)}",
             fewer,
             loss(0.5) <= 0.022,  # what the paper lost at 0.5
         ),
     ]
 
 
-def _compared(twins: list[Twins], setting: str) -> list[Row]:
+def _twin_rows(twins: list[Twins], setting: str) -> list[Row]:
     exits, depths = (np.mean([f(t) for t in twins], axis=0) for f in (Twins.exits, Twins.depths))
-    cascade = {r: np.mean([_ap_cost(t, r) for t in twins], axis=0) for r in RATIOS}
+    cascade = {r: np.mean([[m["AP"], c] for m, c in (at_ratio(t.cascade, r) for t in twins)], axis=0) for r in RATIOS}
     sequence = {r: np.mean([t.sequential(r) for t in twins], axis=0) for r in RATIOS}
     half = list(twins[0].monolithic).index(max(twins[0].monolithic) // 2)
-    row, one = _list([sequence[r][0] for r in RATIOS]), _list([cascade[r][0] for r in RATIOS])
-    times = {r: sequence[r][1] / cascade[r][1] for r in RATIOS}
+    times = [sequence[r][1] / cascade[r][1] for r in RATIOS]
+    aps = [_join([by_ratio[r][0] for r in RATIOS]) for by_ratio in (sequence, cascade)]
     return [
         Row(
             "an exit is as good as a monolithic model of its depth, the first one aside",
             "WikiQA MAP, cascade 60.1 79.8 84.8 89.7 89.9, monolithic 80.5 82.1 85.7 89.0 89.1",
-            f"AP, cascade {_list(exits)}, monolithic {_list(depths)}",
+            f"AP, cascade {_join(exits)}, monolithic {_join(depths)}",
             f"{setting}; the cascade learns all exits from every mini-batch, the paper draws one, and transfers on "
             "ASNQ first; as good is within 3 points, and 1 for the last",
-            bool((exits[1:] >= depths[1:] - 3 * NEAR).all() and exits[-1] >= depths[-1] - NEAR),
+            bool((exits[1:] >= depths[1:] - 3 * TOLERANCE).all() and exits[-1] >= depths[-1] - TOLERANCE),
         ),
         Row(
             "the sequential ranker is hardly more accurate at the same ratio",
             "ASNQ MAP at 0.3, 0.4, 0.5: sequential 65.4 64.9 64.6, cascade 65.3 64.8 64.1",
-            f"AP, sequential {row}, cascade {one}",
+            f"AP, sequential {aps[0]}, cascade {aps[1]}",
             f"{setting}; hardly is within a point",
-            all(cascade[r][0] >= sequence[r][0] - NEAR for r in RATIOS),
+            all(cascade[r][0] >= sequence[r][0] - TOLERANCE for r in RATIOS),
         ),
         Row(
             "and costs about twice as much",
             "+53 %, +18 %, -10 % against -37 %, -45 %, -51 %",
             ", ".join(f"{sequence[r][1] - 1:+.0%} against {cascade[r][1] - 1:+.0%}" for r in RATIOS),
-            f"{setting}; {np.mean(list(times.values())):.1f} times on average, the paper says 1.9 to 2.4",
-            all(1.7 <= x <= 2.6 for x in times.values()),
+            f"{setting}; {np.mean(times):.1f} times on average, the paper says 1.9 to 2.4",
+            all(1.7 <= x <= 2.6 for x in times),
         ),
         Row(
             "at ratio 0.5 the cascade beats a monolithic model of half the depth",
@@ -172,12 +168,7 @@ def _compared(twins: list[Twins], setting: str) -> list[Row]:
     ]
 
 
-def _ap_cost(twins: Twins, ratio: float) -> tuple[float, float]:
-    found, cost = at_ratio(twins.cascade, ratio)
-    return found["AP"], cost
-
-
-def _grid(tuning: Tuning) -> list[Row]:
+def _grid_rows(tuning: Tuning) -> list[Row]:
     values = [p.value for p in tuning.points]
     best = tuning.best(MAX_LOSS)
     same = [p for p in tuning.points if p.ratios[0] in RATIOS and len(set(p.ratios)) == 1]
@@ -194,15 +185,15 @@ def _grid(tuning: Tuning) -> list[Row]:
         Row(
             "no pattern of ratios is clearly better than one ratio for all exits",
             "no effective strategy to pick them was found",
-            f"the best of equal cost is ahead of ratio 0.3, 0.4, 0.5 by {_list(gains)} AP; losing at most {MAX_LOSS}, "
+            f"the best of equal cost is ahead of ratio 0.3, 0.4, 0.5 by {_join(gains)} AP; losing at most {MAX_LOSS}, "
             f"{'/'.join(f'{r:g}' for r in best.ratios)} costs {best.cost:.2f} (0.3 everywhere: {same[0].cost:.2f})",
-            f"{differs}; clearly is more than {NEAR} AP",
-            max(gains) <= NEAR,
+            f"{differs}; clearly is more than {TOLERANCE} AP",
+            max(gains) <= TOLERANCE,
         ),
     ]
 
 
-def _memory(shipped) -> Row:
+def _memory_row(shipped: CascadeRanker) -> Row:
     alive = DropSchedule.constant(0.3, exits=len(shipped.exits)).survivors(128)
     average = average_batch(shipped.exits, alive)
     return Row(
@@ -214,34 +205,30 @@ def _memory(shipped) -> Row:
     )
 
 
-def _ratio_table(found: dict[str, Traced]) -> str:
-    lines = [
-        "The shipped cascade under one ratio at every exit:\n",
-        "| set | ratio | AP | RR | P@1 | nDCG@10 | relative cost |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, made in found.items():
+def _ratio_table(runs: dict[str, TracedRun]) -> str:
+    names = ("AP", "RR", "P@1", "nDCG@10")
+    rows = []
+    for name, run in runs.items():
         for ratio in (0.0, *RATIOS):
-            m, cost = at_ratio(made, ratio, "AP", "RR", "P@1", "nDCG@10")
-            lines.append(f"| {name} | {ratio:g} | {' | '.join(f'{v:.3f}' for v in m.values())} | {cost:.2f} |")
-    return "\n".join(lines)
+            values, cost = at_ratio(run, ratio, *names)
+            rows.append([name, f"{ratio:g}", *(f"{v:.3f}" for v in values.values()), f"{cost:.2f}"])
+    return table("The shipped cascade under one ratio at every exit:", ["set", "ratio", *names, "relative cost"], rows)
 
 
 def _twin_table(twins: list[Twins], setting: str) -> str:
-    lines = [f"AP of {setting}:\n\n| layers | exit of the cascade | monolithic |", "|---|---|---|"]
-    for i, depth in enumerate(twins[0].monolithic):
-        lines.append(
-            f"| {depth} | {spread([t.exits()[i] for t in twins])} | {spread([t.depths()[i] for t in twins])} |"
-        )
-    return "\n".join(lines)
+    rows = [
+        [str(depth), spread([t.exits()[i] for t in twins]), spread([t.depths()[i] for t in twins])]
+        for i, depth in enumerate(twins[0].monolithic)
+    ]
+    return table(f"AP of {setting}:", ["layers", "exit of the cascade", "monolithic"], rows)
 
 
-def _picture(tuning: Tuning, options: Options) -> list[str]:
+def _draw(tuning: Tuning, options: Options) -> list[str]:
     if options.pictures is None:
         return []
     write_text(draw_tuning(tuning, tuning.best(MAX_LOSS), constant=RATIOS), options.pictures / "cascade-grid.svg")
     return [f"![AP against cost for every schedule of the grid]({options.pictures.name}/cascade-grid.svg)"]
 
 
-def _list(values: Sequence[float]) -> str:
+def _join(values: Sequence[float]) -> str:
     return " ".join(f"{v:.3f}".replace("0.", ".", 1) for v in values)

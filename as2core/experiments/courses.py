@@ -1,4 +1,4 @@
-"""How dev AP goes over the epochs of a fine-tuning: what the training experiments are made of.
+"""Fine-tuning runs and how dev AP goes over their epochs: what the training experiments are made of.
 
 The target is WikiQA, as in the TandA paper: its train questions without all-negative ones, its clean dev questions.
 """
@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 import torch
 
-from as2core.experiments.base import Options
+from as2core.experiments.base import Options, Step
 from as2core.nn.backbone import Backbone, load_backbone
-from as2core.rankers.cascade import CascadeRanker
-from as2core.training.fine_tune import Trained, fine_tune
+from as2core.training.fine_tune import R, TrainingResult, fine_tune
+from as2core.training.loop import RunControl
 from as2core.training.settings import TrainSettings
-from as2core.types import OnProgress, Progress, Question
+from as2core.types import Progress, Question
 
-EVERY = 10_000  # more candidates than any question has
-WHOLE = TrainSettings(max_tokens=2000, positives=EVERY, negatives=EVERY, patience=EVERY)  # as the paper: every pair
-
+UNLIMITED = 10_000  # more candidates than any question has, more evaluations than any run
+ALL_PAIRS = TrainSettings(max_tokens=2000, positives=UNLIMITED, negatives=UNLIMITED, patience=UNLIMITED)  # as the paper
 
 Course = list[dict[str, float]]  # AP by exit after every epoch
 
@@ -33,7 +33,7 @@ class Target:
 
 
 def wikiqa(options: Options, questions: int, *, seed: int = 0) -> Target:
-    """A sample of so many train questions, and all dev ones. Raises UnknownData when they are not at hand."""
+    """A sample of the train questions, and all dev ones. Raises UnknownData when they are missing."""
     train = options.questions("wikiqa-train", "no-all-neg")
     return Target(sample(train, questions, seed), options.questions("wikiqa-dev"))
 
@@ -42,41 +42,41 @@ def sample(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
     return random.Random(seed).sample(list(questions), min(n, len(questions)))
 
 
-def untuned(make: Callable[[Backbone], CascadeRanker], *, seed: int) -> CascadeRanker:
+def untuned(make: Callable[[Backbone], R], *, seed: int) -> R:
     """A ranker over the default encoder before any training."""
     torch.manual_seed(seed)  # the heads' first values
     return make(load_backbone())
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Runner:
-    """Counts runs of fine-tuning, tells how far they are, and gives each its folder."""
+    """Runs fine-tunings, each one `step` with a folder of its own."""
 
     options: Options
-    on_progress: OnProgress | None
-    runs: int
-    done: int = field(default=0)
+    step: Step
+    numbers: count = field(default_factory=count)
 
     def train(
-        self, what: str, base, train: Sequence[Question], dev: Sequence[Question], settings: TrainSettings
-    ) -> tuple[Trained, Course]:
-        """What `fine_tune` gives, and dev AP by exit after every epoch."""
-        at = self.done
+        self, what: str, base: R, train: Sequence[Question], dev: Sequence[Question], settings: TrainSettings
+    ) -> TrainingResult[R]:
+        report = self.step(what)
+        control = RunControl(lambda event: report(Progress(event.get("step", 0), event.get("steps", 1))))
+        workdir = self.options.workdir / str(next(self.numbers))
+        return fine_tune(base, train, dev, settings, workdir=workdir, control=control)
 
-        def tell(event: dict) -> None:
-            if self.on_progress:
-                share = event.get("step", 0) / max(1, event.get("steps", 1))
-                self.on_progress(Progress(round(100 * (at + share)), 100 * self.runs, what))
-
-        settings = replace(settings, evals_per_epoch=1)
-        trained = fine_tune(base, train, dev, settings, workdir=self.options.workdir / str(at), on_event=tell)
-        self.done += 1
-        return trained, [e["dev_ap"] for e in trained.history if e["kind"] == "eval"]
+    def course(self, what: str, base: R, target: Target, settings: TrainSettings) -> Course:
+        """Dev AP by exit after every epoch of a fine-tuning on the target."""
+        result = self.train(what, base, target.train, target.dev, settings)
+        return [e["dev_ap"] for e in result.history if e["kind"] == "eval"]
 
 
 def final(course: Course) -> float:
     """The last exit's AP after the last epoch: no epoch is chosen by the questions it is reported on."""
     return list(course[-1].values())[-1]
+
+
+def finals(courses: Sequence[Course]) -> list[float]:
+    return [final(c) for c in courses]
 
 
 def spread(values: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""How a cascade's exits are best trained (Soldaini and Moschitti, 2020, section 4.3.1): one exit drawn uniformly a
+"""How a cascade's exits are best trained (Soldaini and Moschitti, 2020, section 4.3.1): one exit drawn uniformly for a
 mini-batch, against taking them in turn, a bias to early exits, all at once, and a gradient stopped at the exit before.
 
 All start from the same untuned encoder and see the same batches of WikiQA.
@@ -10,19 +10,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from as2core.experiments.base import Options, Report, Row
-from as2core.experiments.courses import WHOLE, Course, Runner, final, spread, untuned, wikiqa
+from as2core.experiments.base import Options, Report, Row, count_steps, table
+from as2core.experiments.courses import ALL_PAIRS, Course, Runner, finals, spread, untuned, wikiqa
 from as2core.rankers.cascade import CascadeRanker
+from as2core.training.fine_tune import override
 from as2core.types import OnProgress
 
-SETTINGS = replace(WHOLE, learning_rate=5e-5, freeze_embeddings=False)
-VARIANTS = {
+SETTINGS = replace(ALL_PAIRS, learning_rate=5e-5, freeze_embeddings=False)
+VARIANTS: dict[str, dict[str, object]] = {
     "uniform": {},
     "round robin": {"exit_draw": "round-robin"},
     "bias to early exits": {"exit_draw": "early"},
     "all exits at once": {"exit_draw": "all"},
     "uniform, gradient stopped": {"stop_gradient": True},
 }
+TOLERANCE = 0.005  # AP that counts as no difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +39,36 @@ FULL = Sizes(target=10_000, epochs=4, seeds=3)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
-    """Raises UnknownData when WikiQA is not at hand."""
+    """Raises UnknownData when WikiQA is missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = range(options.seeds or sizes.seeds)
     target = wikiqa(options, sizes.target)
-    runner = Runner(options, on_progress, runs=len(VARIANTS) * len(seeds))
-    found: dict[str, list[Course]] = {}
-    for name, told in VARIANTS.items():
-        found[name] = [
-            runner.train(
-                name,
-                untuned(CascadeRanker, seed=seed),
-                target.train,
-                target.dev,
-                replace(SETTINGS, seed=seed, epochs=sizes.epochs, **told),
-            )[1]
-            for seed in seeds
-        ]
-    ap = {name: float(np.mean([final(c) for c in courses])) for name, courses in found.items()}
-    setting = (
-        f"MiniLM, exits 2 to 6; {len(target.train)} WikiQA train questions, {sizes.epochs} epochs, seeds: "
-        f"{len(seeds)}; AP on dev after the last epoch; the paper trains on ASNQ and gives no numbers here"
-    )
-    others = [ap["round robin"], ap["bias to early exits"]]
+    runner = Runner(options, count_steps(on_progress, len(VARIANTS) * len(seeds)))
+    courses: dict[str, list[Course]] = {}
+    for name, changes in VARIANTS.items():
+        settings = [override(SETTINGS, seed=seed, epochs=sizes.epochs, **changes) for seed in seeds]
+        courses[name] = [runner.course(name, untuned(CascadeRanker, seed=s.seed), target, s) for s in settings]
+    ap = {name: float(np.mean(finals(some))) for name, some in courses.items()}
+    uniform, in_turn, early = ap["uniform"], ap["round robin"], ap["bias to early exits"]
+    stopped = ap["uniform, gradient stopped"]
     rows = (
         Row(
             "a uniform draw of the exit is enough",
             "round robin and a bias to early exits were no better",
-            f"last exit's AP {ap['uniform']:.3f} uniform, {others[0]:.3f} round robin, {others[1]:.3f} early bias",
-            setting,
-            ap["uniform"] >= max(others) - 0.005,
+            f"last exit's AP {uniform:.3f} uniform, {in_turn:.3f} round robin, {early:.3f} early bias",
+            f"MiniLM, exits 2 to 6; {len(target.train)} WikiQA train questions, {sizes.epochs} epochs, seeds: "
+            f"{len(seeds)}; AP on dev after the last epoch; the paper trains on ASNQ and gives no numbers here",
+            uniform >= max(in_turn, early) - TOLERANCE,
         ),
         Row(
             "the gradient has to reach the embeddings",
             "stopped at the exit before, later exits get worse",
-            f"last exit's AP {ap['uniform']:.3f} through, {ap['uniform, gradient stopped']:.3f} stopped",
+            f"last exit's AP {uniform:.3f} through, {stopped:.3f} stopped",
             "as above; a difference within .005 is counted as none",
-            ap["uniform"] > ap["uniform, gradient stopped"] + 0.005,
+            uniform > stopped + TOLERANCE,
         ),
     )
-    return Report(rows, (_table(found),))
-
-
-def _table(found: dict[str, list[Course]]) -> str:
-    layers = list(next(iter(found.values()))[0][-1])
-    lines = [
-        f"AP on WikiQA dev by exit, nothing dropped:\n\n| training | {' | '.join(f'layer {x}' for x in layers)} |",
-        f"|---|{'---|' * len(layers)}",
-    ]
-    for name, courses in found.items():
-        lines.append(f"| {name} | {' | '.join(spread([c[-1][x] for c in courses]) for x in layers)} |")
-    return "\n".join(lines)
+    layers = list(courses["uniform"][0][-1])
+    cells = [[name, *(spread([c[-1][x] for c in some]) for x in layers)] for name, some in courses.items()]
+    title = "AP on WikiQA dev by exit, nothing dropped:"
+    return Report(rows, (table(title, ["training", *(f"layer {x}" for x in layers)], cells),))

@@ -2,23 +2,24 @@
 likelihood against the answer's; and a discriminative twin on the same encoder.
 
 The model is the prefix language model over the default encoder. The papers' GPT2 and BART come with a pretrained output
-layer; this one learns its own first, by MLE on SQuAD-sent ("transferred"), and WikiQA is tuned on from there.
+layer; this one is trained first, by MLE on SQuAD-sent ("transferred"), and the tuning on WikiQA starts from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from as2core.evaluation import evaluate
-from as2core.experiments.base import Options, Report, Row
-from as2core.experiments.courses import Runner, sample, spread
+from as2core.experiments.base import Options, Report, Row, count_steps, table
+from as2core.experiments.courses import Runner, Target, sample, spread
 from as2core.nn.backbone import load_backbone
+from as2core.rankers.base import Ranker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.training.fine_tune import R
 from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress, Question
 
@@ -49,65 +50,60 @@ class Sizes:
 SMALL = Sizes(general=1600, target=180, dev=80, negatives=7, epochs=1, seeds=1)
 FULL = Sizes(general=60_000, target=10_000, dev=10_000, negatives=15, epochs=10, seeds=3)
 
-Found = dict[str, list[float]]  # AP of a way, by seed
+Aps = dict[str, list[float]]  # AP of each variant, by seed
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
-    """Raises UnknownData when SQuAD or WikiQA are not at hand."""
+    """Raises UnknownData when SQuAD or WikiQA are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = range(options.seeds or sizes.seeds)
     dev = sample(options.questions("wikiqa-dev"), sizes.dev, seed=0)
-    found: Found = {}
-    runner = Runner(options, on_progress, runs=len(seeds) * (3 + len(TUNE)))
+    aps: Aps = {}
+    runner = Runner(options, count_steps(on_progress, len(seeds) * (3 + len(TUNE))))
     for seed in seeds:
         general = sample(options.questions("squad-train", "no-all-neg"), sizes.general, seed)
-        train = sample(options.questions("wikiqa-train"), sizes.target, seed)
-        for name, ap in _one_seed(runner, general, train, dev, sizes, seed).items():
-            found.setdefault(name, []).append(ap)
-    said = (
+        target = Target(sample(options.questions("wikiqa-train"), sizes.target, seed), dev)
+        for name, ap in _run_seed(runner, general, target, sizes, seed).items():
+            aps.setdefault(name, []).append(ap)
+    setting = (
         f"a prefix model over MiniLM of 6 layers, its output layer learnt on {len(general)} SQuAD questions; "
-        f"{len(train)} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} negatives "
-        f"for RLL and the twin, {len(dev)} dev questions, seeds: {len(seeds)}"
-        " (the paper: GPT2-base, WikiQA test)"
+        f"{len(target.train)} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} "
+        f"negatives for RLL and the twin, {len(dev)} dev questions, seeds: {len(seeds)} "
+        "(the paper: GPT2-base, WikiQA test)"
     )
-    return Report(findings(found, said), (_table(found),))
+    cells = [[name, spread(values)] for name, values in aps.items()]
+    return Report(findings(aps, setting), (table("AP on WikiQA dev, clean, of every way:", ["way", "AP"], cells),))
 
 
-def _one_seed(runner: Runner, general, train, dev, sizes: Sizes, seed: int) -> dict[str, float]:
-    """AP on dev of every way. Nothing is chosen by dev: the weights after the last step count."""
+def _run_seed(runner: Runner, general: list[Question], target: Target, sizes: Sizes, seed: int) -> dict[str, float]:
+    """AP on dev of every variant. Nothing is selected by dev: the weights after the last step count."""
 
-    def tuned(what: str, base, questions, settings: TrainSettings):
-        return runner.train(what, base, questions, [], replace(settings, seed=seed))[0].ranker
+    def tune(what: str, base: R, settings: TrainSettings, questions: list[Question] = target.train) -> R:
+        return runner.train(what, base, questions, [], replace(settings, seed=seed)).ranker
 
     torch.manual_seed(seed)
     untuned = GenerativeRanker(load_question_lm())
-    transferred = tuned("transfer, MLE", untuned, general, TRANSFER)
-    rankers = {UNTUNED: untuned, TRANSFERRED: transferred}
-    told = {"epochs": sizes.epochs}
+    transferred = tune("transfer, MLE", untuned, TRANSFER, general)
+    rankers: dict[str, Ranker] = {UNTUNED: untuned, TRANSFERRED: transferred}
     for name, settings in TUNE.items():
-        negatives = {"negatives": sizes.negatives} if name == "RLL" else {}
-        rankers[name] = tuned(name, transferred, train, replace(settings, **told, **negatives))
+        negatives = sizes.negatives if name == "RLL" else settings.negatives
+        rankers[name] = tune(name, transferred, replace(settings, epochs=sizes.epochs, negatives=negatives))
     backwards = GenerativeRanker(transferred.module, direction="answer")
-    rankers[BACKWARDS] = tuned(BACKWARDS, backwards, train, replace(ANSWER, **told, negatives=min(4, sizes.negatives)))
+    answer = replace(ANSWER, epochs=sizes.epochs, negatives=min(4, sizes.negatives))
+    rankers[BACKWARDS] = tune(BACKWARDS, backwards, answer)
     torch.manual_seed(seed)
     twin = CrossEncoderRanker(load_backbone(), pool="cls")
-    rankers[DISCRIMINATIVE] = tuned(DISCRIMINATIVE, twin, train, replace(TWIN, **told, negatives=sizes.negatives))
-    return {name: _ap(r, dev) for name, r in rankers.items()}
+    rankers[DISCRIMINATIVE] = tune(DISCRIMINATIVE, twin, replace(TWIN, epochs=sizes.epochs, negatives=sizes.negatives))
+    return {name: evaluate(r, target.dev).metrics["AP"] for name, r in rankers.items()}
 
 
-def _ap(ranker, dev: Sequence[Question]) -> float:
-    return evaluate(ranker, dev).metrics["AP"]
-
-
-def findings(found: Found, differs: str) -> tuple[Row, ...]:
+def findings(aps: Aps, differs: str) -> tuple[Row, ...]:
     """One row a finding; it holds where the mean over the seeds says so."""
-    mean = {name: float(np.mean(aps)) for name, aps in found.items()}
 
-    def row(finding: str, paper: str, low: str, high: str, how: str = differs) -> Row:
-        ours = f"AP {spread(found[low])} {low}, {spread(found[high])} {high}"
-        return Row(finding, paper, ours, how, mean[high] > mean[low])
+    def row(finding: str, paper: str, low: str, high: str, how: str = "as above") -> Row:
+        ours = f"AP {spread(aps[low])} {low}, {spread(aps[high])} {high}"
+        return Row(finding, paper, ours, how, bool(np.mean(aps[high]) > np.mean(aps[low])))
 
-    as_above = "as above"
     return (
         row(
             "MLE on questions beats no tuning",
@@ -115,10 +111,10 @@ def findings(found: Found, differs: str) -> tuple[Row, ...]:
             UNTUNED,
             "MLE",
             f"{differs}; without tuning our output layer has learnt nothing, GPT2's has: from SQuAD alone "
-            f"({TRANSFERRED}) AP {spread(found[TRANSFERRED])}",
+            f"({TRANSFERRED}) AP {spread(aps[TRANSFERRED])}",
         ),
-        row("unlikelihood of wrong passages helps", "MAP .550 MLE, .690 LUL", "MLE", "LUL", as_above),
-        row("a ranking loss on likelihoods helps more", "MAP .690 LUL, .774 RLL", "LUL", "RLL", as_above),
+        row("unlikelihood of wrong passages helps", "MAP .550 MLE, .690 LUL", "MLE", "LUL"),
+        row("a ranking loss on likelihoods helps more", "MAP .690 LUL, .774 RLL", "LUL", "RLL"),
         row(
             "the question's likelihood ranks better than the answer's",
             "WikiPassageQA, RLL: MAP .531 log P(a|q), .735 log P(q|a)",
@@ -134,8 +130,3 @@ def findings(found: Found, differs: str) -> tuple[Row, ...]:
             "the twin is the same encoder with its [CLS] state and the pairwise loss, tuned on WikiQA alone",
         ),
     )
-
-
-def _table(found: Found) -> str:
-    rows = [f"| {name} | {spread(aps)} |" for name, aps in found.items()]
-    return "\n".join(["AP on WikiQA dev, clean, of every way:", "", "| way | AP |", "|---|---|", *rows])

@@ -15,7 +15,7 @@ INK, BLUE, ORANGE, GREEN, GREY = "#7d8590", "#3b82c4", "#d97b29", "#3f9a5f", "#9
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """`points` are (x, y). `line` joins them in order; `size` is a dot's radius; `labels` stand above their points."""
+    """`points` are (x, y). `line` joins them; `size` is a dot's radius; `labels` are written above their points."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -26,7 +26,7 @@ class Series:
 
 
 def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str, log: bool = False) -> str:
-    """An SVG document; the title is its description for who cannot see it. Later series are drawn over earlier ones;
+    """An SVG document; the title is its text alternative. Later series are drawn over earlier ones;
     `log`: both axes in powers of ten."""
     of_axis = powers if log else ticks
     x_ticks, y_ticks = (
@@ -53,43 +53,44 @@ def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str,
     ]
     for y in y_ticks:
         out.append(f'<path d="M{LEFT} {down(y):.1f}H{WIDTH - RIGHT}" stroke="{INK}" stroke-opacity="0.25"/>')
-        out.append(f'<text x="{LEFT - 8}" y="{down(y) + 4:.1f}" text-anchor="end">{y:g}</text>')
-    for x in x_ticks:
-        out.append(f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x:g}</text>')
-    out.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{escape(x_title)}</text>'
-    )
+        out.append(_text(LEFT - 8, f"{down(y) + 4:.1f}", f"{y:g}", "end"))
+    out += [_text(f"{across(x):.1f}", HEIGHT - BOTTOM + 18, f"{x:g}", "middle") for x in x_ticks]
+    out.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, x_title, "middle"))
     middle = (top + HEIGHT - BOTTOM) / 2
     out.append(f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>')
-    for s, (at, below) in zip(series, names, strict=True):
-        placed = [(across(x), down(y)) for x, y in s.points]
+    for s, (x, y) in zip(series, names, strict=True):
+        dots = [(across(px), down(py)) for px, py in s.points]
         if s.line:
-            path = "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
+            path = "L".join(f"{px:.1f} {py:.1f}" for px, py in dots)
             out.append(f'<path d="M{path}" fill="none" stroke="{s.colour}" stroke-width="2"/>')
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{s.size:g}" fill="{s.colour}"/>' for x, y in placed]
-        for (x, y), label in zip(placed, s.labels, strict=False):
-            out.append(
-                f'<text x="{x:.1f}" y="{y - 10:.1f}" text-anchor="middle" fill="{s.colour}">{escape(label)}</text>'
-            )
-        out.append(f'<circle cx="{at + 5}" cy="{33 + below}" r="4" fill="{s.colour}"/>')
-        out.append(f'<text x="{at + 14}" y="{37 + below}">{escape(s.name)}</text>')
+        out += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{s.size:g}" fill="{s.colour}"/>' for px, py in dots]
+        labels = zip(dots, s.labels, strict=False)
+        out += [_text(f"{px:.1f}", f"{py - 10:.1f}", name, "middle", s.colour) for (px, py), name in labels]
+        out.append(f'<circle cx="{x + 5}" cy="{33 + y}" r="4" fill="{s.colour}"/>')
+        out.append(f'<text x="{x + 14}" y="{37 + y}">{escape(s.name)}</text>')
     return "\n".join([*out, "</svg>", ""])
 
 
+def _text(x: float | str, y: float | str, text: str, anchor: str, colour: str = "") -> str:
+    fill = f' fill="{colour}"' if colour else ""
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{fill}>{escape(text)}</text>'
+
+
 def _legend(names: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
-    """Where each name stands, (across, down) from the first row's, and how many rows they take."""
-    places, at, row = [], LEFT, 0
+    """The place of each name, (across, down) from the first row's, and the number of rows."""
+    places: list[tuple[int, int]] = []
+    x, row = LEFT, 0
     for name in names:
         width = 30 + 7 * len(name)
-        if places and at + width > WIDTH - RIGHT:
-            at, row = LEFT, row + 1
-        places.append((at, LEGEND * row))
-        at += width
+        if places and x + width > WIDTH - RIGHT:
+            x, row = LEFT, row + 1
+        places.append((x, LEGEND * row))
+        x += width
     return places, row + 1
 
 
 def draw_tuning(tuning: Tuning, best: Point, *, constant: Sequence[float] = (0.3, 0.4, 0.5)) -> str:
-    """Every schedule tried, the front, the one chosen, and those with one ratio at all exits (the paper's Figure 2)."""
+    """All schedules, the front, the selected one, and those with one ratio at all exits (the paper's Figure 2)."""
     same = [p for p in tuning.points if p.ratios[0] in constant and len(set(p.ratios)) == 1]
     return scatter(
         [

@@ -9,25 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import mean, stdev
 
-from as2core.data.statistics import in_random_order
+from as2core.data.statistics import shuffle_candidates
 from as2core.evaluation import evaluate
-from as2core.experiments.base import Options, Report, Row, learning, steps
+from as2core.experiments.base import Options, Report, Row, count_steps, table
+from as2core.experiments.courses import Runner, Target
 from as2core.nn.context import CONTEXTS
 from as2core.nn.word_vectors import WordVectors, backbone_vectors
 from as2core.rankers.catalog import get
 from as2core.rankers.compare_aggregate import CompareAggregateRanker
 from as2core.rankers.cosinet import CosinetRanker
-from as2core.training.fine_tune import fine_tune
-from as2core.training.learners import suggested
-from as2core.types import OnProgress, Question
+from as2core.training.learners import suggest_settings
+from as2core.types import OnProgress
 
 NAMES = {"cosinet": "Cosinet", "compare-aggregate": "CA"}
 KINDS = {"cosinet": CosinetRanker, "compare-aggregate": CompareAggregateRanker}
 BASELINES = {"rr": 64.21, "wo": 51.02, "wo-rr": 68.25}
 ALL = ((False, "none"), *((True, context) for context in CONTEXTS))
-KEPT = ((False, "none"), (True, "none"), (True, "birnn"))  # of the paper's tables 5 and 6
+COMPARED = ((False, "none"), (True, "none"), (True, "birnn"))  # of the paper's tables 5 and 6
 # MAP, MRR, parameters in thousands, seconds on a GTX 1080 Ti: table 4
 PAPER = {
     ("cosinet", False, "none"): (70.95, 72.86, 904, 6.0),
@@ -43,7 +44,7 @@ PAPER = {
     ("compare-aggregate", True, "lstm"): (74.82, 76.42, 11530, 25.0),
     ("compare-aggregate", True, "bilstm"): (74.27, 75.74, 10810, 25.0),
 }
-LITTLE = 0.02  # AP under which two models count as alike
+TOLERANCE = 0.02  # AP under which two models count as alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,13 @@ class Sizes:
     seeds: int
 
 
-SMALL = Sizes({"cosinet": ALL, "compare-aggregate": KEPT}, {"cosinet": 300, "compare-aggregate": 100}, seeds=1)
+SMALL = Sizes({"cosinet": ALL, "compare-aggregate": COMPARED}, {"cosinet": 300, "compare-aggregate": 100}, seeds=1)
 FULL = Sizes({"cosinet": ALL, "compare-aggregate": ALL}, {"cosinet": 300, "compare-aggregate": 300}, seeds=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One model: AP and RR of each seed, how many numbers it learns, and the seconds of a training, averaged."""
+class ModelResult:
+    """One model: AP and RR of each seed, its number of parameters, and the mean seconds of a training."""
 
     ap: list[float]
     rr: list[float]
@@ -69,7 +70,7 @@ class Measured:
     seconds: float
 
 
-Key = tuple[str, bool, str]
+Key = tuple[str, bool, str]  # family, listwise, context
 
 
 def run(
@@ -78,57 +79,43 @@ def run(
     sizes: Sizes | None = None,
     vectors: WordVectors | None = None,
 ) -> Report:
-    """Raises UnknownData when WikiQA is not at hand."""
+    """Raises UnknownData when WikiQA is missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = options.seeds or sizes.seeds
-    train, dev = options.questions("wikiqa-train", "no-all-neg"), options.questions("wikiqa-dev")
+    target = Target(options.questions("wikiqa-train", "no-all-neg"), options.questions("wikiqa-dev"))
+    shuffled = {"wo": [shuffle_candidates(q) for q in target.dev]}  # in the original order its ties would make it wo-rr
+    plain = {name: evaluate(get(name), shuffled.get(name, target.dev)).metrics["AP"] for name in BASELINES}
+    keys = [(family, *variant) for family, variants in sizes.variants.items() for variant in variants]
+    runner = Runner(options, count_steps(on_progress, seeds * len(keys)))
     vectors = vectors or backbone_vectors()
-    seen = {"wo": [in_random_order(q) for q in dev]}  # in their order its ties would make it wo-rr
-    plain = {name: evaluate(get(name), seen.get(name, dev)).metrics["AP"] for name in BASELINES}
-    step = steps(on_progress, seeds * sum(map(len, sizes.variants.values())))
-    found = {
-        (family, *variant): _measured(
-            (family, *variant), sizes.hidden[family], seeds, train, dev, vectors, options, step
-        )
-        for family, variants in sizes.variants.items()
-        for variant in variants
-    }
+    results = {key: _train_seeds(key, sizes.hidden[key[0]], range(seeds), target, vectors, runner) for key in keys}
     width = sizes.hidden["compare-aggregate"]
     differs = f"WikiQA dev, not test; vectors from MiniLM's input embeddings, not Numberbatch; {seeds} seed(s)"
     narrow = differs if width == 300 else f"{differs}; CA of width {width}, not 300"
-    return Report(tuple(_rows(plain, found, differs, narrow)), (_table(plain, found, narrow),))
+    return Report(tuple(_rows(plain, results, differs, narrow)), (_table(plain, results, narrow),))
 
 
-def _measured(
-    key: Key,
-    hidden: int,
-    seeds: int,
-    train: Sequence[Question],
-    dev: Sequence[Question],
-    vectors: WordVectors,
-    options: Options,
-    step,
-) -> Measured:
+def _train_seeds(
+    key: Key, hidden: int, seeds: range, target: Target, vectors: WordVectors, runner: Runner
+) -> ModelResult:
     family, listwise, context = key
-    ap, rr, seconds, parameters = [], [], [], 0
-    for seed in range(seeds):
-        told = learning(step(f"{_name(key)}, seed {seed}"))
-        base = KINDS[family](vectors, listwise=listwise, context=context, seed=seed, hidden=hidden)
-        settings, work = replace(suggested(base), seed=seed), options.workdir / f"{family}-{listwise}-{context}-{seed}"
-        trained = fine_tune(base, train, [], settings, workdir=work, on_event=told)
-        metrics = evaluate(trained.ranker, dev).metrics
-        ap, rr = [*ap, metrics["AP"]], [*rr, metrics["RR"]]
-        seconds, parameters = [*seconds, trained.seconds], base.parameters
-    return Measured(ap, rr, parameters, mean(seconds))
+    bases = [KINDS[family](vectors, listwise=listwise, context=context, seed=s, hidden=hidden) for s in seeds]
+    trained = [
+        runner.train(f"{_name(key)}, seed {s}", base, target.train, [], replace(suggest_settings(base), seed=s))
+        for s, base in zip(seeds, bases, strict=True)
+    ]
+    metrics = [evaluate(t.ranker, target.dev).metrics for t in trained]
+    ap, rr = ([m[name] for m in metrics] for name in ("AP", "RR"))
+    return ModelResult(ap, rr, bases[0].parameters, mean(t.seconds for t in trained))
 
 
-def _rows(plain: dict[str, float], found: dict[Key, Measured], differs: str, narrow: str) -> list[Row]:
-    ap = {key: mean(m.ap) for key, m in found.items()}
-    best = found["cosinet", True, "birnn"]
+def _rows(plain: dict[str, float], results: dict[Key, ModelResult], differs: str, narrow: str) -> list[Row]:
+    ap = {key: mean(m.ap) for key, m in results.items()}
+    best = results["cosinet", True, "birnn"]
     gain = mean(best.ap) - plain["wo-rr"]
     contexts = {c: ap["cosinet", True, c] for c in CONTEXTS if c != "none"}
     pairs = {f: (ap[f, False, "none"], ap[f, True, "none"], ap[f, True, "birnn"]) for f in NAMES}
-    best_ca = found["compare-aggregate", True, "birnn"]
+    best_ca = results["compare-aggregate", True, "birnn"]
     quicker = best.seconds < best_ca.seconds or (None if narrow != differs else False)  # a narrow CA has less to do
     return [
         Row(
@@ -143,14 +130,14 @@ def _rows(plain: dict[str, float], found: dict[Key, Measured], differs: str, nar
             "75.62 against 68.25, 8.9 s of training on a GTX 1080 Ti",
             f"{100 * mean(best.ap):.2f} against {100 * plain['wo-rr']:.2f}, {best.seconds:.0f} s of training",
             differs,
-            gain > LITTLE,
+            gain > TOLERANCE,
         ),
         Row(
             "listwise training alone changes little",
             "Cosinet 70.95 to 71.22, CA 72.03 to 71.43",
             ", ".join(f"{NAMES[f]} {100 * a:.2f} to {100 * b:.2f}" for f, (a, b, _) in pairs.items()),
             narrow,
-            all(abs(b - a) < LITTLE for a, b, _ in pairs.values()),
+            all(abs(b - a) < TOLERANCE for a, b, _ in pairs.values()),
         ),
         Row(
             "the recurrent layer over the candidates is what helps",
@@ -164,7 +151,7 @@ def _rows(plain: dict[str, float], found: dict[Key, Measured], differs: str, nar
             "Cosinet: " + ", ".join(f"{c} {PAPER['cosinet', True, c][0]}" for c in contexts),
             "Cosinet: " + ", ".join(f"{c} {100 * v:.2f}" for c, v in contexts.items()),
             differs,
-            max(contexts.values()) - min(contexts.values()) < LITTLE,
+            max(contexts.values()) - min(contexts.values()) < TOLERANCE,
         ),
         Row(
             "Cosinet is as good as CA, in less time",
@@ -172,26 +159,22 @@ def _rows(plain: dict[str, float], found: dict[Key, Measured], differs: str, nar
             f"{100 * mean(best.ap):.2f} against {100 * mean(best_ca.ap):.2f}, {best.seconds:.0f} s against "
             f"{best_ca.seconds:.0f} s",
             narrow,
-            mean(best.ap) > mean(best_ca.ap) - LITTLE and quicker,
+            mean(best.ap) > mean(best_ca.ap) - TOLERANCE and quicker,
         ),
     ]
 
 
-def _table(plain: dict[str, float], found: dict[Key, Measured], differs: str) -> str:
-    lines = [
-        f"Every model ({differs}):",
-        "",
-        "| model | MAP, paper | AP | MRR, paper | RR | parameters, paper | parameters | training, paper | training |",
-        "|---|---|---|---|---|---|---|---|---|",
-        *(f"| {n.upper().replace('-', '+')} | {BASELINES[n]} | {100 * v:.2f} | | | | | | |" for n, v in plain.items()),
-    ]
-    for key, m in found.items():
+def _table(plain: dict[str, float], results: dict[Key, ModelResult], differs: str) -> str:
+    heads = (
+        "model | MAP, paper | AP | MRR, paper | RR | parameters, paper | parameters | training, paper | training"
+    ).split(" | ")
+    rows = [[n.upper().replace("-", "+"), str(BASELINES[n]), f"{100 * v:.2f}", *[""] * 6] for n, v in plain.items()]
+    for key, m in results.items():
         map_, mrr, thousands, seconds = PAPER[key]
-        lines.append(
-            f"| {_name(key)} | {map_} | {_spread(m.ap)} | {mrr} | {_spread(m.rr)} | {thousands:,}k | "
-            f"{m.parameters:,} | {seconds:g} s | {m.seconds:.0f} s |"
-        )
-    return "\n".join(lines)
+        paper = [str(map_), str(mrr), f"{thousands:,}k", f"{seconds:g} s"]
+        ours = [_spread(m.ap), _spread(m.rr), f"{m.parameters:,}", f"{m.seconds:.0f} s"]
+        rows.append([_name(key), *chain.from_iterable(zip(paper, ours, strict=True))])
+    return table(f"Every model ({differs}):", heads, rows)
 
 
 def _name(key: Key) -> str:
@@ -201,5 +184,5 @@ def _name(key: Key) -> str:
 
 def _spread(values: Sequence[float]) -> str:
     """Mean and standard deviation over the seeds, in points."""
-    said = f"{100 * mean(values):.2f}"
-    return f"{said} ± {100 * stdev(values):.1f}" if len(values) > 1 else said
+    text = f"{100 * mean(values):.2f}"
+    return f"{text} ± {100 * stdev(values):.1f}" if len(values) > 1 else text

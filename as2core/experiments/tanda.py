@@ -1,21 +1,34 @@
 """Fine-tuning against transfer and adapt (Garg et al., 2020): accuracy, label noise, stability, the merged control, and
-which of ASNQ's negatives teach. The target is WikiQA, every labelled pair of it.
+which of ASNQ's negatives help. The target is WikiQA, every labelled pair of it.
 
-Small, the transferred model is the shipped cascade read at its last exit, so that only adapting costs time; the merged
-control then has a transfer step of its own, made here on as much general data as it merges. In full, all of it is made
-here from SQuAD-sent, SelQA and QED.
+In a small run the transferred model is the last exit of the shipped cascade, so that only adapting costs time; the
+merged control then has its own transfer step, on as much general data as it merges. In a full run the transfer step is
+trained here, on SQuAD-sent, SelQA and QED.
 """
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
-from as2core.data.asnq import read as read_asnq
-from as2core.experiments.base import Options, Report, Row
-from as2core.experiments.courses import WHOLE, Course, Runner, Target, final, sample, spread, untuned, wikiqa
+from as2core.data.catalog import load_questions
+from as2core.experiments.base import Options, Report, Row, count_steps, table
+from as2core.experiments.courses import (
+    ALL_PAIRS,
+    Course,
+    Runner,
+    Target,
+    final,
+    finals,
+    sample,
+    spread,
+    untuned,
+    wikiqa,
+)
+from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.training.noise import flip_labels
@@ -24,12 +37,12 @@ from as2core.types import OnProgress, Question
 NOISE = (0.0, 0.1, 0.2)
 ASNQ_FILE = "asnq/train.tsv"
 ASNQ_NEGATIVES = ((1,), (2,), (3,), (2, 3), (1, 2, 3))
-OTHERS = 4  # incorrect candidates kept of a general question
+GENERAL_NEGATIVES = 4  # at most, of a general question
 GENERAL = ("selqa-dev", "selqa-test", "qed-dev")
 
-TRANSFER = replace(WHOLE, learning_rate=6e-5)
-FINE_TUNE = replace(WHOLE, learning_rate=5e-5)
-ADAPT = replace(WHOLE, learning_rate=3e-5)
+TRANSFER = replace(ALL_PAIRS, learning_rate=6e-5)
+FINE_TUNE = replace(ALL_PAIRS, learning_rate=5e-5)
+ADAPT = replace(ALL_PAIRS, learning_rate=3e-5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,191 +61,163 @@ SMALL = Sizes(target=75, general=100, asnq=150, epochs=2, seeds=1, shipped=True)
 FULL = Sizes(target=10_000, general=12_000, asnq=5_000, epochs=5, seeds=3, shipped=False)
 
 
+Courses = dict[float, list[Course]]  # by share of flipped labels, one a seed
+
+
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
-    """Raises UnknownData when WikiQA, SelQA or QED are not at hand."""
+    """Raises UnknownData when WikiQA, SelQA or QED are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = range(options.seeds or sizes.seeds)
-    target = wikiqa(options, sizes.target)
-    general = _general(options, sizes)
-    asnq = _asnq(options, sizes)
+    target, general, asnq = wikiqa(options, sizes.target), _general(options, sizes), _asnq(options, sizes)
     ablations = len(ASNQ_NEGATIVES) if asnq else 0
-    runner = Runner(options, on_progress, runs=len(seeds) * (2 * len(NOISE) + 2) + 1 + ablations)
+    runner = Runner(options, count_steps(on_progress, len(seeds) * (2 * len(NOISE) + 2) + 1 + ablations))
     base = untuned(CrossEncoderRanker, seed=0)
-    own = runner.train("transfer", base, general, [], replace(TRANSFER, epochs=sizes.epochs))[0].ranker
-    transferred = _shipped() if sizes.shipped else own
-    tuned, adapted = _noisy(runner, target, transferred, seeds, sizes)
-    merged, after = _merged(runner, target, general, own, seeds, sizes)
-    said = Said(sizes, target, len(general), len(seeds))
-    rows = [
-        said.better(tuned[0.0], adapted[0.0]),
-        *(said.drop(noise, tuned, adapted) for noise in NOISE[1:]),
-        said.stable(tuned, adapted),
-        said.seeds(tuned[0.0], adapted[0.0]),
-        said.merged(merged, after),
-        _negatives(runner, target, asnq) if asnq else said.no_asnq(options),
-    ]
-    return Report(tuple(rows), (_table(tuned, adapted),))
+    own = runner.train("transfer", base, general, [], replace(TRANSFER, epochs=sizes.epochs)).ranker
+    tuned, adapted = _noisy_courses(runner, target, _shipped() if sizes.shipped else own, seeds, sizes)
+    merged, after = _merged_courses(runner, target, general, own, seeds, sizes)
+    start = "the shipped cascade's last exit" if sizes.shipped else f"{len(general)} general questions"
+    setting = (
+        f"MiniLM of 6 layers, whose cosine knows the task before any tuning; transferred: {start}; "
+        f"{len(target.train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {len(seeds)}; "
+        "AP on dev after the last epoch (the paper: test, epoch chosen on dev)"
+    )
+    rows = (
+        Row(
+            "transfer and adapt beats fine-tuning",
+            "MAP .813 fine-tuned, .893 TandA",
+            f"AP {spread(finals(tuned[0.0]))} fine-tuned, {spread(finals(adapted[0.0]))} TandA",
+            setting,
+            _mean(adapted[0.0]) > _mean(tuned[0.0]),
+        ),
+        *_noise_rows(tuned, adapted),
+        _seed_row(tuned[0.0], adapted[0.0]),
+        Row(
+            "one after the other beats both sets merged in one run",
+            "TREC-QA MAP .898 merged, .912 TandA",
+            f"AP {spread(finals(merged))} merged, {spread(finals(after))} one after the other",
+            f"WikiQA; both see the same {len(general)} general questions for as many epochs",
+            _mean(after) > _mean(merged),
+        ),
+        _negatives_row(runner, target, asnq),
+    )
+    return Report(rows, (_table(tuned, adapted),))
 
 
 def _shipped() -> CrossEncoderRanker:
-    return CrossEncoderRanker.from_cascade(get("cascade:engine=torch"))
+    return CrossEncoderRanker.from_cascade(cast(CascadeRanker, get("cascade:engine=torch")))
 
 
 def _general(options: Options, sizes: Sizes) -> list[Question]:
-    """SelQA and QED, and in full SQuAD-sent beside them; of each question its correct candidates and a few others."""
+    """SelQA and QED, and in full SQuAD-sent as well; of each question its correct candidates and a few others."""
     sets = GENERAL if sizes.shipped else (*GENERAL, "squad-train")
     rng = random.Random(0)
-    cut = []
+    questions = []
     for q in sample([q for name in sets for q in options.questions(name)], sizes.general, seed=0):
         wrong = [c.id for c in q.candidates if c.label == 0]
-        kept = set(rng.sample(wrong, min(len(wrong), OTHERS)))
-        cut.append(replace(q, candidates=tuple(c for c in q.candidates if c.label == 1 or c.id in kept)))
-    return cut
+        chosen = set(rng.sample(wrong, min(len(wrong), GENERAL_NEGATIVES)))
+        questions.append(replace(q, candidates=tuple(c for c in q.candidates if c.label == 1 or c.id in chosen)))
+    return questions
 
 
 def _asnq(options: Options, sizes: Sizes) -> list[Question]:
     path = options.data_dir and options.data_dir / ASNQ_FILE
-    return sample([q for q in read_asnq(path)[0] if q.positives], sizes.asnq, seed=0) if path and path.is_file() else []
+    if not path or not path.is_file():
+        return []
+    return sample([q for q in load_questions(path).questions if q.positives], sizes.asnq, seed=0)
 
 
-def _noisy(runner: Runner, target: Target, transferred, seeds, sizes: Sizes) -> tuple[dict, dict]:
-    """Courses by noise and seed: fine-tuned alone, and adapted. Both see the same flipped labels."""
-    tuned: dict[float, list[Course]] = {noise: [] for noise in NOISE}
-    adapted: dict[float, list[Course]] = {noise: [] for noise in NOISE}
+def _noisy_courses(
+    runner: Runner, target: Target, transferred: CrossEncoderRanker, seeds: range, sizes: Sizes
+) -> tuple[Courses, Courses]:
+    """Fine-tuned alone, and adapted. Both see the same flipped labels."""
+    tuned: Courses = {noise: [] for noise in NOISE}
+    adapted: Courses = {noise: [] for noise in NOISE}
     for noise in NOISE:
         for seed in seeds:
-            train, _ = flip_labels(target.train, noise, seed=seed)
-            name = f"{noise:.0%} noise"
-            told = {"seed": seed, "epochs": sizes.epochs}
-            base = untuned(CrossEncoderRanker, seed=seed)
+            noisy = replace(target, train=flip_labels(target.train, noise, seed=seed)[0])
             for start, what, settings, courses in (
-                (base, "fine-tune", FINE_TUNE, tuned),
+                (untuned(CrossEncoderRanker, seed=seed), "fine-tune", FINE_TUNE, tuned),
                 (transferred, "adapt", ADAPT, adapted),
             ):
-                trained = runner.train(f"{what}, {name}", start, train, target.dev, replace(settings, **told))
-                courses[noise].append(trained[1])
+                settings = replace(settings, seed=seed, epochs=sizes.epochs)
+                courses[noise].append(runner.course(f"{what}, {noise:.0%} noise", start, noisy, settings))
     return tuned, adapted
 
 
-def _merged(runner: Runner, target: Target, general: list[Question], own, seeds, sizes: Sizes) -> tuple[list, list]:
+def _merged_courses(
+    runner: Runner, target: Target, general: list[Question], own: CrossEncoderRanker, seeds: range, sizes: Sizes
+) -> tuple[list[Course], list[Course]]:
     """One run over both sets, and the transfer over the general one followed by adapting; the same target pairs."""
-    both = [*general, *target.train]
+    both = replace(target, train=[*general, *target.train])
     merged, after = [], []
     for seed in seeds:
-        told = {"seed": seed, "epochs": sizes.epochs}
         base = untuned(CrossEncoderRanker, seed=seed)
-        merged.append(runner.train("merged", base, both, target.dev, replace(FINE_TUNE, **told))[1])
-        after.append(runner.train("one after the other", own, target.train, target.dev, replace(ADAPT, **told))[1])
+        tune, adapt = (replace(settings, seed=seed, epochs=sizes.epochs) for settings in (FINE_TUNE, ADAPT))
+        merged.append(runner.course("merged", base, both, tune))
+        after.append(runner.course("one after the other", own, target, adapt))
     return merged, after
 
 
-def _negatives(runner: Runner, target: Target, asnq: list[Question]) -> Row:
-    """Table 6: the transfer step with negatives of some of ASNQ's labels, judged on the target without adapting."""
-    found = {}
-    for keep in ASNQ_NEGATIVES:
-        name = ",".join(map(str, keep))
-        settings = replace(TRANSFER, negatives_from=keep)
-        base = untuned(CrossEncoderRanker, seed=0)
-        found[name] = final(runner.train(f"ASNQ negatives {name}", base, asnq, target.dev, settings)[1])
-    return Row(
-        "negatives 2 and 3 alone teach as much as all, 2 alone least",
-        ".870, .751, .881, .883, .884 MAP for negatives 1; 2; 3; 2, 3; 1, 2, 3",
-        ", ".join(f"{spread([ap])} ({name})" for name, ap in found.items()),
-        f"{len(asnq)} questions of {ASNQ_FILE}, one epoch, one seed",
-        min(found, key=found.__getitem__) == "2" and found["2,3"] >= found["1,2,3"] - 0.01,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The rows, with how our setting differs."""
-
-    sizes: Sizes
-    target: Target
-    general: int
-    count: int
-
-    @property
-    def setting(self) -> str:
-        start = "the shipped cascade's last exit" if self.sizes.shipped else f"{self.general} general questions"
-        return (
-            f"MiniLM of 6 layers, whose cosine knows the task before any tuning; transferred: {start}; "
-            f"{len(self.target.train)} WikiQA train questions, {self.sizes.epochs} epochs, seeds: {self.count}; "
-            "AP on dev after the last epoch (the paper: test, epoch chosen on dev)"
+def _noise_rows(tuned: Courses, adapted: Courses) -> list[Row]:
+    papers = {0.1: "4.67 % fine-tuned, 1.90 % TandA", 0.2: "22.63 % fine-tuned, 2.57 % TandA"}
+    rows = []
+    for noise, paper in papers.items():
+        lost = [(_mean(by[0.0]) - _mean(by[noise])) / _mean(by[0.0]) for by in (tuned, adapted)]
+        rows.append(
+            Row(
+                f"{noise:.0%} flipped labels cost the transferred model less",
+                f"MAP drops by {paper}",
+                f"AP drops by {lost[0]:.2%} fine-tuned, {lost[1]:.2%} TandA",
+                "the same flipped pairs for both; else as above",
+                lost[1] < lost[0],
+            )
         )
-
-    def better(self, tuned: list[Course], adapted: list[Course]) -> Row:
-        return Row(
-            "transfer and adapt beats fine-tuning",
-            "MAP .813 fine-tuned, .893 TandA",
-            f"AP {_finals(tuned)} fine-tuned, {_finals(adapted)} TandA",
-            self.setting,
-            _mean(adapted) > _mean(tuned),
-        )
-
-    def drop(self, noise: float, tuned: dict, adapted: dict) -> Row:
-        lost = {name: _lost(courses[0.0], courses[noise]) for name, courses in (("t", tuned), ("a", adapted))}
-        paper = {0.1: "4.67 % fine-tuned, 1.90 % TandA", 0.2: "22.63 % fine-tuned, 2.57 % TandA"}[noise]
-        return Row(
-            f"{noise:.0%} flipped labels cost the transferred model less",
-            f"MAP drops by {paper}",
-            f"AP drops by {lost['t']:.2%} fine-tuned, {lost['a']:.2%} TandA",
-            "the same flipped pairs for both; else as above",
-            lost["a"] < lost["t"],
-        )
-
-    def stable(self, tuned: dict, adapted: dict) -> Row:
-        moves = [np.mean([_movement(c) for courses in by.values() for c in courses]) for by in (tuned, adapted)]
-        return Row(
+    moves = [np.mean([_movement(c) for courses in by.values() for c in courses]) for by in (tuned, adapted)]
+    rows.append(
+        Row(
             "from epoch to epoch the adapted model moves less",
             "Figure 4: high variance fine-tuned, small with TandA",
             f"mean change of AP between epochs {moves[0]:.3f} fine-tuned, {moves[1]:.3f} TandA",
             "over all noise rates",
             bool(moves[1] < moves[0]),
         )
-
-    def seeds(self, tuned: list[Course], adapted: list[Course]) -> Row:
-        finding = "from seed to seed the adapted model moves less"
-        paper = "no numbers; low variance is claimed between models of like dev accuracy"
-        if self.count < 2:
-            return Row(finding, paper, "one seed was run: `--seeds 3`", "")
-        sd = [float(np.std([final(c) for c in courses], ddof=1)) for courses in (tuned, adapted)]
-        return Row(
-            finding,
-            paper,
-            f"standard deviation of AP {sd[0]:.3f} fine-tuned, {sd[1]:.3f} TandA",
-            f"{self.count} seeds",
-            sd[1] < sd[0],
-        )
-
-    def merged(self, merged: list[Course], after: list[Course]) -> Row:
-        return Row(
-            "one after the other beats both sets merged in one run",
-            "TREC-QA MAP .898 merged, .912 TandA",
-            f"AP {_finals(merged)} merged, {_finals(after)} one after the other",
-            f"WikiQA; both see the same {self.general} general questions for as many epochs",
-            _mean(after) > _mean(merged),
-        )
-
-    def no_asnq(self, options: Options) -> Row:
-        return Row(
-            "negatives 2 and 3 alone teach as much as all, 2 alone least",
-            "MAP .883 with 2 and 3, .884 with all, .751 with 2 alone",
-            "not run",
-            f"no ASNQ at hand: it is read from {ASNQ_FILE} below --data-dir",
-        )
+    )
+    return rows
 
 
-def _finals(courses: list[Course]) -> str:
-    return spread([final(c) for c in courses])
+def _seed_row(tuned: list[Course], adapted: list[Course]) -> Row:
+    finding = "from seed to seed the adapted model moves less"
+    paper = "no numbers; low variance is claimed between models of like dev accuracy"
+    if len(tuned) < 2:
+        return Row(finding, paper, "one seed was run: `--seeds 3`", "")
+    sd = [float(np.std(finals(courses), ddof=1)) for courses in (tuned, adapted)]
+    ours = f"standard deviation of AP {sd[0]:.3f} fine-tuned, {sd[1]:.3f} TandA"
+    return Row(finding, paper, ours, f"{len(tuned)} seeds", sd[1] < sd[0])
+
+
+def _negatives_row(runner: Runner, target: Target, asnq: list[Question]) -> Row:
+    """Table 6: the transfer step with negatives of some of ASNQ's labels, evaluated on the target without adapting."""
+    finding = "negatives 2 and 3 alone teach as much as all, 2 alone least"
+    if not asnq:
+        paper = "MAP .883 with 2 and 3, .884 with all, .751 with 2 alone"
+        return Row(finding, paper, "not run", f"no ASNQ at hand: it is read from {ASNQ_FILE} below --data-dir")
+    ap = {}
+    for grades in ASNQ_NEGATIVES:
+        name = ",".join(map(str, grades))
+        settings = replace(TRANSFER, negatives_from=grades)
+        base = untuned(CrossEncoderRanker, seed=0)
+        ap[name] = final(runner.course(f"ASNQ negatives {name}", base, replace(target, train=asnq), settings))
+    return Row(
+        finding,
+        ".870, .751, .881, .883, .884 MAP for negatives 1; 2; 3; 2, 3; 1, 2, 3",
+        ", ".join(f"{spread([value])} ({name})" for name, value in ap.items()),
+        f"{len(asnq)} questions of {ASNQ_FILE}, one epoch, one seed",
+        min(ap, key=ap.__getitem__) == "2" and ap["2,3"] >= ap["1,2,3"] - 0.01,
+    )
 
 
 def _mean(courses: list[Course]) -> float:
-    return float(np.mean([final(c) for c in courses]))
-
-
-def _lost(clean: list[Course], noisy: list[Course]) -> float:
-    return (_mean(clean) - _mean(noisy)) / _mean(clean)
+    return float(np.mean(finals(courses)))
 
 
 def _movement(course: Course) -> float:
@@ -241,16 +226,12 @@ def _movement(course: Course) -> float:
     return float(np.mean(np.abs(np.diff(values)))) if len(values) > 1 else 0.0
 
 
-def _table(tuned: dict[float, list[Course]], adapted: dict[float, list[Course]]) -> str:
+def _table(tuned: Courses, adapted: Courses) -> str:
     """AP by epoch, the mean over seeds."""
     epochs = range(1, len(tuned[0.0][0]) + 1)
-    lines = [
-        "AP on WikiQA dev by epoch:\n",
-        f"| labels flipped | start | {' | '.join(f'epoch {e}' for e in epochs)} |",
-        f"|---|---|{'---|' * len(epochs)}",
+    rows = [
+        [f"{noise:.0%}", name, *(spread(finals([c[:e] for c in courses[noise]])) for e in epochs)]
+        for noise in NOISE
+        for name, courses in (("untuned", tuned), ("transferred", adapted))
     ]
-    for noise in NOISE:
-        for name, courses in (("untuned", tuned[noise]), ("transferred", adapted[noise])):
-            by_epoch = [spread([final(c[:e]) for c in courses]) for e in epochs]
-            lines.append(f"| {noise:.0%} | {name} | {' | '.join(by_epoch)} |")
-    return "\n".join(lines)
+    return table("AP on WikiQA dev by epoch:", ["labels flipped", "start", *(f"epoch {e}" for e in epochs)], rows)

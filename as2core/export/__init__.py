@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from as2core.errors import BadSetting, DamagedModel
+
+if TYPE_CHECKING:
+    from as2core.rankers.base import HasWeights, Ranker
+    from as2core.rankers.versions import Card
 
 FORMATS = {
     "hf": "a Hugging Face directory (AutoModelForSequenceClassification, trust_remote_code=True)",
@@ -19,7 +22,7 @@ FORMATS = {
 }
 
 
-def export_ranker(ranker: Any, to: str, folder: Path, *, card: Mapping[str, Any]) -> list[Path]:
+def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card) -> list[Path]:
     """Write it to `folder`, which appears whole or not at all; returns its files.
 
     Raises BadSetting for an unknown format, a folder that is not empty, or a ranker that a format cannot hold.
@@ -28,48 +31,45 @@ def export_ranker(ranker: Any, to: str, folder: Path, *, card: Mapping[str, Any]
         raise BadSetting(f"no format {to!r}; known: {', '.join(FORMATS)}")
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadSetting(f"{folder} is there already: give a new or an empty folder")
+        raise BadSetting(f"{folder} exists already: give a new or an empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        made = building / folder.name  # a version is called as its folder is
-        _writer(ranker, to)(ranker, made, card)
+        part = building / folder.name  # a version is called as its folder is
+        _write(ranker, to, part, card)
         if folder.exists():
             folder.rmdir()
-        made.rename(folder)
+        part.rename(folder)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return sorted(p for p in folder.iterdir() if p.is_file())
 
 
-def _writer(ranker: Any, to: str):
-    if to == "as2":
-        from as2core.rankers.versions import save_version
-
-        return lambda r, made, card: save_version(r, made, dict(card))
+def _write(ranker: Ranker, to: str, folder: Path, card: Card) -> None:
+    from as2core.export import cross_encoder, hugging_face, onnx_file
     from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.cross_encoder import CrossEncoderRanker
+    from as2core.rankers.versions import save_version
 
+    if to == "as2":
+        save_version(ranker, folder, card)
+        return
     if not isinstance(ranker, CascadeRanker):
         raise BadSetting(f"{ranker.name} is no cascade or cross-encoder, which {to} is for: export it as as2")
-    if getattr(ranker, "pool", "mean") == "cls":
+    if isinstance(ranker, CrossEncoderRanker) and ranker.pool == "cls":
         raise BadSetting(f"{ranker.name} reads the [CLS] token, which {to} cannot hold here: export it as as2")
-    from as2core.export import cross_encoder, hugging_face, onnx_file
-
-    module = {"hf": hugging_face, "cross-encoder": cross_encoder, "onnx": onnx_file}[to]
-
-    def write(r: Any, made: Path, card: Mapping[str, Any]) -> None:
-        made.mkdir()
-        module.write(r, made, card)
-
-    return write
+    folder.mkdir()
+    {"hf": hugging_face.write, "cross-encoder": cross_encoder.write, "onnx": onnx_file.write}[to](ranker, folder, card)
 
 
-def import_ranker(folder: Path) -> tuple[Any, dict[str, Any]]:
+def import_ranker(folder: Path) -> tuple[HasWeights, Card]:
     """A ranker and its card from a version's directory, or whatever `export_ranker` made of one.
 
     Raises DamagedModel for anything else.
     """
-    from as2core.export import onnx_file
+    from as2core.export import hugging_face, onnx_file
+    from as2core.rankers.catalog import load_version
+    from as2core.rankers.versions import read_card
 
     folder = Path(folder)
     if (folder / onnx_file.FILE).is_file():
@@ -79,9 +79,5 @@ def import_ranker(folder: Path) -> tuple[Any, dict[str, Any]]:
     except (OSError, ValueError) as e:
         raise DamagedModel(f"{folder} holds no version: give a directory that as2 exported") from e
     if config.get("model_type") == "as2-cross-encoder":
-        from as2core.export import hugging_face
-
         return hugging_face.read(folder)
-    from as2core.rankers.versions import load_version, read_card
-
     return load_version(folder), read_card(folder)

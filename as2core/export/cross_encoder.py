@@ -7,18 +7,17 @@ would be their sigmoid), and pairs are cut at the same length.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from as2core.export import hugging_face
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.versions import Card
 
 IDENTITY = "torch.nn.modules.linear.Identity"
 
 
-def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
-    """Into a folder that is there. Raises as `hugging_face.write`."""
+def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
+    """Into an existing folder. Raises as `hugging_face.write`."""
     hugging_face.write(ranker, folder, card)
     file = folder / "config.json"
     config = json.loads(file.read_text())

@@ -11,21 +11,24 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from as2core.errors import DamagedModel
 from as2core.export import last_exit, modeling_as2
 from as2core.nn.backbone import Backbone
-from as2core.nn.heads import ExitHead
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.versions import Card
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CODE = Path(modeling_as2.__file__)
 HEAD_LINEARS = {1: 0, 4: 2, 7: 4}  # their places in our head's Sequential, which has dropout, and in the exported one
 
 
-def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
-    """Into a folder that is there. Raises DamagedModel for weights that do not fit their own architecture."""
+def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
+    """Into an existing folder. Raises DamagedModel for weights that do not fit their own architecture."""
     config = _config(ranker)
     model = modeling_as2.As2CrossEncoder(config).eval()
     missing, unknown = model.load_state_dict(_tensors(ranker), strict=False)
@@ -39,22 +42,20 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
         tokenizer.save_pretrained(folder)
     finally:
         tokenizer.model_max_length = before
-    (folder / last_exit.CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
+    last_exit.write_card(folder, card)
 
 
-def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
+def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
     """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        told = json.loads((folder / "config.json").read_text())
-        kept = told["as2"]
-        tensors = load_file(folder / "model.safetensors")
-        card = json.loads((folder / last_exit.CARD).read_text()) if (folder / last_exit.CARD).is_file() else {}
+        settings = json.loads((folder / "config.json").read_text())["as2"]
+        tensors, card = load_file(folder / "model.safetensors"), last_exit.read_card(folder)
     except (OSError, ValueError, KeyError, SafetensorError) as e:
         raise DamagedModel(f"{folder} is no model that as2 exported ({e}): export it again") from e
-    return last_exit.cross_encoder(kept, _back(tensors)), card
+    return last_exit.restore(settings, _rename_back(tensors)), card
 
 
 def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
@@ -67,7 +68,7 @@ def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
         separator_id=backbone.tokenizer.sep_token_id,
         hidden_size=backbone.hidden,
         pad_token_id=backbone.tokenizer.pad_token_id,
-        as2=last_exit.settings(ranker),
+        as2=last_exit.describe(ranker),
     )
     config.auto_map = {
         "AutoConfig": f"{CODE.stem}.As2Config",
@@ -77,7 +78,7 @@ def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
     return config
 
 
-def _tensors(ranker: CascadeRanker) -> dict[str, Any]:
+def _tensors(ranker: CascadeRanker) -> dict[str, Tensor]:
     """The exported model's state."""
     backbone: Backbone = ranker.backbone
     out = {f"encoder.embeddings.{k}": v for k, v in backbone.embeddings.state_dict().items()}
@@ -85,13 +86,13 @@ def _tensors(ranker: CascadeRanker) -> dict[str, Any]:
         out |= {f"encoder.embeddings_project.{k}": v for k, v in backbone.project.state_dict().items()}
     for i, block in enumerate(backbone.blocks[: ranker.exits[-1]]):
         out |= {f"encoder.encoder.layer.{i}.{k}": v for k, v in block.state_dict().items()}
-    head: ExitHead = ranker.module.heads[-1]
+    head = ranker.module.last_head
     for ours, theirs in HEAD_LINEARS.items():
         out |= {f"net.{theirs}.{k}": v for k, v in head.net[ours].state_dict().items()}
     return {**out, "cosine": head.cosine.detach()}
 
 
-def _back(tensors: Mapping[str, Any]) -> dict[str, Any]:
+def _rename_back(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Their names in a CascadeModule of one exit."""
     heads = {f"net.{theirs}.": f"heads.0.net.{ours}." for ours, theirs in HEAD_LINEARS.items()}
     places = {

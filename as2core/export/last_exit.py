@@ -1,19 +1,26 @@
-"""What the formats of other programs hold of a ranker: its last exit, as a cross-encoder; and how it comes back."""
+"""What the formats of other programs hold of a ranker: its last exit, as a cross-encoder; and how it is read back."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from as2core.errors import DamagedModel
 from as2core.nn.backbone import load_backbone
+from as2core.rankers.base import VersionConfig
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.versions import Card
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CARD = "as2_card.json"
 
 
-def settings(ranker: CascadeRanker) -> dict[str, Any]:
+def describe(ranker: CascadeRanker) -> VersionConfig:
     """What the workbench needs beside the weights, for JSON."""
     return {
         "backbone": ranker.backbone.name,
@@ -24,20 +31,25 @@ def settings(ranker: CascadeRanker) -> dict[str, Any]:
     }
 
 
-def cross_encoder(kept: Mapping[str, Any], tensors: Mapping[str, Any]) -> CrossEncoderRanker:
-    """The ranker of these `settings`, `tensors` under the names of a CascadeModule with one exit. Raises DamagedModel
-    where one of the layers it uses is missing."""
-    ranker = CrossEncoderRanker(
-        load_backbone(kept["backbone"]),
-        depth=kept["depth"],
-        max_length=kept["max_length"],
-        calibration=kept["calibration"],
-        threshold=kept["threshold"],
-    )
+def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEncoderRanker:
+    """The ranker that `describe` described, `tensors` under the names of a CascadeModule with one exit. Raises
+    DamagedModel where one of the layers it uses is missing."""
+    names = ("depth", "max_length", "calibration", "threshold")
+    ranker = CrossEncoderRanker(load_backbone(settings["backbone"]), **{name: settings[name] for name in names})
     ranker.trained = True
-    above = tuple(f"backbone.blocks.{i}." for i in range(kept["depth"], ranker.backbone.layers))
-    missing, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
-    missing = [name for name in missing if not name.startswith(above)]
+    unused = tuple(f"backbone.blocks.{i}." for i in range(ranker.depth, ranker.backbone.layers))
+    absent, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
+    missing = [name for name in absent if not name.startswith(unused)]
     if missing:
         raise DamagedModel(f"the export lacks {missing[0]}: export the version again")
     return ranker
+
+
+def write_card(folder: Path, card: Card) -> None:
+    (folder / CARD).write_text(json.dumps(card, indent=2) + "\n")
+
+
+def read_card(folder: Path) -> Card:
+    """The exported card; {} if there is none. Raises OSError, ValueError."""
+    file = folder / CARD
+    return json.loads(file.read_text()) if file.is_file() else {}

@@ -5,6 +5,8 @@ The classifier is not one that transformers has: three feed-forward layers over 
 weighted cosine of the question's and the candidate's mean states.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn.functional import normalize
@@ -18,7 +20,14 @@ class As2Config(PretrainedConfig):
 
     model_type = "as2-cross-encoder"
 
-    def __init__(self, encoder=None, separators=1, separator_id=102, as2=None, **more):
+    def __init__(
+        self,
+        encoder: dict | None = None,
+        separators: int = 1,
+        separator_id: int = 102,
+        as2: dict | None = None,
+        **more: Any,
+    ) -> None:
         self.encoder, self.separators, self.separator_id = encoder or {}, separators, separator_id
         self.as2 = as2 or {}
         more.setdefault("num_labels", 1)
@@ -30,10 +39,10 @@ class As2CrossEncoder(PreTrainedModel):
 
     config_class = As2Config
 
-    def __init__(self, config):
+    def __init__(self, config: As2Config) -> None:
         super().__init__(config)
-        given = {k: v for k, v in config.encoder.items() if k != "model_type"}
-        inner = AutoConfig.for_model(config.encoder["model_type"], **given)
+        settings = {k: v for k, v in config.encoder.items() if k != "model_type"}
+        inner = AutoConfig.for_model(config.encoder["model_type"], **settings)
         plain = {} if inner.model_type == "electra" else {"add_pooling_layer": False}
         self.encoder = AutoModel.from_config(inner, **plain)
         width = inner.hidden_size
@@ -43,7 +52,13 @@ class As2CrossEncoder(PreTrainedModel):
         self.cosine = nn.Parameter(torch.zeros(width))
         self.post_init()
 
-    def forward(self, input_ids, attention_mask=None, token_type_ids=None, **_):
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        **_: object,
+    ) -> SequenceClassifierOutput:
         """`token_type_ids` are not used: the encoder was trained with type 0 throughout."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         mask = mask.bool()
@@ -57,6 +72,6 @@ class As2CrossEncoder(PreTrainedModel):
         return SequenceClassifierOutput(logits=logits)
 
 
-def _mean(hidden, mask):
+def _mean(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     weight = mask[:, :, None].to(hidden.dtype)
     return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)

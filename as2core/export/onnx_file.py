@@ -12,9 +12,7 @@ import hashlib
 import json
 import logging
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +24,7 @@ from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.versions import Card
 
 FILE, KEY = "model.onnx", "as2"
 
@@ -46,9 +45,9 @@ class _Scorer(nn.Module):
         return self.head(hidden, mask, second)
 
 
-def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
-    """The file, its tokenizer and its card, into a folder that is there."""
-    backbone, head = copy.deepcopy((ranker.backbone, ranker.module.heads[-1]))  # the ranker's may be on a GPU
+def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
+    """The file, its tokenizer and its card, into an existing folder."""
+    backbone, head = copy.deepcopy((ranker.backbone, ranker.module.last_head))  # the ranker's may be on a GPU
     scorer = _Scorer(backbone, head, ranker.exits[-1]).cpu().eval()
     packed = backbone.encode(["who is it", "what"], ["It is a river in the east.", "A word."], max_length=32)
     ids, mask, _ = backbone.pad(packed, [0, 1])
@@ -68,30 +67,30 @@ def write(ranker: CascadeRanker, folder: Path, card: Mapping[str, Any]) -> None:
             external_data=False,
             verbose=False,
         )
-    _tell(folder / FILE, ranker, scorer)
+    _add_metadata(folder / FILE, ranker, scorer)
     backbone.tokenizer.save_pretrained(folder)
-    (folder / last_exit.CARD).write_text(json.dumps(dict(card), indent=2) + "\n")
+    last_exit.write_card(folder, card)
 
 
-def read(folder: Path) -> tuple[CrossEncoderRanker, dict[str, Any]]:
+def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
     """What `write` wrote, as a cross-encoder, and its card. Raises DamagedModel, also for another program's file."""
     import onnx
     from google.protobuf.message import DecodeError
 
     try:
         graph = onnx.load(folder / FILE)
-        told = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
-        held = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
-        tensors = {name: held[at].T if turned else held[at] for name, (at, turned) in told["tensors"].items()}
-        tensors |= {name: torch.tensor(values) for name, values in told.get("left_out", {}).items()}
-        card = json.loads((folder / last_exit.CARD).read_text()) if (folder / last_exit.CARD).is_file() else {}
-        return last_exit.cross_encoder(told["settings"], tensors), card
+        metadata = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
+        stored = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
+        places = metadata["tensors"].items()
+        tensors = {name: stored[at].T if transposed else stored[at] for name, (at, transposed) in places}
+        tensors |= {name: torch.tensor(values) for name, values in metadata.get("left_out", {}).items()}
+        return last_exit.restore(metadata["settings"], tensors), last_exit.read_card(folder)
     except (OSError, ValueError, KeyError, RuntimeError, DecodeError) as e:
         raise DamagedModel(f"{folder / FILE} is no file that as2 exported ({e}): export it again") from e
 
 
-def backbone_of(file: Path) -> str:
-    """What a file that `write` wrote stands on, told without its weights. Raises as `read`."""
+def read_backbone(file: Path) -> str:
+    """The backbone of a file that `write` wrote, read without its weights. Raises as `read`."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -102,30 +101,30 @@ def backbone_of(file: Path) -> str:
         raise DamagedModel(f"{file} is no file that as2 exported ({e}): export it again") from e
 
 
-def _tell(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
-    """Write into the file what `read` needs: the settings, and which of the file's tensors is each weight. The exporter
-    keeps equal tensors once, renames the matrices that it transposes, and leaves a bias of zeros out."""
+def _add_metadata(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
+    """Write into the file what `read` needs: the settings, and where each weight is among the file's tensors. The
+    exporter keeps equal tensors once, renames the matrices that it transposes, and leaves a bias of zeros out."""
     import onnx
 
     graph = onnx.load(file)
-    held = {_sum(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
-    above = tuple(f"backbone.blocks.{i}." for i in range(scorer.depth, ranker.backbone.layers))
+    names = {_hash_array(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
+    unused = tuple(f"backbone.blocks.{i}." for i in range(scorer.depth, ranker.backbone.layers))
     tensors, left_out = {}, {}
     for name, t in scorer.state_dict().items():
-        if name.startswith(above):
+        if name.startswith(unused):
             continue
         a = t.cpu().numpy()
-        turned = _sum(a) not in held
-        at = held.get(_sum(a.T if turned else a))
+        transposed = _hash_array(a) not in names
+        at = names.get(_hash_array(a.T if transposed else a))
         ours = f"heads.0.{name.removeprefix('head.')}" if name.startswith("head.") else name
         if at is None:
             left_out[ours] = a.tolist()
         else:
-            tensors[ours] = (at, turned)
-    told = {"settings": last_exit.settings(ranker), "tensors": tensors, "left_out": left_out}
-    onnx.helper.set_model_props(graph, {KEY: json.dumps(told)})
+            tensors[ours] = (at, transposed)
+    metadata = {"settings": last_exit.describe(ranker), "tensors": tensors, "left_out": left_out}
+    onnx.helper.set_model_props(graph, {KEY: json.dumps(metadata)})
     onnx.save(graph, file)
 
 
-def _sum(a: np.ndarray) -> tuple[tuple[int, ...], bytes]:
+def _hash_array(a: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     return a.shape, hashlib.blake2b(a.tobytes()).digest()

@@ -1,30 +1,30 @@
-"""Questions from passages, without repeats, kept only when a ranker finds the passage again: by rule, or sampled from
+"""Questions from passages, without repeats, accepted only if a ranker finds the passage again: by rule, or sampled from
 log P(question | passage) (Nogueira dos Santos et al., 2020, section 3.5)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
 from as2core.errors import BadSetting
-from as2core.generation.round_trip import is_new, normal, place_of
-from as2core.generation.rules import by_rule, small_words
-from as2core.generation.sampling import Sampled, Sampling, sample
+from as2core.generation.round_trip import add_if_new, normalise, rank_of_source
+from as2core.generation.rules import ask_by_rule, lowercase_words
+from as2core.generation.sampling import Sampling, TextSample, sample
 from as2core.rankers.base import Ranker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.types import Candidate, OnProgress, Progress
 
-MIN_WORDS = 4  # of a sample; shorter ones ask nothing in particular
-DRAWS = 4  # samples for each question wanted: most are repeats, or lead elsewhere
-TOGETHER = 8  # passages written for at a time
+MIN_QUESTION_WORDS = 4  # of a sampled question; shorter ones ask nothing in particular
+SAMPLES_PER_QUESTION = 4  # most samples are repeats, or lead to another passage
+PASSAGES_PER_BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
-    """A question for the passage at `source`. `rank` is the ranker's place for that passage (None: not asked),
-    `log_p` the mean log-probability of the question's tokens (None: no model was asked)."""
+class Proposal:
+    """A question for the passage at `source`. `rank` is that passage's rank by the ranker (None: without a ranker),
+    `log_p` the mean log-probability of the question's tokens (None: without a model)."""
 
     text: str
     source: int
@@ -32,87 +32,85 @@ class Proposed:
     rank: int | None = None
 
 
-Written = list[tuple[str, float | None]]  # questions for one passage with their log_p, the best first
+Drafts = list[tuple[str, float | None]]  # questions for one passage with their log_p, the best first
 
 
 class Writer(Protocol):
-    """Writes for passages, so many wanted for each, and more where some will be dropped."""
+    """Drafts questions for each passage: `each` of them, and more where some will be dropped."""
 
-    def __call__(self, passages: Sequence[str], each: int) -> list[Written]: ...
+    def __call__(self, passages: Sequence[str], each: int) -> list[Drafts]: ...
 
 
-def ruled(texts: Iterable[str], judge: GenerativeRanker | None = None) -> Writer:
-    """By rule (`rules.by_rule`): the likeliest first by the `judge`, in the rules' own order without one. `texts` show
-    how words are written around the passages."""
-    small = small_words(texts)
+def rule_writer(texts: Iterable[str], scorer: GenerativeRanker | None = None) -> Writer:
+    """Questions by rule (`rules.ask_by_rule`): the likeliest first by the `scorer`, in the rules' order without one.
+    `texts` show how words are written in the corpus."""
+    lowercase = lowercase_words(texts)
 
-    def write(passages: Sequence[str], each: int) -> list[Written]:
-        return [_judged(judge, by_rule(p, small), p) for p in passages]
+    def write(passages: Sequence[str], each: int) -> list[Drafts]:
+        return [_score_drafts(scorer, ask_by_rule(p, lowercase), p) for p in passages]
 
     return write
 
 
-def _judged(judge: GenerativeRanker | None, questions: list[str], passage: str) -> Written:
-    if judge is None:
+def _score_drafts(scorer: GenerativeRanker | None, questions: list[str], passage: str) -> Drafts:
+    if scorer is None:
         return [(q, None) for q in questions]
-    said = [(q, float(judge.score(q, [Candidate("", passage)])[0])) for q in questions]
-    return sorted(said, key=lambda x: -x[1])
+    scored = [(float(scorer.score(q, [Candidate("", passage)])[0]), q) for q in questions]
+    return [(q, log_p) for log_p, q in sorted(scored, key=lambda pair: -pair[0])]
 
 
-def sampled(generator: GenerativeRanker, settings: Sampling | None = None) -> Writer:
-    """Drawn from the generator, the likeliest first. Raises BadSetting for a model that generates answers."""
+def sampling_writer(generator: GenerativeRanker, settings: Sampling | None = None) -> Writer:
+    """Questions sampled from the generator, the likeliest first. Raises BadSetting for a model that generates
+    answers."""
     if generator.direction != "question":
         raise BadSetting("this generator was made for answers: take one with direction=question")
 
-    def write(passages: Sequence[str], each: int) -> list[Written]:
-        return [_readable(some) for some in sample(generator.module, passages, each * DRAWS, settings)]
+    def write(passages: Sequence[str], each: int) -> list[Drafts]:
+        samples = sample(generator.module, passages, each * SAMPLES_PER_QUESTION, settings)
+        return [_to_drafts(some) for some in samples]
 
     return write
 
 
-def _readable(samples: Sequence[Sampled]) -> Written:
-    texts = [(asked(s.text), s.log_p) for s in sorted(samples, key=lambda s: -s.log_p)]
-    return [(text, log_p) for text, log_p in texts if len(normal(text).split()) >= MIN_WORDS]
+def _to_drafts(samples: Sequence[TextSample]) -> Drafts:
+    texts = [(as_question(s.text), s.log_p) for s in sorted(samples, key=lambda s: -s.log_p)]
+    return [(text, log_p) for text, log_p in texts if len(normalise(text).split()) >= MIN_QUESTION_WORDS]
 
 
-def questions_from(
+def generate_questions(
     write: Writer,
     passages: Sequence[str],
     *,
-    sources: Sequence[int] | None = None,
     each: int = 1,
     ranker: Ranker | None = None,
     within: int = 1,
     known: Sequence[str] = (),
     on_progress: OnProgress | None = None,
-    should_stop: Callable[[], bool] | None = None,
-) -> list[Proposed]:
-    """At most `each` questions a passage, the best first; `sources` are the passages asked about (all of them).
+) -> list[Proposal]:
+    """At most `each` questions a passage, the best first.
 
-    With a `ranker` a question counts only if its passage is `within` the first so many of all `passages`. Questions
-    like one in `known`, like an earlier one, or like the passage itself are left out.
+    With a `ranker` a question is accepted only if it ranks its passage among the first `within` of all `passages`.
+    Questions like one in `known`, like an earlier one, or like the passage itself are left out.
     """
-    sources = [i for i in (range(len(passages)) if sources is None else sources) if normal(passages[i])]
-    seen = {normal(q) for q in known}
-    found: list[Proposed] = []
-    for start in range(0, len(sources), TOGETHER):
-        some = sources[start : start + TOGETHER]
-        if should_stop and should_stop():
-            break
+    sources = [i for i, passage in enumerate(passages) if normalise(passage)]
+    seen = {normalise(q) for q in known}
+    proposals: list[Proposal] = []
+    for start in range(0, len(sources), PASSAGES_PER_BATCH):
+        some = sources[start : start + PASSAGES_PER_BATCH]
         if on_progress:
             on_progress(Progress(start, len(sources), "proposing questions"))
-        for source, written in zip(some, write([passages[i] for i in some], each), strict=True):
-            good = (
-                Proposed(text, source, log_p, rank)
-                for text, log_p in written
-                if normal(text) != normal(passages[source]) and is_new(text, seen)
-                if (rank := None if ranker is None else place_of(ranker, text, passages, source)) is None
+        for source, drafts in zip(some, write([passages[i] for i in some], each), strict=True):
+            accepted = (
+                Proposal(text, source, log_p, rank)
+                for text, log_p in drafts
+                if normalise(text) != normalise(passages[source]) and add_if_new(text, seen)
+                if (rank := None if ranker is None else rank_of_source(ranker, text, passages, source)) is None
                 or rank <= within
             )
-            found += islice(good, each)
-    return found
+            proposals += islice(accepted, each)
+    return proposals
 
 
-def asked(text: str) -> str:
-    """The text as a question: what stands up to the first question mark, and one at the end."""
+def as_question(text: str) -> str:
+    """The text up to its first question mark, ending in one."""
     return text.split("?")[0].rstrip(" .,;:!") + "?"

@@ -1,8 +1,8 @@
-"""Questions from statements by rule: what is asked for is cut out, and the auxiliary goes before its subject.
+"""Questions from statements by rule: the answer is cut out, and the auxiliary goes before its subject.
 
 Heilman and Smith's over-generation (2010) without their parser. Only statements are turned whose main clause has an
 auxiliary, since every other verb would have to change its form: "The tower was finished in 1889." asks "When was the
-tower finished?". Most sentences ask nothing.
+tower finished?". Most sentences give no question.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-WORDS = (3, 18)  # of a question
-SUBJECT = 8  # words at most
+MIN_QUESTION_WORDS, MAX_QUESTION_WORDS = 3, 18
+MAX_SUBJECT_WORDS = 8
 _QUOTED = ('"', "\u201c", "\u201d", "``")
 
 _BE = frozenset("is are was were".split())
 _HAVE = frozenset("has have had".split())
 _AUXILIARIES = _BE | _HAVE | frozenset("can could will would may might must should".split())
 
-# What a plain subject does not open with: a pronoun or "that town" says nothing on its own, the others lead a clause.
+# What a plain subject does not open with: a pronoun or "that town" needs context, the others open a clause.
 _NOT_FIRST = frozenset(
     """he she it they we i you his her its their our my your this that these those there here such another other others
     both each nobody nothing everyone everything what who which when where while if although though because as since
@@ -27,7 +27,7 @@ _NOT_FIRST = frozenset(
     without like unlike among according in on at by from during under over through within between since given most
     many some several one two three all""".split()
 )
-# What it does not hold: another clause, or a verb of its own.
+# What it does not contain: another clause, or a verb of its own.
 _NOT_INSIDE = frozenset(
     """which who whom whose that when where while because if although though as since until unless what how why there
     it he she they we you i them him us me not to same became began came did do does got grew had has have kept knew
@@ -70,7 +70,7 @@ _VERB = (
     r"(?:\w+(?:ed|wn|ept|eld|uilt|ught|ound|ung|old|aid|ost)|written|given|taken|driven|broken|eaten|born|made|set|cut|"
     r"put|run|led|won|sunk|sent|spent|read|known)"
 )
-_DONE = re.compile(rf"{_VERB}(?= |$)")
+_PARTICIPLE = re.compile(rf"{_VERB}(?= |$)")
 _WHERE = re.compile(rf"({_VERB}) (?:in|at|near) (?:the )?(?!{_MONTH}\b){_NAME}")
 _WITH_WHAT = re.compile(
     rf"(?!born)({_VERB}) (for|of|as|after|into|from|with|by|against) (?!the (?:first|last|same) time|example|instance|"
@@ -86,18 +86,18 @@ _NAME_ONLY = re.compile(rf"the {_NAME}$")
 _HEAD = re.compile(r"\b(?:of|by|in|that|who|from|for|to|with|at|on|whose|which|\w+ed)\b.*$|,.*$")
 
 
-def small_words(texts: Iterable[str]) -> frozenset[str]:
-    """The words that these texts write without a capital where they are free to, inside a sentence."""
+def lowercase_words(texts: Iterable[str]) -> frozenset[str]:
+    """The words that these texts mostly write without a capital inside a sentence."""
     seen: Counter[str] = Counter()
     for text in texts:
         seen.update(re.findall(r"(?<=[a-z,] )[^\W\d_][\w'-]*", text))
     return frozenset(w for w, n in seen.items() if w.islower() and n >= seen[w.capitalize()])
 
 
-def by_rule(sentence: str, small: frozenset[str] = frozenset()) -> list[str]:
-    """Questions that the sentence answers, the surest first; none for most sentences.
+def ask_by_rule(sentence: str, lowercase: frozenset[str] = frozenset()) -> list[str]:
+    """Questions that the sentence answers, the safest first; none for most sentences.
 
-    `small` are words that go without a capital (`small_words`), to tell "Clocks" from "Cook" at a sentence's head.
+    `lowercase` (`lowercase_words`) tells common nouns from names at the start of a sentence: "Clocks" from "Cook".
     """
     text = _BRACKETS.sub("", " ".join(sentence.split())).rstrip(". ")
     if not text or text[-1] in "?!:" or any(mark in text for mark in _QUOTED):
@@ -107,21 +107,23 @@ def by_rule(sentence: str, small: frozenset[str] = frozenset()) -> list[str]:
     apposition = _APPOSITION.match(text)
     if apposition and not _AUXILIARIES & set(apposition[1].split()):
         text = f"{apposition[1]} {text[apposition.end() :]}"
-    parts = _parts(text, small)
+    parts = _split_statement(text, lowercase)
     if parts is None:
         return []
     subject, auxiliary, rest = parts
-    asked = (f"{word} {auxiliary} {subject} {what}".strip() for word, what in _asked(auxiliary, rest, lead is not None))
-    return list(dict.fromkeys(f"{q}?" for q in asked if WORDS[0] <= len(q.split()) <= WORDS[1]))
+    forms = _question_forms(auxiliary, rest, lead is not None)
+    questions = (f"{word} {auxiliary} {subject} {end}".strip() for word, end in forms)
+    allowed = range(MIN_QUESTION_WORDS, MAX_QUESTION_WORDS + 1)
+    return list(dict.fromkeys(f"{q}?" for q in questions if len(q.split()) in allowed))
 
 
-def _parts(text: str, small: frozenset[str]) -> tuple[str, str, str] | None:
-    """Subject, auxiliary, and what follows; None for what is no plain statement."""
-    said = text.split()
-    at = next((i for i, w in enumerate(said[: SUBJECT + 1]) if i and w in _AUXILIARIES), None)
+def _split_statement(text: str, lowercase: frozenset[str]) -> tuple[str, str, str] | None:
+    """Subject, auxiliary, and the rest; None for anything but a plain statement."""
+    words = text.split()
+    at = next((i for i, w in enumerate(words[: MAX_SUBJECT_WORDS + 1]) if i and w in _AUXILIARIES), None)
     if at is None:
         return None
-    subject, rest = said[:at], said[at + 1 :]
+    subject, rest = words[:at], words[at + 1 :]
     while rest and rest[0] in _FILLERS:
         rest = rest[1:]
     low = [w.lower() for w in subject]
@@ -130,20 +132,22 @@ def _parts(text: str, small: frozenset[str]) -> tuple[str, str, str] | None:
         return None
     if "-" in inner or len(set(low) - _ARTICLES) < sum(w not in _ARTICLES for w in low):  # a heading ran into it
         return None
-    if any(re.fullmatch("[a-z]+(?:ed|ing)", w) for w in inner) or (said[at] in _HAVE and not _done(rest)):
+    if any(re.fullmatch("[a-z]+(?:ed|ing)", w) for w in inner) or (
+        words[at] in _HAVE and not _starts_with_participle(rest)
+    ):
         return None
-    common = low[0] in small or (len(low) > 1 and low[0].endswith(("ed", "ing")))
+    common = low[0] in lowercase or (len(low) > 1 and low[0].endswith(("ed", "ing")))
     if low[0] in _ARTICLES or (common and not any(w[:1].isupper() for w in subject[1:2])):
         subject[0] = low[0]
-    return " ".join(subject), said[at], " ".join(rest)
+    return " ".join(subject), words[at], " ".join(rest)
 
 
-def _done(rest: list[str]) -> bool:
-    return rest[0] == "been" or bool(_DONE.match(" ".join(rest[:2])))
+def _starts_with_participle(rest: list[str]) -> bool:
+    return rest[0] == "been" or bool(_PARTICIPLE.match(" ".join(rest[:2])))
 
 
-def _asked(auxiliary: str, rest: str, dated: bool) -> Iterator[tuple[str, str]]:
-    """(question word, what follows the subject). `dated`: the sentence opened with a time."""
+def _question_forms(auxiliary: str, rest: str, dated: bool) -> Iterator[tuple[str, str]]:
+    """(question word, words after the subject). `dated`: the sentence opened with a time."""
     why = _WHY.search(rest)
     clause = _NEXT_CLAUSE.sub("", rest[: why.start()] if why else rest)
     kind = _KIND.match(clause)
@@ -164,13 +168,13 @@ def _asked(auxiliary: str, rest: str, dated: bool) -> Iterator[tuple[str, str]]:
     elif called := _CALLED.match(plain):
         yield "What", called[1]
     elif with_what := _WITH_WHAT.match(plain):
-        someone = with_what[2] in ("by", "after") and (with_what[3][:1].isupper() or _person(with_what[3]))
+        someone = with_what[2] in ("by", "after") and (with_what[3][:1].isupper() or _is_person(with_what[3]))
         yield "Who" if someone else "What", f"{with_what[1]} {with_what[2]}"
     elif kind and not _NAME_ONLY.match(clause):
-        yield "Who" if _person(clause) else "What", ""
+        yield "Who" if _is_person(clause) else "What", ""
 
 
-def _person(said: str) -> bool:
-    """Whether the head of a noun phrase is somebody."""
-    head = re.findall(r"\w+", _HEAD.sub("", said).lower())
+def _is_person(phrase: str) -> bool:
+    """Whether the head of a noun phrase is a person."""
+    head = re.findall(r"\w+", _HEAD.sub("", phrase).lower())
     return any(w in _PEOPLE or re.fullmatch(r"\w{3,}(?:ist|ician|edian)", w) for w in head)

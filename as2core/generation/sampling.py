@@ -1,8 +1,8 @@
 """Sampling from a question model: top-k (Fan et al., 2018) mixed with nucleus (Holtzman et al., 2020), as Nogueira dos
 Santos et al. (2020, section 3.5) do.
 
-The prompts are read once and kept, so that any number of samples from them costs only their own tokens. One seed gives
-one set of texts, whatever else is sampled beside them: every prompt draws from a generator of its own.
+The prompts are read once, so that any number of samples from them costs only their own tokens. One seed gives one set
+of texts, whatever else is sampled beside them: every prompt has its own random generator.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 import torch
 
 from as2core.errors import BadSetting
-from as2core.nn.kept_passages import Kept, keep, resume
-from as2core.nn.question_lm import PrefixLM
+from as2core.nn.kept_passages import PassageState, read_passages, resume_reading
+from as2core.nn.question_lm import PrefixLM, QuestionLM
 
-BATCH = 32  # texts written at a time
+MAX_BATCH_TEXTS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Of the `top_k` likeliest tokens those that make up `top_p` of their probability are drawn from; `temperature`
-    below 1 sharpens. A text has at most `max_tokens`."""
+    """A token is drawn from those of the `top_k` likeliest that make up `top_p` of their probability; a `temperature`
+    below 1 sharpens it. A text has at most `max_tokens`."""
 
     top_k: int = 40
     top_p: float = 0.9
@@ -37,26 +37,24 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
-    """`log_p` is the mean log-probability of its tokens under the model (before top-k and nucleus cut it), nats."""
+class TextSample:
+    """`log_p` is the mean log-probability of its tokens under the model (before top-k and nucleus), in nats."""
 
     text: str
     log_p: float
 
 
 @torch.inference_mode()
-def sample(lm, prompts: Sequence[str], n: int, settings: Sampling | None = None) -> list[list[Sampled]]:
-    """`n` texts that go on from each prompt, in the order they were drawn; empty ones are left out."""
+def sample(lm: QuestionLM, prompts: Sequence[str], n: int, settings: Sampling | None = None) -> list[list[TextSample]]:
+    """`n` texts that continue each prompt, in the order of drawing; empty ones are left out."""
     settings = settings or Sampling()
-    out: list[list[Sampled]] = []
-    each = max(1, BATCH // max(1, n))
-    for start in range(0, len(prompts), each):
-        some = prompts[start : start + each]
-        kept = keep(lm, some)
-        written = _write(
-            lm, [k for k in kept for _ in range(n)], [_generator(p, settings.seed) for p in some], settings
-        )
-        out += [[s for s in written[i * n : (i + 1) * n] if s.text] for i in range(len(some))]
+    out: list[list[TextSample]] = []
+    size = max(1, MAX_BATCH_TEXTS // max(1, n))
+    for start in range(0, len(prompts), size):
+        some = prompts[start : start + size]
+        generators = [_generator(p, settings.seed) for p in some]
+        texts = _generate(lm, [k for k in read_passages(lm, some) for _ in range(n)], generators, settings)
+        out += [[s for s in texts[i * n : (i + 1) * n] if s.text] for i in range(len(some))]
     return out
 
 
@@ -65,36 +63,39 @@ def _generator(prompt: str, seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(digest) >> 1)
 
 
-def _write(lm, kept: list[Kept], generators: list[torch.Generator], settings: Sampling) -> list[Sampled]:
-    """One text for each kept prompt; the prompts of one generator are neighbours, in equal number."""
-    reading, end, banned = resume(lm, kept), _end(lm), _never(lm)
-    share = len(kept) // len(generators)
-    ids: list[list[int]] = [[] for _ in kept]
-    total = torch.zeros(len(kept))
-    count = torch.zeros(len(kept))
-    open_ = torch.ones(len(kept), dtype=torch.bool)
+def _generate(
+    lm: QuestionLM, prompts: list[PassageState], generators: list[torch.Generator], settings: Sampling
+) -> list[TextSample]:
+    """One text for each prompt; the prompts of one generator are neighbours, in equal number."""
+    reading, end = resume_reading(lm, prompts), _end_token(lm)
+    banned = torch.tensor(sorted(set(lm.tokenizer.all_special_ids) - {end}), dtype=torch.long)
+    share = len(prompts) // len(generators)
+    ids: list[list[int]] = [[] for _ in prompts]
+    total = torch.zeros(len(prompts))
+    count = torch.zeros(len(prompts))
+    unfinished = torch.ones(len(prompts), dtype=torch.bool)
     states = reading.start()
     for _ in range(settings.max_tokens):
         log_p = reading.logits(states[:, -1]).cpu().log_softmax(-1)  # (batch, vocabulary)
         allowed = log_p.index_fill(1, banned, float("-inf")) if len(banned) else log_p
         noise = torch.cat([torch.rand(share, generator=g) for g in generators])
-        chosen = draw(allowed / settings.temperature, noise, top_k=settings.top_k, top_p=settings.top_p)
-        total += torch.where(open_, log_p.gather(1, chosen[:, None])[:, 0], torch.zeros(()))
-        count += open_
-        for i in torch.nonzero(open_ & (chosen != end))[:, 0].tolist():
+        chosen = draw_tokens(allowed / settings.temperature, noise, top_k=settings.top_k, top_p=settings.top_p)
+        total += torch.where(unfinished, log_p.gather(1, chosen[:, None])[:, 0], torch.zeros(()))
+        count += unfinished
+        for i in torch.nonzero(unfinished & (chosen != end))[:, 0].tolist():
             ids[i].append(int(chosen[i]))
-        open_ &= chosen != end
-        if not open_.any():
+        unfinished &= chosen != end
+        if not unfinished.any():
             break
         states = reading.extend(chosen[:, None].to(states.device))
     texts = lm.tokenizer.batch_decode(ids, skip_special_tokens=True)
-    return [Sampled(tidy(t), float(s / n)) for t, s, n in zip(texts, total, count, strict=True)]
+    return [TextSample(tidy(t), float(s / n)) for t, s, n in zip(texts, total, count, strict=True)]
 
 
-def draw(logits: torch.Tensor, noise: torch.Tensor, *, top_k: int, top_p: float) -> torch.Tensor:
+def draw_tokens(logits: torch.Tensor, noise: torch.Tensor, *, top_k: int, top_p: float) -> torch.Tensor:
     """Logits (batch, vocabulary) and uniform noise (batch,) -> tokens (batch,), by the inverse of the distribution.
 
-    Of the top k the fewest tokens are kept whose probability, among the k, reaches top p; the likeliest always is.
+    Drawn from the fewest of the top k whose probability, among the k, reaches top p; at least from the likeliest.
     """
     values, tokens = logits.topk(min(top_k, logits.shape[1]), dim=1)  # sorted, the likeliest first
     p = values.softmax(1)
@@ -106,7 +107,7 @@ def draw(logits: torch.Tensor, noise: torch.Tensor, *, top_k: int, top_p: float)
 
 
 def tidy(text: str) -> str:
-    """A text as a person would set it: one line, no blank before a mark, a capital first."""
+    """A text as a person would write it: one line, no blank before a mark, a capital first."""
     text = " ".join(text.split())
     for mark in "?!.,;:'":
         text = text.replace(f" {mark}", mark)
@@ -114,13 +115,8 @@ def tidy(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _end(lm) -> int:
-    """The token that ends a text; -1 for a model that has none."""
+def _end_token(lm: QuestionLM) -> int:
+    """The token that ends a text; -1 for a model without one."""
     if isinstance(lm, PrefixLM):
         return lm.end
     return -1 if lm.tokenizer.eos_token_id is None else lm.tokenizer.eos_token_id
-
-
-def _never(lm) -> torch.Tensor:
-    """Special tokens that are no text: all but the end."""
-    return torch.tensor(sorted(set(lm.tokenizer.all_special_ids) - {_end(lm)}), dtype=torch.long)

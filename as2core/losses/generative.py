@@ -3,7 +3,8 @@
 MLE  -log P(q | a+), the mean over the question's tokens.
 LUL  a token's likelihood given a right passage, its unlikelihood given a wrong one (Eq. 4):
      -(y log p(q_i | q_<i, a) + (1 - y) log(1 - p(q_i | q_<i, a))), here the mean over all tokens where the paper sums.
-RLL  max(0, margin - log P(q | a+) + log P(q | a-)), with the highest-scoring of the sampled negatives (Eq. 5).
+RLL  max(0, margin - log P(q | a+) + log P(q | a-)), with the highest-scoring of the sampled negatives (Eq. 5): this is
+     `as2core.losses.pairwise` over log-likelihoods.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import math
 
 import torch
 
-from as2core.losses.pairwise import pairwise
-
-CERTAIN = 1e-6  # log p is taken no nearer to 0 than this, so that a sure token's unlikelihood stays finite
+MIN_NATS = 1e-6  # -log p is taken as at least this, so that the unlikelihood of a certain token is finite
 
 
 def mle(log_p: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
@@ -24,15 +23,7 @@ def mle(log_p: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
 
 def lul(log_p: torch.Tensor, valid: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """log_p and valid (batch, m), labels (batch,) in {0, 1} -> mean over all question tokens."""
-    sure = log_p.clamp(max=-CERTAIN)
+    sure = log_p.clamp(max=-MIN_NATS)
     # log(1 - exp(x)) loses its digits near 0 one way and far from it the other (Maechler, 2012)
     wrong = torch.where(sure > -math.log(2), torch.log(-torch.expm1(sure)), torch.log1p(-torch.exp(sure)))
     return -(torch.where(labels[:, None] == 1, log_p, wrong) * valid).sum() / valid.sum().clamp(min=1)
-
-
-def rll(total: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: float) -> torch.Tensor:
-    """`total` (n,) is summed log P(q | a) of several questions' candidates, `sizes` each -> mean hinge.
-
-    Each positive of a question is held against that question's hardest negative.
-    """
-    return pairwise(total, labels, sizes, margin)

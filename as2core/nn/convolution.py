@@ -18,24 +18,26 @@ class TextConvolution(nn.Module):
 
     def __init__(self, size: int, filters: int, kernels: Sequence[int]) -> None:
         super().__init__()
+        self.kernels = tuple(kernels)
         self.layers = nn.ModuleList(nn.Conv1d(size, filters, k) for k in kernels)
 
     def forward(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """`mask` (texts, length) marks the words; what stands elsewhere counts as zero."""
+        """`mask` (texts, length) marks the words; other positions count as zero."""
         x = (words * mask[:, :, None]).transpose(1, 2)
         outside = ~mask[:, None, :]
         pooled = [
-            layer(pad(x, _ends(layer.kernel_size[0]))).masked_fill(outside, -torch.inf).amax(2) for layer in self.layers
+            layer(pad(x, _padding(kernel))).masked_fill(outside, -torch.inf).amax(2)
+            for kernel, layer in zip(self.kernels, self.layers, strict=True)
         ]
         return torch.cat(pooled, dim=1).relu()
 
 
 class WordConvolution(nn.Module):
-    """The same for words that are a static vector (size) and what relates them to the other text (`related`), with one
-    width: (texts, filters), after ReLU.
+    """The same with one width, for words that are a static vector (size) and their relation to the other text
+    (`related`): (texts, filters), after ReLU.
 
-    What a word's vector adds at each place of the kernel is the same wherever the word stands, so it is computed once
-    for each different word and summed by position. Equal to `TextConvolution` over the vectors put end to end.
+    A word's vector adds the same at each place of the kernel wherever the word stands, so this is computed once for
+    each different word and summed by position. Equal to `TextConvolution` over the concatenated vectors.
     """
 
     def __init__(self, size: int, related: int, filters: int, kernel: int) -> None:
@@ -52,9 +54,9 @@ class WordConvolution(nn.Module):
         length, related)."""
         used, places = ids.unique(return_inverse=True)
         taps = self.words(vectors[used]).view(len(used) * self.kernel, -1)  # row w x kernel + k: word w at place k
-        ends = _ends(self.kernel)
-        nowhere = len(used)  # what stands beyond the text's ends, and adds nothing
-        around = pad(places, ends, value=nowhere).unfold(1, self.kernel, 1)  # (texts, length, kernel)
+        ends = _padding(self.kernel)
+        outer = len(used)  # positions beyond the text, which add nothing
+        around = pad(places, ends, value=outer).unfold(1, self.kernel, 1)  # (texts, length, kernel)
         rows = around * self.kernel + torch.arange(self.kernel, device=ids.device)
         taps = pad(taps, (0, 0, 0, self.kernel))
         x = embedding_bag(rows.reshape(-1, self.kernel), taps, mode="sum").view(*ids.shape, -1)
@@ -63,6 +65,6 @@ class WordConvolution(nn.Module):
         return (x + self.related(marks.flatten(2))).masked_fill(outside, -torch.inf).amax(1).relu()
 
 
-def _ends(kernel: int) -> tuple[int, int]:
-    """How many places before and after a text give it one output a word."""
+def _padding(kernel: int) -> tuple[int, int]:
+    """Positions to add before and after a text so that it has one output a word."""
     return (kernel - 1) // 2, kernel // 2

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -21,18 +22,19 @@ from torch.nn.functional import normalize
 
 COSINE_SCALE = 10.0  # the cosine's first weight: cosines differ by tenths, logits by ones
 
-Forward = Callable[[nn.Module, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+Head = TypeVar("Head", bound=nn.Module)
+Forward = Callable[[Head, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-def in_float32(forward: Forward) -> Forward:
+def in_float32(forward: Forward[Head]) -> Forward[Head]:
     """A head's forward without autocast, on the states in float32."""
 
     @wraps(forward)
-    def full(self: nn.Module, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    def without_autocast(self: Head, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         with torch.autocast(hidden.device.type, enabled=False):
             return forward(self, hidden.float(), mask, second)
 
-    return full
+    return without_autocast
 
 
 class ExitHead(nn.Module):
@@ -50,8 +52,8 @@ class ExitHead(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(hidden, 1),
         )
-        nn.init.zeros_(self.net[-1].weight)
-        nn.init.zeros_(self.net[-1].bias)
+        for parameter in self.net[-1].parameters():
+            nn.init.zeros_(parameter)
         self.cosine = nn.Parameter(torch.full((hidden,), COSINE_SCALE))
 
     @in_float32
@@ -64,7 +66,7 @@ class ExitHead(nn.Module):
 
 
 class ClsHead(nn.Module):
-    """BERT's own way (Devlin et al., 2019): a tanh layer over the first token's state, then one number. The
+    """BERT's classifier (Devlin et al., 2019): a tanh layer over the first token's state, then one number. The
     discriminative twin of Nogueira dos Santos et al. (2020). Called as `ExitHead` is."""
 
     def __init__(self, hidden: int, dropout: float = 0.1) -> None:

@@ -1,15 +1,15 @@
 """log P(question | passage), token by token, from three kinds of language model (Generation paper, section 2.2).
 
-All three have one face: `encode(passages, questions)` makes a batch, with questions cut at `limit` tokens, and
-`forward(**batch)` gives the log-probabilities of the question's tokens `(batch, m)` and which of the m are real. Only
-the question's tokens count, its end among them (the paper's `<eoq>`; a model whose tokenizer has no end of text does
-without).
+All three have the same interface: `encode(passages, questions)` makes a batch, with questions cut at `limit` tokens,
+and `forward(**batch)` gives the log-probabilities of the question's tokens `(batch, m)` and which of the m are real.
+Only the question's tokens count, including its end (the paper's `<eoq>`; left out where the tokenizer has no end of
+text).
 
 - PrefixLM: an encoder read as a prefix language model: `[CLS] passage [SEP] question`, the passage attends both ways
   but never to the question, the question left to right; the input embeddings are the output layer, after one dense
-  transform. The passage side does not depend on the question, so its states can be kept. Whether the question may end
-  here, the logit of the last [SEP], also counts how near the question so far is to the passage: `end_scale` times the
-  cosine of their mean states, which is what the backbone knows before any training (docs/decisions/0006).
+  transform. The passage side does not depend on the question, so its states can be kept. The logit of the last [SEP],
+  the end of the question, has a second term: `end_scale` times the cosine of the mean states of the question so far and
+  of the passage, which is what the backbone knows before any training (docs/decisions/0006).
 - CausalLM: `passage <sep> question <eos>` in a GPT-like model.
 - Seq2SeqLM: passage to the encoder, question to the decoder, as in BART.
 """
@@ -17,16 +17,20 @@ without).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
-from as2core.nn.backbone import QUESTION_TOKENS, Backbone, token_ids
+from as2core.nn.backbone import QUESTION_TOKENS, Backbone, pad_rows, token_ids
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Batch = dict[str, torch.Tensor]
 
-# The architectures each kind was run with; the tests run every one of them.
+# The architectures of each kind that the tests run.
 CAUSAL = (
     "gpt2 gpt_neo gpt_neox gptj gpt_bigcode codegen opt bloom biogpt xglm llama mistral qwen2 qwen3 starcoder2 olmo "
     "olmo2 stablelm cohere smollm3 granite phi phi3 gemma gemma2 gemma3_text falcon"
@@ -36,22 +40,28 @@ SEQ2SEQ = (
 ).split()
 
 
-def _padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
-    return nn.utils.rnn.pad_sequence([torch.tensor(r, dtype=torch.long) for r in rows], True, fill)
-
-
-def _end(tokenizer) -> list[int]:
-    """The end of a question for a model that has its own end of text."""
+def _end_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The end of a question, for a model with an end of text."""
     return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
-def _token_log_p(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """(k, vocabulary) and (k,) -> log p (k,), in float32 whatever the model runs in."""
-    return -cross_entropy(logits.float(), targets, reduction="none")
+def _token_log_p(logits: torch.Tensor, targets: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+    """(k, vocabulary), (k,) and which k of (batch, m) -> log p (batch, m), 0 elsewhere, in float32 whatever the model
+    runs in."""
+    log_p = torch.zeros(valid.shape, device=valid.device)
+    log_p[valid] = -cross_entropy(logits.float(), targets, reduction="none")
+    return log_p
+
+
+def _question_mask(prefix: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
+    """Which of (batch, longest question) are tokens of a question."""
+    sizes = length - prefix
+    longest = int(sizes.max()) if len(sizes) else 0
+    return torch.arange(longest, device=sizes.device)[None, :] < sizes[:, None]
 
 
 class PrefixLM(nn.Module):
-    """The output layer is the (frozen or trained) input embedding table; `bias` is one number a word piece."""
+    """The output layer is the (frozen or trained) input embedding table; `bias` has one number a word piece."""
 
     def __init__(self, backbone: Backbone, *, max_length: int = 128) -> None:
         super().__init__()
@@ -69,7 +79,7 @@ class PrefixLM(nn.Module):
         p = token_ids(self.tokenizer, passages, self.max_length)
         ids = [a + b + [self.end] for a, b in zip(p, q, strict=True)]
         return {
-            "ids": _padded(ids, self.tokenizer.pad_token_id or 0),
+            "ids": pad_rows(ids, self.tokenizer.pad_token_id or 0),
             "prefix": torch.tensor([len(a) for a in p]),
             "length": torch.tensor([len(i) for i in ids]),
         }
@@ -89,37 +99,40 @@ class PrefixLM(nn.Module):
         causal = (at[None, :, None] >= at[None, None, :]) & ~in_passage[:, :, None]
         mask = (in_passage[:, None, :] | causal) & real[:, None, :]  # (batch, query, key)
         hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
-        asked = real & ~in_passage  # the question's tokens, each predicted from the position before it
-        before = torch.roll(asked, -1, dims=1)
-        words = (asked & before)[..., None]  # all of the question but its end
+        question = real & ~in_passage  # the question's tokens, each predicted from the position before it
+        before = torch.roll(question, -1, dims=1)
+        words = (question & before)[..., None]  # all of the question but its end
         so_far = (hidden * words).float().cumsum(1)  # a sum has its mean's direction
         about = (hidden * (in_passage & real)[..., None]).float().sum(1)
-        near = cosine_similarity(so_far, about[:, None], dim=-1)
-        logits = self.logits(hidden[before], near[before])
-        m = int((length - prefix).max()) if len(ids) else 0
-        valid = torch.arange(m, device=ids.device)[None, :] < (length - prefix)[:, None]
-        log_p = torch.zeros(valid.shape, device=ids.device)
-        log_p[valid] = _token_log_p(logits, ids[asked])
+        similarity = cosine_similarity(so_far, about[:, None], dim=-1)
+        logits = self.logits(hidden[before], similarity[before])
+        valid = _question_mask(prefix, length)
+        log_p = _token_log_p(logits, ids[question], valid)
         return log_p, valid, so_far[:, -1] / words.sum(1).clamp(min=1), about / prefix[:, None]
 
-    def logits(self, hidden: torch.Tensor, near: torch.Tensor) -> torch.Tensor:
-        """What follows tokens with states (k, hidden), the question up to each as `near` (k,) to the passage."""
+    def logits(self, hidden: torch.Tensor, similarity: torch.Tensor) -> torch.Tensor:
+        """Logits (k, vocabulary) after tokens with states (k, hidden); `similarity` (k,) is the cosine of the question
+        up to each token and the passage."""
         state = self.norm(self.transform(hidden))
         logits = state @ self.backbone.embeddings.word_embeddings.weight.to(state.dtype).T + self.bias
         at_end = torch.zeros_like(self.bias).index_fill(0, torch.tensor([self.end], device=hidden.device), 1.0)
-        return logits + self.end_term(near)[:, None] * at_end
+        return logits + self.end_term(similarity)[:, None] * at_end
 
-    def end_term(self, near: torch.Tensor) -> torch.Tensor:
-        """What the question's nearness to the passage adds to the logit of its end."""
-        return self.end_scale * near + self.end_bias
+    def end_term(self, similarity: torch.Tensor) -> torch.Tensor:
+        """What the similarity of question and passage adds to the logit of the end."""
+        return self.end_scale * similarity + self.end_bias
 
 
-class CausalLM(nn.Module):
-    """Any causal model of the hub; the separator is a newline where the tokenizer has no own."""
+class _HubLM(nn.Module):
+    """A language model of the hub with its tokenizer."""
 
-    def __init__(self, model: nn.Module, tokenizer, *, max_length: int = 128) -> None:
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 128) -> None:
         super().__init__()
         self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
+
+
+class CausalLM(_HubLM):
+    """Any causal model of the hub; the separator is a newline where the tokenizer has none."""
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         tok = self.tokenizer
@@ -128,10 +141,10 @@ class CausalLM(nn.Module):
         ids, prefix = [], []
         for passage, question in zip(passages, questions, strict=True):
             p = first + tok.encode(passage, add_special_tokens=False)[: self.max_length] + separator
-            ids.append(p + tok.encode(question, add_special_tokens=False)[:limit] + _end(tok))
+            ids.append(p + tok.encode(question, add_special_tokens=False)[:limit] + _end_tokens(tok))
             prefix.append(len(p))
         return {
-            "ids": _padded(ids, tok.pad_token_id or 0),
+            "ids": pad_rows(ids, tok.pad_token_id or 0),
             "prefix": torch.tensor(prefix),
             "length": torch.tensor([len(i) for i in ids]),
         }
@@ -142,27 +155,21 @@ class CausalLM(nn.Module):
         at = torch.arange(ids.shape[1], device=ids.device)[None, :]
         real = at < length[:, None]
         logits = self.model(input_ids=ids, attention_mask=real.long()).logits
-        asked = real & (at >= prefix[:, None])
-        valid = torch.arange(int((length - prefix).max()), device=ids.device)[None, :] < (length - prefix)[:, None]
-        log_p = torch.zeros(valid.shape, device=ids.device)
-        log_p[valid] = _token_log_p(logits[torch.roll(asked, -1, dims=1)], ids[asked])
-        return log_p, valid
+        question = real & (at >= prefix[:, None])
+        valid = _question_mask(prefix, length)
+        return _token_log_p(logits[torch.roll(question, -1, dims=1)], ids[question], valid), valid
 
 
-class Seq2SeqLM(nn.Module):
+class Seq2SeqLM(_HubLM):
     """Any encoder-decoder of the hub: the passage is encoded, the question decoded."""
-
-    def __init__(self, model: nn.Module, tokenizer, *, max_length: int = 128) -> None:
-        super().__init__()
-        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         p = token_ids(self.tokenizer, passages, self.max_length)
         q = token_ids(self.tokenizer, questions, limit, special=False)
         return {
-            "ids": _padded(p, self.tokenizer.pad_token_id or 0),
-            "mask": _padded([[1] * len(i) for i in p], 0),
-            "targets": _padded([i + _end(self.tokenizer) for i in q], -100),
+            "ids": pad_rows(p, self.tokenizer.pad_token_id or 0),
+            "mask": pad_rows([[1] * len(i) for i in p], 0),
+            "targets": pad_rows([i + _end_tokens(self.tokenizer) for i in q], -100),
         }
 
     def forward(
@@ -174,6 +181,7 @@ class Seq2SeqLM(nn.Module):
             input_ids=ids, attention_mask=mask, decoder_input_ids=shifted.clamp(min=0), use_cache=False
         ).logits
         valid = targets >= 0
-        log_p = torch.zeros(valid.shape, device=ids.device)
-        log_p[valid] = _token_log_p(logits[valid], targets[valid])
-        return log_p, valid
+        return _token_log_p(logits[valid], targets[valid], valid), valid
+
+
+QuestionLM: TypeAlias = PrefixLM | CausalLM | Seq2SeqLM

@@ -4,17 +4,23 @@ the encoder, the question to the decoder, and a linear layer over the decoder's 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from as2core.nn.backbone import QUESTION_TOKENS, token_ids
+from as2core.nn.backbone import QUESTION_TOKENS, pad_rows, token_ids
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 class Seq2SeqClassifier(nn.Module):
     """`model` is an encoder-decoder without an output layer (transformers' AutoModel of BART, T5 ...)."""
 
-    def __init__(self, model: nn.Module, tokenizer, name: str, *, max_length: int = 128) -> None:
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str, *, max_length: int = 128
+    ) -> None:
         super().__init__()
         self.model, self.tokenizer, self.name, self.max_length = model, tokenizer, name, max_length
         self.dropout = nn.Dropout(0.1)
@@ -26,16 +32,13 @@ class Seq2SeqClassifier(nn.Module):
         p = token_ids(self.tokenizer, passages, self.max_length)
         q = token_ids(self.tokenizer, questions, QUESTION_TOKENS)
         start = self.model.config.decoder_start_token_id
-
-        def padded(rows: list[list[int]], value: int) -> torch.Tensor:
-            return nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, value).to(device)
-
-        return {
-            "ids": padded([i or [fill] for i in p], fill),
-            "mask": padded([[1] * max(1, len(i)) for i in p], 0),
-            "question": padded([[start, *i] for i in q], fill),
-            "length": torch.tensor([1 + len(i) for i in q], device=device),
+        batch = {
+            "ids": pad_rows([i or [fill] for i in p], fill),
+            "mask": pad_rows([[1] * max(1, len(i)) for i in p], 0),
+            "question": pad_rows([[start, *i] for i in q], fill),
+            "length": torch.tensor([1 + len(i) for i in q]),
         }
+        return {name: t.to(device) for name, t in batch.items()}
 
     def forward(
         self, ids: torch.Tensor, mask: torch.Tensor, question: torch.Tensor, length: torch.Tensor
@@ -43,6 +46,6 @@ class Seq2SeqClassifier(nn.Module):
         """Logits (batch,)."""
         states = self.model(
             input_ids=ids, attention_mask=mask, decoder_input_ids=question, use_cache=False
-        ).last_hidden_state  # (batch, longest question, hidden); padding behind the last token is never looked at
+        ).last_hidden_state  # (batch, longest question, hidden); padding after the last token is never attended to
         last = states[torch.arange(len(ids), device=ids.device), length - 1]
         return self.line(self.dropout(last)).squeeze(-1)

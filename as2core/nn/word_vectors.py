@@ -1,9 +1,9 @@
 """Static word vectors: one vector a word wherever it stands, never trained.
 
-Two sources. A word2vec-text file (Numberbatch, GloVe, word2vec; plain or gzip), of which only the words asked for are
-parsed: one pass notes where each word's line begins. Or, with nothing but the backbone at hand, its input embeddings: a
-word's vector is the mean of its word pieces' embeddings, less the mean of the whole table, since what all pieces share
-makes every cosine look high (Mu and Viswanath, 2018).
+Two sources. A word2vec-text file (Numberbatch, GloVe, word2vec; plain or gzip), of which only the requested words are
+parsed: one pass records where each word's line begins. Or the backbone's input embeddings: a word's vector is the mean
+of its word pieces' embeddings, less the mean of the whole table, since what all pieces share makes every cosine high
+(Mu and Viswanath, 2018).
 """
 
 from __future__ import annotations
@@ -18,41 +18,44 @@ import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from as2core.errors import BadSetting, UnreadableFile
 
-REMEMBERED = 50_000  # words whose vectors are kept in memory
+MAX_CACHED_WORDS = 50_000  # whose vectors are held in memory
 
 
 class WordVectors:
-    """`table(words)` gives float32 `(n, size)`, zeros for an unknown word. `origin` is what makes the table again.
+    """`table(words)` gives float32 `(n, size)`, zeros for an unknown word. `origin` are the arguments of
+    `word_vectors` for the same table.
 
     Copies of a ranker share one table: it never changes.
     """
 
     def __init__(self, find: Callable[[list[str]], np.ndarray], size: int, origin: dict[str, str]) -> None:
         self.size, self.origin = size, origin
-        self._find, self._known = find, {}
+        self._find = find
+        self._cache: dict[str, np.ndarray] = {}
 
     def __call__(self, words: Sequence[str]) -> np.ndarray:
-        known = self._known
-        new = [w for w in dict.fromkeys(words) if w not in known]
+        cache = self._cache
+        new = [w for w in dict.fromkeys(words) if w not in cache]
         if new:
-            if len(known) + len(new) > REMEMBERED:
-                known = self._known = {}
+            if len(cache) + len(new) > MAX_CACHED_WORDS:
+                cache = self._cache = {}
                 new = list(dict.fromkeys(words))
-            known.update(zip(new, self._find(new), strict=True))
-        return np.stack([known[w] for w in words]) if len(words) else np.zeros((0, self.size), dtype=np.float32)
+            cache.update(zip(new, self._find(new), strict=True))
+        return np.stack([cache[w] for w in words]) if len(words) else np.zeros((0, self.size), dtype=np.float32)
 
     def __deepcopy__(self, memo: dict) -> WordVectors:
         return self
 
 
 def word_vectors(*, backbone: str | None = None, path: str | Path | None = None) -> WordVectors:
-    """The table of a file, or of a backbone (the default one if nothing is said). Raises BadSetting for both at once,
-    and what `text_vectors` and `backbone_vectors` raise."""
+    """The table of a file, or of a backbone (None: the default one). Raises BadSetting for both at once, and what
+    `text_vectors` and `backbone_vectors` raise."""
     if path and backbone:
         raise BadSetting("word vectors come from a file or from a backbone: give vectors or backbone, not both")
     return text_vectors(path) if path else backbone_vectors(backbone)
@@ -61,20 +64,20 @@ def word_vectors(*, backbone: str | None = None, path: str | Path | None = None)
 def text_vectors(path: str | Path) -> WordVectors:
     """The table of a word2vec-text file: `word number number ...` a line, with or without a first line `count size`.
 
-    Numberbatch's habits are known: `/c/en/word` for an English word, `#` for a digit. Raises UnreadableFile, naming a
-    line that is too short (as the file is opened) or holds what is no number (as the word is asked for).
+    Reads Numberbatch's notation: `/c/en/word` for an English word, `#` for a digit. Raises UnreadableFile with the
+    number of a line that is too short (when the file is opened) or holds no numbers (when its word is looked up).
     """
     file = _TextFile(Path(path))
     return WordVectors(file.find, file.size, {"vectors": str(Path(path).resolve())})
 
 
 class _TextFile:
-    """Where each word stands in a text file. A gzip file cannot be sought in: it is unpacked into a temporary one."""
+    """The position of each word in a text file. A gzip file, which has no positions, is unpacked to a temporary one."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         try:
-            self._file = path.open("rb")
+            self._file: IO[bytes] = path.open("rb")
             if self._file.read(2) == b"\x1f\x8b":
                 self._file.seek(0)
                 with self._file as raw, gzip.open(raw) as packed:
@@ -91,11 +94,11 @@ class _TextFile:
         self.size = 0
         for number, line in enumerate(self._file, 1):
             self._lines.append(self._lines[-1] + len(line))
-            self._note(line.rstrip(), number)
+            self._index_line(line.rstrip(), number)
         if not self._line_of:
             raise UnreadableFile(f"{self.name} holds no word vectors: give a file in word2vec's text format")
 
-    def _note(self, line: bytes, number: int) -> None:
+    def _index_line(self, line: bytes, number: int) -> None:
         if not line:
             return
         if number == 1:
@@ -105,8 +108,8 @@ class _TextFile:
             if header:
                 return
         if self.size < 1 or line.count(b" ") < self.size:
-            found = len(line.split()) - 1
-            raise UnreadableFile(f"{self.name}: line {number}: {found} numbers instead of {max(1, self.size)}")
+            count = len(line.split()) - 1
+            raise UnreadableFile(f"{self.name}: line {number}: {count} numbers instead of {max(1, self.size)}")
         word = line.partition(b" ")[0] if line.count(b" ") == self.size else line.rsplit(b" ", self.size)[0]
         if word.startswith(b"/c/"):
             if not word.startswith(b"/c/en/"):
@@ -117,7 +120,7 @@ class _TextFile:
     def find(self, words: list[str]) -> np.ndarray:
         out = np.zeros((len(words), self.size), dtype=np.float32)
         for i, word in enumerate(words):
-            number = self._line_of.get(word) or self._line_of.get(_masked(word))
+            number = self._line_of.get(word) or self._line_of.get(_mask_digits(word))
             if number:
                 out[i] = self._numbers(number)
         return out
@@ -126,15 +129,15 @@ class _TextFile:
         start, end = self._lines[number - 1], self._lines[number]
         fields = os.pread(self._file.fileno(), end - start, start).rstrip().rsplit(b" ", self.size)[1:]
         try:
-            found = [float(f) for f in fields]
+            numbers = [float(f) for f in fields]
         except ValueError:
-            found = [math.nan]
-        if not all(map(math.isfinite, found)):
+            numbers = [math.nan]
+        if not all(map(math.isfinite, numbers)):
             raise UnreadableFile(f"{self.name}: line {number}: not all of its values are finite numbers")
-        return found
+        return numbers
 
 
-def _masked(word: str) -> str:
+def _mask_digits(word: str) -> str:
     """Numberbatch's form of a word with two digits together: "1889" is "####"."""
     return re.sub(r"[0-9]", "#", word) if re.search(r"[0-9][0-9]", word) else word
 

@@ -1,19 +1,32 @@
-"""What a ranker is. Scores become an order in one place, `as2core.metrics.order`."""
+"""What a ranker is, and what it can do beside scoring.
+
+A ranker is anything with a name and `score`. What else it can do its class says by its bases, the classes below. A
+caller asks `isinstance(ranker, KeepsTrace)`, and a type checker then knows the methods. Scores become an order in one
+place, `as2core.metrics.order`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict
 
 import numpy as np
 
+from as2core.cascade.engine import Engine
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.metrics import order
-from as2core.types import Candidate
+from as2core.types import Candidate, OnProgress, Progress
 
-__all__ = ["Ranker", "order", "rank", "rank_many", "untrained"]
+if TYPE_CHECKING:
+    from torch import nn
+
+Query = tuple[str, Sequence[Candidate]]  # a question and its candidates
+VersionConfig = dict[str, Any]  # config.json of a version: {"backbone", "settings", ...}
 
 
-@runtime_checkable
 class Ranker(Protocol):
     """Anything that scores the candidates of one question.
 
@@ -21,41 +34,208 @@ class Ranker(Protocol):
     higher is better, one finite number each; an empty list gives an empty array.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
 
 
-def untrained(ranker: Ranker) -> tuple[str, ...]:
-    """Names of the rankers that nobody has trained, this one or those it is made of: they know no more of answers than
-    the network they start from, which may be nothing."""
-    if not getattr(ranker, "trained", True):
+LoadRanker = Callable[[str], Ranker]  # the ranker of a spec
+
+
+class Trace(Protocol):
+    """The account of one run: a record for each stage, and the scores `(n,)` they come to."""
+
+    @property
+    def stages(self) -> tuple[ExitRecord, ...]: ...
+
+    @property
+    def flops(self) -> int: ...
+
+    @property
+    def full_flops(self) -> int: ...
+
+    def scores(self) -> np.ndarray: ...
+
+
+class CountsFlops(ABC):
+    """Counts what its encoder costs."""
+
+    @abstractmethod
+    def score_and_cost(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int]:
+        """Scores `(n,)` and the FLOPs they took."""
+
+    def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
+        """The FLOPs of all candidates through the whole encoder; 0 where that is not known."""
+        return 0
+
+
+class KeepsTrace(CountsFlops):
+    """Keeps an account of each run: which candidates were dropped where, and what it cost."""
+
+    @abstractmethod
+    def trace(self, question: str, candidates: Sequence[Candidate]) -> Trace: ...
+
+    def score_and_cost(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int]:
+        trace = self.trace(question, candidates)
+        return trace.scores(), trace.flops
+
+
+class TracesTogether(KeepsTrace):
+    """A cascade: has exits and a drop schedule, and traces several questions in shared batches."""
+
+    exits: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def schedule(self) -> DropSchedule: ...
+
+    @abstractmethod
+    def trace_many(self, queries: Sequence[Query], schedule: DropSchedule | None = None) -> list[CascadeTrace]:
+        """A trace a question, by its own schedule if none is given."""
+
+    def score_many(self, queries: Sequence[Query]) -> list[np.ndarray]:
+        """`score` for each of them, in their order."""
+        return [trace.scores() for trace in self.trace_many(queries)]
+
+
+class CalibratesScores(ABC):
+    """Turns an exit's logits into probabilities once it is `calibrated`: sigmoid(scale * logit + shift).
+
+    `calibration` holds (scale, shift) an exit. `threshold` is the probability below which the best candidate does not
+    count as an answer.
+    """
+
+    calibration: tuple[tuple[float, float], ...]
+    calibrated: bool
+    threshold: float
+
+    @abstractmethod
+    def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
+        """The probability that a candidate answers; same shape as the logits."""
+
+
+class ChoosesEngine(ABC):
+    """Runs on one of several engines. `preparing` is how far the one chosen in the background is built."""
+
+    preparing: Progress | None
+
+    @property
+    @abstractmethod
+    def engine(self) -> Engine: ...
+
+    @abstractmethod
+    def use(
+        self,
+        engine: str,
+        *,
+        folder: Path | None = None,
+        background: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> None: ...
+
+
+class TakesSettings(ABC):
+    """A saved version of it takes settings behind the colon of its spec, `adjustable` by name. Their types and defaults
+    are those of the catalog entry `kind`."""
+
+    kind: ClassVar[str]
+    adjustable: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def adjust(self, settings: VersionConfig) -> None:
+        """Take over the settings given; what is left out stays as it was saved. Raises BadSetting."""
+
+
+class HasWeights(ABC):
+    """Has weights of its own, so that it can be saved as a version and loaded again.
+
+    `kind` is its name in config.json. `trained`: whether it learned from labels; training and loading a version set it.
+    """
+
+    name: str
+    kind: ClassVar[str]
+    trained: bool
+    module: nn.Module
+
+    @abstractmethod
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
+
+    @property
+    def encoder(self) -> nn.Module | None:
+        """The pretrained network inside it, which it starts from."""
+        return None
+
+    @abstractmethod
+    def config(self) -> VersionConfig:
+        """What `restore` needs beside the weights, for JSON."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> HasWeights:
+        """The ranker of a version's `config`, before its weights are loaded. `path` is named in errors, `load` gives
+        the rankers it is made of. Raises BadSetting, DamagedModel, or KeyError and TypeError for settings it lacks."""
+
+
+class MadeOfRankers(ABC):
+    """Consists of other rankers."""
+
+    @property
+    @abstractmethod
+    def rankers(self) -> tuple[Ranker, ...]: ...
+
+
+class KnowsWords(ABC):
+    """Knows words, so that these are no typos to it (see `as2core.spelling`)."""
+
+    @property
+    @abstractmethod
+    def known_words(self) -> frozenset[str]: ...
+
+
+def known_words(ranker: Ranker) -> frozenset[str]:
+    """The words that are no typos to a ranker."""
+    return ranker.known_words if isinstance(ranker, KnowsWords) else frozenset()
+
+
+def list_untrained(ranker: Ranker) -> tuple[str, ...]:
+    """Names of the rankers that have not learned from labels, this one or those it is made of: they know no more of
+    answers than the network they start from, which may be nothing."""
+    if isinstance(ranker, HasWeights) and not ranker.trained:
         return (ranker.name,)
-    return tuple(dict.fromkeys(n for part in getattr(ranker, "rankers", ()) for n in untrained(part)))
+    parts = ranker.rankers if isinstance(ranker, MadeOfRankers) else ()
+    return tuple(dict.fromkeys(name for part in parts for name in list_untrained(part)))
 
 
-def rank(ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top_n: int | None = None) -> list[dict]:
+class RankedText(TypedDict):
+    corpus_id: int
+    score: float
+    text: str
+
+
+def rank(
+    ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top_n: int | None = None
+) -> list[RankedText]:
     """Rank texts: `[{corpus_id, score, text}]`, best first (the shape sentence-transformers' `rank` gives)."""
-    candidates = _candidates(texts)
-    return _ranked(candidates, ranker.score(question, candidates), top_n)
+    candidates = _to_candidates(texts)
+    return _best_first(candidates, ranker.score(question, candidates), top_n)
 
 
 def rank_many(
-    ranker: Ranker, asked: Sequence[tuple[str, Sequence[str | Candidate]]], *, top_n: int | None = None
-) -> list[list[dict]]:
-    """What `rank` gives for each (question, texts), in their order. A ranker that has `score_many`, as the cascade and
-    the cross-encoder have, takes the texts of all questions together through its batches."""
-    asked = [(question, _candidates(texts)) for question, texts in asked]
-    if hasattr(ranker, "score_many"):
-        scored = ranker.score_many(asked)
+    ranker: Ranker, questions: Sequence[tuple[str, Sequence[str | Candidate]]], *, top_n: int | None = None
+) -> list[list[RankedText]]:
+    """What `rank` gives for each (question, texts), in their order; in shared batches if the ranker can."""
+    queries = [(question, _to_candidates(texts)) for question, texts in questions]
+    if isinstance(ranker, TracesTogether):
+        scores = ranker.score_many(queries)
     else:
-        scored = [ranker.score(question, candidates) for question, candidates in asked]
-    return [_ranked(candidates, scores, top_n) for (_, candidates), scores in zip(asked, scored, strict=True)]
+        scores = [ranker.score(question, candidates) for question, candidates in queries]
+    return [_best_first(candidates, s, top_n) for (_, candidates), s in zip(queries, scores, strict=True)]
 
 
-def _candidates(texts: Sequence[str | Candidate]) -> list[Candidate]:
+def _to_candidates(texts: Sequence[str | Candidate]) -> list[Candidate]:
     return [t if isinstance(t, Candidate) else Candidate(str(i), t) for i, t in enumerate(texts)]
 
 
-def _ranked(candidates: Sequence[Candidate], scores: np.ndarray, top_n: int | None) -> list[dict]:
+def _best_first(candidates: Sequence[Candidate], scores: np.ndarray, top_n: int | None) -> list[RankedText]:
     return [{"corpus_id": int(i), "score": float(scores[i]), "text": candidates[i].text} for i in order(scores)[:top_n]]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from as2core.cost import layer_flops
 from as2core.errors import BadSetting
-from as2core.nn.backbone import Backbone, micro_batches
-from as2core.nn.heads import mean_pool
-from as2core.nn.kept_passages import Kept
+from as2core.rankers.base import CountsFlops
 from as2core.rankers.passage_cache import PassageCache, fingerprint
+from as2core.rankers.specs import Entry
 from as2core.types import Candidate, OnProgress, Progress
 
-LONGEST = 256  # tokens the default backbone was trained to read
+if TYPE_CHECKING:
+    from as2core.nn.backbone import Backbone, Packed
+
+MAX_TOKENS = 256  # the default backbone was trained to read so many
 
 
-class BiEncoderRanker:
+class BiEncoderRanker(CountsFlops):
     """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens: 256, the default backbone's own, or what
     the backbone reads if that is less.
 
@@ -34,27 +36,37 @@ class BiEncoderRanker:
         cache: PassageCache | None = None,
         name: str = "bi-encoder",
     ) -> None:
-        max_length = min(LONGEST, backbone.positions) if max_length is None else max_length
+        max_length = min(MAX_TOKENS, backbone.positions) if max_length is None else max_length
         if not isinstance(max_length, int) or not 3 <= max_length <= backbone.positions:
             raise BadSetting(f"max_length={max_length}: {backbone.name} reads 3 to {backbone.positions} tokens")
         self.backbone, self.max_length, self.cache, self.name = backbone.eval(), max_length, cache, name
         self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked
 
-    @torch.inference_mode()
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:
         """Unit vectors, float32 `(n, hidden)`."""
+        import torch
+
+        from as2core.nn.backbone import micro_batches
+
         packed = self.backbone.encode(list(texts), max_length=self.max_length)
         out = np.zeros((len(texts), self.backbone.hidden), dtype=np.float32)
         done = 0
         for rows in micro_batches(packed.lengths, max_tokens=4096):
-            ids, mask, _ = self.backbone.pad(packed, rows)
-            hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
-            vectors = torch.nn.functional.normalize(mean_pool(hidden, mask).float(), dim=1)
-            out[rows] = vectors.cpu().numpy()
+            with torch.inference_mode():
+                out[rows] = self._embed_rows(packed, rows)
             done += len(rows)
             if on_progress:
                 on_progress(Progress(done, len(texts), "embedding"))
         return out
+
+    def _embed_rows(self, packed: Packed, rows: list[int]) -> np.ndarray:
+        from torch.nn.functional import normalize
+
+        from as2core.nn.heads import mean_pool
+
+        ids, mask, _ = self.backbone.pad(packed, rows)
+        hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
+        return normalize(mean_pool(hidden, mask).float(), dim=1).cpu().numpy()
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         return self._score(question, candidates)[0]
@@ -67,7 +79,7 @@ class BiEncoderRanker:
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         """The same where nothing lies in a cache."""
-        return self._flops([question, *(c.reading for c in candidates)] if candidates else [], len(candidates))
+        return self._flops([question, *(c.titled_text for c in candidates)] if candidates else [], len(candidates))
 
     def _flops(self, read: list[str], products: int) -> int:
         shape = self.backbone.shape
@@ -78,23 +90,37 @@ class BiEncoderRanker:
         """Scores (n,), and the texts that were embedded for them."""
         if not candidates:
             return np.zeros(0, dtype=np.float32), []
-        texts = [c.reading for c in candidates]
+        texts = [c.titled_text for c in candidates]
         if self.cache is None:
             vectors = self.embed([question, *texts])
             return vectors[1:] @ vectors[0], [question, *texts]
-        vectors, new = self._kept(self.cache, texts)
+        vectors, new = self._read_cached(self.cache, texts)
         return vectors @ self.embed([question])[0], [question, *new]
 
-    def _kept(self, cache: PassageCache, texts: list[str]) -> tuple[np.ndarray, list[str]]:
-        """Vectors (n, hidden) from the cache; those it has not are made and put there: the texts of these."""
+    def _read_cached(self, cache: PassageCache, texts: list[str]) -> tuple[np.ndarray, list[str]]:
+        """Vectors (n, hidden) from the cache; those it lacks are embedded and put there: the texts of these."""
+        import torch
+
+        from as2core.nn.kept_passages import PassageState
+
         if self._fingerprint is None:
             self._fingerprint = fingerprint(self.backbone, self.max_length)
         known = {t: k.memory[0].float().numpy() for t, k in cache.get(self._fingerprint, texts).items()}
         new = [t for t in dict.fromkeys(texts) if t not in known]
         if new:
-            made = self.embed(new)
+            vectors = self.embed(new)
             cache.put(
-                self._fingerprint, {t: Kept(torch.from_numpy(v)[None], {}) for t, v in zip(new, made, strict=True)}
+                self._fingerprint,
+                {t: PassageState(torch.from_numpy(v)[None], {}) for t, v in zip(new, vectors, strict=True)},
             )
-            known.update(zip(new, made, strict=True))
+            known.update(zip(new, vectors, strict=True))
         return np.stack([known[t] for t in texts]), new
+
+
+def build(*, backbone: str | None = None, max_length: int | None = None) -> BiEncoderRanker:
+    from as2core.nn.backbone import load_backbone
+
+    return BiEncoderRanker(load_backbone(backbone), max_length=max_length)
+
+
+RANKER = Entry("bi-encoder", "cosine of the backbone's embeddings", "Reimers and Gurevych 2019", build)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from as2core.errors import BadSetting
-from as2core.text import words
+from as2core.rankers.specs import Entry
+from as2core.text import tokenize
 from as2core.types import Candidate
 
 
@@ -26,15 +27,18 @@ class BM25Ranker:
         self.k1, self.b = k1, b
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        counts = [Counter(words(c.text)) for c in candidates]
+        counts = [Counter(tokenize(c.text)) for c in candidates]
         sizes = np.array([c.total() for c in counts], dtype=np.float64)
         out = np.zeros(len(candidates))
         if not len(candidates):
             return out.astype(np.float32)
         norm = self.k1 * (1 - self.b + self.b * sizes / max(1e-9, sizes.mean()))
-        for word in set(words(question)):
+        for word in set(tokenize(question)):
             tf = np.array([c[word] for c in counts], dtype=np.float64)
             n = np.count_nonzero(tf)
             gain = np.log1p((len(candidates) - n + 0.5) / (n + 0.5)) * tf * (self.k1 + 1)
             out += np.divide(gain, tf + norm, out=np.zeros_like(tf), where=tf > 0)
         return out.astype(np.float32)
+
+
+RANKER = Entry("bm25", "term weighting over the candidates", "Robertson et al. 1994", BM25Ranker)

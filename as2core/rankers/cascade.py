@@ -13,73 +13,65 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import nn
 
 from as2core.cascade.engine import Engine, run_cascade
-from as2core.cascade.engine_torch import TorchEngine
-from as2core.cascade.first import First, with_first
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import head_flops, layer_flops
 from as2core.errors import BadSetting, Cancelled
-from as2core.nn.backbone import Backbone
-from as2core.nn.heads import ExitHead
+from as2core.rankers.base import (
+    CalibratesScores,
+    ChoosesEngine,
+    HasWeights,
+    KnowsWords,
+    LoadRanker,
+    Query,
+    TakesSettings,
+    TracesTogether,
+    VersionConfig,
+)
+from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.rankers.bm25 import BM25Ranker
+from as2core.rankers.first_stage import FirstStage, with_first
+from as2core.rankers.passage_cache import PassageCache
+from as2core.rankers.specs import Entry
 from as2core.types import Candidate, OnProgress, Progress
+
+if TYPE_CHECKING:
+    from as2core.nn.backbone import Backbone
+    from as2core.nn.cascade import CascadeModule
 
 log = logging.getLogger(__name__)
 ENGINES = ("auto", "torch", "onnx")
+FIRST_KEEP = 200  # candidates that the first stage keeps
 
 
-class CascadeModule(nn.Module):
-    """Backbone and heads, for training and for saving."""
-
-    def __init__(self, backbone: Backbone, exits: Sequence[int]) -> None:
-        super().__init__()
-        self.backbone, self.exits = backbone, tuple(exits)
-        self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
-
-    def forward(
-        self,
-        ids: torch.Tensor,
-        mask: torch.Tensor,
-        second: torch.Tensor,
-        *,
-        exits: Sequence[int] | None = None,
-        stop_gradient: bool = False,
-    ) -> dict[int, torch.Tensor]:
-        """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them.
-
-        `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).
-        """
-        wanted = self.exits if exits is None else exits
-        hidden, below, out = self.backbone.embed(ids), 0, {}
-        for layer, head in zip(self.exits, self.heads, strict=True):
-            if layer > max(wanted):
-                break
-            hidden = self.backbone.run(hidden, mask, below, layer)
-            below = layer
-            if layer in wanted:
-                out[layer] = head(hidden, mask, second)
-            if stop_gradient:
-                hidden = hidden.detach()
-        return out
-
-
-class CascadeRanker:
+class CascadeRanker(
+    HasWeights,
+    TracesTogether,
+    CalibratesScores,
+    ChoosesEngine,
+    TakesSettings,
+    KnowsWords,
+):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
     `calibration` holds (scale, shift) an exit: probability = sigmoid(scale * logit + shift). `threshold` is the
     probability under which a best candidate is taken for no answer.
 
-    With `first`, a cheap ranker passes on only its best before the encoder reads any.
-
-    `trained` says whether it learned from labels: training and loading a version set it.
+    If `first` is set, a cheap ranker passes on only its best before the encoder reads any.
 
     It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
     engine's graphs would not see their weights move.
     """
+
+    kind: ClassVar[str] = "cascade"
+    adjustable: ClassVar[tuple[str, ...]] = ("drop_ratio", "keep", "engine", "first", "first_keep")
+    module: CascadeModule
+    first: FirstStage | None
 
     def __init__(
         self,
@@ -91,25 +83,31 @@ class CascadeRanker:
         max_length: int = 128,
         calibration: Sequence[tuple[float, float]] | None = None,
         threshold: float | None = None,
-        first: First | None = None,
         name: str = "cascade",
     ) -> None:
+        from as2core.nn.cascade import CascadeModule
+
         exits = tuple(exits or backbone.default_exits)
-        known = all(isinstance(e, int) and 1 <= e <= backbone.layers for e in exits)
-        if not known or list(exits) != sorted(set(exits)):
+        are_layers = all(isinstance(e, int) and 1 <= e <= backbone.layers for e in exits)
+        if not are_layers or list(exits) != sorted(set(exits)):
             raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
-        self.drop_ratio, self.first = drop_ratio, first
+        self.drop_ratio, self.first = drop_ratio, None
         self.preparing: Progress | None = None  # the engine asked for in the background
-        self.calibration = tuple(tuple(c) for c in calibration) if calibration else ((1.0, 0.0),) * len(exits)
+        lines = calibration or [(1.0, 0.0)] * len(exits)
+        self.calibration = tuple((scale, shift) for scale, shift in lines)
         self.calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
         self.module, self.trained = CascadeModule(backbone, exits).eval(), False
-        self._fast: Engine | None = None
+        self._chosen: Engine | None = None
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 
     @property
     def backbone(self) -> Backbone:
+        return self.module.backbone
+
+    @property
+    def encoder(self) -> Backbone:
         return self.module.backbone
 
     @property
@@ -130,8 +128,10 @@ class CascadeRanker:
 
     @property
     def engine(self) -> Engine:
-        """What runs the layers now: the engine that `use` asked for once it is ready, and torch until then."""
-        return self._fast or TorchEngine(self.backbone, self.module.heads, self.exits, max_length=self.max_length)
+        """What runs the layers now: the engine that `use` chose once it is ready, and torch until then."""
+        from as2core.cascade.engine_torch import TorchEngine
+
+        return self._chosen or TorchEngine(self.backbone, self.module.heads, self.exits, max_length=self.max_length)
 
     def use(
         self,
@@ -143,35 +143,37 @@ class CascadeRanker:
     ) -> None:
         """Choose the engine: "torch", "onnx" (int8, on the CPU), or "auto": onnx, but torch where there is a GPU.
 
-        The onnx engine's graphs are kept in `folder` and built if they are not there; with `background` torch answers
+        The onnx engine's graphs are kept in `folder` and built if they are missing; with `background` torch scores
         meanwhile. Raises BadSetting for another name, and if "onnx" cannot run this model.
         """
+        import torch
+
         if engine not in ENGINES:
             raise BadSetting(f"no engine {engine!r}; known: {', '.join(ENGINES)}")
-        self._fast = None
+        self._chosen = None
         gpu = torch.cuda.is_available()
         self.module.to("cuda" if gpu and engine != "onnx" else "cpu")
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
             return
 
-        over = Event()
+        ending = Event()
 
-        def tell(progress: Progress) -> None:
+        def report(progress: Progress) -> None:
             self.preparing = progress
-            if over.is_set():
+            if ending.is_set():
                 raise Cancelled("the program ends before its engine is ready")
             if on_progress:
                 on_progress(progress)
 
         def prepare() -> None:
             try:
-                self._fast = self._onnx(folder, tell)
+                self._chosen = self._build_onnx(folder, report)
             except Exception as e:
                 if engine == "onnx" and not background:
                     raise
-                if over.is_set():
+                if ending.is_set():
                     return
-                log.warning("torch answers, for the onnx engine cannot: %s", e)
+                log.warning("scoring on torch, the onnx engine cannot be used: %s", e)
             finally:
                 self.preparing = None
 
@@ -180,15 +182,16 @@ class CascadeRanker:
             thread.start()
 
             def end() -> None:  # a thread still in C++ when the interpreter goes would abort the program
-                over.set()
+                ending.set()
                 thread.join()
 
             atexit.register(end)
         else:
             prepare()
 
-    def _onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
+    def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
         from as2core.cascade.engine_onnx import OnnxEngine
+        from as2core.cascade.engine_torch import TorchEngine
         from as2core.cascade.graphs import graphs_for
 
         graphs = graphs_for(self.backbone, self.module.heads, self.exits, folder, on_progress=on_progress)
@@ -196,7 +199,7 @@ class CascadeRanker:
         return OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length, exact=exact)
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_fast": None}
+        return {**self.__dict__, "_chosen": None}
 
     def trace(
         self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None
@@ -204,35 +207,105 @@ class CascadeRanker:
         """The whole record of a run; `DropSchedule.constant(0, exits=n)` makes one that can be replayed."""
         return self.trace_many([(question, candidates)], schedule)[0]
 
-    def trace_many(
-        self, asked: Sequence[tuple[str, Sequence[Candidate]]], schedule: DropSchedule | None = None
-    ) -> list[CascadeTrace]:
-        """A trace a question; the candidates of all of them share the batches."""
-        cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in asked]
-        left = [
-            (q, [c.reading for c in candidates] if cut is None else _readings(candidates, cut))
-            for (q, candidates), cut in zip(asked, cuts, strict=True)
-        ]
-        traces = run_cascade(self.engine, left, schedule or self.schedule)
+    def trace_many(self, queries: Sequence[Query], schedule: DropSchedule | None = None) -> list[CascadeTrace]:
+        cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in queries]
+        texts = [(q, _entering_texts(candidates, cut)) for (q, candidates), cut in zip(queries, cuts, strict=True)]
+        traces = run_cascade(self.engine, texts, schedule or self.schedule)
         return [
             trace if cut is None else with_first(trace, cut, candidates)
-            for trace, cut, (_, candidates) in zip(traces, cuts, asked, strict=True)
+            for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)
         ]
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """Logits of the last exit for survivors; those dropped earlier stand below, block by block."""
         return self.trace(question, candidates).scores()
 
-    def score_many(self, asked: Sequence[tuple[str, Sequence[Candidate]]]) -> list[np.ndarray]:
-        """`score` for several questions at once, in their order."""
-        return [t.scores() for t in self.trace_many(asked)]
+    def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
+        texts = [c.titled_text for c in candidates]
+        lengths = self.backbone.encode([question] * len(texts), texts, max_length=self.max_length).lengths
+        shape = self.backbone.shape
+        return self.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)
 
     def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
         """Calibrated probability that a candidate answers, from an exit's logits; same shape."""
         scale, shift = self.calibration[exit_index]
         return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
 
+    def adjust(self, settings: VersionConfig) -> None:
+        self.drop_ratio = settings.get("drop_ratio", self.drop_ratio)
+        self.keep = settings.get("keep", self.keep)
+        _ = self.schedule  # refuses a wrong one
+        if "first" in settings or "first_keep" in settings:
+            name, keep = settings.get("first", "none"), settings.get("first_keep", FIRST_KEEP)
+            self.first = build_first_stage(self.backbone.name, name, keep)
 
-def _readings(candidates: Sequence[Candidate], cut: ExitRecord) -> list[str]:
-    gone = set(cut.dropped.tolist())
-    return [c.reading for i, c in enumerate(candidates) if i not in gone]
+    def config(self) -> VersionConfig:
+        ratio = self.drop_ratio
+        return {
+            "backbone": self.backbone.name,
+            "settings": {
+                "exits": list(self.exits),
+                "drop_ratio": ratio if isinstance(ratio, int | float) else list(ratio),
+                "keep": self.keep,
+                "max_length": self.max_length,
+                "calibration": [list(c) for c in self.calibration] if self.calibrated else None,
+                "threshold": self.threshold,
+            },
+        }
+
+    @classmethod
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CascadeRanker:
+        from as2core.nn.backbone import load_backbone
+
+        return cls(load_backbone(config["backbone"]), **config["settings"])
+
+
+def _entering_texts(candidates: Sequence[Candidate], cut: ExitRecord | None) -> list[str]:
+    dropped = set() if cut is None else set(cut.dropped.tolist())
+    return [c.titled_text for i, c in enumerate(candidates) if i not in dropped]
+
+
+def build_first_stage(backbone: str, name: str, keep: int) -> FirstStage | None:
+    """What scores the candidates before the encoder does: "bm25", "bi-encoder" (of the cascade's backbone, with its
+    vectors cached on disk), or "none". Raises BadSetting."""
+    if name == "none":
+        return None
+    if name == "bm25":
+        return FirstStage(BM25Ranker(), keep)
+    if name == "bi-encoder":
+        from as2core.cascade.graphs import default_folder
+        from as2core.nn.backbone import load_backbone
+
+        cache = PassageCache(default_folder().parent / "vectors.db")
+        return FirstStage(BiEncoderRanker(load_backbone(backbone), cache=cache), keep)
+    raise BadSetting(f"first={name!r}: no such first stage; known: none, bm25, bi-encoder")
+
+
+def build(
+    shipped: CascadeRanker | None,
+    *,
+    backbone: str | None = None,
+    drop_ratio: float | tuple[float, ...] = 0.3,
+    keep: int = 5,
+    engine: str = "auto",
+    first: str = "none",
+    first_keep: int = FIRST_KEEP,
+) -> CascadeRanker:
+    from as2core.nn.backbone import load_backbone
+
+    ranker = shipped or CascadeRanker(load_backbone(backbone))
+    ranker.adjust({"drop_ratio": drop_ratio, "keep": keep, "first": first, "first_keep": first_keep})
+    ranker.use("torch" if shipped is None and engine == "auto" else engine)  # an untrained one is made to be trained
+    return ranker
+
+
+RANKER = Entry(
+    "cascade",
+    "cascade transformer, drops a share at every exit",
+    "Soldaini and Moschitti 2020",
+    build,
+    trains=True,
+    several=frozenset({"drop_ratio"}),
+    shipped="cascade",
+    saved=(CascadeRanker,),
+)

@@ -6,14 +6,20 @@ layers of the encoder are used (the paper's monolithic baselines of 4, 6, 8, 10 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from as2core.cascade.engine import Engine
 from as2core.errors import BadSetting
-from as2core.nn.backbone import Backbone
-from as2core.nn.heads import ClsHead
+from as2core.rankers.base import LoadRanker, Ranker, VersionConfig
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker, is_seq2seq, load_seq2seq_classifier
+from as2core.rankers.specs import Entry
 from as2core.types import OnProgress
+
+if TYPE_CHECKING:
+    from as2core.nn.backbone import Backbone
 
 POOLS = ("mean", "cls")
 
@@ -25,25 +31,40 @@ class CrossEncoderRanker(CascadeRanker):
     discriminative twins of Nogueira dos Santos et al. (2020) do.
     """
 
+    kind = "cross-encoder"
+    adjustable = ("engine",)
+
     def __init__(
         self,
         backbone: Backbone,
         *,
         depth: int | None = None,
         pool: str = "mean",
+        keep: int = 5,
+        max_length: int = 128,
+        calibration: Sequence[tuple[float, float]] | None = None,
+        threshold: float | None = None,
         name: str = "cross-encoder",
-        **settings,
     ) -> None:
         if pool not in POOLS:
             raise BadSetting(f"no pool {pool!r}; known: {', '.join(POOLS)}")
         depth = backbone.layers if depth is None else depth
         if not isinstance(depth, int) or not 1 <= depth <= backbone.layers:
             raise BadSetting(f"depth={depth}: give a layer between 1 and {backbone.layers}")
-        settings.pop("drop_ratio", None)
-        super().__init__(backbone, exits=(depth,), drop_ratio=0.0, name=name, **settings)
-
+        super().__init__(
+            backbone,
+            exits=(depth,),
+            drop_ratio=0.0,
+            keep=keep,
+            max_length=max_length,
+            calibration=calibration,
+            threshold=threshold,
+            name=name,
+        )
         self.pool = pool
         if pool == "cls":
+            from as2core.nn.heads import ClsHead
+
             self.module.heads[0] = ClsHead(backbone.hidden)
             self.module.eval()
 
@@ -66,7 +87,57 @@ class CrossEncoderRanker(CascadeRanker):
         ranker.module.eval()
         return ranker
 
-    def _onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
+    def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
         if self.pool == "cls":
             raise BadSetting("the onnx engine knows the classifier over the mean alone: use engine=torch with pool=cls")
-        return super()._onnx(folder, on_progress)
+        return super()._build_onnx(folder, on_progress)
+
+    def config(self) -> VersionConfig:
+        config = super().config()
+        return {**config, "settings": {**config["settings"], "pool": self.pool}}
+
+    @classmethod
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CrossEncoderRanker:
+        from as2core.nn.backbone import load_backbone
+
+        settings = {k: v for k, v in config["settings"].items() if k not in ("exits", "drop_ratio")}
+        return cls(load_backbone(config["backbone"]), depth=config["settings"]["exits"][-1], **settings)
+
+
+def build(
+    shipped: CascadeRanker | None,
+    *,
+    backbone: str | None = None,
+    depth: int | None = None,
+    pool: str = "mean",
+    engine: str = "auto",
+) -> Ranker:
+    if shipped is not None:
+        if depth is not None and depth not in shipped.exits:
+            raise BadSetting(
+                f"depth {depth}: the shipped model has exits {', '.join(map(str, shipped.exits))}; another depth has "
+                "to be trained (backbone=NAME gives an untrained one)"
+            )
+        ranker = CrossEncoderRanker.from_cascade(shipped, depth=depth)
+        ranker.use(engine)
+        return ranker
+    if backbone is not None and is_seq2seq(backbone):
+        if depth is not None or pool != "mean" or engine == "onnx":
+            raise BadSetting("an encoder-decoder has no depth, pool or onnx engine: give its backbone alone")
+        return Seq2SeqClassifierRanker(load_seq2seq_classifier(backbone))
+    from as2core.nn.backbone import load_backbone
+
+    ranker = CrossEncoderRanker(load_backbone(backbone), depth=depth, pool=pool)
+    ranker.use("torch" if engine == "auto" else engine)
+    return ranker
+
+
+RANKER = Entry(
+    "cross-encoder",
+    "monolithic transformer",
+    "Garg et al. 2020",
+    build,
+    trains=True,
+    shipped="cascade",
+    saved=(CrossEncoderRanker, Seq2SeqClassifierRanker),
+)

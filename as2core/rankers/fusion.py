@@ -10,24 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import nn
 
 from as2core.errors import BadSetting
 from as2core.metrics import order
-from as2core.rankers.base import Ranker
+from as2core.rankers.base import HasWeights, LoadRanker, MadeOfRankers, Ranker, VersionConfig
+from as2core.rankers.specs import BuiltPart, Entry
 from as2core.types import Candidate
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 METHODS = ("rrf", "zscore")
 PAIR = (5.0, 1.0)  # cascade and generative ranker, for the shipped ones (decision 0024)
 EQUAL = 1e-5  # scores this near, relatively, differ by rounding alone
 
 
-class FusionRanker:
-    """`weights`: one a ranker, equal if not given. `specs` are the rankers' catalog specs or directories, which a
-    saved version needs to find them again."""
+class FusionRanker(HasWeights, MadeOfRankers):
+    """`weights`: one for each ranker, equal if not given. `specs` are the rankers' catalog specs or directories, by
+    which a saved version finds them again."""
+
+    kind = "fusion"
+    trained = True
 
     def __init__(
         self,
@@ -49,34 +56,50 @@ class FusionRanker:
             raise BadSetting(f"{len(weights)} weights for {len(rankers)} rankers: give one each")
         if weights is not None and not np.isfinite(weights).all():
             raise BadSetting(f"weights {', '.join(f'{w:g}' for w in weights)}: give numbers")
-        self.rankers, self.method, self.k, self.name = tuple(rankers), method, k, name
+        from torch import nn
+
+        self.method, self.k, self.name, self._rankers = method, k, name, tuple(rankers)
         self.specs = tuple(specs or (r.name for r in rankers))
-        self.module = _Weights([1.0] * len(rankers) if weights is None else weights)
+        self.module = nn.Module()
+        self.module.register_buffer("weights", _to_tensor([1.0] * len(rankers) if weights is None else weights))
+
+    @property
+    def rankers(self) -> tuple[Ranker, ...]:
+        return self._rankers
 
     @property
     def weights(self) -> np.ndarray:
         """float64 `(rankers,)`."""
-        return self.module.weights.numpy().astype(np.float64)
+        return self.module.get_buffer("weights").numpy().astype(np.float64)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         return (self.opinions(question, candidates) @ self.weights).astype(np.float32)
 
     def opinions(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         """What each ranker adds before it is weighted: float64 `(n, rankers)`."""
-        of = partial(reciprocal, k=self.k) if self.method == "rrf" else standardised
-        columns = [of(r.score(question, candidates)) for r in self.rankers]
+        scale = partial(reciprocal, k=self.k) if self.method == "rrf" else standardise
+        columns = [scale(r.score(question, candidates)) for r in self.rankers]
         return np.stack(columns, axis=1) if len(candidates) else np.zeros((0, len(self.rankers)))
 
+    def config(self) -> VersionConfig:
+        return {"backbone": None, "settings": {"method": self.method, "k": self.k, "rankers": list(self.specs)}}
 
-class _Weights(nn.Module):
-    def __init__(self, weights: Sequence[float]) -> None:
-        super().__init__()
-        self.register_buffer("weights", torch.tensor(list(map(float, weights)), dtype=torch.float64))
+    @classmethod
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> FusionRanker:
+        settings = config["settings"]
+        specs = settings["rankers"]
+        return cls([load(s) for s in specs], specs=specs, **{k: v for k, v in settings.items() if k != "rankers"})
 
 
-def paired(cascade: np.ndarray, generative: np.ndarray) -> np.ndarray:
-    """What both say of the same candidates, standardised and weighted as `PAIR`. `(n,)` twice -> float64 `(n,)`."""
-    return PAIR[0] * standardised(cascade) + PAIR[1] * standardised(generative)
+def _to_tensor(weights: Sequence[float]) -> Tensor:
+    import torch
+
+    return torch.tensor(list(map(float, weights)), dtype=torch.float64)
+
+
+def weigh_pair(cascade: np.ndarray, generative: np.ndarray) -> np.ndarray:
+    """Both rankers' scores of the same candidates, standardised and weighted as `PAIR`: `(n,)` -> float64 `(n,)`."""
+    return PAIR[0] * standardise(cascade) + PAIR[1] * standardise(generative)
 
 
 def reciprocal(scores: np.ndarray, *, k: int = 60) -> np.ndarray:
@@ -86,9 +109,40 @@ def reciprocal(scores: np.ndarray, *, k: int = 60) -> np.ndarray:
     return out
 
 
-def standardised(scores: np.ndarray) -> np.ndarray:
+def standardise(scores: np.ndarray) -> np.ndarray:
     """(score - mean) / deviation within the question; 0 for all where scores are equal. `(n,)` -> float64 `(n,)`."""
     scores = np.asarray(scores, dtype=np.float64)
     if not len(scores) or np.ptp(scores) <= EQUAL * np.abs(scores).max():
         return np.zeros(len(scores))
     return (scores - scores.mean()) / scores.std()
+
+
+def build(
+    *,
+    method: str = "rrf",
+    k: int = 60,
+    weights: float | tuple[float, ...] = 1.0,
+    rankers: str | list[BuiltPart] = "cascade+generative+bi-encoder",
+) -> FusionRanker:
+    assert not isinstance(rankers, str)  # the catalog has built them
+    if any(part.keep is not None for part in rankers):
+        raise BadSetting("a fusion keeps every candidate: leave the @ out, or put it into a stage of sequential")
+    return FusionRanker(
+        [part.ranker for part in rankers],
+        method=method,
+        k=k,
+        weights=weights if isinstance(weights, tuple) else [weights] * len(rankers),
+        specs=[part.spec for part in rankers],
+    )
+
+
+RANKER = Entry(
+    "fusion",
+    "several rankers as one",
+    "Cormack et al. 2009",
+    build,
+    trains=True,
+    several=frozenset({"weights"}),
+    nested="rankers",
+    saved=(FusionRanker,),
+)

@@ -10,35 +10,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import nn
 
 from as2core.errors import BadSetting, UnsupportedBackbone
-from as2core.nn.backbone import QUESTION_TOKENS, load_backbone, micro_batches, quiet
-from as2core.nn.kept_passages import keep, question_ids, resume
-from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, Batch, CausalLM, PrefixLM, Seq2SeqLM
+from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
 from as2core.rankers.passage_cache import PassageCache, fingerprint
+from as2core.rankers.specs import Entry
 from as2core.types import Candidate
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from as2core.nn.question_lm import Batch, QuestionLM
 
 END = "[end]"  # in an explanation
 DIRECTIONS = ("question", "answer")
-NOTHING_SAID = -1e4  # the score of an empty answer, for models without an end of text
+EMPTY_ANSWER_SCORE = -1e4  # for models without an end of text
+BATCH_TOKENS = 8192
 
 
-class GenerativeRanker:
+class GenerativeRanker(HasWeights):
     """`module` is any of nn.question_lm's models. Scores are mean log-probabilities (nats) per token, <= 0.
 
     `direction` is what is generated: the "question" given the sentence, or the "answer" given the question, where the
     mean is the paper's division by the length (section 3.4). With a `cache`, sentences read before are not read again
-    (direction "question"). `fast` works in bfloat16 where the machine has it. `trained`: whether it learned from
-    labels.
+    (direction "question"). `fast` works in bfloat16 where the machine has it.
     """
+
+    kind = "generative"
+    module: QuestionLM
 
     def __init__(
         self,
-        module: nn.Module,
+        module: QuestionLM,
         *,
         direction: str = "question",
         cache: PassageCache | None = None,
@@ -50,7 +57,13 @@ class GenerativeRanker:
             raise BadSetting(f"no direction {direction!r}; known: {', '.join(DIRECTIONS)}")
         self.module, self.direction, self.name = module.eval(), direction, name
         self.cache, self.fast, self.trained = cache, fast, trained
-        self._known: tuple[object, str] | None = None
+        self._fingerprint: tuple[object, str] | None = None  # of the weights in a state
+
+    @property
+    def encoder(self) -> nn.Module:
+        from as2core.nn.question_lm import PrefixLM
+
+        return self.module.backbone if isinstance(self.module, PrefixLM) else self.module.model
 
     @property
     def max_length(self) -> int:
@@ -63,51 +76,59 @@ class GenerativeRanker:
         return self.module.encode(texts, questions)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        texts = [c.text if self.direction == "answer" else c.reading for c in candidates]
+        texts = [c.text if self.direction == "answer" else c.titled_text for c in candidates]
         if self.cache is not None and self.direction == "question" and texts:
-            return self._score_kept(question, texts)
+            return self._score_cached(question, texts, self.cache)
         rows = self._token_log_p([question] * len(texts), texts)
-        return np.array([r.mean() if len(r) else NOTHING_SAID for r in rows], dtype=np.float32)
+        return np.array([r.mean() if len(r) else EMPTY_ANSWER_SCORE for r in rows], dtype=np.float32)
 
-    @torch.inference_mode()
-    def _score_kept(self, question: str, texts: list[str]) -> np.ndarray:
-        """The same from passages read before; those that were not are read now and kept."""
-        module, model = self.module, self._model()
+    def _score_cached(self, question: str, texts: list[str], cache: PassageCache) -> np.ndarray:
+        """The same from passages read before; the others are read now and cached."""
+        import torch
+
+        from as2core.nn.backbone import micro_batches
+        from as2core.nn.kept_passages import question_ids, read_passages, resume_reading
+
+        module, model = self.module, self._hash_weights()
         device = next(module.parameters()).device
-        with self._precision():
-            kept = {t: k.to(device) for t, k in self.cache.get(model, texts).items()}
-            new = [t for t in dict.fromkeys(texts) if t not in kept]
-            for rows in micro_batches([len(t) for t in new], max_tokens=8192):
-                kept.update(zip([new[r] for r in rows], keep(module, [new[r] for r in rows]), strict=True))
+        with torch.inference_mode(), self._precision():
+            states = {t: state.to(device) for t, state in cache.get(model, texts).items()}
+            new = [t for t in dict.fromkeys(texts) if t not in states]
+            for rows in micro_batches([len(t) for t in new], max_tokens=BATCH_TOKENS):
+                states.update(zip([new[r] for r in rows], read_passages(module, [new[r] for r in rows]), strict=True))
             if new:
-                self.cache.put(model, {t: kept[t] for t in new})
+                cache.put(model, {t: states[t] for t in new})
             ids = torch.tensor(question_ids(module, question), device=device)
             scores = np.zeros(len(texts), dtype=np.float32)
-            for rows in micro_batches([kept[t].length for t in texts], max_tokens=8192):
-                reading = resume(module, [kept[texts[r]] for r in rows])
-                said = [reading.start()]
+            for rows in micro_batches([states[t].length for t in texts], max_tokens=BATCH_TOKENS):
+                reading = resume_reading(module, [states[texts[r]] for r in rows])
+                hidden = [reading.start()]
                 if len(ids) > 1:
-                    said.append(reading.extend(ids[None, :-1].expand(len(rows), -1)))
-                states = torch.cat(said, 1).flatten(0, 1)
-                log_p = reading.log_p(states, ids.repeat(len(rows))).view(len(rows), -1)
+                    hidden.append(reading.extend(ids[None, :-1].expand(len(rows), -1)))
+                every = torch.cat(hidden, 1).flatten(0, 1)  # (rows * tokens, width)
+                log_p = reading.log_p(every, ids.repeat(len(rows))).view(len(rows), -1)
                 scores[rows] = log_p.mean(1).float().cpu().numpy()
         return scores
 
-    def _model(self) -> str:
-        """The fingerprint of the weights, worked out anew when one of them was changed."""
+    def _hash_weights(self) -> str:
+        """The fingerprint of the weights, computed again when one of them was changed."""
         stamp = [(t.data_ptr(), t._version) for t in chain(self.module.parameters(), self.module.buffers())]
-        if self._known is None or self._known[0] != stamp:
-            self._known = stamp, fingerprint(self.module)
-        return self._known[1]
+        if self._fingerprint is None or self._fingerprint[0] != stamp:
+            self._fingerprint = stamp, fingerprint(self.module)
+        return self._fingerprint[1]
 
-    def _precision(self) -> AbstractContextManager:
+    def _precision(self) -> AbstractContextManager[object]:
+        import torch
+
         kind = next(self.module.parameters()).device.type
         has = torch.cuda.is_bf16_supported() if kind == "cuda" else torch.cpu._is_avx512_bf16_supported()
         return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.fast and has)
 
     def explain(self, question: str, text: str) -> list[tuple[str, float]]:
         """Each word of the question with its log-probability (the sum over its pieces), given the sentence; then END,
-        that the question ends there, for models that say so."""
+        that the question ends there, for models that have an end."""
+        from as2core.nn.backbone import QUESTION_TOKENS
+
         log_p = self._token_log_p([question], [text], explain=True)[0]
         tok = self.module.tokenizer
         spans = tok(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
@@ -123,36 +144,54 @@ class GenerativeRanker:
             end_before = end
         return out + [(END, float(value)) for value in log_p[len(spans) :]]
 
-    @torch.inference_mode()
     def _token_log_p(
         self, questions: Sequence[str], texts: Sequence[str], *, explain: bool = False
     ) -> list[np.ndarray]:
         """The log-probability of every token that is generated, one array a pair."""
+        import torch
+
+        from as2core.nn.backbone import micro_batches
+
         encode = self.module.encode if explain else lambda t, q: self.encode(q, t)
         lengths = [len(t) + len(q) for t, q in zip(texts, questions, strict=True)]  # characters stand in for tokens
         device = next(self.module.parameters()).device
         out: dict[int, np.ndarray] = {}
-        for rows in micro_batches(lengths, max_tokens=8192):
+        for rows in micro_batches(lengths, max_tokens=BATCH_TOKENS):
             batch = encode([texts[r] for r in rows], [questions[r] for r in rows])
-            with self._precision():
+            with torch.inference_mode(), self._precision():
                 log_p, valid = self.module(**{k: v.to(device) for k, v in batch.items()})
             for r, values, real in zip(rows, log_p.float().cpu().numpy(), valid.cpu().numpy(), strict=True):
                 out[r] = values[real]
         return [out[i] for i in range(len(texts))]
 
+    def config(self) -> VersionConfig:
+        from as2core.nn.question_lm import PrefixLM
 
-def load_question_lm(name: str | None = None, *, max_length: int = 128) -> nn.Module:
+        lm = self.module
+        name = lm.backbone.name if isinstance(lm, PrefixLM) else lm.model.config._name_or_path
+        return {"backbone": name, "settings": {"max_length": lm.max_length, "direction": self.direction}}
+
+    @classmethod
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> GenerativeRanker:
+        settings = config["settings"]
+        lm = load_question_lm(config["backbone"], max_length=settings["max_length"])
+        return cls(lm, direction=settings.get("direction", "question"))
+
+
+def load_question_lm(name: str | None = None, *, max_length: int = 128) -> QuestionLM:
     """An untrained question model by name: an encoder becomes a PrefixLM, causal and seq2seq models are themselves.
 
     Raises UnsupportedBackbone for anything else.
     """
+    import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from as2core.nn.backbone import DEFAULT_BACKBONE, SUPPORTED
+    from as2core.nn.backbone import DEFAULT_BACKBONE, SUPPORTED, hide_progress_bars, load_backbone
+    from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, CausalLM, PrefixLM, Seq2SeqLM
 
     if name is None or name == DEFAULT_BACKBONE:
         return PrefixLM(load_backbone(), max_length=max_length)
-    quiet()
+    hide_progress_bars()
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as e:
@@ -172,3 +211,22 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> nn.Mo
         f"{name} is a {kind} model, which cannot give log P(question | passage) here; use an encoder "
         f"({', '.join(SUPPORTED)}), a causal model ({', '.join(CAUSAL)}) or an encoder-decoder ({', '.join(SEQ2SEQ)})"
     )
+
+
+def build(
+    shipped: GenerativeRanker | None, *, backbone: str | None = None, direction: str = "question"
+) -> GenerativeRanker:
+    if shipped is None:
+        return GenerativeRanker(load_question_lm(backbone), direction=direction)
+    return GenerativeRanker(shipped.module, direction=direction, trained=True, name=shipped.name)
+
+
+RANKER = Entry(
+    "generative",
+    "log P(question | sentence)",
+    "Nogueira dos Santos et al. 2020",
+    build,
+    trains=True,
+    shipped="generative",
+    saved=(GenerativeRanker,),
+)

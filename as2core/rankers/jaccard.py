@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from as2core.text import words
+from as2core.rankers.specs import RERANK, Entry
+from as2core.text import tokenize
 from as2core.types import Candidate
 
 
@@ -16,9 +17,9 @@ class JaccardRanker:
     name = "jaccard"
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        asked = set(words(question))
-        out = np.zeros(len(candidates), dtype=np.float32)
-        for i, c in enumerate(candidates):
-            said = set(words(c.text))
-            out[i] = len(asked & said) / max(1, len(asked | said))
-        return out
+        q = set(tokenize(question))
+        texts = [set(tokenize(c.text)) for c in candidates]
+        return np.array([len(q & c) / max(1, len(q | c)) for c in texts], dtype=np.float32)
+
+
+RANKER = Entry("jaccard", "shared words over all words", RERANK, JaccardRanker)

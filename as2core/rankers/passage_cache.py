@@ -1,4 +1,4 @@
-"""Kept passages on disk, so that a sentence asked about before costs a question nothing but its own tokens.
+"""Passages read before, on disk, so that a sentence asked about before costs a question nothing but its own tokens.
 
 One SQLite file. An entry's key is the model's fingerprint and the text's hash: a model that changed finds nothing of
 its former self. The file is bounded: the entries longest unused go first. Several processes may share it (WAL, one
@@ -13,15 +13,15 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
-from torch import nn
+if TYPE_CHECKING:
+    from torch import nn
 
-from as2core.nn.kept_passages import Kept
+    from as2core.nn.kept_passages import PassageState
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MAX_BYTES = 1 << 30  # some 3,000 sentences of the default model
 _FORMAT = 2  # 1: threads that tokenised at once could leave a passage uncut
@@ -43,27 +43,27 @@ class PassageCache:
     def __deepcopy__(self, _memo: dict) -> PassageCache:
         return self  # a copy of a ranker shares the file
 
-    def get(self, model: str, texts: Iterable[str]) -> dict[str, Kept]:
+    def get(self, model: str, texts: Iterable[str]) -> dict[str, PassageState]:
         """Those of the texts that are there, and a note that they were used. `model` is `fingerprint`'s."""
         keys = {_key(model, t): t for t in texts}
 
-        def read(c: sqlite3.Connection) -> dict[str, Kept]:
-            found = {}
+        def read(c: sqlite3.Connection) -> dict[str, PassageState]:
+            states = {}
             for key, text in keys.items():
                 row = c.execute("SELECT tensors FROM state WHERE key = ?", (key,)).fetchone()
                 if row is not None:
-                    found[text] = _unpack(row[0])
-            if found:
+                    states[text] = _unpack(row[0])
+            if states:
                 with _transaction(c):
                     now = _next_use(c)
-                    c.executemany("UPDATE entry SET used = ? WHERE key = ?", [(now, _key(model, t)) for t in found])
-            return found
+                    c.executemany("UPDATE entry SET used = ? WHERE key = ?", [(now, _key(model, t)) for t in states])
+            return states
 
         return self._try(read) or {}
 
-    def put(self, model: str, kept: Mapping[str, Kept]) -> None:
+    def put(self, model: str, states: Mapping[str, PassageState]) -> None:
         """Store passages, then drop the longest unused until the bound holds."""
-        rows = [(_key(model, t), _pack(k)) for t, k in kept.items()]
+        rows = [(_key(model, t), _pack(k)) for t, k in states.items()]
 
         def write(c: sqlite3.Connection) -> None:
             with _transaction(c):
@@ -71,14 +71,14 @@ class PassageCache:
                 c.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", rows)
                 c.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", [(k, len(b), now) for k, b in rows])
                 excess = c.execute("SELECT coalesce(sum(bytes), 0) FROM entry").fetchone()[0] - self.max_bytes
-                gone = []
+                removed = []
                 for key, size in c.execute("SELECT key, bytes FROM entry ORDER BY used, key"):
                     if excess <= 0:
                         break
-                    gone.append((key,))
+                    removed.append((key,))
                     excess -= size
                 for name in ("entry", "state"):
-                    c.executemany(f"DELETE FROM {name} WHERE key = ?", gone)
+                    c.executemany(f"DELETE FROM {name} WHERE key = ?", removed)
 
         self._try(write)
 
@@ -93,8 +93,10 @@ class PassageCache:
                 self._connection.close()
                 self._connection = None
 
-    def _try(self, act: Callable[[sqlite3.Connection], object]):
-        """The act's result, or None where the file cannot be used; a damaged file is begun anew, once."""
+    def _try(self, act: Callable[[sqlite3.Connection], T]) -> T | None:
+        """The act's result, or None where the file cannot be used; a damaged file is replaced by an empty one, once."""
+        from safetensors import SafetensorError
+
         with self._lock:
             for first in (True, False):
                 try:
@@ -102,10 +104,10 @@ class PassageCache:
                         self._connection = _open(self.path)
                     return act(self._connection)
                 except (sqlite3.OperationalError, OSError) as e:  # locked, full, not writable
-                    log.warning("scoring without kept passages: %s: %s", self.path, e)
+                    log.warning("scoring without cached passages: %s: %s", self.path, e)
                     return None
                 except (sqlite3.DatabaseError, SafetensorError) as e:
-                    log.warning("%s is damaged and begun anew: %s", self.path, e)
+                    log.warning("%s is damaged and replaced by an empty one: %s", self.path, e)
                     if self._connection is not None:
                         self._connection.close()
                         self._connection = None
@@ -118,6 +120,8 @@ class PassageCache:
 def fingerprint(module: nn.Module, max_length: int | None = None) -> str:
     """What a model's kept passages depend on: its kind, every weight, and where it cuts a passage (at the module's own
     `max_length` if none is given)."""
+    import torch
+
     cut = module.max_length if max_length is None else max_length
     digest = hashlib.blake2b(f"{_FORMAT} {type(module).__name__} {cut}".encode(), digest_size=16)
     for name, tensor in sorted(module.state_dict().items()):
@@ -130,13 +134,19 @@ def _key(model: str, text: str) -> bytes:
     return hashlib.blake2b(f"{model}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _pack(kept: Kept) -> bytes:
-    return save({"memory": kept.memory.half().cpu().contiguous(), **{f".{k}": v.cpu() for k, v in kept.rest.items()}})
+def _pack(state: PassageState) -> bytes:
+    from safetensors.torch import save
+
+    return save({"memory": state.memory.half().cpu().contiguous(), **{f".{k}": v.cpu() for k, v in state.rest.items()}})
 
 
-def _unpack(blob: bytes) -> Kept:
+def _unpack(blob: bytes) -> PassageState:
+    from safetensors.torch import load
+
+    from as2core.nn.kept_passages import PassageState
+
     tensors = load(blob)
-    return Kept(tensors.pop("memory"), {k[1:]: v for k, v in tensors.items()})
+    return PassageState(tensors.pop("memory"), {k[1:]: v for k, v in tensors.items()})
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from as2core.rankers.specs import STRUCTURE, Entry
 from as2core.types import Candidate
 
 
@@ -16,3 +17,6 @@ class ReciprocalRankRanker:
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         return (1.0 / np.arange(1, len(candidates) + 1)).astype(np.float32)
+
+
+RANKER = Entry("rr", "the original order", STRUCTURE, ReciprocalRankRanker)

@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from as2core.errors import UnsupportedBackbone
-from as2core.nn.backbone import micro_batches, quiet
-from as2core.nn.question_lm import SEQ2SEQ
-from as2core.nn.seq2seq_classifier import Seq2SeqClassifier
+from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
 from as2core.types import Candidate
 
+if TYPE_CHECKING:
+    from torch import nn
 
-class Seq2SeqClassifierRanker:
+    from as2core.nn.seq2seq_classifier import Seq2SeqClassifier
+
+
+class Seq2SeqClassifierRanker(HasWeights):
     """Scores are logits. Until it is `trained` its last line is drawn at random, and so is its order."""
+
+    kind = "seq2seq-classifier"
+    module: Seq2SeqClassifier
 
     def __init__(self, module: Seq2SeqClassifier, *, name: str = "cross-encoder") -> None:
         self.module, self.name, self.trained = module.eval(), name, False
 
-    @torch.inference_mode()
+    @property
+    def encoder(self) -> nn.Module:
+        return self.module.model
+
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        import torch
+
+        from as2core.nn.backbone import micro_batches
+
         out = np.zeros(len(candidates), dtype=np.float32)
-        for rows in micro_batches([len(c.reading) + 1 for c in candidates], max_tokens=8192):
-            batch = self.module.encode([question] * len(rows), [candidates[r].reading for r in rows])
-            out[rows] = self.module(**batch).float().cpu().numpy()
+        with torch.inference_mode():
+            for rows in micro_batches([len(c.titled_text) + 1 for c in candidates], max_tokens=8192):
+                batch = self.module.encode([question] * len(rows), [candidates[r].titled_text for r in rows])
+                out[rows] = self.module(**batch).float().cpu().numpy()
         return out
+
+    def config(self) -> VersionConfig:
+        return {"backbone": self.module.name, "settings": {"max_length": self.module.max_length}}
+
+    @classmethod
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> Seq2SeqClassifierRanker:
+        return cls(load_seq2seq_classifier(config["backbone"], **config["settings"]))
 
 
 def is_seq2seq(name: str) -> bool:
     """Whether a directory or hub name holds an encoder-decoder known here."""
     from transformers import AutoConfig
+
+    from as2core.nn.question_lm import SEQ2SEQ
 
     try:
         return AutoConfig.from_pretrained(name).model_type in SEQ2SEQ
@@ -41,10 +65,15 @@ def is_seq2seq(name: str) -> bool:
 
 def load_seq2seq_classifier(name: str, *, max_length: int = 128) -> Seq2SeqClassifier:
     """An untrained classifier over a pretrained encoder-decoder. Raises UnsupportedBackbone."""
+    import torch
     from transformers import AutoModel, AutoTokenizer
+
+    from as2core.nn.backbone import hide_progress_bars
+    from as2core.nn.question_lm import SEQ2SEQ
+    from as2core.nn.seq2seq_classifier import Seq2SeqClassifier
 
     if not is_seq2seq(name):
         raise UnsupportedBackbone(f"{name} is no encoder-decoder known here; use one of: {', '.join(SEQ2SEQ)}")
-    quiet()
+    hide_progress_bars()
     model = AutoModel.from_pretrained(name, dtype=torch.float32)
     return Seq2SeqClassifier(model, AutoTokenizer.from_pretrained(name), name, max_length=max_length)

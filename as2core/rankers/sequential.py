@@ -12,16 +12,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import ExitRecord, block_scores, dropped_at, select_dropped
-from as2core.cost import head_flops, layer_flops
 from as2core.errors import BadSetting
 from as2core.metrics import order
-from as2core.rankers.base import Ranker
+from as2core.rankers.base import CountsFlops, HasWeights, KeepsTrace, MadeOfRankers, Ranker
+from as2core.rankers.specs import RERANK, BuiltPart, Entry
 from as2core.types import Candidate
 
 
@@ -37,17 +36,17 @@ class Stage:
 
     def __post_init__(self) -> None:
         if isinstance(self.keep, int) and self.keep < 1:
-            raise BadSetting(f"a stage that keeps {self.keep} leaves nobody: give at least 1")
+            raise BadSetting(f"a stage that keeps {self.keep} leaves nothing: give at least 1")
         if isinstance(self.keep, float) and not 0.0 < self.keep <= 1.0:
             raise BadSetting(f"a stage cannot keep the share {self.keep}: give one above 0 and up to 1, such as 0.5")
 
-    def kept(self, alive: int) -> int:
+    def count_survivors(self, alive: int) -> int:
         """How many of `alive` candidates it passes on."""
         if self.keep is None:
             return alive
         if isinstance(self.keep, int):
             return min(self.keep, alive)
-        return DropSchedule((1.0 - self.keep,)).kept(0, alive)
+        return DropSchedule((1.0 - self.keep,)).count_survivors(0, alive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class SequentialTrace:
         return dropped_at(self.candidates, self.exits)
 
 
-class SequentialRanker:
+class SequentialRanker(KeepsTrace, MadeOfRankers):
     """`stages` from the cheapest to the best. Raises BadSetting without any."""
 
     def __init__(self, stages: Sequence[Stage], *, name: str = "sequential") -> None:
@@ -120,67 +119,63 @@ class SequentialRanker:
         return block_scores(len(candidates), self._run(question, candidates))
 
     def trace(self, question: str, candidates: Sequence[Candidate]) -> SequentialTrace:
-        """Who was dropped where, how long each stage took, and what it cost."""
         records = self._run(question, candidates)
         return SequentialTrace(
             len(candidates),
             records,
-            tuple(s.ranker.name for s in self.stages if not _keeps_account(s.ranker)),
-            partial(monolithic_flops, self, question, candidates),
+            tuple(r.name for r in self.rankers if not isinstance(r, CountsFlops)),
+            partial(self.full_flops, question, candidates),
         )
+
+    def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
+        """Of the last ranker alone over every candidate; 0 if it runs no encoder, or another's cost is not counted."""
+        last = self.rankers[-1]
+        if isinstance(last, CountsFlops) and not any(map(_hides_encoder, self.rankers)):
+            return last.full_flops(question, candidates)
+        return 0
 
     def _run(self, question: str, candidates: Sequence[Candidate]) -> tuple[ExitRecord, ...]:
         alive, records = np.arange(len(candidates)), []
         for number, stage in enumerate(self.stages, 1):
-            given = [candidates[i] for i in alive]
+            left = [candidates[i] for i in alive.tolist()]
             started = time.perf_counter()
-            scores, tokens, flops = _scored(stage.ranker, question, given)
+            scores, tokens, flops = _score_and_count(stage.ranker, question, left)
             seconds = time.perf_counter() - started
-            dropped = select_dropped(alive, scores, stage.kept(len(alive)))
+            dropped = select_dropped(alive, scores, stage.count_survivors(len(alive)))
             records.append(ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, stage.ranker.name))
             alive = np.setdiff1d(alive, dropped)
         return tuple(records)
 
 
-def _scored(ranker: Any, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int, int]:
-    """Scores, tokens read and FLOPs spent; the last two are 0 for a ranker that keeps no account."""
-    if hasattr(ranker, "trace"):
+def _score_and_count(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int, int]:
+    """Scores, tokens read and FLOPs spent; the last two are 0 for a ranker that does not count them."""
+    tokens = flops = 0
+    if isinstance(ranker, KeepsTrace):
         trace = ranker.trace(question, candidates)
-        return trace.scores(), sum(e.tokens for e in trace.exits), trace.flops
-    if hasattr(ranker, "score_and_cost"):
+        scores, tokens, flops = trace.scores(), sum(e.tokens for e in trace.stages), trace.flops
+    elif isinstance(ranker, CountsFlops):
         scores, flops = ranker.score_and_cost(question, candidates)
-        return np.asarray(scores, dtype=np.float32), 0, flops
-    return np.asarray(ranker.score(question, candidates), dtype=np.float32), 0, 0
+    else:
+        scores = ranker.score(question, candidates)
+    return np.asarray(scores, dtype=np.float32), tokens, flops
 
 
-def _keeps_account(ranker: Any) -> bool:
-    return hasattr(ranker, "trace") or hasattr(ranker, "score_and_cost")
-
-
-def _hides_an_encoder(ranker: Any) -> bool:
-    """Whether a transformer works in it, or in a ranker it is made of, whose FLOPs no account has."""
+def _hides_encoder(ranker: Ranker) -> bool:
+    """Whether a transformer runs in it, or in a ranker it is made of, whose FLOPs are not counted."""
     if isinstance(ranker, SequentialRanker):
-        return any(map(_hides_an_encoder, ranker.rankers))
-    return not _keeps_account(ranker) and _has_encoder(ranker)
+        return any(map(_hides_encoder, ranker.rankers))
+    return not isinstance(ranker, CountsFlops) and _has_encoder(ranker)
 
 
-def _has_encoder(ranker: Any) -> bool:
-    module = getattr(ranker, "module", None)
-    own = hasattr(module, "backbone") or hasattr(module, "model")
-    return own or hasattr(ranker, "backbone") or any(map(_has_encoder, getattr(ranker, "rankers", ())))
+def _has_encoder(ranker: Ranker) -> bool:
+    if isinstance(ranker, MadeOfRankers):
+        return any(map(_has_encoder, ranker.rankers))
+    return isinstance(ranker, CountsFlops) or (isinstance(ranker, HasWeights) and ranker.encoder is not None)
 
 
-def monolithic_flops(ranker: Any, question: str, candidates: Sequence[Candidate]) -> int:
-    """What scoring every candidate through all of an encoder's layers costs; 0 for a ranker without one, and for stages
-    of which one hides an encoder."""
-    if isinstance(ranker, SequentialRanker):
-        hidden = _hides_an_encoder(ranker)
-        return 0 if hidden else monolithic_flops(ranker.stages[-1].ranker, question, candidates)
-    if hasattr(ranker, "full_flops"):
-        return ranker.full_flops(question, candidates)
-    if not hasattr(ranker, "exits"):
-        return 0
-    texts = [c.reading for c in candidates]
-    lengths = ranker.backbone.encode([question] * len(texts), texts, max_length=ranker.max_length).lengths
-    shape = ranker.backbone.shape
-    return ranker.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)
+def build(*, stages: str | list[BuiltPart] = "jaccard@100+cascade") -> SequentialRanker:
+    assert not isinstance(stages, str)  # the catalog has built them
+    return SequentialRanker([Stage(part.ranker, part.keep) for part in stages])
+
+
+RANKER = Entry("sequential", "rankers in a row, each keeps its best", RERANK, build, nested="stages")

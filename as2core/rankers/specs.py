@@ -1,4 +1,4 @@
-"""How a ranker is written down: `name`, `name:setting=value,flag`, or a version's directory.
+"""How a ranker is declared, and how it is written down: `name`, `name:setting=value,flag`, or a version's directory.
 
 A ranker made of rankers takes their specs in one setting, which comes last: `sequential:stages=jaccard@100+cascade`.
 Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a part that is itself made of parts.
@@ -6,57 +6,81 @@ Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a pa
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from as2core.errors import BadSetting
-from as2core.rankers.base import Ranker
+from as2core.rankers.base import HasWeights, Ranker
+
+STRUCTURE = "Bonadiman and Moschitti 2020"  # papers that several rankers come from
+RERANK = "Matsubara et al. 2020"
+
+Setting = bool | int | float | str | tuple[float, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A catalog line. `settings` are the names a spec may set, with their defaults; `several` are those that take more
-    than one number; `nested` is the one that holds rankers, which `build` gets as a list of (spec, ranker, how many it
-    keeps)."""
+    """A ranker's line in the catalog. A module of `as2core.rankers` that has one in a variable adds its ranker.
+
+    `build` makes the ranker. `settings` are the keywords it takes from a spec, with their defaults; its keyword-only
+    parameters need not be given. `trains`: whether there is something to train. `several` are settings that take more
+    than one number. `shipped` is the model in models/ that it starts from: `build` then gets that ranker first, or None
+    where the settings ask for an untrained one. `nested` is the setting that holds rankers: `build` gets a list of
+    `BuiltPart`. `saved` are the classes whose versions can be loaded.
+    """
 
     name: str
-    what: str
+    description: str
     paper: str
-    trains: bool
-    settings: dict[str, Any]
     build: Callable[..., Ranker]
-    nested: str | None = None
+    trains: bool = False
     several: frozenset[str] = frozenset()
+    shipped: str | None = None
+    nested: str | None = None
+    saved: tuple[type[HasWeights], ...] = ()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        parameters = inspect.signature(self.build).parameters.values()
+        own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        object.__setattr__(self, "settings", {**own, **self.settings})
+
+    def shipped_model(self, settings: Mapping[str, Setting]) -> str | None:
+        """The shipped model whose weights it takes with these settings; None where it starts untrained."""
+        untrained = settings.get("backbone") is not None or settings.get("pool", "mean") != "mean"
+        return None if untrained else self.shipped
+
+    def nested_spec(self, settings: Mapping[str, Setting]) -> str:
+        """The specs of the rankers it is made of, as they are written; "" where it is made of none."""
+        return "" if self.nested is None else str(settings.get(self.nested, self.settings[self.nested]))
 
 
-def read_settings(entry: Entry, given: str) -> dict[str, Any]:
+def read_settings(entry: Entry, text: str) -> dict[str, Setting]:
     """`k1=1.5,listwise` as `{"k1": 1.5, "listwise": True}`; the setting that holds rankers takes the rest as it is.
 
     Raises BadSetting.
     """
-    settings: dict[str, Any] = {}
-    rest = ""
-    if entry.nested and (found := re.search(rf"(?:^|,){entry.nested}=(.*)$", given, re.DOTALL)):
-        given, rest = given[: found.start()], found[1]
-        settings[entry.nested] = rest
-    return read_pairs(entry.name, filter(None, given.split(",")), entry.settings, entry.several) | settings
+    nested: dict[str, Setting] = {}
+    if entry.nested and (match := re.search(rf"(?:^|,){entry.nested}=(.*)$", text, re.DOTALL)):
+        text, nested = text[: match.start()], {entry.nested: match[1]}
+    return read_pairs(entry.name, filter(None, text.split(",")), entry.settings, entry.several) | nested
 
 
 def read_pairs(
-    name: str, pairs: Iterable[str], defaults: Mapping[str, Any], several: Collection[str] = ()
-) -> dict[str, Any]:
+    name: str, pairs: Iterable[str], defaults: Mapping[str, Setting], several: Collection[str] = ()
+) -> dict[str, Setting]:
     """`["k1=1.5", "listwise"]` as `{"k1": 1.5, "listwise": True}`, each value of its default's type. Raises BadSetting
     in the name of `name`."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Setting] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
-        flag = not equals and isinstance(defaults.get(key), bool)
-        if key not in defaults or not (equals or flag):
+        is_flag = not equals and isinstance(defaults.get(key), bool)
+        if key not in defaults or not (equals or is_flag):
             known = ", ".join(defaults) or "none"
             raise BadSetting(f"{name} has no setting {pair!r}; known: {known} (each written setting=value)")
-        settings[key] = True if flag else _value(name, key, value, defaults[key], key in several)
+        settings[key] = True if is_flag else _read_value(name, key, value, defaults[key], key in several)
     return settings
 
 
@@ -65,6 +89,15 @@ class Part:
     """One ranker of a spec that is made of rankers. `keep`: how many it keeps (int), or which share (float)."""
 
     spec: str
+    keep: int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPart:
+    """A `Part` and its ranker."""
+
+    spec: str
+    ranker: Ranker
     keep: int | float | None
 
 
@@ -90,14 +123,14 @@ def read_parts(text: str) -> list[Part]:
     return parts
 
 
-def pointed_anew(spec: str, moved: Mapping[str, str]) -> str:
-    """The spec with directories that were moved, old -> new, named where they are now."""
+def replace_directories(spec: str, moved: Mapping[str, str]) -> str:
+    """The spec with the directories of `moved`, old -> new, replaced."""
     for old, new in moved.items():
-        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]:])", lambda _, new=new: new, spec)
+        spec = re.sub(rf"(?<![^=+\[]){re.escape(old)}(?![^+@\]:])", new.replace("\\", r"\\"), spec)
     return spec
 
 
-def _value(name: str, key: str, text: str, default: Any, several: bool) -> Any:
+def _read_value(name: str, key: str, text: str, default: Setting, several: bool) -> Setting:
     """A setting's value, of its default's type (a number where the default is None and it looks like one). `several`
     numbers are divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`; where the default is a tuple so is the value."""
     try:

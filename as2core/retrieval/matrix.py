@@ -37,7 +37,7 @@ class VectorMatrix:
             self._place[n] = at
         self._rows[at], self._numbers[at], self._names[at] = vector, n, name
 
-    def keep(self, numbers: Set[int]) -> None:
+    def retain(self, numbers: Set[int]) -> None:
         """Remove every row whose number is not among these."""
         for n in [n for n in self._place if n not in numbers]:
             at, last = self._place.pop(n), len(self) - 1

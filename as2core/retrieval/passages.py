@@ -9,22 +9,22 @@ from as2core.errors import BadSetting
 from as2core.types import Passage, Sentence
 
 
-def passages(
+def split_passages(
     doc_id: str, sentences: Sequence[Sentence | str], size: int = 5, overlap: int = 1, *, title: str = ""
 ) -> list[Passage]:
     """Windows of `size` sentences, each beginning with the last `overlap` of the one before; the title heads each.
 
-    An id holds a digest of the text, so that a vector made for an older text can never be taken for this one's. Raises
+    An id holds a digest of the text, so that a vector of an older text is never used for this one. Raises
     BadSetting for an overlap that is not smaller than the size.
     """
     if size < 1 or not 0 <= overlap < size:
         raise BadSetting(f"passages of {size} sentences overlapping by {overlap}: the overlap must be smaller")
     texts = [s if isinstance(s, str) else s.text for s in sentences]
-    made = []
+    passages = []
     for first in range(0, max(1, len(texts) - overlap), size - overlap):
         window = texts[first : first + size]
         if window:
             text = " ".join([title, *window] if title else window)
             digest = blake2s(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-            made.append(Passage(f"{doc_id}:{first}:{digest}", doc_id, text, first, first + len(window) - 1))
-    return made
+            passages.append(Passage(f"{doc_id}:{first}:{digest}", doc_id, text, first, first + len(window) - 1))
+    return passages

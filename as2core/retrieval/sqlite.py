@@ -1,7 +1,7 @@
 """The embedded index: SQLite's FTS5 for words, and beside each passage its vector as a float32 blob.
 
 Words are ranked by FTS5's BM25 over stemmed tokens. Vectors are searched by brute force in numpy, which at the sizes a
-laptop holds beats an extension; the matrix lives in memory and follows the file step by step, whoever wrote to it.
+laptop holds beats an extension; the matrix is in memory and follows the file, whichever process writes to it.
 
 Two traps this avoids: `INSERT OR REPLACE` beside an external-content FTS table corrupts it (rows are deleted, then
 inserted), and a raw question is FTS syntax (its words are quoted one by one).
@@ -19,10 +19,10 @@ import numpy as np
 
 from as2core.errors import UnreadableFile
 from as2core.retrieval.matrix import VectorMatrix
-from as2core.text import STOP_WORDS, words
+from as2core.text import STOP_WORDS, tokenize
 from as2core.types import Hit, Passage
 
-MAX_TERMS = 256  # different words of a question that are searched for
+MAX_TERMS = 256  # different words of a question in a search
 _LAYOUT = 1  # PRAGMA user_version of a file this module can use
 
 _SCHEMA = f"""
@@ -53,14 +53,17 @@ COMMIT;
 
 
 class SqliteIndex:
-    """An `Index` in one file. Connections are pooled, so any number of short-lived threads may use one object."""
+    """Passages in one file, searchable by words and by vector, derived from the documents: it can be built again.
+
+    Any thread may call any method (connections are pooled), and another process may write to the file meanwhile.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._idle: list[sqlite3.Connection] = []
         self._pool_lock, self._matrix_lock = threading.Lock(), threading.Lock()
         self._matrix = VectorMatrix()
-        self._seen = (0, 0)  # the stamp and the count of removals the matrix has followed
+        self._state = (0, 0)  # the stamp and the count of removals that the matrix includes
         self._closed = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -104,29 +107,32 @@ class SqliteIndex:
                 raise
 
     def upsert_docs(self, docs: Sequence[tuple[str, Sequence[Passage]]]) -> None:
+        """Replace each document's passages, all of them or none; a passage that did not change keeps its vector."""
         docs = list(dict(docs).items())
         with self._transaction() as db:
             stamp = _next_stamp(db)
-            kept: dict[str, bytes] = {}
+            vectors: dict[str, bytes] = {}
             for doc_id, _ in docs:
-                kept.update(
+                vectors.update(
                     db.execute("SELECT id, vector FROM passage WHERE doc_id = ? AND vector IS NOT NULL", (doc_id,))
                 )
             _delete(db, (doc_id for doc_id, _ in docs))
             db.executemany(
                 "INSERT INTO passage (id, doc_id, text, first, last, vector, stamp) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (p.id, doc_id, p.text, p.first, p.last, kept.get(p.id), stamp)
+                    (p.id, doc_id, p.text, p.first, p.last, vectors.get(p.id), stamp)
                     for doc_id, passages in docs
                     for p in passages
                 ),
             )
 
     def delete_docs(self, doc_ids: Iterable[str]) -> None:
+        """Remove these documents; unknown ids are no error."""
         with self._transaction() as db:
             _delete(db, doc_ids)
 
     def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
+        """Vectors by passage id, float32 `(d,)` each; ids no longer there are skipped."""
         with self._transaction() as db:
             stamp = _next_stamp(db)
             db.executemany(
@@ -134,8 +140,9 @@ class SqliteIndex:
                 ((np.asarray(v, dtype="<f4").tobytes(), stamp, pid) for pid, v in vectors.items()),
             )
 
-    def lexical(self, question: str, k: int) -> list[Hit]:
-        query = match_expression(question)
+    def search_words(self, question: str, k: int) -> list[Hit]:
+        """The `k` best passages by shared words, stop words aside. Any text is allowed; without a word: no hits."""
+        query = build_match_expression(question)
         if not query or k < 1:
             return []
         with self._connection() as db:
@@ -146,35 +153,37 @@ class SqliteIndex:
             ).fetchall()
         return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(rows, 1)]
 
-    def dense(self, vector: np.ndarray, k: int, docs: Sequence[str] | None = None) -> list[Hit]:
+    def search_vectors(self, vector: np.ndarray, k: int, docs: Sequence[str] | None = None) -> list[Hit]:
+        """The `k` passages with the largest inner product, only of `docs` if given. `vector` is float32 `(d,)`."""
         with self._matrix_lock:
-            self._follow()
+            self._update_matrix()
             among = None if docs is None else self._numbers_of(docs)
-            found = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k, among)
-        return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(found, 1)]
+            nearest = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k, among)
+        return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(nearest, 1)]
 
     def _numbers_of(self, docs: Sequence[str]) -> list[int]:
         with self._connection() as db:
-            wanted = ", ".join("?" * len(docs))
-            return [n for (n,) in db.execute(f"SELECT n FROM passage WHERE doc_id IN ({wanted})", list(docs))]
+            placeholders = ", ".join("?" * len(docs))
+            return [n for (n,) in db.execute(f"SELECT n FROM passage WHERE doc_id IN ({placeholders})", list(docs))]
 
-    def _follow(self) -> None:
-        """Bring the matrix up to the file: rows stamped since, and, when any were removed, those no longer there."""
+    def _update_matrix(self) -> None:
+        """Bring the matrix up to date with the file: add the rows stamped since, and drop the removed ones."""
         with self._transaction("DEFERRED") as db:
             now = db.execute("SELECT stamp, removed FROM change").fetchone()
-            if now == self._seen:
+            if now == self._state:
                 return
-            if now[1] != self._seen[1]:
-                self._matrix.keep({n for (n,) in db.execute("SELECT n FROM passage WHERE vector IS NOT NULL")})
+            if now[1] != self._state[1]:
+                self._matrix.retain({n for (n,) in db.execute("SELECT n FROM passage WHERE vector IS NOT NULL")})
             rows = db.execute(
                 "SELECT n, id, doc_id, vector FROM passage WHERE vector IS NOT NULL AND stamp > ? ORDER BY n",
-                (self._seen[0],),
+                (self._state[0],),
             )
             for n, pid, doc_id, blob in rows:
                 self._matrix.put(n, (pid, doc_id), np.frombuffer(blob, dtype="<f4"))
-            self._seen = now
+            self._state = now
 
-    def pending(self, limit: int) -> list[Passage]:
+    def list_pending(self, limit: int) -> list[Passage]:
+        """Passages that have no vector yet, oldest first."""
         with self._connection() as db:
             rows = db.execute(
                 "SELECT id, doc_id, text, first, last FROM passage WHERE vector IS NULL ORDER BY n LIMIT ?", (limit,)
@@ -182,15 +191,18 @@ class SqliteIndex:
         return [Passage(*row) for row in rows]
 
     def count(self) -> int:
+        """How many passages there are."""
         with self._connection() as db:
             return db.execute("SELECT count(*) FROM passage").fetchone()[0]
 
-    def vectors(self) -> int:
+    def count_vectors(self) -> int:
+        """How many of them have a vector."""
         with self._connection() as db:
             without = "SELECT count(*) FROM passage WHERE vector IS NULL"
             return db.execute(f"SELECT count(*) - ({without}) FROM passage").fetchone()[0]
 
     def close(self) -> None:
+        """Close files and connections."""
         with self._pool_lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -198,14 +210,14 @@ class SqliteIndex:
             db.close()
 
 
-def match_expression(question: str) -> str:
+def build_match_expression(question: str) -> str:
     """The question's words as an FTS5 expression: quoted, joined with OR, without stop words if any others are left.
 
     "" when the text holds no word at all.
     """
-    asked = list(dict.fromkeys(words(question)))
-    telling = [word for word in asked if word not in STOP_WORDS] or asked
-    return " OR ".join(f'"{word}"' for word in telling[:MAX_TERMS])
+    unique = list(dict.fromkeys(tokenize(question)))
+    content = [word for word in unique if word not in STOP_WORDS] or unique
+    return " OR ".join(f'"{word}"' for word in content[:MAX_TERMS])
 
 
 def _next_stamp(db: sqlite3.Connection) -> int:

@@ -1,8 +1,8 @@
 """The whole run's mini-batches, planned before it starts.
 
-Every choice (order, sampled negatives, the exit drawn) is made here from one seed, so a run that was killed and resumed
-sees exactly what it would have seen. A group is one question with some of its labelled candidates: losses within a
-question (listwise, RLL, distillation) need them together.
+Every choice (order, sampled negatives, the exit) is made here from one seed, so a resumed run sees exactly the batches
+of an uninterrupted one. A group is one question with some of its labelled candidates: losses within a question
+(listwise, RLL, distillation) need them together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from as2core.data.asnq import apply_asnq_negatives
-from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.errors import NotEnoughLabels
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
 
@@ -31,7 +31,7 @@ class Group:
 
     @property
     def readings(self) -> list[str]:
-        return [c.reading for c in self.candidates]
+        return [c.titled_text for c in self.candidates]
 
     @property
     def labels(self) -> list[int]:
@@ -40,14 +40,29 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """`exit_index` is the exit drawn for it, None for all of them."""
+    """`exit_index` is the exit that it trains, None for all of them. The lists have one entry a candidate."""
 
     groups: tuple[Group, ...]
     exit_index: int | None
 
+    @property
+    def questions(self) -> list[str]:
+        return [g.question.text for g in self.groups for _ in g.rows]
+
+    @property
+    def texts(self) -> list[str]:
+        return [c.text for g in self.groups for c in g.candidates]
+
+    @property
+    def readings(self) -> list[str]:
+        return [t for g in self.groups for t in g.readings]
+
+    def without_negatives(self) -> PlannedBatch:
+        groups = (replace(g, rows=tuple(r for r, y in zip(g.rows, g.labels, strict=True) if y)) for g in self.groups)
+        return replace(self, groups=tuple(groups))
+
     def share(self, process: int, processes: int) -> PlannedBatch:
-        """What one of several processes does of it; together they do the whole batch, so none may be empty-handed:
-        with fewer questions than processes, the last ones get an empty tuple."""
+        """The part of one of several processes. With fewer questions than processes the last ones have no groups."""
         return replace(self, groups=self.groups[process::processes])
 
 
@@ -58,73 +73,72 @@ NEEDS = {
 }
 
 
-def plan(
+def plan_batches(
     questions: Sequence[Question],
     settings: TrainSettings,
     *,
     exits: int,
     needs: str,
-    tokens: Callable[[Group], int] | None = None,
+    count_tokens: Callable[[Group], int] | None = None,
 ) -> list[PlannedBatch]:
-    """All epochs' batches in order, of the questions that have what the loss `needs`: a key of NEEDS. `tokens` says how
-    many a group has, for batches by `max_tokens`.
+    """All epochs' batches in order, of the questions that have what the loss `needs`: a key of NEEDS. `count_tokens` is
+    called for batches by `max_tokens`.
 
-    Raises NotEnoughLabels when there is nothing to learn from, BadSetting for a token budget nobody can count and for
-    `negatives_from` where labels are not ASNQ's.
+    Raises NotEnoughLabels when there is nothing to learn from, BadSetting for `negatives_from` where the labels are not
+    ASNQ's, and what `count_tokens` raises.
     """
-    if settings.max_tokens and tokens is None:
-        raise BadSetting("this ranker's tokens cannot be counted beforehand: set batch_questions, not max_tokens")
-    kept = apply_asnq_negatives(questions, settings.negatives_from) if settings.negatives_from else questions
-    usable = [q for q in kept if NEEDS[needs](q)]
-    if not any(q.positives for q in kept):
+    graded = apply_asnq_negatives(questions, settings.negatives_from) if settings.negatives_from else questions
+    usable = [q for q in graded if NEEDS[needs](q)]
+    if not any(q.positives for q in graded):
         raise NotEnoughLabels("no question has a sentence labelled correct: label some before training")
-    if needs != "positive" and not any(q.negatives for q in kept):
+    if needs != "positive" and not any(q.negatives for q in graded):
         raise NotEnoughLabels("no sentence is labelled incorrect: a ranker cannot learn from one class alone")
     if not usable:
         raise NotEnoughLabels("no question has both a correct and an incorrect sentence: label both for some")
     rng = random.Random(settings.seed)
     batches: list[tuple[Group, ...]] = []
     for _ in range(settings.epochs):
-        groups = [_group(q, settings, rng) for q in usable]
+        groups = [_sample_group(q, settings, rng) for q in usable]
         rng.shuffle(groups)
-        epoch = []
-        window = settings.batch_questions * 32  # like lengths together inside a window: less padding, still shuffled
+        epoch: list[tuple[Group, ...]] = []
+        window = settings.batch_questions * 32  # sorted by length inside a window: less padding, still shuffled
         for start in range(0, len(groups), window):
-            near = sorted(groups[start : start + window], key=lambda g: max(len(t) for t in g.readings))
-            epoch += _cut(near, settings, tokens)
+            similar = sorted(groups[start : start + window], key=lambda g: max(len(t) for t in g.readings))
+            epoch += _split_groups(similar, settings, count_tokens)
         rng.shuffle(epoch)
         batches += epoch
-    return [PlannedBatch(g, _drawn(i, len(batches), exits, settings, rng)) for i, g in enumerate(batches)]
+    return [PlannedBatch(g, _draw_exit(i, len(batches), exits, settings, rng)) for i, g in enumerate(batches)]
 
 
-def _group(q: Question, settings: TrainSettings, rng: random.Random) -> Group:
-    positive = [i for i, c in enumerate(q.candidates) if c.label == 1]
-    negative = [i for i, c in enumerate(q.candidates) if c.label == 0]
-    chosen = rng.sample(positive, min(len(positive), settings.positives))
-    chosen += rng.sample(negative, min(len(negative), settings.negatives))
-    return Group(q, tuple(sorted(chosen)))
+def _sample_group(q: Question, settings: TrainSettings, rng: random.Random) -> Group:
+    rows: list[int] = []
+    for label, most in ((1, settings.positives), (0, settings.negatives)):
+        labelled = [i for i, c in enumerate(q.candidates) if c.label == label]
+        rows += rng.sample(labelled, min(len(labelled), most))
+    return Group(q, tuple(sorted(rows)))
 
 
-def _cut(
-    groups: list[Group], settings: TrainSettings, tokens: Callable[[Group], int] | None
+def _split_groups(
+    groups: list[Group], settings: TrainSettings, count_tokens: Callable[[Group], int] | None
 ) -> list[tuple[Group, ...]]:
-    """Neighbours together: so many questions, or as many as the budget holds. A question over it stands alone."""
-    if not settings.max_tokens or tokens is None:
+    """Neighbours together: `batch_questions` of them, or as many as fit into `max_tokens`. A question over the budget
+    is a batch of its own."""
+    if not settings.max_tokens or count_tokens is None:
         size = settings.batch_questions
         return [tuple(groups[i : i + size]) for i in range(0, len(groups), size)]
     batches: list[list[Group]] = []
-    left = 0
+    remaining = 0
     for group in groups:
-        cost = tokens(group)
-        if not batches or cost > left:
+        cost = count_tokens(group)
+        if not batches or cost > remaining:
             batches.append([])
-            left = settings.max_tokens
+            remaining = settings.max_tokens
         batches[-1].append(group)
-        left -= cost
+        remaining -= cost
     return [tuple(b) for b in batches]
 
 
-def _drawn(step: int, steps: int, exits: int, settings: TrainSettings, rng: random.Random) -> int | None:
+def _draw_exit(step: int, steps: int, exits: int, settings: TrainSettings, rng: random.Random) -> int | None:
     """The exit that this mini-batch trains, None for all."""
     if settings.exit_draw == "all":
         return None

@@ -1,10 +1,10 @@
 """Platt scaling (Platt, 1999): logits to probabilities, one scale and shift an exit, fitted on labelled questions;
-and the no-answer threshold, the probability of the best candidate under which "no answer" is right more often.
+and the no-answer threshold: where the best candidate's probability is lower, "no answer" is right more often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -13,60 +13,59 @@ from scipy.special import expit, logit
 
 from as2core.cascade.engine import run_cascade
 from as2core.cascade.schedule import DropSchedule
+from as2core.errors import BadSetting
 from as2core.nn.heads import ExitHead
+from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.types import Candidate, Question
 
 FOLDS = 5
-ENOUGH = 50  # questions of a kind, to level by
+MAX_LEVEL_QUESTIONS = 50  # with a correct candidate, and as many without
 
 
 def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
-    """Sets the ranker's `calibration` and `threshold`; returns what the card tells. Unlabelled candidates are left out.
+    """Set the ranker's `calibration` and `threshold`; returns the report for its card. Unlabelled candidates are left
+    out.
 
-    What is kept is fitted on all questions; what is told of it (calibration error and reliability curve by exit, the
-    threshold's balanced accuracy) comes from FOLDS folds over questions, each judged by a fit that did not see it.
+    The fit uses all questions. The reported calibration error and reliability curve by exit, and the threshold's
+    balanced accuracy, come from FOLDS folds over questions, each scored by a fit that did not see it.
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
-    all labelled stands on both sides: as it is, and with its correct candidates taken away. Without both kinds it
-    stays.
+    all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays.
     """
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
-    labels, best, answerable, asked = [], [], [], []
+    labels: list[np.ndarray] = []
+    best: list[tuple[float, bool, int]] = []  # the best logit, whether the question has an answer, and its number
     for q in questions:
-        known = np.array([c.label is not None for c in q.candidates])
-        if not known.any():
+        labelled = np.array([c.label is not None for c in q.candidates])
+        if not labelled.any():
             continue
-        found = _logits(ranker, q.text, q.candidates)
-        for of_exit, x in zip(logits, found, strict=True):
-            of_exit.append(x[known])
-        labels.append(np.array([c.label == 1 for c in q.candidates])[known])
-        last = found[-1]
-        best.append(float(last.max()))
-        answerable.append(q.positives > 0)
-        asked.append(len(labels) - 1)
-        if known.all() and 0 < q.positives < len(q.candidates):
-            best.append(float(last[~labels[-1]].max()))
-            answerable.append(False)
-            asked.append(len(labels) - 1)
+        by_exit = _exit_logits(ranker, q.text, q.candidates)
+        for rows, x in zip(logits, by_exit, strict=True):
+            rows.append(x[labelled])
+        labels.append(np.array([c.label == 1 for c in q.candidates])[labelled])
+        best.append((float(by_exit[-1].max()), q.positives > 0, len(labels) - 1))
+        if labelled.all() and 0 < q.positives < len(q.candidates):
+            best.append((float(by_exit[-1][~labels[-1]].max()), False, len(labels) - 1))
     y = np.concatenate(labels).astype(float)
-    x = [np.concatenate(of_exit) for of_exit in logits]
-    fold = np.repeat(np.arange(len(labels)), [len(known) for known in labels]) % FOLDS
-    ranker.calibration = tuple(platt(of_exit, y) for of_exit in x)
+    exits = [np.concatenate(rows) for rows in logits]
+    fold = np.repeat(np.arange(len(labels)), [len(rows) for rows in labels]) % FOLDS
+    ranker.calibration = tuple(platt(x, y) for x in exits)
     ranker.calibrated = True
-    top, has, top_fold = ranker.probability(np.array(best)), np.array(answerable), np.array(asked) % FOLDS
-    report = {
+    best_logit, answerable, number = (np.array(column) for column in zip(*best, strict=True))
+    top = ranker.probability(best_logit)
+    report: dict[str, int | float] = {
         "questions": len(labels),
         "candidates": len(y),
         "correct": int(y.sum()),
-        "without_answer": int((~has).sum()),
+        "without_answer": int((~answerable).sum()),
     }
-    if has.any() and not has.all():
-        ranker.threshold, _ = best_threshold(top, has)
-        report["balanced_accuracy"] = _held_out_accuracy(top, has, top_fold)
-    told = [_held_out(of_exit, y, fold) for of_exit in x]
-    curves = {str(layer): reliability(p, y) for layer, p in zip(ranker.exits, told, strict=True)}
-    errors = {str(layer): expected_calibration_error(p, y) for layer, p in zip(ranker.exits, told, strict=True)}
+    if answerable.any() and not answerable.all():
+        ranker.threshold, _ = best_threshold(top, answerable)
+        report["balanced_accuracy"] = _held_out_accuracy(top, answerable, number % FOLDS)
+    held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, exits, strict=True)}
+    curves = {layer: reliability(p, y) for layer, p in held_out.items()}
+    errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}
     last_exit = str(ranker.exits[-1])
     return {
         **report,
@@ -79,90 +78,101 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     }
 
 
-def _logits(ranker: CascadeRanker, question: str, candidates: Sequence[Candidate]) -> list[np.ndarray]:
-    """Every candidate's, `(n,)` an exit; a first ranker, which would let only some of them in, is passed by."""
+def _exit_logits(ranker: CascadeRanker, question: str, candidates: Sequence[Candidate]) -> list[np.ndarray]:
+    """Every candidate's logits, `(n,)` an exit, without the first stage, which would pass on only some of them."""
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    [trace] = run_cascade(ranker.engine, [(question, [c.reading for c in candidates])], complete)
+    [trace] = run_cascade(ranker.engine, [(question, [c.titled_text for c in candidates])], complete)
     return [e.scores for e in trace.exits]
 
 
-def _held_out(logits: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """P(correct) `(n,)`, each by Platt's fit on the other folds; on all, where those hold one kind of label only."""
+def _fold_masks(fold: np.ndarray, positive: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each fold which `(n,)` to fit on, and which to score: the other folds are fitted on, or all where the others
+    hold one kind of label only."""
+    for number in np.unique(fold):
+        others = fold != number
+        has_both = 0 < positive[others].sum() < others.sum()
+        yield others if has_both else np.ones_like(others), ~others
+
+
+def _held_out_probabilities(logits: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """P(correct) `(n,)`, each by Platt's fit on the other folds."""
     p = np.empty(len(y))
-    for f in np.unique(fold):
-        others = fold != f
-        known = others if 0 < y[others].sum() < others.sum() else np.ones(len(y), dtype=bool)
-        scale, shift = platt(logits[known], y[known])
-        p[~others] = expit(scale * logits[~others].astype(float) + shift)
+    for fit, held_out in _fold_masks(fold, y):
+        scale, shift = platt(logits[fit], y[fit])
+        p[held_out] = expit(scale * logits[held_out].astype(float) + shift)
     return p
 
 
-def _held_out_accuracy(top: np.ndarray, has: np.ndarray, fold: np.ndarray) -> float:
+def _held_out_accuracy(top: np.ndarray, answerable: np.ndarray, fold: np.ndarray) -> float:
     """Balanced accuracy of thresholds on the best probability `(n,)`, each set on the other folds."""
-    said = np.empty(len(top), dtype=bool)
-    for f in np.unique(fold):
-        others = fold != f
-        known = others if 0 < has[others].sum() < others.sum() else np.ones(len(top), dtype=bool)
-        cut, _ = best_threshold(top[known], has[known])
-        said[~others] = top[~others] >= cut
-    return round(float((said[has].mean() + (~said[~has]).mean()) / 2), 4)
+    answered = np.empty(len(top), dtype=bool)
+    for fit, held_out in _fold_masks(fold, answerable):
+        threshold, _ = best_threshold(top[fit], answerable[fit])
+        answered[held_out] = top[held_out] >= threshold
+    return round(float((answered[answerable].mean() + (~answered[~answerable]).mean()) / 2), 4)
 
 
-def level(ranker: CascadeRanker, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
+def level_heads(
+    ranker: CascadeRanker, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None
+) -> None:
     """Scale and shift each exit's untrained head so that its logits fit the labels' frequency (Platt's fit, folded into
     the head). Cosines of one encoder lie close together and far from zero; without this the first steps of training
-    spend themselves on the level and spoil what the backbone knows. Changes the ranker.
+    go into the level and damage what the backbone knows. Changes the ranker.
 
-    ENOUGH questions with a correct candidate and as many without are looked at, of these the labelled candidates.
-    Nothing is done where all have one label, nor to a head without a cosine; where the nearer candidates are the wrong
-    ones, a chance of few labels, a head is only shifted. `should_stop` is asked between questions; once it is true the
+    Fitted on the labelled candidates of MAX_LEVEL_QUESTIONS questions with a correct candidate and as many without.
+    Nothing changes where all have one label, nor in a head without a cosine; where the fit would turn the order round
+    (by chance, with few labels), a head is only shifted. `should_stop` is called between questions; once it is true the
     ranker stays as it was."""
     answered, others = [q for q in questions if q.positives], [q for q in questions if q.negatives and not q.positives]
     logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
     labels: list[int] = []
-    for q in (*answered[:ENOUGH], *others[:ENOUGH]):
+    for q in (*answered[:MAX_LEVEL_QUESTIONS], *others[:MAX_LEVEL_QUESTIONS]):
         if should_stop and should_stop():
             return
-        known = [c for c in q.candidates if c.label is not None]
-        labels += [int(c.label or 0) for c in known]
-        for found, x in zip(logits, _logits(ranker, q.text, known), strict=True):
-            found.append(x)
+        labelled = [c for c in q.candidates if c.label is not None]
+        labels += [int(c.label or 0) for c in labelled]
+        for rows, x in zip(logits, _exit_logits(ranker, q.text, labelled), strict=True):
+            rows.append(x)
     if not 0 < sum(labels) < len(labels):
         return
-    for found, head in zip(logits, ranker.module.heads, strict=True):
+    y = np.array(labels)
+    for rows, head in zip(logits, ranker.module.heads, strict=True):
         if not isinstance(head, ExitHead):
             continue
-        x, y = np.concatenate(found), np.array(labels)
+        x = np.concatenate(rows)
         scale, shift = platt(x, y)
         if scale <= 0:
             scale, shift = 1.0, float(logit(y.mean()) - x.mean())
+        weight, bias = head.net[-1].parameters()
         with torch.no_grad():
-            head.cosine *= scale
-            head.net[-1].weight *= scale
-            head.net[-1].bias.mul_(scale).add_(shift)
+            head.cosine.mul_(scale)
+            weight.mul_(scale)
+            bias.mul_(scale).add_(shift)
 
 
 def level_end(ranker: GenerativeRanker, questions: Sequence[Question]) -> None:
-    """The same for the prefix model after MLE, which has only seen right passages and so lets every question end: scale
-    and shift what nearness adds to the end's logit, so that P(end) fits the labels' frequency. Changes the ranker."""
+    """The same for the prefix model after MLE, which has only seen correct passages and lets every question end: scale
+    and shift the similarity term of the end's logit, so that P(end) fits the labels' frequency. Changes the ranker."""
     module = ranker.module
+    if not isinstance(module, PrefixLM):
+        raise BadSetting("only the prefix language model has an end to level")
     device = next(module.parameters()).device
-    near, margin, labels = [], [], []
+    similarity, margin, labels = [], [], []
     for q in questions:
-        texts = [c.reading for c in q.candidates]
+        texts = [c.titled_text for c in q.candidates]
         batch = {name: t.to(device) for name, t in module.encode(texts, [q.text] * len(texts)).items()}
         with torch.inference_mode():
-            log_p, valid, asked, about = (t.cpu() for t in module.read(**batch))
+            log_p, valid, question, passage = (t.cpu() for t in module.read(**batch))
         end = log_p[torch.arange(len(texts)), valid.sum(1) - 1].double().clamp(max=-1e-7)
-        near.append(torch.cosine_similarity(asked, about).numpy())
+        similarity.append(torch.cosine_similarity(question, passage).numpy())
         margin.append((end - torch.log(-torch.expm1(end))).numpy())  # logit of P(end)
         labels += [float(c.label == 1) for c in q.candidates]
-    cosine = np.concatenate(near).astype(float)
+    cosine = np.concatenate(similarity).astype(float)
     scale, shift = platt(cosine, np.array(labels))
     with torch.no_grad():
-        own = np.concatenate(margin) - float(module.end_scale) * cosine - float(module.end_bias)
+        rest = np.concatenate(margin) - float(module.end_scale) * cosine - float(module.end_bias)
         module.end_scale.fill_(scale)
-        module.end_bias.fill_(shift - float(np.median(own)))
+        module.end_bias.fill_(shift - float(np.median(rest)))
 
 
 def platt(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

@@ -1,9 +1,9 @@
 """One training call for every ranker: transfer and adapt are two of them (Garg et al., 2020).
 
 The loop is Hugging Face's Trainer, which brings resumption, bf16 and several processes. The batches are planned
-beforehand, so the Trainer sees one epoch of ready batches; dev AP is measured at even steps and the best state kept.
-Under `accelerate launch` or `torchrun` each planned batch is divided among the processes, so their number changes the
-time and nothing else.
+beforehand, so the Trainer sees one epoch of ready batches. Dev AP is measured at even steps, and the best state is the
+result. Under `accelerate launch` or `torchrun` each planned batch is divided among the processes, so their number
+changes the time and nothing else.
 """
 
 from __future__ import annotations
@@ -14,134 +14,128 @@ import json
 import math
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 import torch
-from transformers import EarlyStoppingCallback, PrinterCallback, TrainingArguments
+from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl, TrainerState, TrainingArguments
 
 from as2core.data import jsonl
 from as2core.errors import BadSetting, Cancelled
+from as2core.nn.backbone import Backbone
+from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
-from as2core.training.batches import plan
+from as2core.training.batches import plan_batches
 from as2core.training.learners import Teacher, learner_for
-from as2core.training.loop import CANCELLED, OnEvent, PlannedTrainer, Watch
+from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
+R = TypeVar("R", bound=HasWeights)
+
 
 @dataclass(frozen=True, slots=True)
-class Trained:
-    """`ranker` holds the best state seen on dev by `steering` (as2core.training.loop), the last state without dev;
-    `best_dev_ap` is the AP of its last exit there. `history` is every event, in order. `seconds`: with those `earlier`,
-    of the attempts whose checkpoint this one went on from."""
+class TrainingResult(Generic[R]):
+    """`ranker` holds the best state on dev by `selection_score` (as2core.training.loop), the last state without dev;
+    `best_dev_ap` is the AP of its last exit there. `history` is every event, in order. `seconds` include the
+    `earlier_seconds` of the attempts whose checkpoint this one resumed from. `stopped_early`: by patience."""
 
-    ranker: object
+    ranker: R
     history: list[dict]
     best_dev_ap: float
-    steering: float
+    selection_score: float
     seconds: float
-    earlier: float
-    stopped: bool  # early, by patience
+    earlier_seconds: float
+    stopped_early: bool
 
 
 def fine_tune(
-    base: object,
+    base: R,
     train: Sequence[Question],
     dev: Sequence[Question],
     settings: TrainSettings,
     *,
     workdir: Path,
     teacher: Teacher | None = None,
-    on_event: OnEvent | None = None,
-    should_stop: Callable[[], bool] | None = None,
-    afresh: bool = False,
-    clock: Callable[[], float] = time.monotonic,
-) -> Trained:
-    """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`; what another
-    run left there is an error, or deleted with `afresh`.
+    control: RunControl | None = None,
+    restart: bool = False,
+) -> TrainingResult[R]:
+    """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`. Another run's
+    files there are an error, or deleted with `restart`.
 
-    `should_stop` is asked between steps and between dev questions; while it blocks, the run pauses. A `clock` (seconds)
-    that stands still meanwhile keeps pauses out of the time taken and the time left.
-    Raises NotEnoughLabels (nothing to learn from), Cancelled (`should_stop` turned true; checkpoints stay),
+    Raises NotEnoughLabels (nothing to learn from), Cancelled (`control.should_stop` turned true; checkpoints stay),
     BadSetting (the folder holds another run).
     """
-    started = clock()
+    control = control or RunControl()
+    started = control.clock()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
     device = next(learner.module.parameters()).device
-    noisy, flipped = flip_labels(train, settings.noise, seed=settings.seed)
-    batches = plan(
-        noisy, settings, exits=len(learner.exits), needs=learner.needs, tokens=getattr(learner, "tokens", None)
+    noisy, flips = flip_labels(train, settings.noise, seed=settings.seed)
+    batches = plan_batches(
+        noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
-    if not ranker.trained and hasattr(learner, "begin"):
-        learner.begin(noisy, should_stop)
+    if not ranker.trained:
+        learner.prepare(noisy, control.should_stop)
     ranker.trained = True
-    frozen = _frozen(ranker, settings)
+    frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
-    _claim(workdir, settings, base, train, dev, afresh)
+    _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
     history: list[dict] = []
-    steps = len(batches)
-    args = _arguments(workdir, settings, steps, bool(dev))
+    args = _arguments(workdir, settings, len(batches), bool(dev))
 
     def emit(event: dict) -> None:
         history.append(event)
-        if on_event and args.process_index == 0:
-            on_event(event)
+        if control.on_event and args.process_index == 0:
+            control.on_event(event)
 
-    watch = Watch(emit, should_stop, steps, settings.epochs, lambda: clock() - started)
-    trainer = PlannedTrainer(
-        learner=learner,
-        settings=settings,
-        watch=watch,
-        dev=dev,
-        model=learner.module,
-        args=args,
-        train_dataset=batches,
-        callbacks=[watch, *([_Patience(settings.patience)] if dev else [])],
-    )
+    watch = Watch(emit, control, len(batches), settings.epochs, lambda: control.clock() - started)
+    patience = [_Patience(settings.patience)] if dev else []
+    trainer = PlannedTrainer(learner, settings, watch, batches, dev, args=args, callbacks=[*patience])
     trainer.remove_callback(PrinterCallback)
     if settings.noise:
-        emit({"kind": "noise", **asdict(flipped)})
-    emit({"kind": "start", "steps": steps, "questions": len(train), "dev_ap": trainer.dev_ap()})
-    with _still(frozen):
+        emit({"kind": "noise", **asdict(flips)})
+    emit({"kind": "start", "steps": len(batches), "questions": len(train), "dev_ap": trainer.dev_ap()})
+    with _freeze(frozen):
         trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
     if watch.stopping:
         raise Cancelled(CANCELLED)
     learner.module.to(device).eval()
-    best, steering = trainer.best()
+    best, score = trainer.best()
     end = trainer.state.global_step
-    emit({"kind": "end", "step": end, "steps": steps, "best_dev_ap": best, "steering": steering})
-    seconds = watch.earlier + clock() - started
-    return Trained(ranker, history, best, steering, seconds, watch.earlier, end < steps)
+    emit({"kind": "end", "step": end, "steps": len(batches), "best_dev_ap": best, "steering": score})
+    seconds = watch.earlier_seconds + control.clock() - started
+    return TrainingResult(ranker, history, best, score, seconds, watch.earlier_seconds, end < len(batches))
 
 
 class _Patience(EarlyStoppingCallback):
-    """Early stopping that goes on counting where a resumed run stood; the Trainer's own would begin again at 0."""
+    """Early stopping that goes on counting where a resumed run stopped; the Trainer's own would begin again at 0."""
 
-    def on_train_begin(self, args, state, control, **kwargs) -> None:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: object
+    ) -> None:
         super().on_train_begin(args, state, control, **kwargs)
-        looks = [said["step"] for said in state.log_history if "eval_steering" in said]
-        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in looks)
-        control.should_training_stop = self._at_its_end()
+        evaluations = [entry["step"] for entry in state.log_history if "eval_steering" in entry]
+        self.early_stopping_patience_counter = sum(step > (state.best_global_step or 0) for step in evaluations)
+        control.should_training_stop = self._is_exhausted
 
-    def on_step_end(self, args, state, control, **_) -> None:
-        if self._at_its_end():  # at the beginning, too: the Trainer takes a step all the same, which counts for nothing
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
+        if self._is_exhausted:  # also at the start: the Trainer still takes one step, which must have no effect
             control.should_log = control.should_evaluate = control.should_save = False
 
-    def _at_its_end(self) -> bool:
+    @property
+    def _is_exhausted(self) -> bool:
         return self.early_stopping_patience_counter >= self.early_stopping_patience
 
 
-def _frozen(ranker, settings: TrainSettings) -> list[torch.nn.Parameter]:
-    """What could learn and shall not."""
-    backbone = getattr(ranker.module, "backbone", None)
-    if backbone is None:
+def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> list[torch.nn.Parameter]:
+    """The parameters that could learn and that the settings freeze."""
+    backbone = ranker.encoder
+    if not isinstance(backbone, Backbone):
         if settings.frozen_layers:
             raise BadSetting("frozen_layers needs an encoder backbone; set it to 0 for this model")
         return []
@@ -150,8 +144,8 @@ def _frozen(ranker, settings: TrainSettings) -> list[torch.nn.Parameter]:
 
 
 @contextmanager
-def _still(parameters: Sequence[torch.nn.Parameter]) -> Iterator[None]:
-    """They learn nothing within, and again afterwards."""
+def _freeze(parameters: Sequence[torch.nn.Parameter]) -> Iterator[None]:
+    """The parameters learn nothing within the context."""
     for p in parameters:
         p.requires_grad = False
     try:
@@ -161,49 +155,47 @@ def _still(parameters: Sequence[torch.nn.Parameter]) -> Iterator[None]:
             p.requires_grad = True
 
 
-def _claim(
-    workdir: Path,
-    settings: TrainSettings,
-    base: Any,
-    train: Sequence[Question],
-    dev: Sequence[Question],
-    afresh: bool,
-) -> None:
-    """Resuming another run's checkpoints would mix two runs without a word, so the folder remembers whose it is."""
-    run = {"settings": asdict(settings), "train": _sum(train), "dev": _sum(dev), "base": _start(base)}
+def _claim_workdir(workdir: Path, run: dict, restart: bool) -> None:
+    """Record the run in its folder: resuming another run's checkpoints would silently mix two runs."""
     marker = workdir / "run.json"
     if marker.exists():
         before = json.loads(marker.read_text())
-        before["settings"] = asdict(TrainSettings()) | before["settings"]  # a setting that came later had its default
+        before["settings"] = asdict(TrainSettings()) | before["settings"]  # a setting added later had its default
         if json.dumps(before, sort_keys=True) != json.dumps(run, sort_keys=True):
-            if not afresh:
+            if not restart:
                 raise BadSetting(f"{workdir} holds another run: choose an empty folder, or delete it to start afresh")
             shutil.rmtree(workdir)
     workdir.mkdir(parents=True, exist_ok=True)
     if int(os.environ.get("RANK", "0")) == 0:
         part = marker.with_suffix(".part")
         part.write_text(json.dumps(run))
-        part.replace(marker)  # a kill leaves no half of it, which no later run could read
+        part.replace(marker)  # in one step: a killed run leaves no half-written file
 
 
-def _sum(questions: Sequence[Question]) -> str:
+def _describe_run(
+    settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]
+) -> dict:
+    """What makes two runs the same. The head of an untrained ranker is drawn anew whenever it is built, so only the
+    weights of the network below it count."""
+    module = base.module if base.trained or base.encoder is None else base.encoder
+    config = base.config()["settings"]
+    kind = {name: config[name] for name in ("exits", "pool", "direction") if name in config}
+    return {
+        "settings": asdict(settings),
+        "train": _digest_questions(train),
+        "dev": _digest_questions(dev),
+        "base": {**kind, "weights": fingerprint(module, config.get("max_length", 0))},
+    }
+
+
+def _digest_questions(questions: Sequence[Question]) -> str:
     return hashlib.sha256(jsonl.dumps(questions).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _start(base: Any) -> dict:
-    """What a run starts from. The head of an untrained ranker is drawn anew whenever it is built: of its weights only
-    those of the network below it count."""
-    module = base.module
-    if not base.trained:
-        module = getattr(module, "backbone", getattr(module, "model", module))
-    kind = {name: getattr(base, name) for name in ("exits", "pool", "direction") if hasattr(base, name)}
-    return {**kind, "weights": fingerprint(module, getattr(base, "max_length", 0))}
-
-
 def _last_checkpoint(workdir: Path) -> str | None:
-    """The last checkpoint that was written to its end; the state file comes last. A kill can leave a part of one."""
-    found = sorted(workdir.glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]))
-    for path in reversed(found):
+    """The last complete checkpoint. A killed run can leave a part of one, without the state file, which comes last."""
+    checkpoints = sorted(workdir.glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]))
+    for path in reversed(checkpoints):
         try:
             json.loads((path / "trainer_state.json").read_text())
         except (OSError, ValueError):
@@ -214,9 +206,8 @@ def _last_checkpoint(workdir: Path) -> str | None:
 
 
 def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool) -> TrainingArguments:
-    every = max(1, math.ceil(steps / max(1, settings.epochs * settings.evals_per_epoch)))
-    able = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
-    when = "steps" if has_dev else "no"
+    interval = max(1, math.ceil(steps / max(1, settings.epochs * settings.evals_per_epoch)))
+    has_bf16 = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
     args = TrainingArguments(
         output_dir=str(workdir),
         num_train_epochs=1,
@@ -224,18 +215,15 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         seed=settings.seed,
-        bf16=settings.bf16 and bool(able),
+        bf16=settings.bf16 and bool(has_bf16),
         use_cpu=not torch.cuda.is_available(),
-        eval_strategy=when,
-        eval_steps=every,
-        save_strategy="steps",
-        save_steps=every,
+        eval_strategy="steps" if has_dev else "no",
+        eval_steps=interval,
+        save_steps=interval,
         save_total_limit=2,  # the best and the last; with 1 the Trainer deletes the last when it ends, cancelled or not
         load_best_model_at_end=has_dev,
         metric_for_best_model="steering" if has_dev else None,
-        greater_is_better=True,
         logging_steps=1,
-        logging_strategy="steps",
         remove_unused_columns=False,
         report_to=[],
         disable_tqdm=True,
@@ -248,6 +236,8 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
     return args
 
 
-def smaller(settings: TrainSettings, **changes) -> TrainSettings:
+def override(settings: TrainSettings, **changes: object) -> TrainSettings:
     """The settings with some values changed; None leaves a value as it is."""
-    return replace(settings, **{k: v for k, v in changes.items() if v is not None})
+    values = asdict(settings)
+    values.update((k, v) for k, v in changes.items() if v is not None)
+    return TrainSettings(**values)

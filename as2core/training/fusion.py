@@ -3,7 +3,7 @@
 `logistic`: logistic regression on the candidates' standardised scores, each question weighing the same and correct and
 incorrect candidates half of it each, with a small L2 penalty; convex, so the answer is one and needs no seed. `search`:
 coordinate search on AP itself, from the logistic weights (or equal ones, for reciprocal ranks): each weight in turn is
-tried at a few multiples until none is better, so it never ends below where it began.
+tried at a few factors until none is better, so it never ends below where it began.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from as2core.errors import BadSetting, NotEnoughLabels
-from as2core.metrics import measures
+from as2core.metrics import measure_mean
 from as2core.rankers.fusion import FusionRanker
 from as2core.types import OnProgress, Progress, Question
 
-HOW = ("logistic", "search")
-MULTIPLES = (0.0, 0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
+METHODS = ("logistic", "search")
+SEARCH_FACTORS = (0.0, 0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 
 
 def fit_fusion(
@@ -34,8 +34,8 @@ def fit_fusion(
     Raises BadSetting for an unknown way, or logistic weights for reciprocal ranks; NotEnoughLabels when no question has
     both a correct and an incorrect candidate.
     """
-    if how not in HOW:
-        raise BadSetting(f"no way {how!r} to learn weights; known: {', '.join(HOW)}")
+    if how not in METHODS:
+        raise BadSetting(f"no way {how!r} to learn weights; known: {', '.join(METHODS)}")
     if how == "logistic" and ranker.method != "zscore":
         raise BadSetting(f"logistic weights are for method=zscore, not {ranker.method}: take search, or zscore")
     usable = [q for q in questions if q.positives and q.negatives]
@@ -48,25 +48,25 @@ def fit_fusion(
         opinions.append(ranker.opinions(q.text, q.candidates))
     weights = np.ones(len(ranker.rankers))
     if ranker.method == "zscore":
-        weights = _logistic(opinions, usable, l2)
+        weights = _fit_logistic(opinions, usable, l2)
     if how == "search":
-        weights = _search(weights, opinions, usable)
+        weights = _search_weights(weights, opinions, usable)
     return FusionRanker(
-        ranker.rankers, method=ranker.method, k=ranker.k, weights=weights, specs=ranker.specs, name=ranker.name
+        ranker.rankers, method=ranker.method, k=ranker.k, weights=weights.tolist(), specs=ranker.specs, name=ranker.name
     )
 
 
-def _logistic(opinions: Sequence[np.ndarray], questions: Sequence[Question], l2: float) -> np.ndarray:
-    """Weights of the regression, without its intercept, which orders nothing. float64 `(rankers,)`."""
+def _fit_logistic(opinions: Sequence[np.ndarray], questions: Sequence[Question], l2: float) -> np.ndarray:
+    """Weights of the regression, without its intercept, which has no effect on the order. float64 `(rankers,)`."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
     rows, labels, counts = [], [], []
     for x, q in zip(opinions, questions, strict=True):
         y = np.array([c.label for c in q.candidates], dtype=object)
-        judged = np.array([v is not None for v in y])
-        y = y[judged].astype(np.float64)
-        rows.append(x[judged])
+        labelled = np.array([v is not None for v in y])
+        y = y[labelled].astype(np.float64)
+        rows.append(x[labelled])
         labels.append(y)
         counts.append(np.where(y == 1, 0.5 / y.sum(), 0.5 / (1 - y).sum()))
     x, y, w = np.concatenate(rows), np.concatenate(labels), np.concatenate(counts) / len(questions)
@@ -82,20 +82,20 @@ def _logistic(opinions: Sequence[np.ndarray], questions: Sequence[Question], l2:
     return minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x[:-1]
 
 
-def _search(weights: np.ndarray, opinions: Sequence[np.ndarray], questions: Sequence[Question]) -> np.ndarray:
+def _search_weights(weights: np.ndarray, opinions: Sequence[np.ndarray], questions: Sequence[Question]) -> np.ndarray:
     """Weights at which no single one, multiplied, gives a better AP on these questions."""
 
     def ap(w: np.ndarray) -> float:
         scores = {q.qid: x @ w for q, x in zip(questions, opinions, strict=True)}
-        return measures(questions, scores, ("AP",))["AP"]
+        return measure_mean(questions, scores, ("AP",))["AP"]
 
     best, better = ap(weights), True
     while better:
         better = False
         for i in range(len(weights)):
-            for multiple in MULTIPLES:
-                tried = weights.copy()
-                tried[i] *= multiple
-                if (found := ap(tried)) > best + 1e-9:
-                    weights, best, better = tried, found, True
+            for factor in SEARCH_FACTORS:
+                candidate = weights.copy()
+                candidate[i] *= factor
+                if (value := ap(candidate)) > best + 1e-9:
+                    weights, best, better = candidate, value, True
     return weights

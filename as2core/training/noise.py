@@ -1,5 +1,5 @@
 """Label noise as Garg et al. (2020, section 5.4) inject it: a share of the question-answer pairs, drawn at random, gets
-the other label. A model that was transferred first should lose little by it.
+the other label. A model that was transferred first should lose little.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from as2core.types import Question
 
 
 @dataclass(frozen=True, slots=True)
-class Flipped:
-    """How many labelled pairs there were, and how many became correct and incorrect."""
+class FlipCounts:
+    """The number of labelled pairs, and how many became correct and incorrect."""
 
     pairs: int
     to_correct: int
     to_incorrect: int
 
 
-def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) -> tuple[list[Question], Flipped]:
-    """The questions with floor(rate * pairs) labels switched, drawn without replacement, and what was done.
+def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) -> tuple[list[Question], FlipCounts]:
+    """The questions with floor(rate * pairs) labels switched, drawn without replacement, and the counts.
 
-    Candidates nobody labelled stay so. Raises BadSetting for a rate outside 0 to 1.
+    Candidates without a label stay so. Raises BadSetting for a rate outside 0 to 1.
     """
     if not 0 <= rate <= 1:
         raise BadSetting(f"a noise rate of {rate}: give the share of labels to flip, 0 to 1")
@@ -42,4 +42,4 @@ def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) ->
         )
         for i, q in enumerate(questions)
     ]
-    return noisy, Flipped(len(labelled), len(drawn) - was_correct, was_correct)
+    return noisy, FlipCounts(len(labelled), len(drawn) - was_correct, was_correct)

@@ -1,4 +1,4 @@
-"""What a training run is told. The two named settings are TandA's two steps (Garg et al., 2020), scaled to a small
+"""The settings of a training run. The two named settings are TandA's two steps (Garg et al., 2020), scaled to a small
 encoder: a higher rate, since MiniLM is a tenth of BERT-base, and far fewer questions.
 """
 
@@ -17,7 +17,7 @@ SCHEDULES = ("triangular", "slanted-triangular", "linear", "constant")
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """At most `positives` correct and `negatives` incorrect candidates a question, sampled anew each epoch;
-    `negatives_from` keeps the incorrect ones of these grades alone (ASNQ's labels 1 to 3). `batch_questions` a
+    with `negatives_from` incorrect ones of these grades only (ASNQ's labels 1 to 3). `batch_questions` a
     mini-batch, or as many as fit into `max_tokens`. `noise`: the share of labels flipped beforehand.
     `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
     lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill` that of a
@@ -58,10 +58,10 @@ class TrainSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.loss is not None:
-            _known("loss", self.loss, LOSSES)
-        _known("exit draw", self.exit_draw, EXIT_DRAWS)
-        _known("schedule", self.schedule, SCHEDULES)
+        names = (("loss", self.loss, (None, *LOSSES)), ("exit draw", self.exit_draw, EXIT_DRAWS))
+        for kind, name, known in (*names, ("schedule", self.schedule, SCHEDULES)):
+            if name not in known:
+                raise BadSetting(f"no {kind} {name!r}; known: {', '.join(filter(None, known))}")
         if min(self.epochs, self.batch_questions, self.positives, self.negatives, self.patience) < 1:
             raise BadSetting("epochs, questions a batch, positives, negatives and patience have to be positive")
         if not 0 < self.learning_rate < math.inf:
@@ -86,11 +86,6 @@ class TrainSettings:
             )
         if not 0 <= self.noise < 1 or not 0 <= self.warmup <= 1:
             raise BadSetting("noise is a share of the labels, 0 to below 1, and warmup a share of the steps, 0 to 1")
-
-
-def _known(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BadSetting(f"no {what} {value!r}; known: {', '.join(known)}")
 
 
 TRANSFER = TrainSettings(epochs=1, learning_rate=8e-5, evals_per_epoch=4)

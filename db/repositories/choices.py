@@ -1,4 +1,4 @@
-"""What a retrain may choose from: every current label with who gave it and when, and the verdict on its pair."""
+"""The labels a retrain selects from: every current one with its annotator, its time, and the verdict on its pair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from db.repositories.labels import newest_verdicts
 
 def votes(session: Session, corpus_id: int) -> list[Row]:
     """Rows (question_id, sentence_id, annotator, imported, label, created, verdict), oldest first; `verdict` is None
-    where nobody settled the pair."""
+    where the pair has none."""
     ruled = newest_verdicts()
     pair = and_(ruled.c.question_id == current_label.c.question_id, ruled.c.sentence_id == current_label.c.sentence_id)
     statement = (
@@ -50,5 +50,5 @@ def labelled_since(session: Session, corpus_id: int, when: datetime | None) -> i
 
 
 def automatic_corpora(session: Session) -> list[Corpus]:
-    """Those that are adapted by themselves."""
+    """Those with automatic retraining."""
     return [c for c in session.scalars(select(Corpus).order_by(Corpus.id)) if c.automatic]

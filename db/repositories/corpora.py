@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session
@@ -14,7 +14,8 @@ from as2core.types import Document as Content
 from as2core.types import Sentence as Piece
 from db.models import Candidate, Corpus, Document, LabelEvent, Question, Sentence, current_label, text_key
 
-MOST_NAMED = 10_000  # in one statement
+MAX_IDS_PER_STATEMENT = 10_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,75 +34,60 @@ def add_corpus(session: Session, name: str, now: datetime) -> Corpus:
 
 
 def lock_corpus(session: Session, corpus_id: int) -> bool:
-    """Hold the corpus for this transaction, so that two writers take turns; False if it is not there."""
+    """Lock the corpus for this transaction, so that two writers take turns; False if there is none."""
     return session.scalar(select(Corpus.id).where(Corpus.id == corpus_id).with_for_update()) is not None
 
 
-def corpora(session: Session) -> list[Corpus]:
-    """In the order they were made."""
+def list_corpora(session: Session) -> list[Corpus]:
+    """In the order they were created."""
     return list(session.scalars(select(Corpus).order_by(Corpus.id)))
 
 
-def corpus_named(session: Session, name: str) -> Corpus | None:
+def find_corpus(session: Session, name: str) -> Corpus | None:
     return session.scalar(select(Corpus).where(Corpus.name == name))
 
 
 def remove_corpus(session: Session, corpus_id: int) -> None:
-    """With everything in it. Label events go too: the one way they ever do."""
+    """With everything in it, label events too: nothing else deletes those."""
     session.execute(delete(Corpus).where(Corpus.id == corpus_id))
 
 
-def counts(session: Session, corpus_id: int) -> Counts:
+def count_contents(session: Session, corpus_id: int) -> Counts:
     """`labels` are pairs of question and sentence that anyone labels at present."""
     documents, sentences = session.execute(
-        select(func.count(), func.coalesce(func.sum(Document.sentences), 0)).where(_is_there(corpus_id))
+        select(func.count(), func.coalesce(func.sum(Document.sentences), 0)).where(_is_present(corpus_id))
     ).one()
-    questions = session.scalar(select(func.count()).where(Question.corpus_id == corpus_id))
+    questions = select(func.count()).where(Question.corpus_id == corpus_id)
     pairs = (
         select(current_label.c.question_id, current_label.c.sentence_id)
         .join(Question, Question.id == current_label.c.question_id)
         .where(Question.corpus_id == corpus_id)
         .distinct()
-        .subquery()
     )
-    return Counts(
-        documents, int(sentences), questions or 0, session.scalar(select(func.count()).select_from(pairs)) or 0
-    )
+    labels = select(func.count()).select_from(pairs.subquery())
+    return Counts(documents, int(sentences), session.scalar(questions) or 0, session.scalar(labels) or 0)
 
 
 def has_documents(session: Session, corpus_id: int) -> bool:
-    return bool(session.scalar(select(select(Document.id).where(_is_there(corpus_id)).exists())))
+    return bool(session.scalar(select(select(Document.id).where(_is_present(corpus_id)).exists())))
 
 
-def _is_there(corpus_id: int) -> ColumnElement[bool]:
-    """Of a document that was taken out a row without sentences stays: if it comes again, it finds its labels by it."""
+def _is_present(corpus_id: int) -> ColumnElement[bool]:
+    """A deleted document keeps a row without sentences: if it is added again, it finds its labels by it."""
     return and_(Document.corpus_id == corpus_id, Document.sentences > 0)
 
 
-def digests(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Of those that are stored: external id -> (id, digest of the content)."""
-    rows = session.execute(
-        select(Document.external_id, Document.id, Document.digest).where(
-            Document.corpus_id == corpus_id, Document.external_id.in_(external_ids)
-        )
-    )
-    return {r.external_id: (r.id, r.digest) for r in rows}
-
-
-def sources(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, str]:
-    """Of those that are stored: external id -> the file it came from."""
-    rows = session.execute(
-        select(Document.external_id, Document.source).where(
-            Document.corpus_id == corpus_id, Document.external_id.in_(external_ids)
-        )
-    )
-    return {r.external_id: r.source for r in rows}
+def find_documents_by_name(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Row]:
+    """External id -> row (id, external_id, digest, source), of those that are stored."""
+    columns = (Document.id, Document.external_id, Document.digest, Document.source)
+    named = select(*columns).where(Document.corpus_id == corpus_id, Document.external_id.in_(external_ids))
+    return {r.external_id: r for r in session.execute(named)}
 
 
 def add_documents(
     session: Session, corpus_id: int, contents: Sequence[tuple[Content, str]], now: datetime
 ) -> dict[str, int]:
-    """Store (document, digest) pairs that are new; returns external id -> id. Sentences come by `add_sentences`."""
+    """Store new (document, digest) pairs; returns external id -> id. `fill_documents` adds their sentences."""
     if not contents:
         return {}
     values = [
@@ -122,142 +108,116 @@ def add_documents(
     return {r.external_id: r.id for r in rows}
 
 
-def add_sentences(session: Session, corpus_id: int, document_id: int, rows: Iterable[tuple[str, int, Piece]]) -> None:
-    """Store (external id, position, sentence)."""
-    values = [_sentence(corpus_id, document_id, name, position, s) for name, position, s in rows]
-    if values:
-        session.execute(insert(Sentence), values)
-
-
 def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int, str, Sequence[Piece]]]) -> None:
-    """Give new documents (id, external id, sentences) their sentences in bulk."""
-    values = [
-        _sentence(corpus_id, document_id, f"{external_id}-{i}", i, s)
-        for document_id, external_id, pieces in filled
-        for i, s in enumerate(pieces)
-    ]
-    if values:
-        session.execute(insert(Sentence), values)
+    """Add the sentences of new documents: (id, external id, sentences)."""
+    _add_sentences(
+        session,
+        [
+            _sentence_values(corpus_id, document_id, f"{external_id}-{i}", i, s)
+            for document_id, external_id, pieces in filled
+            for i, s in enumerate(pieces)
+        ],
+    )
     sizes = [{"id": document_id, "sentences": len(pieces)} for document_id, _, pieces in filled]
     if sizes:
         session.execute(update(Document), sizes)
 
 
-def _sentence(corpus_id: int, document_id: int, external_id: str, position: int, s: Piece) -> dict:
-    return {
-        "corpus_id": corpus_id,
-        "document_id": document_id,
-        "external_id": external_id,
-        "position": position,
-        "paragraph": s.paragraph,
-        "start": s.start,
-        "end": s.end,
-        "text": s.text,
-        "text_key": text_key(s.text),
-        "retired": False,
-    }
+def _add_sentences(session: Session, values: list[dict[str, object]]) -> None:
+    if values:
+        session.execute(insert(Sentence), values)
+
+
+def _sentence_values(
+    corpus_id: int, document_id: int, external_id: str, position: int, piece: Piece
+) -> dict[str, object]:
+    stored_as = {"corpus_id": corpus_id, "document_id": document_id, "external_id": external_id, "position": position}
+    return {**stored_as, **asdict(piece), "text_key": text_key(piece.text), "retired": False}
 
 
 def replace_document(
-    session: Session,
-    corpus_id: int,
-    document_id: int,
-    content: Content,
-    digest: str,
-    pieces: Sequence[Piece],
-    now: datetime,
+    session: Session, document: Document, content: Content, digest: str, pieces: Sequence[Piece], now: datetime
 ) -> None:
-    """New content for a document. A sentence whose text is still there keeps its row, and so its labels; one that
-    vanished is deleted, or retired if someone labelled it; a retired one whose text is back comes back."""
-    old = list(
+    """Store new content of a document. A sentence whose text is still there keeps its row, and so its labels; one that
+    vanished is deleted, or retired if it has labels; a retired one whose text is there again is in use again."""
+    stored = list(
         session.scalars(
-            select(Sentence).where(Sentence.document_id == document_id).order_by(Sentence.retired, Sentence.position)
+            select(Sentence).where(Sentence.document_id == document.id).order_by(Sentence.retired, Sentence.position)
         )
     )
-    waiting: dict[str, list[Sentence]] = {}
-    for row in reversed(old):  # so that pop() gives those in use first, in their order
-        waiting.setdefault(row.text, []).append(row)
-    taken, number = {row.external_id for row in old}, len(pieces)
-    fresh: list[tuple[str, int, Piece]] = []
+    unused: dict[str, list[Sentence]] = {}
+    for row in reversed(stored):  # so that pop() gives those in use first, in their order
+        unused.setdefault(row.text, []).append(row)
+    names, number = {row.external_id for row in stored}, len(pieces)
+    new: list[dict[str, object]] = []
     for position, piece in enumerate(pieces):
-        if rows := waiting.get(piece.text):
+        if rows := unused.get(piece.text):
             row = rows.pop()
             row.position, row.paragraph, row.retired = position, piece.paragraph, False
             row.start, row.end = piece.start, piece.end
             continue
         name = f"{content.id}-{position}"
-        while name in taken:
+        while name in names:
             name, number = f"{content.id}-{number}", number + 1
-        taken.add(name)
-        fresh.append((name, position, piece))
-    gone = {row.id: row for rows in waiting.values() for row in rows if not row.retired}
-    for ids in _parts(sorted(gone)):
-        held = select(Sentence.id).where(Sentence.id.in_(ids)).order_by(Sentence.id).with_for_update()
-        session.execute(held).all()  # or a label that comes after the next look would go with its sentence
+        names.add(name)
+        new.append(_sentence_values(document.corpus_id, document.id, name, position, piece))
+    _retire_or_delete(session, {row.id: row for rows in unused.values() for row in rows if not row.retired})
+    _add_sentences(session, new)
+    document.title, document.source, document.text = content.title, content.source, content.text
+    document.digest, document.sentences, document.indexed, document.updated = digest, len(pieces), False, now
+
+
+def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> None:
+    """Sentences with labels are retired, the others deleted. `sentences` by id."""
+    for ids in _batches(sorted(sentences)):
+        locked = select(Sentence.id).where(Sentence.id.in_(ids)).order_by(Sentence.id).with_for_update()
+        session.execute(locked).all()  # or a label given between the two next statements would go with its sentence
         events = select(LabelEvent.sentence_id).where(LabelEvent.sentence_id.in_(ids))
         labelled = set(session.scalars(events.distinct()))
         for i in labelled:
-            gone[i].retired = True
+            sentences[i].retired = True
         session.flush()
         session.execute(delete(Sentence).where(Sentence.id.in_([i for i in ids if i not in labelled])))
-    add_sentences(session, corpus_id, document_id, fresh)
-    session.execute(
-        update(Document)
-        .where(Document.id == document_id)
-        .values(
-            title=content.title,
-            source=content.source,
-            text=content.text,
-            digest=digest,
-            sentences=len(pieces),
-            indexed=False,
-            updated=now,
-        )
-    )
 
 
-def take_out(session: Session, document: Document, now: datetime) -> None:
-    """Leave nothing of a document but the sentences that are labelled, retired, and what it was called."""
-    nothing = Content(document.external_id, document.title, "", document.source)
-    replace_document(session, document.corpus_id, document.id, nothing, "", (), now)
+def withdraw_document(session: Session, document: Document, now: datetime) -> None:
+    """Empty a document: its row keeps the name and the title, and its labelled sentences, which are retired."""
+    empty = Content(document.external_id, document.title, "", document.source)
+    replace_document(session, document, empty, "", (), now)
 
 
-def document(session: Session, document_id: int) -> Document | None:
+def get_document(session: Session, document_id: int) -> Document | None:
     return session.get(Document, document_id)
 
 
 def find_documents(session: Session, corpus_id: int, search: str, limit: int) -> list[Row]:
     """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
-    where: list[ColumnElement[bool]] = [_is_there(corpus_id)]
+    where: list[ColumnElement[bool]] = [_is_present(corpus_id)]
     if search:
-        where.append(
-            or_(
-                Document.title.icontains(search, autoescape=True),
-                Document.external_id.icontains(search, autoescape=True),
-            )
-        )
+        names = (Document.title, Document.external_id)
+        where.append(or_(*(name.icontains(search, autoescape=True) for name in names)))
     columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
     return list(session.execute(select(*columns).where(*where).order_by(Document.id).limit(limit)))
 
 
-def sentences_of(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
+def list_sentences(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
     """Those in use, by document id, then in their order."""
-    of = select(Sentence).where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)
-    parts = _parts(sorted(document_ids))
-    return [row for ids in parts for row in session.scalars(of.where(Sentence.document_id.in_(ids)))]
+    in_use = select(Sentence).where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)
+    batches = _batches(sorted(document_ids))
+    return [row for ids in batches for row in session.scalars(in_use.where(Sentence.document_id.in_(ids)))]
 
 
-def sentence(session: Session, sentence_id: int) -> Sentence | None:
+def get_sentence(session: Session, sentence_id: int) -> Sentence | None:
     return session.get(Sentence, sentence_id)
 
 
-def hold_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
-    """Those that are still there; they stay until this transaction ends."""
-    held = select(Sentence.id).where(Sentence.id.in_(sentence_ids)).order_by(Sentence.id)
-    return set(session.scalars(held.with_for_update(read=True, key_share=True)))
+def lock_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
+    """Ids of those that still exist; none of them can be deleted until this transaction ends."""
+    existing = select(Sentence.id).where(Sentence.id.in_(sentence_ids)).order_by(Sentence.id)
+    return set(session.scalars(existing.with_for_update(read=True, key_share=True)))
 
 
-def neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:
+def find_neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:
     """The text before and after a sentence, by its place in its document."""
     rows = session.execute(
         select(Sentence.position, Sentence.text)
@@ -272,64 +232,61 @@ def neighbours(session: Session, document_id: int, position: int) -> tuple[str, 
     return before, " ".join(r.text for r in rows if r.position > position)
 
 
-def unindexed(session: Session, corpus_id: int, limit: int) -> list[Row]:
-    """Rows (id, title, digest) of documents the index does not have as they are now."""
-    return list(
-        session.execute(
-            select(Document.id, Document.title, Document.digest)
-            .where(Document.corpus_id == corpus_id, Document.indexed.is_(False))
-            .order_by(Document.id)
-            .limit(limit)
-        )
-    )
+def list_unindexed(session: Session, corpus_id: int, limit: int) -> list[Row]:
+    """Rows (id, title, digest) of documents whose present content is not in the index."""
+    columns = select(Document.id, Document.title, Document.digest).where(_is_unindexed(corpus_id))
+    return list(session.execute(columns.order_by(Document.id).limit(limit)))
 
 
-def unindexed_count(session: Session, corpus_id: int) -> int:
-    where = (Document.corpus_id == corpus_id, Document.indexed.is_(False))
-    return session.scalar(select(func.count()).where(*where)) or 0
+def count_unindexed(session: Session, corpus_id: int) -> int:
+    return session.scalar(select(func.count()).where(_is_unindexed(corpus_id))) or 0
+
+
+def _is_unindexed(corpus_id: int) -> ColumnElement[bool]:
+    return and_(Document.corpus_id == corpus_id, Document.indexed.is_(False))
 
 
 def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> None:
-    """(id, digest) of what the index took in; a document changed since then stays marked as not indexed."""
-    table = Document.__table__
+    """`documents`: (id, digest) as indexed; a document changed since then stays unindexed."""
     if documents:
         session.connection().execute(
-            update(table)
-            .where(table.c.id == bindparam("of"), table.c.digest == bindparam("taken"))
+            update(Document)
+            .where(Document.id == bindparam("document_id"), Document.digest == bindparam("indexed_digest"))
             .values(indexed=True),
-            [{"of": i, "taken": digest} for i, digest in documents],
+            [{"document_id": i, "indexed_digest": digest} for i, digest in documents],
         )
 
 
-def forget_index(session: Session, corpus_id: int) -> None:
-    """Every document is to be indexed anew."""
+def mark_all_unindexed(session: Session, corpus_id: int) -> None:
     session.execute(update(Document).where(Document.corpus_id == corpus_id).values(indexed=False))
 
 
-def sentences_named(session: Session, corpus_id: int, external_ids: Sequence[str]) -> list[Sentence]:
+def find_sentences(session: Session, corpus_id: int, external_ids: Sequence[str]) -> list[Sentence]:
     """By external id, retired ones too."""
-    of = select(Sentence).where(Sentence.corpus_id == corpus_id)
-    return [row for ids in _parts(external_ids) for row in session.scalars(of.where(Sentence.external_id.in_(ids)))]
+    sentences = select(Sentence).where(Sentence.corpus_id == corpus_id)
+    batches = _batches(external_ids)
+    return [row for ids in batches for row in session.scalars(sentences.where(Sentence.external_id.in_(ids)))]
 
 
-def sentences_reading(session: Session, corpus_id: int, texts: Sequence[str]) -> list[Sentence]:
-    """By text, white space aside; of those that read the same, the ones in use first."""
-    of = select(Sentence).where(Sentence.corpus_id == corpus_id).order_by(Sentence.retired, Sentence.id)
-    parts = _parts(list(dict.fromkeys(text_key(t) for t in texts)))
-    return [row for keys in parts for row in session.scalars(of.where(Sentence.text_key.in_(keys)))]
+def find_sentences_by_text(session: Session, corpus_id: int, texts: Sequence[str]) -> list[Sentence]:
+    """By text, white space aside; of equal texts those in use first."""
+    sentences = select(Sentence).where(Sentence.corpus_id == corpus_id).order_by(Sentence.retired, Sentence.id)
+    batches = _batches(list(dict.fromkeys(text_key(t) for t in texts)))
+    return [row for keys in batches for row in session.scalars(sentences.where(Sentence.text_key.in_(keys)))]
 
 
-def candidates_of(session: Session, question_ids: Sequence[int]) -> list[Row]:
-    """Rows (question_id, given, Sentence) of their candidates, in the order they came; `given` is the id a candidate
-    was imported under, None where it was not."""
-    found = (
-        select(Candidate.question_id, Candidate.external_id.label("given"), Sentence)
+def list_candidate_sentences(session: Session, question_ids: Sequence[int]) -> list[Row]:
+    """Rows (question_id, imported_id, Sentence) of their candidates, in the order they were stored; `imported_id` is
+    the id a candidate was imported under, None if it was not imported."""
+    candidates = (
+        select(Candidate.question_id, Candidate.external_id.label("imported_id"), Sentence)
         .join(Sentence, Sentence.id == Candidate.sentence_id)
         .order_by(Candidate.id)
     )
-    return [row for ids in _parts(question_ids) for row in session.execute(found.where(Candidate.question_id.in_(ids)))]
+    batches = _batches(question_ids)
+    return [row for ids in batches for row in session.execute(candidates.where(Candidate.question_id.in_(ids)))]
 
 
-def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """As many at a time as a statement may name: SQLite takes 32,766, PostgreSQL 65,535."""
-    return (values[i : i + MOST_NAMED] for i in range(0, len(values), MOST_NAMED))
+def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """SQLite takes 32,766 parameters in a statement, PostgreSQL 65,535."""
+    return (values[i : i + MAX_IDS_PER_STATEMENT] for i in range(0, len(values), MAX_IDS_PER_STATEMENT))

@@ -1,44 +1,25 @@
-"""Job rows: who may run a job, whether it is alive, and what it says.
+"""Job rows: claiming a job, its heartbeat, its progress and events, its end.
 
-Every write of a running job names its attempt, so that a run which was given up for lost can no longer speak for it.
+Every write of a running job names its attempt, so that a run which was given up for lost can no longer change the row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import and_, case, func, insert, or_, select, update
+from sqlalchemy import Select, case, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from db.models import Job, JobEvent
+from db.models import Job, JobEvent, JsonObject
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 
 
 def add_job(
-    session: Session, kind: str, settings: Mapping[str, Any], now: datetime, *, corpus_id: int | None = None
+    session: Session, kind: str, settings: Mapping[str, object], now: datetime, *, corpus_id: int | None = None
 ) -> Job:
-    job = Job(
-        kind=kind,
-        corpus_id=corpus_id,
-        state="queued",
-        progress=0.0,
-        message="waiting for the worker",
-        settings=dict(settings),
-        result={},
-        error="",
-        log="",
-        attempt=0,
-        attempts=ATTEMPTS,
-        cancelling=False,
-        worker="",
-        heartbeat=None,
-        created=now,
-        started=None,
-        finished=None,
-    )
+    job = Job(kind=kind, corpus_id=corpus_id, settings=dict(settings), attempts=MAX_ATTEMPTS, created=now)
     session.add(job)
     session.flush()
     return job
@@ -75,9 +56,9 @@ def newest_job(session: Session, kind: str, corpus_id: int, state: str | None = 
     return session.scalar(statement if state is None else statement.where(Job.state == state))
 
 
-def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, list[dict[str, Any]]]:
+def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, list[JsonObject]]:
     """Each job's events, oldest first. Of a job with more than `limit` the newest and all but the "step" events are
-    told, of these every second, third and so on: few enough, and still from the first to the last."""
+    read, of these every second, third and so on: few enough, and still from the first to the last."""
     of = (
         select(JobEvent.job_id, func.count().label("number"), func.max(JobEvent.id).label("newest"))
         .where(JobEvent.job_id.in_(job_ids))
@@ -92,37 +73,33 @@ def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, li
         .where(or_(JobEvent.id % every == 0, JobEvent.id == of.c.newest, is_no_step))
         .order_by(JobEvent.id)
     )
-    found: dict[int, list[dict[str, Any]]] = {i: [] for i in job_ids}
+    by_job: dict[int, list[JsonObject]] = {i: [] for i in job_ids}
     for r in rows:
-        found[r.job_id].append(r.payload)
-    return found
+        by_job[r.job_id].append(r.payload)
+    return by_job
+
+
+def _select_next(priorities: Mapping[str, int]) -> Select[Job]:
+    rank = case(priorities, value=Job.kind)
+    waiting = Job.state == "queued", Job.paused.is_(False), Job.kind.in_(priorities)
+    return select(Job).where(*waiting).order_by(rank.desc(), Job.id).limit(1)
 
 
 def next_queued(session: Session, priorities: Mapping[str, int]) -> Job | None:
-    """The queued job of the highest priority, the oldest of those; paused ones wait."""
-    rank = case(priorities, value=Job.kind, else_=0)
-    waiting = and_(Job.state == "queued", Job.paused.is_(False))
-    return session.scalar(select(Job).where(waiting).order_by(rank.desc(), Job.id).limit(1))
+    """The queued job of the highest priority, the oldest of those, among the kinds that have one; paused ones wait."""
+    return session.scalar(_select_next(priorities))
 
 
-def claim(session: Session, job_id: int, worker: str, now: datetime) -> int | None:
-    """Take a queued job: the number of this attempt, None if someone else was quicker."""
-    return session.scalar(
-        update(Job)
-        .where(Job.id == job_id, Job.state == "queued")
-        .values(
-            state="running",
-            attempt=Job.attempt + 1,
-            worker=worker,
-            heartbeat=now,
-            started=func.coalesce(Job.started, now),
-            finished=None,
-            error="",
-            log="",
-            message="starting",
-        )
-        .returning(Job.attempt)
-    )
+def claim_next(session: Session, priorities: Mapping[str, int], worker: str, now: datetime) -> Job | None:
+    """Take that job for a worker and count the attempt. Two workers never get the same row: on PostgreSQL a row that
+    another transaction holds is passed over, on SQLite the transaction is the only one that writes."""
+    job = session.scalar(_select_next(priorities).with_for_update(skip_locked=True))
+    if job is not None:
+        job.state, job.message, job.error, job.log = "running", "starting", "", ""
+        job.attempt, job.worker, job.heartbeat = job.attempt + 1, worker, now
+        job.started, job.finished = job.started or now, None
+        session.flush()
+    return job
 
 
 def beat(
@@ -130,17 +107,17 @@ def beat(
     job_id: int,
     attempt: int,
     now: datetime,
-    values: Mapping[str, Any],
-    said: Iterable[dict[str, Any]],
+    values: Mapping[str, object],
+    events: Iterable[JsonObject],
 ) -> bool | None:
-    """Sign of life with what is new. True: asked to cancel. None: this attempt no longer counts."""
+    """Write a heartbeat with what is new. True: the run is to be cancelled. None: this attempt no longer counts."""
     cancelling = session.scalar(
         update(Job)
         .where(Job.id == job_id, Job.attempt == attempt, Job.state == "running")
         .values(heartbeat=now, **values)
         .returning(Job.cancelling)
     )
-    rows = [{"job_id": job_id, "payload": payload, "created": now} for payload in said]
+    rows = [{"job_id": job_id, "payload": payload, "created": now} for payload in events]
     if cancelling is not None and rows:
         session.execute(insert(JobEvent), rows)
     return cancelling
@@ -151,11 +128,11 @@ def is_paused(session: Session, job_id: int) -> bool:
 
 
 def finish(
-    session: Session, job_id: int, attempt: int, state: str, now: datetime, *, forgive: bool = False, **values: Any
+    session: Session, job_id: int, attempt: int, state: str, now: datetime, values: Mapping[str, object]
 ) -> bool:
-    """End an attempt; False if it no longer counts. `forgive`: the attempt is not counted against the job."""
-    if forgive:
-        values["attempts"] = Job.attempts + 1
+    """End an attempt; False if it no longer counts. One that is queued again is not counted against the job."""
+    if state == "queued":
+        values = {**values, "attempts": Job.attempts + 1}
     done = session.scalar(
         update(Job)
         .where(Job.id == job_id, Job.attempt == attempt, Job.state == "running")
@@ -165,21 +142,17 @@ def finish(
     return done is not None
 
 
-def say(session: Session, job_id: int, payload: Mapping[str, Any], now: datetime) -> None:
+def add_event(session: Session, job_id: int, payload: Mapping[str, object], now: datetime) -> None:
     session.execute(insert(JobEvent), [{"job_id": job_id, "payload": dict(payload), "created": now}])
 
 
-def silent_jobs(session: Session, *, beaten_before: datetime, dead_workers: Sequence[str]) -> list[Job]:
-    """Running jobs whose heart stopped, or whose worker is known to be dead."""
-    return list(
-        session.scalars(
-            select(Job)
-            .where(
-                and_(Job.state == "running", or_(Job.heartbeat < beaten_before, Job.worker.in_(dead_workers))),
-            )
-            .with_for_update()
-        )
-    )
+def silent_jobs(
+    session: Session, *, heard_before: datetime, dead_workers: Sequence[str], lock: bool = False
+) -> list[Job]:
+    """Running jobs without a heartbeat since then, or whose worker is known to be dead."""
+    is_silent = or_(Job.heartbeat < heard_before, Job.worker.in_(dead_workers))
+    statement = select(Job).where(Job.state == "running", is_silent)
+    return list(session.scalars(statement.with_for_update() if lock else statement))
 
 
 def running_workers(session: Session) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from sqlalchemy.sql.selectable import Subquery
 
 from db.models import WITHDRAWN, Annotator, LabelEvent, Question, Sentence, Verdict, current_label
+from db.repositories.pairs import Pair, is_on, is_same_pair
 from db.repositories.questions import IMPORTED, upsert_into
 
 
@@ -42,14 +42,24 @@ def newest_event(
     session: Session, question_id: int, sentence_id: int, annotator_id: int, *, before: int | None = None
 ) -> LabelEvent | None:
     """The last event on a pair by an annotator, or the last before event `before`."""
-    where = [
-        LabelEvent.question_id == question_id,
-        LabelEvent.sentence_id == sentence_id,
-        LabelEvent.annotator_id == annotator_id,
-    ]
+    found = select(LabelEvent).where(
+        is_on(LabelEvent, (question_id, sentence_id)), LabelEvent.annotator_id == annotator_id
+    )
     if before is not None:
-        where.append(LabelEvent.id < before)
-    return session.scalar(select(LabelEvent).where(*where).order_by(LabelEvent.id.desc()).limit(1))
+        found = found.where(LabelEvent.id < before)
+    return session.scalar(found.order_by(LabelEvent.id.desc()).limit(1))
+
+
+_PRESENTATION = {
+    "shown_version": "",
+    "shown_rank": None,
+    "scores_visible": False,
+    "queue": "",
+    "control": False,
+    "arm": "",
+    "model_says": None,
+    "guideline": 0,
+}  # the columns of an event that say what was on the screen, as they are where nothing was
 
 
 def add_event(
@@ -59,54 +69,31 @@ def add_event(
     annotator_id: int,
     label: str,
     now: datetime,
-    *,
-    shown: Mapping[str, Any] | None = None,
-    undoes: int | None = None,
-    act: str = "",
+    columns: Mapping[str, object] | None = None,
 ) -> LabelEvent:
-    """`shown`: version, rank, scores_visible, queue, control, arm, model_says, guideline."""
-    shown = shown or {}
+    """`columns`: `undoes`, `act` and what was on the screen."""
     event = LabelEvent(
         question_id=question_id,
         sentence_id=sentence_id,
         annotator_id=annotator_id,
         label=label,
-        undoes=undoes,
-        act=act,
-        shown_version=shown.get("version", ""),
-        shown_rank=shown.get("rank"),
-        scores_visible=shown.get("scores_visible", False),
-        queue=shown.get("queue", ""),
-        control=shown.get("control", False),
-        arm=shown.get("arm", ""),
-        model_says=shown.get("model_says"),
-        guideline=shown.get("guideline", 0),
         created=now,
+        **_PRESENTATION | dict(columns or {}),
     )
     session.add(event)
     session.flush()
     return event
 
 
-def shown_with(event: LabelEvent) -> dict[str, Any]:
+def presentation_columns(event: LabelEvent) -> dict[str, object]:
     """What was on the screen, as `add_event` takes it."""
-    return {
-        "version": event.shown_version,
-        "rank": event.shown_rank,
-        "scores_visible": event.scores_visible,
-        "queue": event.queue,
-        "control": event.control,
-        "arm": event.arm,
-        "model_says": event.model_says,
-        "guideline": event.guideline,
-    }
+    return {name: getattr(event, name) for name in _PRESENTATION}
 
 
-def add_events(session: Session, values: Sequence[Mapping[str, Any]]) -> None:
+def add_events(session: Session, values: Sequence[Mapping[str, object]]) -> None:
     """Bulk insert of imported events: dicts with question_id, sentence_id, annotator_id, label, created."""
-    defaults = {"undoes": None, "shown_version": "", "shown_rank": None, "scores_visible": False, "queue": IMPORTED}
     if values:
-        session.execute(insert(LabelEvent), [{**defaults, **v} for v in values])
+        session.execute(insert(LabelEvent), [{"undoes": None, **_PRESENTATION, "queue": IMPORTED, **v} for v in values])
 
 
 def _acts(annotator_id: int, corpus_id: int) -> Select:
@@ -139,9 +126,8 @@ def last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelE
 def acts_on(
     session: Session, question_id: int, sentence_id: int, annotator_id: int, corpus_id: int
 ) -> list[LabelEvent]:
-    """Those of a pair that the annotator could still undo, newest first."""
-    of_pair = (LabelEvent.question_id == question_id, LabelEvent.sentence_id == sentence_id)
-    return list(session.scalars(_acts(annotator_id, corpus_id).where(*of_pair)))
+    """The events on a pair that the annotator could still undo, newest first."""
+    return list(session.scalars(_acts(annotator_id, corpus_id).where(is_on(LabelEvent, (question_id, sentence_id)))))
 
 
 def recent_acts(
@@ -155,60 +141,36 @@ def recent_acts(
     return list(session.execute(found.join(Sentence, Sentence.id == LabelEvent.sentence_id).limit(limit)))
 
 
-def people_on(session: Session, question_id: int, sentence_id: int, *, but: int) -> int:
-    """How many people other than `but` label the pair at present."""
+def _labels(*columns: InstrumentedAttribute) -> Select:
+    """Current labels, oldest first: rows (question_id, sentence_id, annotator_id, annotator, imported, label) and more
+    columns, with their questions joined."""
+    names = ("question_id", "sentence_id", "annotator_id", "label")
     return (
-        session.scalar(
-            select(func.count())
-            .select_from(current_label)
-            .join(Annotator, Annotator.id == current_label.c.annotator_id)
-            .where(
-                current_label.c.question_id == question_id,
-                current_label.c.sentence_id == sentence_id,
-                current_label.c.annotator_id != but,
-                Annotator.imported.is_(False),
-            )
-        )
-        or 0
+        select(*(current_label.c[n] for n in names), Annotator.name.label("annotator"), Annotator.imported, *columns)
+        .join(Annotator, Annotator.id == current_label.c.annotator_id)
+        .join(Question, Question.id == current_label.c.question_id)
+        .order_by(current_label.c.id)
     )
 
 
-def of_pair(session: Session, question_id: int, sentence_id: int) -> list[Row]:
-    """The people's current labels of one pair: rows (annotator_id, name, label), oldest first."""
-    return list(
-        session.execute(
-            select(current_label.c.annotator_id, Annotator.name, current_label.c.label)
-            .join(Annotator, Annotator.id == current_label.c.annotator_id)
-            .where(
-                current_label.c.question_id == question_id,
-                current_label.c.sentence_id == sentence_id,
-                Annotator.imported.is_(False),
-            )
-            .order_by(current_label.c.id)
-        )
-    )
-
-
-def labels_of_question(session: Session, question_id: int) -> list[Row]:
-    """Current labels: rows (question_id, sentence_id, annotator_id, imported, label), oldest first."""
-    return labels_of_questions(session, [question_id])
+def labels_of_pair(session: Session, question_id: int, sentence_id: int) -> list[Row]:
+    """The people's current labels of one pair, as `_labels` gives them."""
+    of_pair = is_on(current_label.c, (question_id, sentence_id))
+    return list(session.execute(_labels().where(of_pair, Annotator.imported.is_(False))))
 
 
 def labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[Row]:
-    """The same of several questions."""
-    columns = (current_label.c[name] for name in ("question_id", "sentence_id", "annotator_id"))
-    return list(
-        session.execute(
-            select(*columns, Annotator.imported, current_label.c.label)
-            .join(Annotator, Annotator.id == current_label.c.annotator_id)
-            .where(current_label.c.question_id.in_(question_ids))
-            .order_by(current_label.c.id)
-        )
-    )
+    """As `_labels` gives them."""
+    return list(session.execute(_labels().where(current_label.c.question_id.in_(question_ids))))
 
 
-def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
-    """(question id, sentence id) -> one annotator's current label."""
+def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
+    """As `_labels` gives them."""
+    return list(session.execute(_labels().where(Question.corpus_id == corpus_id)))
+
+
+def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[Pair, str]:
+    """Pair -> one annotator's current label."""
     found = session.execute(
         select(current_label.c.question_id, current_label.c.sentence_id, current_label.c.label).where(
             current_label.c.annotator_id == annotator_id, current_label.c.question_id.in_(question_ids)
@@ -217,72 +179,29 @@ def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) 
     return {(r.question_id, r.sentence_id): r.label for r in found}
 
 
-def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
-    """Current labels: rows (question_id, sentence_id, annotator_id, annotator, imported, label), oldest first."""
-    return list(
-        session.execute(
-            select(
-                current_label.c.question_id,
-                current_label.c.sentence_id,
-                current_label.c.annotator_id,
-                Annotator.name.label("annotator"),
-                Annotator.imported,
-                current_label.c.label,
-            )
-            .join(Question, Question.id == current_label.c.question_id)
-            .join(Annotator, Annotator.id == current_label.c.annotator_id)
-            .where(Question.corpus_id == corpus_id)
-            .order_by(current_label.c.id)
-        )
-    )
+def labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
+    """Current labels of people given where chance decided on the scores, and the model had an opinion: as `_labels`,
+    with (arm, model_says)."""
+    found = _labels(LabelEvent.arm, LabelEvent.model_says).join(LabelEvent, current_label.c.id == LabelEvent.id)
+    given = (LabelEvent.arm != "", LabelEvent.model_says.is_not(None))
+    return list(session.execute(found.where(Question.corpus_id == corpus_id, *given)))
 
 
-def randomised(session: Session, corpus_id: int) -> list[Row]:
-    """Current labels of people given where chance decided on the scores, and the model had an opinion: rows
-    (question_id, label, arm, model_says)."""
-    return list(
-        session.execute(
-            select(LabelEvent.question_id, LabelEvent.label, LabelEvent.arm, LabelEvent.model_says)
-            .join(current_label, current_label.c.id == LabelEvent.id)
-            .join(Question, Question.id == LabelEvent.question_id)
-            .where(Question.corpus_id == corpus_id, LabelEvent.arm != "", LabelEvent.model_says.is_not(None))
-            .order_by(LabelEvent.id)
-        )
-    )
-
-
-def dealt(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
-    """Current labels of people, with every event of theirs on the pair that came from one of these queues: rows
-    (question_id, sentence_id, annotator_id, label, queue, control), oldest first."""
-    same = (
-        LabelEvent.question_id == current_label.c.question_id,
-        LabelEvent.sentence_id == current_label.c.sentence_id,
-        LabelEvent.annotator_id == current_label.c.annotator_id,
-    )
-    return list(
-        session.execute(
-            select(
-                current_label.c.question_id,
-                current_label.c.sentence_id,
-                current_label.c.annotator_id,
-                current_label.c.label,
-                LabelEvent.queue,
-                LabelEvent.control,
-            )
-            .join(LabelEvent, and_(*same))
-            .join(Question, Question.id == current_label.c.question_id)
-            .where(Question.corpus_id == corpus_id, LabelEvent.queue.in_(queues), LabelEvent.undoes.is_(None))
-            .order_by(LabelEvent.id)
-        )
-    )
+def assigned_labels(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
+    """Current labels of people, with every event of theirs on the pair that came from one of these queues: as
+    `_labels`, with (queue, control), oldest event first."""
+    same = (is_same_pair(LabelEvent, current_label.c), LabelEvent.annotator_id == current_label.c.annotator_id)
+    found = _labels(LabelEvent.queue, LabelEvent.control).join(LabelEvent, and_(*same)).order_by(None)
+    where = (Question.corpus_id == corpus_id, LabelEvent.queue.in_(queues), LabelEvent.undoes.is_(None))
+    return list(session.execute(found.where(*where).order_by(LabelEvent.id)))
 
 
 def newest_verdicts() -> Subquery:
     """The verdict in force on each pair that has one."""
     later = aliased(Verdict, name="later")
-    of_pair = (later.question_id == Verdict.question_id, later.sentence_id == Verdict.sentence_id)
-    newest = select(func.max(later.id)).where(*of_pair).scalar_subquery()  # IN would walk all verdicts for each label
-    return select(Verdict).where(Verdict.id == newest, Verdict.label != WITHDRAWN).subquery("verdicts")
+    newest = select(func.max(later.id)).where(is_same_pair(later, Verdict))
+    newest_id = newest.scalar_subquery()  # IN would walk all verdicts for each label
+    return select(Verdict).where(Verdict.id == newest_id, Verdict.label != WITHDRAWN).subquery("verdicts")
 
 
 def verdicts(
@@ -291,14 +210,13 @@ def verdicts(
     corpus_id: int | None = None,
     question_id: int | None = None,
     question_ids: Sequence[int] = (),
-) -> dict[tuple[int, int], str]:
-    """(question id, sentence id) -> how the conflict on it was settled, of a corpus, of a question or of several. Of
-    pairs that still carry a label: when all are withdrawn, there is nothing that a verdict is about."""
+) -> dict[Pair, str]:
+    """Pair -> how the conflict on it was settled, of a corpus, of a question or of several. Of pairs that still carry a
+    label: when all are withdrawn, there is nothing that a verdict is about."""
     found = newest_verdicts()
-    asked = [*question_ids] if question_id is None else [question_id]
-    where = Question.id.in_(asked) if corpus_id is None else Question.corpus_id == corpus_id
-    same = (current_label.c.question_id == found.c.question_id, current_label.c.sentence_id == found.c.sentence_id)
-    labelled = select(current_label.c.id).where(*same).exists()
+    several = [*question_ids] if question_id is None else [question_id]
+    where = Question.id.in_(several) if corpus_id is None else Question.corpus_id == corpus_id
+    labelled = select(current_label.c.id).where(is_same_pair(current_label.c, found.c)).exists()
     rows = session.execute(select(found).join(Question, Question.id == found.c.question_id).where(where, labelled))
     return {(r.question_id, r.sentence_id): r.label for r in rows}
 
@@ -307,7 +225,7 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
     """How many pairs come to "correct", "incorrect", "unsure" and "disputed", and how many questions have a label.
 
     A verdict outranks labels, those of people outrank imported ones, the majority counts, a tie is a dispute: as
-    `app.services.labels` settles.
+    `app.labels.consensus` settles.
     """
     ruled = newest_verdicts()
 
@@ -326,12 +244,7 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
         )
         .join(Question, Question.id == current_label.c.question_id)
         .join(Annotator, Annotator.id == current_label.c.annotator_id)
-        .outerjoin(
-            ruled,
-            and_(
-                ruled.c.question_id == current_label.c.question_id, ruled.c.sentence_id == current_label.c.sentence_id
-            ),
-        )
+        .outerjoin(ruled, is_same_pair(ruled.c, current_label.c))
         .where(Question.corpus_id == corpus_id)
         .group_by(current_label.c.question_id, current_label.c.sentence_id)
         .subquery()
@@ -347,7 +260,7 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
         (difference < 0, "incorrect"),
         else_="disputed",
     )
-    found = dict(session.execute(select(verdict, func.count()).group_by(verdict)).all())
+    found = {row[0]: row[1] for row in session.execute(select(verdict, func.count()).group_by(verdict))}
     asked = select(func.count(func.distinct(current_label.c.question_id))).join(
         Question, Question.id == current_label.c.question_id
     )

@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, and_, delete, or_, select
 from sqlalchemy.orm import Session
 
 from db.models import Lease, Question
+from db.repositories.pairs import Pair, is_on
 from db.repositories.questions import upsert_into
-
-Pair = tuple[int, int]  # question id, sentence id
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +22,22 @@ class Holder:
     desk: str = ""
 
 
-def held_by(who: Holder) -> ColumnElement[bool]:
+def belongs_to(who: Holder) -> ColumnElement[bool]:
     return and_(Lease.annotator_id == who.annotator_id, Lease.holder == who.desk)
 
 
-def held(session: Session, corpus_id: int, who: Holder, queue: str, now: datetime) -> Lease | None:
+def find_lease(session: Session, corpus_id: int, who: Holder, queue: str, now: datetime) -> Lease | None:
     """What they were last given from this queue, if the lease is alive."""
     return session.scalar(
         select(Lease)
         .join(Question, Question.id == Lease.question_id)
-        .where(Question.corpus_id == corpus_id, held_by(who), Lease.queue == queue, Lease.expires > now)
+        .where(Question.corpus_id == corpus_id, belongs_to(who), Lease.queue == queue, Lease.expires > now)
         .order_by(Lease.expires.desc())
         .limit(1)
     )
 
 
-def lease(
+def acquire(
     session: Session,
     pair: Pair,
     who: Holder,
@@ -62,9 +61,9 @@ def lease(
     statement = statement.on_conflict_do_update(
         index_elements=[Lease.question_id, Lease.sentence_id],
         set_=values,
-        where=or_(held_by(who), Lease.expires <= now),
-    ).returning(Lease.token)
-    return session.scalar(statement) is not None
+        where=or_(belongs_to(who), Lease.expires <= now),
+    )
+    return session.scalar(statement.returning(Lease.token)) is not None
 
 
 def release(session: Session, question_id: int, sentence_ids: Sequence[int], annotator_id: int) -> None:
@@ -80,7 +79,7 @@ def release_all(session: Session, corpus_id: int, who: Holder, queue: str, but: 
     """Give back what the desk was given from a queue or holds to show it again, except the pair in front of it. What it
     was given from other queues stays: a browser's tabs are one desk."""
     of_corpus = select(Question.id).where(Question.corpus_id == corpus_id)
-    where = [held_by(who), Lease.queue.in_((queue, "")), Lease.question_id.in_(of_corpus)]
+    where = [belongs_to(who), Lease.queue.in_((queue, "")), Lease.question_id.in_(of_corpus)]
     if but is not None:
-        where.append(~and_(Lease.question_id == but[0], Lease.sentence_id == but[1]))
+        where.append(~is_on(Lease, but))
     session.execute(delete(Lease).where(*where))

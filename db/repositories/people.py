@@ -12,7 +12,7 @@ from db.models import Annotator
 ROLES_LOCK = 7264  # any number that nothing else here locks
 
 
-def hold_roles(session: Session) -> None:
+def lock_roles(session: Session) -> None:
     """Until this transaction ends, no other counts admins to decide by it. On SQLite it is the only writer anyway."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text(f"SELECT pg_advisory_xact_lock({ROLES_LOCK})"))
@@ -27,7 +27,7 @@ def person(session: Session, annotator_id: int) -> Annotator | None:
     return session.get(Annotator, annotator_id)
 
 
-def person_known_as(session: Session, subject: str) -> Annotator | None:
+def find_by_subject(session: Session, subject: str) -> Annotator | None:
     """By what the identity provider calls them."""
     return session.scalar(select(Annotator).where(Annotator.subject == subject))
 

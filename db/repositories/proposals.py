@@ -12,74 +12,48 @@ from db.models import Document, Proposal, Sentence
 WAITING, ACCEPTED, REJECTED = "waiting", "accepted", "rejected"
 
 
-def add(
+def add_proposal(
     session: Session, corpus_id: int, sentence_id: int, text: str, *, log_p: float, place: int, now: datetime
 ) -> Proposal:
-    row = Proposal(
-        corpus_id=corpus_id,
-        sentence_id=sentence_id,
-        text=text,
-        log_p=log_p,
-        place=place,
-        state=WAITING,
-        question_id=None,
-        created=now,
-    )
+    row = Proposal(corpus_id=corpus_id, sentence_id=sentence_id, text=text, log_p=log_p, place=place, created=now)
+    row.state = WAITING
     session.add(row)
     session.flush()
     return row
 
 
-def waiting(session: Session, corpus_id: int, limit: int) -> list[Row]:
-    """Rows (id, text, place, sentence_id, sentence, title, document_id), the oldest first."""
-    return list(
-        session.execute(
-            select(
-                Proposal.id,
-                Proposal.text,
-                Proposal.place,
-                Sentence.id.label("sentence_id"),
-                Sentence.text.label("sentence"),
-                Document.title,
-                Document.id.label("document_id"),
-            )
-            .join(Sentence, Sentence.id == Proposal.sentence_id)
-            .join(Document, Document.id == Sentence.document_id)
-            .where(Proposal.corpus_id == corpus_id, Proposal.state == WAITING, ~Sentence.retired)
-            .order_by(Proposal.id)
-            .limit(limit)
-        )
+def list_waiting(session: Session, corpus_id: int, limit: int) -> list[Row]:
+    """Rows (id, text, sentence, title, document_id, place), the oldest first."""
+    sentence, document_id = Sentence.text.label("sentence"), Document.id.label("document_id")
+    proposals = (
+        select(Proposal.id, Proposal.text, sentence, Document.title, document_id, Proposal.place)
+        .join(Sentence, Sentence.id == Proposal.sentence_id)
+        .join(Document, Document.id == Sentence.document_id)
+        .where(Proposal.corpus_id == corpus_id, Proposal.state == WAITING, ~Sentence.retired)
     )
+    return list(session.execute(proposals.order_by(Proposal.id).limit(limit)))
 
 
-def counts(session: Session, corpus_id: int) -> dict[str, int]:
-    """State -> how many."""
-    found = session.execute(
-        select(Proposal.state, func.count()).where(Proposal.corpus_id == corpus_id).group_by(Proposal.state)
-    )
-    return {row.state: row[1] for row in found}
+def count_by_state(session: Session, corpus_id: int) -> dict[str, int]:
+    counts = select(Proposal.state, func.count()).where(Proposal.corpus_id == corpus_id).group_by(Proposal.state)
+    return {row.state: row[1] for row in session.execute(counts)}
 
 
-def texts(session: Session, corpus_id: int) -> list[str]:
-    """Of all proposals, also those decided: none is made twice."""
+def list_texts(session: Session, corpus_id: int) -> list[str]:
+    """Of all proposals, decided ones too."""
     return list(session.scalars(select(Proposal.text).where(Proposal.corpus_id == corpus_id)))
 
 
-def corpus_of(session: Session, proposal_id: int) -> int | None:
+def find_corpus_id(session: Session, proposal_id: int) -> int | None:
     return session.scalar(select(Proposal.corpus_id).where(Proposal.id == proposal_id))
 
 
-def lock(session: Session, proposal_id: int) -> Proposal | None:
+def lock_proposal(session: Session, proposal_id: int) -> Proposal | None:
     return session.get(Proposal, proposal_id, with_for_update=True)
 
 
-def untried_sentences(session: Session, corpus_id: int) -> list[Row]:
-    """Rows (id, text) of present sentences that no proposal was made for, in the corpus's order."""
+def list_untried_sentences(session: Session, corpus_id: int) -> list[Row]:
+    """Rows (id, text) of sentences in use without a proposal, in the corpus's order."""
     tried = select(Proposal.id).where(Proposal.sentence_id == Sentence.id).exists()
-    return list(
-        session.execute(
-            select(Sentence.id, Sentence.text)
-            .where(Sentence.corpus_id == corpus_id, ~Sentence.retired, ~tried)
-            .order_by(Sentence.id)
-        )
-    )
+    sentences = select(Sentence.id, Sentence.text).where(Sentence.corpus_id == corpus_id, ~Sentence.retired, ~tried)
+    return list(session.execute(sentences.order_by(Sentence.id)))

@@ -1,18 +1,23 @@
-"""What to label next: the candidates that are still open to somebody, in the order of a queue."""
+"""What to label next: the candidates still open to an annotator, in the order of a queue.
+
+The orders themselves are written in `app.labels.strategies`, from the scores and conditions below.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    Float,
+    FromClause,
     Row,
     Select,
+    SQLColumnExpression,
     and_,
     case,
     cast,
@@ -40,84 +45,98 @@ from db.models import (
     Suspicion,
     current_label,
 )
-from db.repositories.leases import Holder, Pair, held_by
+from db.repositories.leases import Holder, belongs_to
+from db.repositories.pairs import Pair, is_on, is_same_pair
 from db.repositories.reviews import label_stands
 
-REVIEWS = ("flagged", "second", "own")  # of what is labelled already
+if TYPE_CHECKING:
+    from sqlalchemy.sql._typing import _ColumnsClauseArgument
+
 POOL_DEPTH = 10
-_PRIME, _AWAY, _STRETCH = 1_000_003, 271_828, 514_229  # see `_shuffled`
+_PRIME, _OFFSET, _STRETCH = 1_000_003, 271_828, 514_229  # see `shuffle`
+LAST, EARLY, GENERATIVE = (aliased(Score, name=f"{name}_score") for name in ("last", "early", "generative"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """How a queue chooses and sorts candidates. `sort` gets them joined with their question, their sentence and
+    `scores`: LAST is the last exit of the newest run, EARLY its first exit, GENERATIVE the other ranker; candidates
+    without a LAST rank are left out. `is_review`: it offers what is labelled already. `waiting`: which candidates it
+    asks about, whoever labelled them."""
+
+    sort: Callable[[Select, QueueRequest], Select]
+    scores: tuple[type[Score], ...] = (LAST,)
+    is_review: bool = False
+    waiting: ColumnElement[bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked of a corpus's candidates. `overlap`: how many people label a pair. `pool`: the rankers whose first
-    `POOL_DEPTH` make the queue "tops", as (version id, last exit), and (0, 0) for retrieval. `without`: questions."""
+class QueueRequest:
+    """What an annotator asks a queue for. `overlap`: people a pair. `pool`: the rankers whose first `POOL_DEPTH` are
+    pooled, as (version id, last exit), and (0, 0) for retrieval. `excluded`: questions."""
 
     corpus_id: int
-    order: str
+    order: Order
+    who: Holder
     overlap: int = 1
     pool: tuple[tuple[int, int], ...] = ()
-    without: tuple[int, ...] = ()
+    excluded: tuple[int, ...] = ()
 
 
-def open_pairs(session: Session, wanted: Wanted, who: Holder, now: datetime, limit: int) -> list[Row]:
+def open_pairs(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[Row]:
     """The first `limit` candidates of a queue, as `_scored_candidates` gives them. Texts are read of those alone, not
-    of all that are put in order."""
-    _join_as_written(session)
-    head = list(session.scalars(_ordered(_open(wanted, who, now), wanted, who).limit(limit)))
+    of all that are sorted."""
+    _fix_join_order(session)
+    head = list(session.scalars(request.order.sort(_open(request, now), request).limit(limit)))
     if not head:
         return []
     rows = {r.id: r for r in session.execute(_scored_candidates().where(Candidate.id.in_(head)))}
     return [rows[i] for i in head if i in rows]
 
 
-def count_open(session: Session, wanted: Wanted, who: Holder, now: datetime) -> int:
-    """How many they are, with those that somebody is looking at."""
-    _join_as_written(session)
-    inner = _ordered(_open(wanted, who, now, leased=True), wanted, who).order_by(None)
+def count_open(session: Session, request: QueueRequest, now: datetime) -> int:
+    """How many candidates the queue holds, those leased to others included."""
+    _fix_join_order(session)
+    inner = request.order.sort(_open(request, now, leased=True), request).order_by(None)
     return session.scalar(select(func.count()).select_from(inner.subquery())) or 0
 
 
-def _join_as_written(session: Session) -> None:
+def _fix_join_order(session: Session) -> None:
     """Until the transaction ends. PostgreSQL takes as long to weigh the orders of so many joins as to make them, and,
     guessing that few rows stay, may choose one that takes five times as long."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("SET LOCAL join_collapse_limit = 1"))
 
 
-_last, _generative = aliased(Score, name="last_score"), aliased(Score, name="generative_score")
-_early = aliased(Score, name="early_score")
-
-
 @cache
-def _candidates(*columns: Any, order: str | None = None) -> Select:
-    """With what an order of `_ordered` needs of the scores of the run that each follows; without one, with all."""
+def _candidates(*columns: _ColumnsClauseArgument, scores: tuple[type[Score], ...]) -> Select:
+    """Candidates joined with the scores of the run that each follows."""
     found = (
         select(*columns)
         .select_from(Candidate)
         .join(Question, Question.id == Candidate.question_id)
         .join(Sentence, Sentence.id == Candidate.sentence_id)
     )
-    if order in ("random", *REVIEWS):
-        return found
-    found = found.outerjoin(Run, Run.id == Candidate.run_id).outerjoin(
-        _last, _score(_last, Run.version_id, Run.last_exit)
-    )
-    if order in ("early", None):
+    if LAST in scores:
+        found = found.outerjoin(Run, Run.id == Candidate.run_id)
+        found = found.outerjoin(LAST, _is_score(LAST, Run.version_id, Run.last_exit))
+    if EARLY in scores:
         first = aliased(Score, name="first")
         first_exit = (
             select(func.min(first.exit))
             .where(first.candidate_id == Candidate.id, first.version_id == Run.version_id)
             .scalar_subquery()
         )
-        found = found.outerjoin(_early, _score(_early, Run.version_id, first_exit))
-    if order in ("disagree", None):
-        found = found.outerjoin(_generative, _score(_generative, Run.generative_id, 0))
+        found = found.outerjoin(EARLY, _is_score(EARLY, Run.version_id, first_exit))
+    if GENERATIVE in scores:
+        found = found.outerjoin(GENERATIVE, _is_score(GENERATIVE, Run.generative_id, literal(0)))
     return found
 
 
-def _score(of: Any, version: Any, exit_: Any) -> ColumnElement[bool]:
-    return and_(of.candidate_id == Candidate.id, of.version_id == version, of.exit == exit_)
+def _is_score(
+    score: type[Score], version: SQLColumnExpression[int | None], exit_: SQLColumnExpression[int]
+) -> ColumnElement[bool]:
+    return and_(score.candidate_id == Candidate.id, score.version_id == version, score.exit == exit_)
 
 
 @cache
@@ -138,43 +157,51 @@ def _scored_candidates() -> Select:
         Run.version_id,
         Run.threshold,
         Run.last_exit,
-        _last.rank,
-        _last.probability,
-        _early.rank.label("early_rank"),
-        _early.exit.label("early_exit"),
-        _generative.rank.label("generative_rank"),
+        LAST.rank,
+        LAST.probability,
+        EARLY.rank.label("early_rank"),
+        EARLY.exit.label("early_exit"),
+        GENERATIVE.rank.label("generative_rank"),
+        scores=(LAST, EARLY, GENERATIVE),
     ).join(Document, Document.id == Sentence.document_id)
 
 
-def _open(wanted: Wanted, who: Holder, now: datetime, *, leased: bool = False) -> Select:
-    found = _candidates(Candidate.id, order=wanted.order).where(
-        Question.corpus_id == wanted.corpus_id, Sentence.retired.is_(False)
+def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Select:
+    """The ids of the candidates that the queue holds for the annotator, in no order."""
+    order = request.order
+    found = _candidates(Candidate.id, scores=order.scores).where(
+        Question.corpus_id == request.corpus_id, Sentence.retired.is_(False)
     )
     if not leased:
-        found = found.where(~_taken(who, now))
-    if wanted.without:
-        found = found.where(Question.id.not_in(wanted.without))
-    if wanted.order in REVIEWS:
+        found = found.where(~_is_leased(request.who, now))
+    if request.excluded:
+        found = found.where(Question.id.not_in(request.excluded))
+    if order.waiting is not None:
+        found = found.where(order.waiting)
+    if order.is_review:
         return found
-    asked = Question.id if wanted.order == "random" else Run.question_id
-    return found.where(still_open(wanted.overlap, who.annotator_id, asked))
+    if not order.scores:
+        return found.where(still_open(request.overlap, request.who.annotator_id))
+    found = found.where(still_open(request.overlap, request.who.annotator_id, Run.question_id))
+    return found.where(LAST.rank.is_not(None))
 
 
-def _taken(who: Holder, now: datetime) -> ColumnElement[bool]:
-    """Somebody else is looking at it."""
+def _is_leased(who: Holder, now: datetime) -> ColumnElement[bool]:
+    """To somebody else, or to another desk of theirs."""
     return (
         select(Lease.token)
         .where(
-            Lease.question_id == Candidate.question_id,
-            Lease.sentence_id == Candidate.sentence_id,
-            ~held_by(who),
+            is_same_pair(Lease, Candidate),
+            ~belongs_to(who),
             Lease.expires > now,
         )
         .exists()
     )
 
 
-def still_open(overlap: int, annotator_id: int, question_id: Any = Question.id) -> ColumnElement[bool]:
+def still_open(
+    overlap: int, annotator_id: int, question_id: SQLColumnExpression[int] = Question.id
+) -> ColumnElement[bool]:
     """Nobody's label from outside covers the candidate, and fewer than `overlap` people labelled it, this one not.
     `question_id`: its question's in another of the joined tables, or PostgreSQL counts people before it joins any, on
     the candidates of every corpus."""
@@ -187,7 +214,7 @@ def still_open(overlap: int, annotator_id: int, question_id: Any = Question.id) 
     return and_(~given.where(covers).exists(), people < overlap)
 
 
-def _labels(label: Any, question_id: Any) -> Select:
+def _labels(label: FromClause, question_id: SQLColumnExpression[int]) -> Select:
     """The ids of the candidate's labels, with who gave them."""
     return (
         select(label.c.id)
@@ -196,50 +223,10 @@ def _labels(label: Any, question_id: Any) -> Select:
     )
 
 
-def _ordered(statement: Select, wanted: Wanted, who: Holder) -> Select:
-    """`uncertain`: probability nearest to the threshold. `disagree`, `early`: two ranks furthest apart as a ratio, so
-    that 1 against 20 comes before 50 against 100. `dropped`: nearest to a cut. `tops`: best rank. `unlabelled`: best
-    rank in questions without any label. `random`: shuffled. `second`: the most doubted. `own`: one's newest."""
-    order, shuffle = wanted.order, _shuffled(Candidate.id)
-    if order == "random":
-        return statement.order_by(shuffle, Candidate.id)
-    if order == "flagged":
-        return statement.where(_flag().is_not(None)).order_by(_flag(), Candidate.id)
-    if order == "second":
-        return statement.where(_doubt().is_not(None)).order_by(_doubt().desc(), Candidate.id)
-    if order == "own":
-        mine = _mine(who.annotator_id)
-        return statement.where(mine.exists()).order_by(mine.scalar_subquery().desc())
-    statement = statement.where(_last.rank.is_not(None))
-    if order == "uncertain":
-        return statement.order_by(func.abs(_last.probability - Run.threshold), Candidate.id)
-    if order == "dropped":
-        return statement.where(Candidate.cut_margin.is_not(None)).order_by(Candidate.cut_margin, Candidate.id)
-    if order == "tops":
-        best = pooled_rank(wanted.pool)
-        shallow = statement.where(best <= POOL_DEPTH) if wanted.pool else statement
-        return shallow.order_by(best, shuffle)
-    if order == "unlabelled":
-        asked = aliased(Question, name="asked")
-        labelled = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
-            select(current_label.c.question_id)
-            .join(asked, asked.id == current_label.c.question_id)
-            .where(asked.corpus_id == wanted.corpus_id)
-        )
-        return statement.where(Question.id.not_in(labelled)).order_by(
-            _shuffled(Question.id), Question.id, _last.rank, Candidate.id
-        )
-    other = _generative.rank if order == "disagree" else _early.rank
-    a, b = cast(_last.rank, Float), cast(other, Float)
-    return statement.where(other.is_not(None), other != _last.rank).order_by(
-        case((a > b, a / b), else_=b / a).desc(), Candidate.id
-    )
-
-
-def pooled_rank(pool: tuple[tuple[int, int], ...]) -> ColumnElement[int]:
+def pooled_rank(pool: tuple[tuple[int, int], ...]) -> SQLColumnExpression[int]:
     """The best rank that any of the pool's rankers gave the candidate; without a pool, its own run's."""
     if not pool:
-        return _last.rank
+        return LAST.rank
     pooled = aliased(Score, name="pooled")
     models = [and_(pooled.version_id == v, pooled.exit == e) for v, e in pool if v]
     best = (
@@ -252,35 +239,33 @@ def pooled_rank(pool: tuple[tuple[int, int], ...]) -> ColumnElement[int]:
     return case((first < func.coalesce(best, nowhere), first), else_=best)
 
 
-def _shuffled(key: ColumnElement[int]) -> ColumnElement[int]:
+def shuffle(key: SQLColumnExpression[int]) -> ColumnElement[int]:
     """The fifth power modulo a prime: a place of its own for each of a million keys in a row, since 5 and the prime
     less one have no factor in common. A product alone would lay them out at equal steps, which meets few questions.
     Every product stays in 64 bits."""
-    x = cast(key, BigInteger) + _AWAY
+    x = cast(key, BigInteger) + _OFFSET
     square = x * x % _PRIME
     return square * square % _PRIME * x % _PRIME * _STRETCH % _PRIME
 
 
-def _flag() -> ColumnElement[int]:
+def oldest_flag() -> ColumnElement[int]:
     """The oldest flag on the candidate that nobody cleared, NULL if there is none."""
     return (
         select(func.min(Flag.id))
         .where(
-            Flag.question_id == Candidate.question_id,
-            Flag.sentence_id == Candidate.sentence_id,
+            is_same_pair(Flag, Candidate),
             Flag.cleared.is_(None),
         )
         .scalar_subquery()
     )
 
 
-def _doubt() -> ColumnElement[float]:
-    """How much the candidate's label is doubted, NULL if nobody need look at it: somebody did, or it was changed."""
+def doubt() -> ColumnElement[float]:
+    """How much the candidate's label is doubted, NULL if it was reviewed or changed since."""
     return (
         select(func.max(Suspicion.doubt))
         .where(
-            Suspicion.question_id == Candidate.question_id,
-            Suspicion.sentence_id == Candidate.sentence_id,
+            is_same_pair(Suspicion, Candidate),
             Suspicion.looked.is_(None),
             label_stands(),
         )
@@ -288,74 +273,63 @@ def _doubt() -> ColumnElement[float]:
     )
 
 
-def _mine(annotator_id: int) -> Select:
+def own_label(annotator_id: int) -> Select:
     label = current_label.alias("mine")
-    return select(label.c.id).where(
-        label.c.question_id == Candidate.question_id,
-        label.c.sentence_id == Candidate.sentence_id,
-        label.c.annotator_id == annotator_id,
-    )
+    return select(label.c.id).where(is_same_pair(label.c, Candidate), label.c.annotator_id == annotator_id)
 
 
 def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None:
     """One candidate with its scores, as `open_pairs` gives them."""
-    return session.execute(
-        _scored_candidates().where(Candidate.question_id == question_id, Candidate.sentence_id == sentence_id)
-    ).one_or_none()
+    return session.execute(_scored_candidates().where(is_on(Candidate, (question_id, sentence_id)))).one_or_none()
 
 
-def question_rows(
-    session: Session, question_id: int, who: Holder, overlap: int, now: datetime, queue: str = ""
-) -> list[Row]:
+def question_rows(session: Session, question_id: int, request: QueueRequest, now: datetime) -> list[Row]:
     """All candidates of a question as `open_pairs` gives them, the newest run's first, in each run best rank first;
-    whether each is `asked`, as flagged or doubted if that is the queue, and whether it is `free`: asked, open to this
-    holder, or labelled by them."""
-    asked = {"flagged": _flag().is_not(None), "second": _doubt().is_not(None)}.get(queue, false())
-    mine = _mine(who.annotator_id).exists()
-    free = and_(~_taken(who, now), or_(asked, still_open(overlap, who.annotator_id), mine))
+    whether each is `asked`, since it is what the queue waits for, and whether it is `free`: asked, open to this holder,
+    or labelled by them."""
+    who = request.who
+    asked = false() if request.order.waiting is None else request.order.waiting
+    own = own_label(who.annotator_id).exists()
+    free = and_(~_is_leased(who, now), or_(asked, still_open(request.overlap, who.annotator_id), own))
     return list(
         session.execute(
             _scored_candidates()
             .add_columns(asked.label("asked"), free.label("free"))
             .where(Candidate.question_id == question_id, Sentence.retired.is_(False))
-            .order_by(_last.rank.is_(None), Candidate.run_id.desc(), _last.rank, Candidate.ordinal, Candidate.id)
+            .order_by(LAST.rank.is_(None), Candidate.run_id.desc(), LAST.rank, Candidate.ordinal, Candidate.id)
         )
     )
 
 
 def is_open(session: Session, pair: Pair, annotator_id: int, overlap: int) -> bool:
     """Whether the annotator may still label the pair, as far as labels go."""
+    return _holds(session, pair, still_open(overlap, annotator_id))
+
+
+def is_waiting(session: Session, pair: Pair, order: Order) -> bool:
+    """Whether a review asks about the pair, whoever labelled it."""
+    return order.waiting is not None and _holds(session, pair, order.waiting)
+
+
+def _holds(session: Session, pair: Pair, condition: ColumnElement[bool]) -> bool:
     statement = select(Candidate.id).join(Question, Question.id == Candidate.question_id)
-    statement = statement.where(Candidate.question_id == pair[0], Candidate.sentence_id == pair[1])
-    return session.scalar(statement.where(still_open(overlap, annotator_id))) is not None
+    return session.scalar(statement.where(is_on(Candidate, pair), condition)) is not None
 
 
 def lock_candidate(session: Session, question_id: int, sentence_id: int) -> None:
     """Hold a pair for this transaction: two people who label it are taken one after the other."""
-    session.execute(
-        select(Candidate.id)
-        .where(Candidate.question_id == question_id, Candidate.sentence_id == sentence_id)
-        .with_for_update()
-    )
+    session.execute(select(Candidate.id).where(is_on(Candidate, (question_id, sentence_id))).with_for_update())
 
 
 def pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]]:
     """(version id, name, last exit) of the rankers that scored this corpus's questions, newest first."""
-    runs = select(Run.version_id, Run.last_exit).join(Question, Question.id == Run.question_id)
-    models = runs.where(Question.corpus_id == corpus_id).distinct()
-    generators = (
-        select(Run.generative_id, literal(0))
-        .join(Question, Question.id == Run.question_id)
-        .where(Question.corpus_id == corpus_id, Run.generative_id.is_not(None))
-        .distinct()
-    )
-    exits = {**dict(session.execute(models).all()), **dict(session.execute(generators).all())}
-    names = session.execute(
-        select(ModelVersion.id, ModelVersion.name)
-        .where(ModelVersion.id.in_(list(exits)))
-        .order_by(ModelVersion.id.desc())
-    )
-    return [(i, name, exits[i]) for i, name in names]
+    exits: dict[int, int] = {}
+    for columns in ((Run.version_id, Run.last_exit), (Run.generative_id, literal(0))):
+        runs = select(*columns).join(Question, Question.id == Run.question_id).distinct()
+        found = session.execute(runs.where(Question.corpus_id == corpus_id, columns[0].is_not(None)))
+        exits.update((row[0], row[1]) for row in found)
+    names = select(ModelVersion.id, ModelVersion.name).where(ModelVersion.id.in_(list(exits)))
+    return [(i, name, exits[i]) for i, name in session.execute(names.order_by(ModelVersion.id.desc()))]
 
 
 def count_events(session: Session, annotator_id: int) -> int:

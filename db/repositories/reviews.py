@@ -1,4 +1,4 @@
-"""What people say about labels: verdicts, flags, second looks; and the guidelines they label by."""
+"""Reviews of labels: verdicts, flags, labels in doubt; and the guidelines of a corpus."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from db.models import (
     current_label,
 )
 from db.repositories.labels import newest_verdicts
-from db.repositories.leases import Pair
+from db.repositories.pairs import Pair, is_on, is_same_pair
 
 
 def add_verdict(session: Session, pair: Pair, annotator_id: int, label: str, note: str, now: datetime) -> Verdict:
-    made = Verdict(
+    row = Verdict(
         question_id=pair[0], sentence_id=pair[1], annotator_id=annotator_id, label=label, note=note, created=now
     )
-    session.add(made)
+    session.add(row)
     session.flush()
-    return made
+    return row
 
 
 def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
@@ -45,7 +45,7 @@ def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
     return {(r.question_id, r.sentence_id): r for r in found}
 
 
-def judged_twice(session: Session, corpus_id: int) -> list[Row]:
+def comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: rows (question_id,
     sentence_id, annotator_id, name, label, created, kind, question, text, title), by pair, oldest first."""
     ruled = newest_verdicts()
@@ -70,8 +70,8 @@ def judged_twice(session: Session, corpus_id: int) -> list[Row]:
         .where(Question.corpus_id == corpus_id, Annotator.imported.is_(False))
         .subquery()
     )
-    of_pair = (ruled.c.question_id == given.c.question_id, ruled.c.sentence_id == given.c.sentence_id)
-    statement = select(given).where(or_(given.c.people > 1, select(ruled.c.id).where(*of_pair).exists()))
+    has_verdict = select(ruled.c.id).where(is_same_pair(ruled.c, given.c)).exists()
+    statement = select(given).where(or_(given.c.people > 1, has_verdict))
     return list(session.execute(statement.order_by(given.c.question_id, given.c.sentence_id, given.c.created)))
 
 
@@ -86,40 +86,25 @@ def flags(session: Session, pair: Pair) -> list[Row]:
         session.execute(
             select(Annotator.name, Flag.note)
             .join(Annotator, Annotator.id == Flag.annotator_id)
-            .where(Flag.question_id == pair[0], Flag.sentence_id == pair[1], Flag.cleared.is_(None))
+            .where(is_on(Flag, pair), Flag.cleared.is_(None))
             .order_by(Flag.id)
         )
     )
 
 
 def clear_flags(session: Session, pair: Pair, now: datetime) -> None:
-    session.execute(
-        update(Flag)
-        .where(Flag.question_id == pair[0], Flag.sentence_id == pair[1], Flag.cleared.is_(None))
-        .values(cleared=now)
-    )
+    session.execute(update(Flag).where(is_on(Flag, pair), Flag.cleared.is_(None)).values(cleared=now))
 
 
-def look_again(session: Session, pair: Pair, then: datetime) -> None:
+def mark_reviewed(session: Session, pair: Pair, now: datetime) -> None:
+    """The label in doubt was confirmed or corrected."""
+    session.execute(update(Suspicion).where(is_on(Suspicion, pair), Suspicion.looked.is_(None)).values(looked=now))
+
+
+def restore_reviews(session: Session, pair: Pair, then: datetime) -> None:
     """Bring back the flags and the doubt that a label given at `then` settled."""
-    session.execute(
-        update(Flag)
-        .where(Flag.question_id == pair[0], Flag.sentence_id == pair[1], Flag.cleared == then)
-        .values(cleared=None)
-    )
-    session.execute(
-        update(Suspicion)
-        .where(Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1], Suspicion.looked == then)
-        .values(looked=None)
-    )
-
-
-def waits(session: Session, pair: Pair, queue: str) -> bool:
-    """Whether the pair is in the queue "flagged" or "second"."""
-    if queue == "flagged":
-        return bool(flags(session, pair))
-    doubted = suspicion(session, pair) if queue == "second" else None
-    return doubted is not None and doubted.looked is None
+    session.execute(update(Flag).where(is_on(Flag, pair), Flag.cleared == then).values(cleared=None))
+    session.execute(update(Suspicion).where(is_on(Suspicion, pair), Suspicion.looked == then).values(looked=None))
 
 
 def newest_guideline(session: Session, corpus_id: int) -> Row | None:
@@ -148,16 +133,15 @@ def add_guideline(session: Session, corpus_id: int, version: int, text: str, ann
 
 def suspicion(session: Session, pair: Pair) -> Suspicion | None:
     """The doubt about the label that the pair carries now, looked at or not."""
-    of_pair = (Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1])
-    return session.scalar(select(Suspicion).where(*of_pair, label_stands()))
+    return session.scalar(select(Suspicion).where(is_on(Suspicion, pair), label_stands()))
 
 
 def label_stands() -> ColumnElement[bool]:
     """Whether the label that a suspicion is about is still what the pair's labels come to, settled as
-    `app.services.labels` does, or the verdict on them."""
+    `app.labels.consensus` does, or the verdict on them."""
     verdict = (
         select(Verdict.label)
-        .where(Verdict.question_id == Suspicion.question_id, Verdict.sentence_id == Suspicion.sentence_id)
+        .where(is_same_pair(Verdict, Suspicion))
         .order_by(Verdict.id.desc())
         .limit(1)
         .correlate(Suspicion)
@@ -170,8 +154,7 @@ def label_stands() -> ColumnElement[bool]:
             select(func.sum(case((current_label.c.label == "correct", 1), else_=-1)))
             .join(Annotator, Annotator.id == current_label.c.annotator_id)
             .where(
-                current_label.c.question_id == Suspicion.question_id,
-                current_label.c.sentence_id == Suspicion.sentence_id,
+                is_same_pair(current_label.c, Suspicion),
                 current_label.c.label.in_(("correct", "incorrect")),
                 Annotator.imported.is_(imported),
             )
@@ -198,7 +181,7 @@ def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair,
     fresh = [f for f in found if (f[0], f[1]) not in looked]
     session.execute(delete(Suspicion).where(Suspicion.question_id.in_(of_corpus), Suspicion.looked.is_(None)))
     for pair in {p for p, _ in looked} & {f[0] for f in fresh}:  # the label was changed since
-        session.execute(delete(Suspicion).where(Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1]))
+        session.execute(delete(Suspicion).where(is_on(Suspicion, pair)))
     session.add_all(
         Suspicion(question_id=q, sentence_id=c, label=label, doubt=doubt, created=now) for (q, c), label, doubt in fresh
     )
@@ -216,12 +199,4 @@ def count_suspicions(session: Session, corpus_id: int) -> int:
             .where(Question.corpus_id == corpus_id, Suspicion.looked.is_(None), label_stands())
         )
         or 0
-    )
-
-
-def looked_at(session: Session, pair: Pair, now: datetime) -> None:
-    session.execute(
-        update(Suspicion)
-        .where(Suspicion.question_id == pair[0], Suspicion.sentence_id == pair[1], Suspicion.looked.is_(None))
-        .values(looked=now)
     )

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Activation, Candidate, Evaluation, Job, ModelVersion, Question, Run, Score, current_label
-from db.repositories.questions import RETRIEVED, follows, ran_by, upsert_into
+from db.repositories.questions import RETRIEVED, is_ranked_by, is_run_of, upsert_into
+
+
+class VersionDetails(TypedDict, total=False):
+    parent: str | None
+    note: str
+    metrics: Mapping[str, Any] | None
 
 
 def add_version(
@@ -21,20 +27,10 @@ def add_version(
     path: str,
     state: str,
     now: datetime,
-    parent: str | None = None,
-    note: str = "",
-    metrics: Mapping[str, Any] | None = None,
+    **details: Unpack[VersionDetails],
 ) -> ModelVersion:
-    version = ModelVersion(
-        name=name,
-        kind=kind,
-        parent=parent,
-        path=path,
-        note=note,
-        state=state,
-        metrics=dict(metrics or {}),
-        created=now,
-    )
+    columns = {"parent": None, "note": "", **details, "metrics": dict(details.get("metrics") or {})}
+    version = ModelVersion(name=name, kind=kind, path=path, state=state, created=now, **columns)
     session.add(version)
     session.flush()
     return version
@@ -128,27 +124,22 @@ def add_activation(session: Session, kind: str, version_id: int, reason: str, no
     session.flush()
 
 
-def words_for(session: Session, version_id: int) -> list[tuple[str, datetime]]:
-    """Why it was promoted and when, each time somebody said so, oldest first."""
-    return said(session, [version_id]).get(version_id, [])
-
-
-def said(session: Session, version_ids: Collection[int]) -> dict[int, list[tuple[str, datetime]]]:
-    """`words_for` by version, for those that were promoted with words."""
-    found: dict[int, list[tuple[str, datetime]]] = {}
-    of_them = select(Activation).where(Activation.version_id.in_(version_ids)).order_by(Activation.id)
-    for promotion in session.scalars(of_them):
+def promotion_reasons(session: Session, version_ids: Collection[int]) -> dict[int, list[tuple[str, datetime]]]:
+    """Version -> why it was promoted and when, oldest first; only promotions that a reason was given for."""
+    reasons: dict[int, list[tuple[str, datetime]]] = {}
+    promotions = select(Activation).where(Activation.version_id.in_(version_ids)).order_by(Activation.id)
+    for promotion in session.scalars(promotions):
         if promotion.reason.strip():
-            found.setdefault(promotion.version_id, []).append((promotion.reason, promotion.created))
-    return found
+            reasons.setdefault(promotion.version_id, []).append((promotion.reason, promotion.created))
+    return reasons
 
 
-def follow(session: Session, version_id: int) -> list[int]:
+def adopt_newest_runs(session: Session, version_id: int) -> list[int]:
     """Have the candidates that a version scored once follow its newest run again; where it cut is not known any more.
     Returns the corpora they are of."""
     newest = (
         select(Run.question_id, func.max(Run.id).label("id"))
-        .where(ran_by(version_id))
+        .where(is_run_of(version_id))
         .group_by(Run.question_id)
         .subquery("newest")
     )
@@ -178,7 +169,7 @@ def ranked_by_others(session: Session, version_id: int, corpus_id: int | None = 
     labelled = select(current_label.c.id).where(pair).exists()
     is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~labelled)
     lost = is_open.where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
-    stale = or_(and_(~follows(version_id), is_open.exists()), lost)
+    stale = or_(and_(~is_ranked_by(version_id), is_open.exists()), lost)
     statement = select(Question).where(ranked, stale).order_by(Question.id.desc())
     return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 

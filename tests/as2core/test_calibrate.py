@@ -9,8 +9,8 @@ from as2core.training.calibrate import (
     best_threshold,
     calibrate,
     expected_calibration_error,
-    level,
     level_end,
+    level_heads,
     platt,
     reliability,
 )
@@ -105,14 +105,14 @@ def test_levelling_an_untrained_cascade_keeps_its_order_and_makes_its_logits_fit
     asked = [Question("a", "where is the tower ?", tuple(replace(c, label=int(int(c.id) in best)) for c in blank))]
     scales = [platt(x, np.isin(np.arange(5), best).astype(float)) for x in before]
     assert scales[-1][0] > 0
-    level(ranker, asked)
+    level_heads(ranker, asked)
     after = [e.scores for e in ranker.trace(asked[0].text, blank).exits]
     for old, new, (scale, shift) in zip(before, after, scales, strict=True):
         if scale > 0:
             np.testing.assert_allclose(new, scale * old + shift, atol=1e-2 * abs(scale) + 1e-3)
 
 
-@pytest.mark.parametrize("fit", [calibrate, level])
+@pytest.mark.parametrize("fit", [calibrate, level_heads])
 def test_a_first_ranker_keeps_no_label_from_the_fit(fit, tiny):
     def fitted(first):
         torch.manual_seed(1)
@@ -137,11 +137,11 @@ def test_levelling_goes_by_labels_of_both_kinds_alone_and_never_turns_the_order_
         return np.array([e.scores for e in trace.exits])
 
     before = scores()
-    level(ranker, asked(0, 0, None, 0, None) + asked(*[None] * 5))
-    level(ranker, asked(1, 0, 0, 0, 0), should_stop=lambda: True)
+    level_heads(ranker, asked(0, 0, None, 0, None) + asked(*[None] * 5))
+    level_heads(ranker, asked(1, 0, 0, 0, 0), should_stop=lambda: True)
     np.testing.assert_array_equal(scores(), before)
     lowest = int(before[-1].argmin())
-    level(ranker, asked(*[int(i == lowest) for i in range(5)]))  # the last of all is said to be correct
+    level_heads(ranker, asked(*[int(i == lowest) for i in range(5)]))  # the last of all is said to be correct
     after = scores()
     np.testing.assert_array_equal(after[-1].argsort(), before[-1].argsort())
     assert after[-1].mean() == pytest.approx(np.log(1 / 4), abs=1e-3)  # one in five is correct

@@ -223,7 +223,7 @@ def test_a_bad_line_is_told_and_the_others_are_read():
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"text": "x", "m": ' + "[" * 100_000 + "]" * 100_000 + "}", "brackets within brackets, too many to read"),
+        ('{"text": "x", "m": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply to read"),
         ('{"text": "x", "n": ' + "1" * 5000 + "}", "Exceeds the limit (4300 digits)"),
     ],
     ids=["brackets", "digits"],
@@ -251,8 +251,8 @@ def test_no_half_character_reaches_a_database():
 
 
 UNREADABLE = {
-    "x.docx": (b"PK", "not a kind of document known here"),
-    "none": (b"text", "not a kind of document known here"),
+    "x.docx": (b"PK", "not a supported kind of document"),
+    "none": (b"text", "not a supported kind of document"),
     "e.txt": (b" \n ", "there is no text in it"),
     "b.txt": (b"\xff\x00\x01", "bytes that are not text"),
     "zeros.md": (bytes(100), "no text in it"),

@@ -9,8 +9,9 @@ import pytrec_eval
 
 from as2core.data import qrels
 from as2core.errors import BadSetting
-from as2core.evaluation import Cut, count_cuts, evaluate, intervals
-from as2core.rankers.base import order, rank
+from as2core.evaluation import Cut, compute_intervals, count_cuts, evaluate
+from as2core.metrics import order
+from as2core.rankers.base import KeepsTrace, rank
 from as2core.rankers.catalog import get
 from as2core.types import Candidate, Question
 
@@ -59,8 +60,8 @@ def graded(question):
 def test_the_figures_are_those_of_pytrec_eval_on_the_exported_files(tmp_path, ranker, setting, asked):
     found = evaluate(ranker, asked, setting=setting)
     kept = [q for q in asked if q.qid in found.scores]
-    qrels.write(kept, tmp_path / "qrels")
-    qrels.write_run(kept, found.scores, tmp_path / "run", tag="t")
+    (tmp_path / "qrels").write_text("".join(qrels.to_lines(kept)))
+    (tmp_path / "run").write_text("".join(qrels.run_to_lines(kept, found.scores, tag="t")))
     with (tmp_path / "qrels").open() as judged, (tmp_path / "run").open() as run:
         evaluator = pytrec_eval.RelevanceEvaluator(
             pytrec_eval.parse_qrel(judged), {"map", "recip_rank", "P_1", "ndcg_cut_10"}
@@ -90,7 +91,7 @@ def test_progress_is_told_question_by_question_and_can_stop_the_run():
         evaluate(Longest(), QUESTIONS, on_progress=stop)
 
 
-class Traced(Longest):
+class Traced(Longest, KeepsTrace):
     """A cascade's account: half the work on the first question, all of it on the others."""
 
     def trace(self, question, candidates):
@@ -156,7 +157,7 @@ def test_nothing_to_evaluate_and_a_repeated_id_are_refused():
 
 def test_intervals_hold_the_means():
     found = evaluate(Longest(), QUESTIONS, setting="raw")
-    for name, (low, high) in intervals(found.per_question).items():
+    for name, (low, high) in compute_intervals(found.per_question).items():
         assert low <= found.metrics[name] <= high
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from as2core.errors import BadSetting, NotEnoughLabels
-from as2core.metrics import measures
+from as2core.metrics import measure_mean
 from as2core.rankers.fusion import FusionRanker
 from as2core.training.fusion import fit_fusion
 from as2core.types import Candidate, Question
@@ -31,7 +31,7 @@ RANKERS = [Noisy(1.0, 1), Noisy(0.0, 2), Noisy(0.6, 3)]
 
 
 def ap(ranker):
-    return measures(QUESTIONS, {q.qid: ranker.score(q.text, q.candidates) for q in QUESTIONS}, ("AP",))["AP"]
+    return measure_mean(QUESTIONS, {q.qid: ranker.score(q.text, q.candidates) for q in QUESTIONS}, ("AP",))["AP"]
 
 
 def test_logistic_weights_are_scikit_learn_s():

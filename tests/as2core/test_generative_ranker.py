@@ -4,7 +4,8 @@ import torch
 from transformers import AutoTokenizer
 
 from as2core.errors import UnsupportedBackbone
-from as2core.losses.generative import mle, rll
+from as2core.losses.generative import mle
+from as2core.losses.pairwise import pairwise
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.types import Candidate
 
@@ -135,11 +136,11 @@ def test_rll_holds_each_positive_against_the_hardest_negative_of_its_question():
     # question 1: positive -5 against hardest -6: max(0, 3 + 5 - 6) = 2; question 2: -1 against -9: 0
     total = torch.tensor([-5.0, -6.0, -8.0, -1.0, -9.0])
     labels = torch.tensor([1, 0, 0, 1, 0])
-    assert rll(total, labels, [3, 2], margin=3.0).item() == pytest.approx(1.0)
+    assert pairwise(total, labels, [3, 2], margin=3.0).item() == pytest.approx(1.0)
 
 
 def test_rll_of_a_question_without_a_negative_is_no_loss():
-    assert rll(torch.tensor([-5.0]), torch.tensor([1]), [1], margin=3.0).item() == 0.0
+    assert pairwise(torch.tensor([-5.0]), torch.tensor([1]), [1], margin=3.0).item() == 0.0
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bart"])

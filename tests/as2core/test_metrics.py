@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting
-from as2core.metrics import NAMES, bootstrap, bounds, measures, order, paired_test, per_question
+from as2core.metrics import MEASURES, bootstrap, bounds, measure_each, measure_mean, order, paired_test, to_ranks
 from as2core.types import Candidate, Question
 
 
@@ -19,7 +19,7 @@ def question(qid, *labels):
 
 def test_a_worked_example():
     # ranked: wrong, right, wrong, right -> AP = (1/2 + 2/4) / 2, RR = 1/2, DCG = 1/log2(3) + 1/log2(5)
-    values = per_question([question("q", 1, 0, 0, 1)], {"q": np.array([3.0, 4.0, 2.0, 1.0])})
+    values = measure_each([question("q", 1, 0, 0, 1)], {"q": np.array([3.0, 4.0, 2.0, 1.0])})
     assert values["AP"]["q"] == pytest.approx(0.5) and values["RR"]["q"] == pytest.approx(0.5)
     assert values["P@1"]["q"] == 0
     ideal = 1 + 1 / math.log2(3)
@@ -28,8 +28,8 @@ def test_a_worked_example():
 
 def test_equal_scores_keep_the_original_order_whatever_the_labels():
     tied = np.zeros(3)
-    assert measures([question("q", 0, 0, 1)], {"q": tied}, ["RR"])["RR"] == pytest.approx(1 / 3)
-    assert measures([question("q", 1, 0, 0)], {"q": tied}, ["RR"])["RR"] == 1
+    assert measure_mean([question("q", 0, 0, 1)], {"q": tied}, ["RR"])["RR"] == pytest.approx(1 / 3)
+    assert measure_mean([question("q", 1, 0, 0)], {"q": tied}, ["RR"])["RR"] == 1
 
 
 def test_order_is_stable_and_best_first():
@@ -38,29 +38,29 @@ def test_order_is_stable_and_best_first():
 
 
 def test_scores_closer_than_single_precision_are_still_told_apart():
-    values = measures([question("q", 0, 1)], {"q": np.array([1.0, 1.0 + 1e-12])}, ["RR"])
+    values = measure_mean([question("q", 0, 1)], {"q": np.array([1.0, 1.0 + 1e-12])}, ["RR"])
     assert values == {"RR": 1.0}
 
 
 def test_a_question_without_a_correct_candidate_counts_nought_and_one_without_labels_does_not_count():
     asked = [question("good", 1, 0), question("none", 0, 0), question("unjudged", None, None), question("empty")]
     scores = {q.qid: np.arange(len(q.candidates), 0, -1.0) for q in asked}
-    assert measures(asked, scores) == {"AP": 0.5, "RR": 0.5, "P@1": 0.5, "nDCG@10": 0.5}
-    assert list(per_question(asked, scores)["AP"]) == ["good", "none"]
+    assert measure_mean(asked, scores) == {"AP": 0.5, "RR": 0.5, "P@1": 0.5, "nDCG@10": 0.5}
+    assert list(measure_each(asked, scores)["AP"]) == ["good", "none"]
 
 
 def test_a_candidate_nobody_judged_holds_its_place_in_the_order():
-    values = measures([question("q", None, 1)], {"q": np.array([2.0, 1.0])}, ["RR", "P@1"])
+    values = measure_mean([question("q", None, 1)], {"q": np.array([2.0, 1.0])}, ["RR", "P@1"])
     assert values == {"RR": 0.5, "P@1": 0.0}
 
 
 def test_two_questions_of_one_id_are_not_judged_as_one():
     with pytest.raises(BadSetting, match="two questions have the id 'q'"):
-        measures([question("q", 1, 0), question("q", 0, 1)], {"q": np.array([2.0, 1.0])})
+        measure_mean([question("q", 1, 0), question("q", 0, 1)], {"q": np.array([2.0, 1.0])})
 
 
 def test_no_judged_question_has_no_mean():
-    assert math.isnan(measures([], {})["AP"])
+    assert math.isnan(measure_mean([], {})["AP"])
 
 
 def average_precision(labels):
@@ -73,7 +73,7 @@ def average_precision(labels):
 def test_any_ranking_has_the_values_brute_force_gives(pairs):
     labels, scores = zip(*pairs, strict=True)
     ranked = [label for _, _, label in sorted((-s, i, label) for i, (label, s) in enumerate(pairs))]
-    values = per_question([question("q", *labels)], {"q": np.array(scores, dtype=np.float32)})
+    values = measure_each([question("q", *labels)], {"q": np.array(scores, dtype=np.float32)})
     assert values["AP"]["q"] == pytest.approx(average_precision(ranked), abs=1e-6)
     assert values["RR"]["q"] == pytest.approx(1 / (ranked.index(1) + 1) if 1 in ranked else 0, abs=1e-6)
     gains = [label / math.log2(i + 2) for i, label in enumerate(ranked[:10])]
@@ -94,8 +94,8 @@ def test_the_bounds_are_the_extremes_over_all_that_the_missing_labels_could_be(p
     could_be = []
     for said in itertools.product((0, 1), repeat=len(missing)):
         filled = {**dict(enumerate(labels)), **dict(zip(missing, said, strict=True))}
-        could_be.append(measures([question("q", *filled.values())], given_scores))
-    for name in NAMES:
+        could_be.append(measure_mean([question("q", *filled.values())], given_scores))
+    for name in MEASURES:
         every = [m[name] for m in could_be]
         assert found[name] == pytest.approx((min(every), max(every)), abs=1e-9), name
 
@@ -114,17 +114,17 @@ def test_bounds_leave_ndcg_out_where_a_missing_label_could_be_any_grade():
 @pytest.mark.parametrize("scores", [{}, {"q": np.zeros(3)}])
 def test_scores_that_do_not_fit_are_refused(scores):
     with pytest.raises(BadSetting, match=r"'q'.*2 candidates"):
-        measures([question("q", 0, 1)], scores)
+        measure_mean([question("q", 0, 1)], scores)
 
 
 @pytest.mark.parametrize("name", ["nonsense", "P", "R@", "nDCG@@10"])
 def test_an_unknown_measure_is_refused_by_name(name):
     with pytest.raises(BadSetting, match=f"no measure '{name}'"):
-        measures([question("q", 0, 1)], {"q": np.zeros(2)}, [name])
+        measure_mean([question("q", 0, 1)], {"q": np.zeros(2)}, [name])
 
 
 def test_any_measure_of_ir_measures_can_be_asked_for():
-    values = measures([question("q", None, 1, 0)], {"q": np.array([3.0, 2.0, 1.0])}, ["Judged@2", "R@1", "RR@1"])
+    values = measure_mean([question("q", None, 1, 0)], {"q": np.array([3.0, 2.0, 1.0])}, ["Judged@2", "R@1", "RR@1"])
     assert values == {"Judged@2": 0.5, "R@1": 0.0, "RR@1": 0.0}
 
 
@@ -196,12 +196,16 @@ def test_other_questions_cannot_be_paired(a, b):
 def test_ndcg_gains_by_the_grade_and_the_other_measures_by_correct_or_not():
     # grades 1, 3, 0 in this order: DCG = 1 + 3 / log2(3), at best 3 + 1 / log2(3)
     rows = tuple(Candidate(str(g), "text", int(g > 0), grade=g) for g in (1, 3, 0))
-    values = measures([Question("q", "?", rows)], {"q": np.array([3.0, 2.0, 1.0])})
+    values = measure_mean([Question("q", "?", rows)], {"q": np.array([3.0, 2.0, 1.0])})
     assert values["nDCG@10"] == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
     assert (values["AP"], values["RR"], values["P@1"]) == (1, 1, 1)
 
 
 def test_a_grade_that_the_label_contradicts_has_no_say():
     rows = (Candidate("a", "text", 0, grade=3), Candidate("b", "text", 1, grade=-2))  # ASNQ's 3 is not correct
-    values = measures([Question("q", "?", rows)], {"q": np.array([2.0, 1.0])})
+    values = measure_mean([Question("q", "?", rows)], {"q": np.array([2.0, 1.0])})
     assert values["nDCG@10"] == pytest.approx(1 / math.log2(3)) and values["AP"] == 0.5
+
+
+def test_ranks_are_the_inverse_of_an_order_and_what_has_no_score_comes_last():
+    assert to_ranks(np.array([0.3, np.nan, 0.9, 0.3])).tolist() == [2, 4, 1, 3]

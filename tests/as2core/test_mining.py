@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from as2core.rankers.catalog import get
-from as2core.training.mining import Vectors, add_far_negatives, add_hard_negatives, keep_hardest
+from as2core.training.mining import VectorCache, add_far_negatives, add_hard_negatives, keep_hardest
 from as2core.types import Candidate, Question
 
 
@@ -21,9 +21,9 @@ TEXTS = list(dict.fromkeys(c.text for q in QUESTIONS for c in q.candidates))
 
 @pytest.fixture
 def vectors(tiny, tmp_path):
-    learnt = Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path)
-    learnt.learn([t for q in QUESTIONS for t in (q.text, *(c.text for c in q.candidates))])
-    return learnt
+    cache = VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path)
+    cache.embed([t for q in QUESTIONS for t in (q.text, *(c.text for c in q.candidates))])
+    return cache
 
 
 def test_hard_negatives_come_from_the_same_article_and_one_from_anywhere(vectors):
@@ -45,14 +45,14 @@ def test_a_sentence_is_not_drawn_twice(vectors):
 def test_the_nearest_sentence_is_taken_first_when_one_is_wanted(vectors):
     (first, *_) = add_hard_negatives(QUESTIONS, vectors, each=1, among=1)
     others = ["the tower stands in the city", "bread in winter"]
-    nearest = others[int(np.argmax(vectors.of(others) @ vectors.of([first.text])[0]))]
+    nearest = others[int(np.argmax(vectors.get(others) @ vectors.get([first.text])[0]))]
     assert first.candidates[2].text == nearest
 
 
 def test_far_negatives_are_near_the_question_and_of_no_article_of_its_candidates(vectors):
     widened = add_far_negatives(QUESTIONS, vectors, each=1, among=1)
     towers = [c.text for q in QUESTIONS[:2] for c in q.candidates]
-    nearest = towers[int(np.argmax(vectors.of(towers) @ vectors.of([QUESTIONS[2].text])[0]))]
+    nearest = towers[int(np.argmax(vectors.get(towers) @ vectors.get([QUESTIONS[2].text])[0]))]
     (far,) = widened[2].candidates[2:]
     assert (far.text, far.label, far.title) == (nearest, 0, "Towers")
     assert [c.title for q in widened[:2] for c in q.candidates[2:]] == ["Rivers", "Rivers"]
@@ -60,35 +60,35 @@ def test_far_negatives_are_near_the_question_and_of_no_article_of_its_candidates
 
 
 def test_sentences_of_no_article_are_not_drawn(vectors):
-    untitled = [q.untitled() for q in QUESTIONS]
+    untitled = [q.drop_titles() for q in QUESTIONS]
     assert add_far_negatives(untitled, vectors) == untitled
 
 
 def test_a_second_run_reads_vectors_back_and_embeds_only_what_is_new(tiny, tmp_path):
     encoder = get(f"bi-encoder:backbone={tiny()}")
-    first = Vectors(encoder, tmp_path)
-    first.learn(["the tower", "a river"])
+    first = VectorCache(lambda: encoder, tmp_path)
+    first.embed(["the tower", "a river"])
     asked, embed = [], encoder.embed
     encoder.embed = lambda texts, on_progress=None: asked.extend(texts) or embed(texts)
-    second = Vectors(encoder, tmp_path)
-    second.learn(["a river", "winter bread", "the tower"])
+    second = VectorCache(lambda: encoder, tmp_path)
+    second.embed(["a river", "winter bread", "the tower"])
     assert asked == ["winter bread"]
-    np.testing.assert_array_equal(first.of(["a river"]), second.of(["a river"]))
-    np.testing.assert_allclose(second.of(["winter bread"]), embed(["winter bread"]), atol=2e-3)
+    np.testing.assert_array_equal(first.get(["a river"]), second.get(["a river"]))
+    np.testing.assert_allclose(second.get(["winter bread"]), embed(["winter bread"]), atol=2e-3)
 
 
 def test_what_could_not_be_embedded_is_not_known(tiny, tmp_path):
-    learnt = Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path)
-    learnt.learn(["the tower"])
+    cache = VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path)
+    cache.embed(["the tower"])
 
     def stop(_progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learnt.learn(["a river"], stop)
-    assert (learnt.knows(["the tower"]), learnt.knows(["a river"])) == (True, False)
-    learnt.learn(["a river"])
-    assert learnt.of(["a river"]).shape == (1, 32)
+        cache.embed(["a river"], stop)
+    assert (cache.has_all(["the tower"]), cache.has_all(["a river"])) == (True, False)
+    cache.embed(["a river"])
+    assert cache.get(["a river"]).shape == (1, 32)
 
 
 def test_a_write_that_failed_leaves_nothing_behind(tiny, tmp_path, monkeypatch):
@@ -98,7 +98,7 @@ def test_a_write_that_failed_leaves_nothing_behind(tiny, tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", full)
     with pytest.raises(OSError, match="No space"):
-        Vectors(get(f"bi-encoder:backbone={tiny()}"), tmp_path).learn(["the tower"])
+        VectorCache(lambda: get(f"bi-encoder:backbone={tiny()}"), tmp_path).embed(["the tower"])
     assert not list(tmp_path.iterdir())
 
 
@@ -106,11 +106,11 @@ def test_the_hardest_are_kept_in_their_order_with_every_correct_one(vectors):
     kept = keep_hardest([QUESTIONS[0]], vectors, among=1)[0]
     assert [c.label for c in kept.candidates] == [1, 0]
     many = Question("m", "the river is long", tuple(Candidate(str(i), t, 0) for i, t in enumerate(TEXTS)))
-    nearest = set(np.argsort(-vectors.teach(many.text, TEXTS), kind="stable")[:2].tolist())
+    nearest = set(np.argsort(-vectors.cosines(many.text, TEXTS), kind="stable")[:2].tolist())
     assert [int(c.id) for c in keep_hardest([many], vectors, among=2)[0].candidates] == sorted(nearest)
 
 
 def test_the_teacher_gives_cosines(vectors):
-    cosines = vectors.teach("the river is long", ["the river is long", "bread in winter"])
+    cosines = vectors.cosines("the river is long", ["the river is long", "bread in winter"])
     assert cosines[0] == pytest.approx(1.0, abs=2e-3)
     assert cosines[1] < 1

@@ -12,10 +12,13 @@ from as2core.data.catalog import CORPORA, load_questions
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version, read_card, save_version
-from as2core.training import recipes
-from as2core.training.recipes import RECIPES, corrected, run_recipe
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.versions import read_card, save_version
+from as2core.training import recipe_run
+from as2core.training.loop import RunControl
+from as2core.training.recipe_data import Material
+from as2core.training.recipe_run import RecipeRun, correct_teacher, run_recipe
+from as2core.training.recipes import RECIPES
 from as2core.types import Candidate, Question
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -40,10 +43,10 @@ def test_a_recipe_does_not_go_on_from_anothers_versions(tiny, tmp_path):
 
 def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_path, monkeypatch):
     few = [q for q in load_questions("starter-dev").questions if q.positives][:6]
-    monkeypatch.setattr(recipes, "_starter", lambda part: few)
+    monkeypatch.setattr(recipe_run, "starter_questions", lambda part: few)
     save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "cascade", {"seed": 3})
     weights = (tmp_path / "cascade" / "model.safetensors").read_bytes()
-    assert recipes.measure_again(tmp_path) == [tmp_path / "cascade"]
+    assert recipe_run.measure_again(tmp_path) == [tmp_path / "cascade"]
     card = read_card(tmp_path / "cascade")
     assert (card["seed"], card["calibration"]["questions"], "typo" in card["robustness"]) == (3, 6, True)
     assert (tmp_path / "cascade" / "model.safetensors").read_bytes() == weights
@@ -58,11 +61,11 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
         workdirs.append(workdir)
         return SimpleNamespace(ranker=base, history=[])
 
-    monkeypatch.setattr(recipes, "gather", lambda *_: recipes.Material([], [], few, [], [], None))
-    monkeypatch.setattr(recipes, "MODELS_DIR", shipped)
-    monkeypatch.setattr(recipes, "load_backbone", lambda: load_backbone(tiny()))
-    monkeypatch.setattr(recipes, "add_far_negatives", lambda questions, *_, **__: questions)
-    monkeypatch.setattr(recipes, "fine_tune", fine_tune)
+    monkeypatch.setattr(recipe_run, "gather", lambda *_: Material([], [], few, [], [], None))
+    monkeypatch.setattr(recipe_run, "MODELS_DIR", shipped)
+    monkeypatch.setattr(recipe_run, "load_backbone", lambda: load_backbone(tiny()))
+    monkeypatch.setattr("as2core.training.recipe_data.add_far_negatives", lambda questions, *_, **__: questions)
+    monkeypatch.setattr(recipe_run, "fine_tune", fine_tune)
 
     def teacher(path, seed: int) -> None:
         torch.manual_seed(seed)
@@ -71,10 +74,11 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
     teacher(shipped, 0)
     made = []
     for data, own in (("one", None), ("one", None), ("other", None), ("other", 1)):
-        monkeypatch.setattr(recipes, "_sources", lambda *_, data=data: [{"name": "squad", "sha256": data}])
+        monkeypatch.setattr(recipe_run, "data_sources", lambda *_, data=data: [{"name": "squad", "sha256": data}])
         if own is not None:
             teacher(tmp_path / "out", own)
-        made.append(recipes._taught(RECIPES["tiny"], tmp_path, tmp_path / "out", {}, None, None))
+        run = RecipeRun(RECIPES["tiny"], tmp_path, tmp_path / "out", {}, RunControl())
+        made.append(recipe_run._train_cascade(run))
     assert made[0] == made[1] and len({*made}) == 3
     assert [w / "taught" for w in workdirs] == [made[0], *made[2:]]  # the second call found what the first had made
     assert read_card(made[2])["data"][0]["sha256"] == "other" and read_card(made[2])["sample"]["far"] == 4
@@ -83,21 +87,21 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
 def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, tmp_path, monkeypatch):
     taught = []
 
-    def teach(told, _data_dir, out, card, *_):
+    def teach(job):
         torch.manual_seed(len(taught))
         ranker = get(f"cascade:backbone={tiny()}")
         for p in ranker.module.parameters():
             p.data += torch.randn_like(p) * 0.1
-        run = {"settings": {"transfer": {"far": told.far}}, "sample": told.sample, "minutes": 1.5}
-        run |= {"dev_ap": [{"6": told.far}]}
-        data = [{"name": "squad", "sha256": "1"}, {"name": "written", "sha256": str(told.far)}]
-        taught.append(out / str(told.far))
-        save_version(ranker, taught[-1], {**card, **run, "data": data, "questions": 100 + told.far})
+        run = {"settings": {"transfer": {"far": job.recipe.far}}, "sample": job.recipe.sample, "minutes": 1.5}
+        run |= {"dev_ap": [{"6": job.recipe.far}]}
+        data = [{"name": "squad", "sha256": "1"}, {"name": "written", "sha256": str(job.recipe.far)}]
+        taught.append(job.out / str(job.recipe.far))
+        save_version(ranker, taught[-1], {**job.card, **run, "data": data, "questions": 100 + job.recipe.far})
         return taught[-1]
 
-    monkeypatch.setattr(recipes, "_needed", lambda data_dir: {})
-    monkeypatch.setattr(recipes, "_taught", teach)
-    monkeypatch.setattr(recipes, "_measure", lambda path: None)
+    monkeypatch.setattr(recipe_run, "data_files", lambda data_dir: {})
+    monkeypatch.setattr(recipe_run, "_train_cascade", teach)
+    monkeypatch.setattr(recipe_run, "_measure", lambda path: None)
     (made,) = run_recipe("tiny", tmp_path, tmp_path, stages=("cascade",))
     one, other = (load_version(p).module.state_dict() for p in taught)
     scales = {k: s[:, None] for k, s in load_file(made / "model.safetensors").items() if k.endswith(".scale")}
@@ -115,7 +119,7 @@ def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, t
 def test_labels_correct_the_teacher_where_its_first_is_no_answer():
     said = {"ash": 3.0, "oak": 1.0, "elm": 2.0, "fir": 0.0}
     oaks = Question("q", "which?", tuple(Candidate(t, t, int(t in ("oak", "fir"))) for t in said))
-    teach = corrected(lambda _q, texts: np.array([said[t] for t in texts]), [oaks])
+    teach = correct_teacher(lambda _q, texts: np.array([said[t] for t in texts]), [oaks])
     assert teach("which?", list(said)).tolist() == [1.0, 3.0, 2.0, 0.0]  # ash and oak, the better answer of two
     assert teach("which?", ["elm", "oak"]).tolist() == [1.0, 2.0]
     assert teach("which?", ["fir", "ash"]).tolist() == [3.0, 0.0]
@@ -127,7 +131,7 @@ def test_one_question_under_two_sets_of_texts_knows_the_answers_of_both():
     def asked(text: str) -> Question:
         return Question("q", "which?", (Candidate("0", text, 1), Candidate("1", "ash", 0)))
 
-    teach = corrected(lambda _q, texts: np.arange(len(texts)), [asked("oak"), asked("an oak")])
+    teach = correct_teacher(lambda _q, texts: np.arange(len(texts)), [asked("oak"), asked("an oak")])
     assert teach("which?", ["oak", "ash"]).tolist() == teach("which?", ["an oak", "ash"]).tolist() == [1, 0]
 
 
@@ -145,7 +149,7 @@ def test_no_question_written_to_learn_from_nearly_repeats_one_that_judges():
     judges = [SHARED / "wikiqa" / "WikiQA-dev.tsv", SHARED / "trecqa" / "dev.jsonl"]
     judging = ["starter-dev", "starter-test", *(str(path) for path in judges if path.is_file())]
     asked = [q.text for name in judging for q in load_questions(name).questions]
-    folders = {folder for told in RECIPES["default"].varied() for folder in told.written}
+    folders = {folder for told in RECIPES["default"].each_variant() for folder in told.written}
     files = [f for folder in folders for f in (CORPORA / folder).glob("questions-*.jsonl")]
     written = [json.loads(line)["question"] for f in files for line in f.open(encoding="utf-8")]
     encoder = BiEncoderRanker(load_backbone(), max_length=64)

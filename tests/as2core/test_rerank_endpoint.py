@@ -10,7 +10,8 @@ from as2core import serving
 from as2core.errors import DamagedModel
 from as2core.rankers.base import rank
 from as2core.rankers.catalog import get
-from as2core.serving import ACTIVE, Rankers, build
+from as2core.serving import ACTIVE, ServedRankers, build
+from as2core.types import Candidate
 
 QUERY = "when was the tower finished"
 TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
@@ -18,7 +19,7 @@ TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Noth
 
 @pytest.fixture
 def client():
-    return TestClient(build(Rankers(["bm25", "jaccard"])))
+    return TestClient(build(ServedRankers(["bm25", "jaccard"])))
 
 
 def ask(client, **changes):
@@ -48,10 +49,10 @@ def test_a_title_is_read_before_its_text():
         name = "reader"
 
         def score(self, question, candidates):
-            read.extend(c.reading for c in candidates)
+            read.extend(c.titled_text for c in candidates)
             return np.zeros(len(candidates), dtype=np.float32)
 
-    client = TestClient(build(Rankers(["reader"], load=lambda spec: Reader())))
+    client = TestClient(build(ServedRankers(["reader"], load=lambda spec: Reader())))
     ask(client, documents=[{"text": "It was finished in 1889.", "title": "Eiffel Tower"}, "Plain."])
     assert "Eiffel Tower" in read[0] and read[1] == "Plain."
 
@@ -59,8 +60,8 @@ def test_a_title_is_read_before_its_text():
 def test_a_calibrated_ranker_gives_probabilities(tiny):
     cascade = get(f"cascade:backbone={tiny()}")
     cascade.calibration, cascade.calibrated = ((0.5, -1.0),) * len(cascade.exits), True
-    scores = cascade.score(QUERY, [serving.Candidate(str(i), t) for i, t in enumerate(TEXTS)])
-    answer = ask(TestClient(build(Rankers(["cascade"], load=lambda spec: cascade)))).json()
+    scores = cascade.score(QUERY, [Candidate(str(i), t) for i, t in enumerate(TEXTS)])
+    answer = ask(TestClient(build(ServedRankers(["cascade"], load=lambda spec: cascade)))).json()
     told = {r["index"]: r["relevance_score"] for r in answer["results"]}
     np.testing.assert_allclose([told[i] for i in range(3)], 1 / (1 + np.exp(1.0 - 0.5 * scores)), rtol=1e-5)
 
@@ -87,7 +88,7 @@ def test_the_models_there_are_are_told_with_their_versions(client):
 
 def test_numbers_without_a_probability_keep_the_order_of_large_scores():
     scores = np.array([40.0, 39.0, 1e4, -60.0, -61.0], dtype=np.float32)
-    told = serving.relevance(get("bm25"), scores)
+    told = serving.to_relevance(get("bm25"), scores)
     assert np.argsort(told).tolist() == np.argsort(scores).tolist() and len(set(told)) == 5
     assert told.min() > 0 and told.max() < 1
 
@@ -108,7 +109,7 @@ def test_a_refusal_does_not_send_the_request_back(client):
 
 
 def test_a_request_too_large_is_refused_before_it_is_read(client, monkeypatch):
-    monkeypatch.setattr(serving, "LARGEST", 1000)
+    monkeypatch.setattr(serving, "MAX_REQUEST_BYTES", 1000)
     answer = ask(client, documents=["x" * 400] * 3)
     assert answer.status_code == 413 and "at most 1,000 bytes" in answer.text
     assert ask(client).status_code == 200
@@ -131,7 +132,7 @@ def test_a_promotion_is_followed_and_a_version_that_cannot_be_loaded_changes_not
         return {"version": where[ACTIVE].name, "weights": f"of {where[ACTIVE].name}"}
 
     promote("one")
-    rankers = Rankers([ACTIVE, "bm25"], load=load, versions=lambda: where, cited=cited)
+    rankers = ServedRankers([ACTIVE, "bm25"], load=load, versions=lambda: where, cite=cited)
     client = TestClient(build(rankers))
     for promoted, answers in (("three", "three"), ("broken", "three"), ("broken", "three"), ("fifth one", "fifth one")):
         promote(promoted)
@@ -150,7 +151,7 @@ def test_a_version_that_cannot_be_used_is_the_servers_fault():
         def score(self, question, candidates):
             raise DamagedModel("its weights are missing")
 
-    answer = ask(TestClient(build(Rankers(["broken"], load=lambda spec: Broken()))))
+    answer = ask(TestClient(build(ServedRankers(["broken"], load=lambda spec: Broken()))))
     assert answer.status_code == 503 and "weights are missing" in answer.text
 
 
@@ -159,4 +160,4 @@ def test_what_cannot_be_loaded_is_said_before_anything_is_served():
         raise DamagedModel("its weights are missing")
 
     with pytest.raises(DamagedModel, match="weights are missing"):
-        Rankers([ACTIVE], load=load, versions=lambda: {ACTIVE: Path("one")})
+        ServedRankers([ACTIVE], load=load, versions=lambda: {ACTIVE: Path("one")})

@@ -41,7 +41,7 @@ def test_the_share_that_keeps_its_top_answer_is_counted_by_rewrite():
 
 
 def test_one_candidate_or_no_question_tells_nothing():
-    mended = robustness(Exact(), [QUESTION], mending=True)
+    mended = robustness(Exact(), [QUESTION], corrected=True)
     assert mended["typo"] == mended["no question mark"] == 1.0
     assert robustness(Exact(), []) == {}
     assert robustness(Exact(), [Question("q", "who", (Candidate("a", "x"),))]) == {}

@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from as2core.spelling import mended
+from as2core.spelling import correct_spelling
 
 TEXTS = ["The Eiffel Tower was finished in 1889.", "Microbes live there.", "Halley saw the comet."]
 KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "compete"})
@@ -20,7 +20,7 @@ KNOWN = frozenset({"which", "bridge", "tower", "trial", "trail", "denise", "comp
     ],
 )
 def test_a_slip_is_mended(typed, read):
-    assert mended(typed, TEXTS, KNOWN) == read
+    assert correct_spelling(typed, TEXTS, KNOWN) == read
 
 
 @pytest.mark.parametrize(
@@ -38,20 +38,20 @@ def test_a_slip_is_mended(typed, read):
     ],
 )
 def test_what_may_be_meant_stays(typed):
-    assert mended(typed, TEXTS, KNOWN) == typed
+    assert correct_spelling(typed, TEXTS, KNOWN) == typed
 
 
 def test_of_several_words_that_it_may_be_the_one_that_is_written_more_often_is_taken():
-    assert mended("What is a spoone?", ["A spoons.", "spooned spooned"]) == "What is a spoone?"  # endings alone
-    assert mended("A traiin?", ["train", "traiin"]) == "A traiin?"  # somebody writes it so
-    assert mended("Who saw the comte?", ["comet comet", "compte"]) == "Who saw the comet?"
+    assert correct_spelling("What is a spoone?", ["A spoons.", "spooned spooned"]) == "What is a spoone?"  # endings
+    assert correct_spelling("A traiin?", ["train", "traiin"]) == "A traiin?"  # somebody writes it so
+    assert correct_spelling("Who saw the comte?", ["comet comet", "compte"]) == "Who saw the comet?"
 
 
 def test_a_word_with_an_accent_written_apart_is_known():
     texts = ["The café of Zürich is old."]
     apart = unicodedata.normalize("NFD", "Where is the café of Zürich?")
-    assert mended(apart, texts) == "Where is the café of Zürich?"
+    assert correct_spelling(apart, texts) == "Where is the café of Zürich?"
 
 
 def test_a_word_with_a_dotted_capital_i_is_known():
-    assert mended("Where is İzmir?", ["İzmir lies on the coast."]) == "Where is İzmir?"
+    assert correct_spelling("Where is İzmir?", ["İzmir lies on the coast."]) == "Where is İzmir?"

@@ -13,9 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting, UnreadableFile
-from as2core.retrieval.base import Index
-from as2core.retrieval.passages import passages
-from as2core.retrieval.sqlite import SqliteIndex, match_expression
+from as2core.retrieval.passages import split_passages
+from as2core.retrieval.sqlite import SqliteIndex, build_match_expression
 from as2core.types import Hit, Passage
 
 DOCS = {
@@ -28,7 +27,7 @@ DOCS = {
 @pytest.fixture
 def index(tmp_path):
     made = SqliteIndex(tmp_path / "sub" / "index.db")
-    made.upsert_docs([(name, passages(name, sentences)) for name, sentences in DOCS.items()])
+    made.upsert_docs([(name, split_passages(name, sentences)) for name, sentences in DOCS.items()])
     yield made
     made.close()
 
@@ -38,34 +37,34 @@ def documents(found):
 
 
 def test_it_is_an_index(index):
-    assert isinstance(index, Index) and index.count() == 3 and index.vectors() == 0
+    assert index.count() == 3 and index.count_vectors() == 0
 
 
 def test_the_document_that_shares_the_telling_words_comes_first(index):
-    found = index.lexical("Where does the Danube flow into the sea?", 5)
+    found = index.search_words("Where does the Danube flow into the sea?", 5)
     assert documents(found)[0] == "danube" and [h.rank for h in found] == list(range(1, len(found) + 1))
 
 
 def test_words_are_stemmed_and_accents_do_not_matter(index):
-    assert documents(index.lexical("symphony writing", 5)) == ["haydn"]
-    assert documents(index.lexical("the Dánubé", 5)) == ["danube"]
+    assert documents(index.search_words("symphony writing", 5)) == ["haydn"]
+    assert documents(index.search_words("the Dánubé", 5)) == ["danube"]
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_a_name_with_a_dotted_capital_i_is_found_as_it_is_written_and_without_the_dot(form, index):
     sentence = unicodedata.normalize(form, "İzmir lies on the Aegean coast.")
-    index.upsert_docs([("izmir", passages("izmir", [sentence]))])
+    index.upsert_docs([("izmir", split_passages("izmir", [sentence]))])
     for question in ("Where is İzmir?", "Where is I\u0307zmir?", "Where is Izmir?", "izmir"):
-        assert documents(index.lexical(question, 5)) == ["izmir"]
+        assert documents(index.search_words(question, 5)) == ["izmir"]
 
 
 def test_stop_words_alone_are_searched_for_rather_than_nothing(index):
-    assert index.lexical("what is in the", 5)
+    assert index.search_words("what is in the", 5)
 
 
 def test_no_more_than_k_hits(index):
-    assert len(index.lexical("rises in the", 1)) == 1
-    assert index.lexical("rises", 0) == index.dense(np.zeros(4), 0) == []
+    assert len(index.search_words("rises in the", 1)) == 1
+    assert index.search_words("rises", 0) == index.search_vectors(np.zeros(4), 0) == []
 
 
 NASTY = [
@@ -85,8 +84,8 @@ NASTY = [
 
 @pytest.mark.parametrize("question", NASTY)
 def test_search_syntax_is_out_of_a_users_reach(index, question):
-    assert isinstance(index.lexical(question, 5), list)
-    assert documents(index.lexical(question + " cologne", 5)) == ["rhine"]
+    assert isinstance(index.search_words(question, 5), list)
+    assert documents(index.search_words(question + " cologne", 5)) == ["rhine"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -96,7 +95,7 @@ def test_search_syntax_is_out_of_a_users_reach(index, question):
 def test_any_text_is_a_query_sqlite_understands(text):
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')")
-    expression = match_expression(text)
+    expression = build_match_expression(text)
     if expression:
         assert db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone() == (0,)
     assert bool(expression) == any(character.isalnum() for character in text.lower())
@@ -104,82 +103,84 @@ def test_any_text_is_a_query_sqlite_understands(text):
 
 
 def test_a_question_of_two_thousand_different_words_is_answered(index):
-    assert documents(index.lexical("cologne " + " ".join(f"w{i}" for i in range(2000)), 5)) == ["rhine"]
+    assert documents(index.search_words("cologne " + " ".join(f"w{i}" for i in range(2000)), 5)) == ["rhine"]
 
 
 def test_a_document_replaced_is_found_by_its_new_words_only(index):
-    index.upsert_docs([("rhine", passages("rhine", ["Basel lies upstream."]))])
-    assert documents(index.lexical("Basel", 5)) == ["rhine"] and index.lexical("cologne", 5) == []
+    index.upsert_docs([("rhine", split_passages("rhine", ["Basel lies upstream."]))])
+    assert documents(index.search_words("Basel", 5)) == ["rhine"] and index.search_words("cologne", 5) == []
     assert index.count() == 3
 
 
 def test_a_document_deleted_is_gone_and_an_unknown_one_is_no_error(index):
     index.delete_docs(["haydn", "nobody"])
-    assert index.lexical("symphonies", 5) == [] and index.count() == 2
+    assert index.search_words("symphonies", 5) == [] and index.count() == 2
 
 
 def test_the_word_index_stays_sound_through_many_replacements(index):
     for turn in range(5):
-        index.upsert_docs([(name, passages(name, [*s, f"Turn {turn}."])) for name, s in DOCS.items()])
+        index.upsert_docs([(name, split_passages(name, [*s, f"Turn {turn}."])) for name, s in DOCS.items()])
         index.delete_docs(["danube"])
     db = sqlite3.connect(index.path)
     db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")  # raises when it disagrees
     db.close()
-    assert index.count() == len(DOCS) - 1 and len(index.lexical("Turn 4", 5)) == len(DOCS) - 1
+    assert index.count() == len(DOCS) - 1 and len(index.search_words("Turn 4", 5)) == len(DOCS) - 1
 
 
 def test_upserting_all_or_nothing(index):
     broken = [("new", [Passage("n1", "new", "Fresh words.", 0, 0)]), ("bad", [Passage("n1", "bad", "Twice.", 0, 0)])]
     with pytest.raises(sqlite3.IntegrityError):
         index.upsert_docs(broken)
-    assert index.lexical("fresh", 5) == [] and index.count() == 3
+    assert index.search_words("fresh", 5) == [] and index.count() == 3
 
 
 def test_pending_passages_get_vectors_and_are_found_by_the_nearest(index):
-    waiting = index.pending(10)
-    assert [p.doc_id for p in waiting] == ["danube", "rhine", "haydn"] and index.pending(2) == waiting[:2]
+    waiting = index.list_pending(10)
+    assert [p.doc_id for p in waiting] == ["danube", "rhine", "haydn"] and index.list_pending(2) == waiting[:2]
     index.set_vectors({p.id: np.eye(3, dtype=np.float32)[i] for i, p in enumerate(waiting)})
-    assert index.vectors() == 3 and index.pending(10) == []
-    found = index.dense(np.array([0.1, 0.9, 0.2]), 2)
+    assert index.count_vectors() == 3 and index.list_pending(10) == []
+    found = index.search_vectors(np.array([0.1, 0.9, 0.2]), 2)
     assert found == [Hit(waiting[1].id, "rhine", 1), Hit(waiting[2].id, "haydn", 2)]
 
 
 def test_the_nearest_can_be_asked_for_among_some_documents(index):
-    index.set_vectors({p.id: np.eye(3, dtype=np.float32)[i] for i, p in enumerate(index.pending(10))})
+    index.set_vectors({p.id: np.eye(3, dtype=np.float32)[i] for i, p in enumerate(index.list_pending(10))})
     near = np.array([0.1, 0.5, 0.9], dtype=np.float32)
-    everyone = documents(index.dense(near, 3))
-    assert documents(index.dense(near, 3, everyone[1:])) == everyone[1:]
-    assert documents(index.dense(near, 1, [everyone[2], everyone[1], "unknown"])) == [everyone[1]]
-    assert index.dense(near, 3, []) == []
+    everyone = documents(index.search_vectors(near, 3))
+    assert documents(index.search_vectors(near, 3, everyone[1:])) == everyone[1:]
+    assert documents(index.search_vectors(near, 1, [everyone[2], everyone[1], "unknown"])) == [everyone[1]]
+    assert index.search_vectors(near, 3, []) == []
 
 
 def test_a_passage_that_did_not_change_keeps_its_vector_and_one_that_did_waits_again(index):
-    index.set_vectors({p.id: np.ones(2) for p in index.pending(9)})
-    index.upsert_docs([("rhine", passages("rhine", DOCS["rhine"])), ("haydn", passages("haydn", ["New text."]))])
-    assert [p.doc_id for p in index.pending(9)] == ["haydn"]
+    index.set_vectors({p.id: np.ones(2) for p in index.list_pending(9)})
+    index.upsert_docs(
+        [("rhine", split_passages("rhine", DOCS["rhine"])), ("haydn", split_passages("haydn", ["New text."]))]
+    )
+    assert [p.doc_id for p in index.list_pending(9)] == ["haydn"]
 
 
 def test_a_vector_for_a_text_replaced_meanwhile_is_not_taken(index):
-    old = next(p for p in index.pending(9) if p.doc_id == "haydn")
-    index.upsert_docs([("haydn", passages("haydn", ["Another text altogether."]))])
+    old = next(p for p in index.list_pending(9) if p.doc_id == "haydn")
+    index.upsert_docs([("haydn", split_passages("haydn", ["Another text altogether."]))])
     index.set_vectors({old.id: np.ones(2)})
-    assert index.vectors() == 0
+    assert index.count_vectors() == 0
 
 
 def test_vectors_of_another_width_are_refused_with_the_remedy(index):
-    index.set_vectors({p.id: np.ones(4) for p in index.pending(9)})
+    index.set_vectors({p.id: np.ones(4) for p in index.list_pending(9)})
     with pytest.raises(BadSetting, match="same model"):
-        index.dense(np.ones(3), 2)
+        index.search_vectors(np.ones(3), 2)
 
 
 ANOTHER_PROCESS = """
 import sys
 import numpy as np
-from as2core.retrieval.passages import passages
+from as2core.retrieval.passages import split_passages
 from as2core.retrieval.sqlite import SqliteIndex
 
 index = SqliteIndex(sys.argv[1])
-made = passages("oder", ["The Oder is a border."])
+made = split_passages("oder", ["The Oder is a border."])
 index.upsert_docs([("oder", made)])
 index.set_vectors({made[0].id: np.array([0.0, 1.0])})
 index.delete_docs(["haydn"])
@@ -204,7 +205,7 @@ def test_dense_search_follows_every_change_two_users_of_the_file_make(tmp_path, 
             writer.delete_docs([name])
             made = []
         else:
-            made = passages(name, [f"step {step} {i}" for i in range(rng.integers(1, 8))], 2, 0)
+            made = split_passages(name, [f"step {step} {i}" for i in range(rng.integers(1, 8))], 2, 0)
             writer.upsert_docs([(name, made)])
         for pid in old:
             del expected[pid]
@@ -213,19 +214,19 @@ def test_dense_search_follows_every_change_two_users_of_the_file_make(tmp_path, 
         expected |= vectors
         query, k = rng.integers(-9, 9, 6), int(rng.integers(1, 9))
         for user in users:
-            assert [h.passage_id for h in user.dense(query, k)] == nearest(expected, query, k)
-            assert user.vectors() == len(expected)
+            assert [h.passage_id for h in user.search_vectors(query, k)] == nearest(expected, query, k)
+            assert user.count_vectors() == len(expected)
     for user in users:
         user.close()
 
 
 def test_what_another_process_writes_is_found_at_once(index):
-    index.set_vectors({p.id: np.array([1.0, 0.0]) for p in index.pending(9)})
-    assert len(index.dense(np.array([0.0, 1.0]), 9)) == 3
+    index.set_vectors({p.id: np.array([1.0, 0.0]) for p in index.list_pending(9)})
+    assert len(index.search_vectors(np.array([0.0, 1.0]), 9)) == 3
     subprocess.run([sys.executable, "-c", ANOTHER_PROCESS, str(index.path)], check=True, cwd=Path(__file__).parents[2])
-    found = documents(index.dense(np.array([0.0, 1.0]), 9))
+    found = documents(index.search_vectors(np.array([0.0, 1.0]), 9))
     assert found[0] == "oder" and "haydn" not in found
-    assert documents(index.lexical("border", 5)) == ["oder"]
+    assert documents(index.search_words("border", 5)) == ["oder"]
 
 
 def test_threads_write_and_search_at_once_and_nothing_is_lost(index):
@@ -234,11 +235,11 @@ def test_threads_write_and_search_at_once_and_nothing_is_lost(index):
     def work(thread):
         try:
             for i in range(15):
-                made = passages(f"t{thread}-{i}", [f"word{thread} number{i}"])
+                made = split_passages(f"t{thread}-{i}", [f"word{thread} number{i}"])
                 index.upsert_docs([(made[0].doc_id, made)])
                 index.set_vectors({made[0].id: np.array([thread, i])})
-                assert documents(index.lexical(f"number{i} word{thread}", 1)) == [f"t{thread}-{i}"]
-                assert index.dense(np.array([1, 1]), 3)
+                assert documents(index.search_words(f"number{i} word{thread}", 1)) == [f"t{thread}-{i}"]
+                assert index.search_vectors(np.array([1, 1]), 3)
         except Exception as error:
             errors.append(error)
 
@@ -247,14 +248,14 @@ def test_threads_write_and_search_at_once_and_nothing_is_lost(index):
         thread.start()
     for thread in threads:
         thread.join()
-    assert errors == [] and index.count() == 3 + 6 * 15 and index.vectors() == 6 * 15
+    assert errors == [] and index.count() == 3 + 6 * 15 and index.count_vectors() == 6 * 15
 
 
 def test_what_was_written_is_there_after_reopening(index):
-    index.set_vectors({p.id: np.ones(2) for p in index.pending(9)})
+    index.set_vectors({p.id: np.ones(2) for p in index.list_pending(9)})
     index.close()
     again = SqliteIndex(index.path)
-    assert again.count() == again.vectors() == 3 and documents(again.lexical("cologne", 5)) == ["rhine"]
+    assert again.count() == again.count_vectors() == 3 and documents(again.search_words("cologne", 5)) == ["rhine"]
     again.close()
 
 
@@ -276,5 +277,5 @@ def test_an_index_of_another_version_is_refused(index):
 @pytest.mark.parametrize("stored", ["NFC", "NFD"])
 def test_accents_written_apart_or_together_find_each_other(index, stored, asked):
     texts = [unicodedata.normalize(stored, "The café in Zürich opens."), "A tea house."]
-    index.upsert_docs([(f"d{i}", passages(f"d{i}", [text])) for i, text in enumerate(texts)])
-    assert [h.doc_id for h in index.lexical(unicodedata.normalize(asked, "Zürich"), 5)] == ["d0"]
+    index.upsert_docs([(f"d{i}", split_passages(f"d{i}", [text])) for i, text in enumerate(texts)])
+    assert [h.doc_id for h in index.search_words(unicodedata.normalize(asked, "Zürich"), 5)] == ["d0"]

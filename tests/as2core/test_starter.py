@@ -76,7 +76,7 @@ BROKEN = {
     ),
     "elsewhere only": (
         QUESTION | {"answers": [{"article": "bee", "text": "Bees live in hives."}]},
-        "no answer stands in its own article",
+        "no answer is in its own article",
     ),
 }
 
@@ -96,12 +96,12 @@ def test_all_problems_are_told_at_once(write):
         starter.build(folder)
     text = str(told.value)
     assert "elk.md: split 'best' is not train, dev, test" in text and "no article 'fox'" in text
-    assert text.count("qid 'ant-1' stands 2 times") == 2 and text.count("the question") == 3
+    assert text.count("qid 'ant-1' appears 2 times") == 2 and text.count("the question") == 3
 
 
 def test_a_malformed_line_and_an_empty_folder_are_told(write, tmp_path):
     folder = write({"qid": "q"})
-    with pytest.raises(UnreadableFile, match=r"questions-a\.jsonl line 1: KeyError 'answers'"):
+    with pytest.raises(UnreadableFile, match=r"questions-a\.jsonl: line 1: no 'answers'"):
         starter.build(folder)
     with pytest.raises(UnreadableFile, match=r"no articles/\*\.md"):
         starter.build(tmp_path / "articles")

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from as2core.errors import BadSetting, DamagedModel
-from as2core.rankers.catalog import get
-from as2core.rankers.versions import describe_anew, load_version, read_card, save_version, sha256
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.versions import read_card, save_version, sha256, update_description
 from as2core.types import Candidate
 
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["the tower was completed in 1889 .", "iron", "a river"])]
@@ -185,10 +185,10 @@ def test_a_version_described_anew_can_be_loaded_whenever_a_kill_comes(tiny, tmp_
         with monkeypatch.context() as patched:
             patched.setattr(Path, "replace", kill_at(number))
             with pytest.raises(KeyboardInterrupt):
-                describe_anew(ranker, tmp_path / "mine", {"seed": 6})
+                update_description(ranker, tmp_path / "mine", {"seed": 6})
         assert load_version(tmp_path / "mine").threshold == (0.9 if number == 3 else 0.5)
         assert read_card(tmp_path / "mine")["seed"] == 5
-    describe_anew(ranker, tmp_path / "mine", {"seed": 6})
+    update_description(ranker, tmp_path / "mine", {"seed": 6})
     card = read_card(tmp_path / "mine")
     assert (card["seed"], card["config_sha256"]) == (6, sha256(tmp_path / "mine" / "config.json"))
     assert load_version(tmp_path / "mine").threshold == 0.9

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from as2core import cli, named
+from as2core import cli, lookup
 from as2core.errors import As2Error
 
 
@@ -57,7 +57,7 @@ def test_an_error_of_several_lines_is_told_in_one(as2, texts, monkeypatch):
     def broken(spec):
         raise As2Error("first\n  second")
 
-    monkeypatch.setattr(cli, "ranker_named", broken)
+    monkeypatch.setattr(cli, "load_ranker", broken)
     assert as2("rank", "Why?", "--candidates", texts) == (1, "", "as2: first second\n")
 
 
@@ -70,7 +70,7 @@ def test_an_unforeseen_error_is_one_line_too_and_says_how_to_see_more(as2, texts
     def broken(spec):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(cli, "ranker_named", broken)
+    monkeypatch.setattr(cli, "load_ranker", broken)
     code, out, err = as2("rank", "Why?", "--candidates", texts)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert "ZeroDivisionError" in err and "AS2_DEBUG=1" in err
@@ -82,7 +82,7 @@ def test_a_missing_library_is_named_with_the_remedy(as2, texts, monkeypatch):
     def broken(spec):
         raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
 
-    monkeypatch.setattr(cli, "ranker_named", broken)
+    monkeypatch.setattr(cli, "load_ranker", broken)
     code, _, err = as2("rank", "Why?", "--candidates", texts)
     assert code == 1 and "'onnx'" in err and "pip install" in err
 
@@ -95,7 +95,7 @@ def test_what_a_library_prints_while_it_ranks_stays_out_of_the_json(as2, texts, 
             print("loading weights: 100%")
             return [float(len(c.text)) for c in candidates]
 
-    monkeypatch.setattr(cli, "ranker_named", lambda spec: Chatty())
+    monkeypatch.setattr(cli, "load_ranker", lambda spec: Chatty())
     code, out, err = as2("rank", "Why?", "--candidates", texts, "--json")
     assert code == 0 and "loading weights" in err
     assert [r["id"] for r in json.loads(out)["results"]] == ["1", "2", "0"]
@@ -141,15 +141,15 @@ def test_the_app_joins_by_its_entry_point(as2):
 
 
 def test_the_library_alone_has_its_commands_and_leaves_out_who_is_not_installed(monkeypatch, capsys):
-    gone = named.importlib.metadata.EntryPoint("app", "no_such_package.cli:register", cli.COMMANDS)
-    monkeypatch.setattr(named.importlib.metadata, "entry_points", lambda group: [gone])
+    gone = lookup.importlib.metadata.EntryPoint("app", "no_such_package.cli:register", cli.COMMANDS)
+    monkeypatch.setattr(lookup.importlib.metadata, "entry_points", lambda group: [gone])
     names = {c.name for c in cli.build().registered_commands}
     assert {"rank", "eval", "transfer", "rankers", "reproduce"} <= names and not {"ask", "ingest", "adapt"} & names
     assert capsys.readouterr().err == ""
 
 
 def test_a_plugin_that_is_there_but_broken_is_told(monkeypatch, capsys):
-    broken = named.importlib.metadata.EntryPoint("app", "json:no_such_function", cli.COMMANDS)
-    monkeypatch.setattr(named.importlib.metadata, "entry_points", lambda group: [broken])
+    broken = lookup.importlib.metadata.EntryPoint("app", "json:no_such_function", cli.COMMANDS)
+    monkeypatch.setattr(lookup.importlib.metadata, "entry_points", lambda group: [broken])
     cli.build()
     assert "json:no_such_function" in capsys.readouterr().err

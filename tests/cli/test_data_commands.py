@@ -8,6 +8,7 @@ import json
 import pytest
 
 from as2core.data import asnq, beir, jsonl
+from as2core.data.source import read_all
 from as2core.types import Candidate, Question
 
 ROWS = "".join(f"question {i}\tsentence {j} of {i}\t{4 if j == 1 else 1 + j % 3}\n" for i in range(6) for j in range(5))
@@ -119,7 +120,7 @@ def test_convert_knows_every_format_we_write(as2, tmp_path, to, line):
 def test_what_would_be_empty_is_not_written(as2, tmp_path):
     jsonl.write([Question("b", "Why?", (Candidate("3", "So.", 0),))], tmp_path / "in.jsonl")
     code, _, err = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out", "--setting", "clean")
-    assert code == 1 and "no question left to write" in err and not (tmp_path / "out").exists()
+    assert code == 1 and "no questions to write" in err and not (tmp_path / "out").exists()
 
 
 def test_asnq_is_built_from_natural_questions(as2, tmp_path):
@@ -144,7 +145,7 @@ def test_asnq_plus_reaches_the_number_of_candidates_and_the_seed_repeats_it(as2,
         assert document["read"]["lines"] == 30
     same, again, other = ((tmp_path / name).read_bytes() for name in "abc")
     assert same == again != other
-    questions, problems = asnq.read(same)
+    questions, problems = read_all(asnq.stream, same)
     assert problems == [] and all(len(q.candidates) == 12 and q.positives == 1 for q in questions)
 
 

@@ -64,7 +64,7 @@ def test_a_ranker_that_must_find_the_passage_leaves_fewer_and_says_the_rank(mode
 def test_a_ranker_that_only_scores_is_refused_by_its_name(passages, capsys, command):
     assert main(["generate", command, passages, "--generator", "bm25"]) == 1
     assert capsys.readouterr().err == (
-        "as2: the ranker 'bm25' writes nothing: take generative, or a version of that kind\n"
+        "as2: the ranker 'bm25' cannot generate text: use generative, or a version of that kind\n"
     )
 
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from as2core import cli, named
+from as2core import cli, lookup
 
 
 @pytest.fixture
@@ -138,9 +138,9 @@ def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path)
     version = tmp_path / "tuned"
     version.mkdir()
     (version / "card.json").write_text('{"name": "tuned", "sha256": "ab12"}')
-    monkeypatch.setattr(named, "versions", lambda: {"tuned": version})
-    assert named.cite("tuned") == named.cite(str(version)) == {"version": "tuned", "weights": "ab12"}
-    assert named.cite("bm25") == {"version": f"as2core {named.as2core.__version__}", "weights": None}
+    monkeypatch.setattr(lookup, "list_versions", lambda: {"tuned": version})
+    assert lookup.cite("tuned") == lookup.cite(str(version)) == {"version": "tuned", "weights": "ab12"}
+    assert lookup.cite("bm25") == {"version": f"as2core {lookup.as2core.__version__}", "weights": None}
 
 
 def test_transfer_lists_its_recipes(as2_json):
@@ -154,7 +154,7 @@ def test_transfer_lists_its_recipes(as2_json):
 def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made(
     as2_json, monkeypatch, tmp_path, stage, stages
 ):
-    from as2core.training import recipes
+    from as2core.training import recipe_run
 
     def run_recipe(name, data_dir, out, *, stages, on_event, on_progress):
         asked.append((name, data_dir, stages))
@@ -165,7 +165,7 @@ def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made
         return [out / stage for stage in stages]
 
     asked = []
-    monkeypatch.setattr(recipes, "run_recipe", run_recipe)
+    monkeypatch.setattr(recipe_run, "run_recipe", run_recipe)
     given = ["--stage", stage] if stage else []
     document = as2_json("transfer", "--data-dir", tmp_path, "--recipe", "tiny", "--out", tmp_path / "out", *given)
     assert asked == [("tiny", tmp_path, stages)]
@@ -187,5 +187,5 @@ def test_transfer_runs_the_stages_asked_for_and_gives_the_cards_of_what_was_made
     ],
 )
 def test_only_a_shipped_model_is_cited_by_its_weights(spec, trained):
-    told = named.cite(spec)
+    told = lookup.cite(spec)
     assert (told["weights"] is not None, told["version"].startswith("as2core ")) == (trained, not trained)

@@ -99,9 +99,9 @@ def test_the_app_serves_brings_its_worker_back_and_ends_with_it(environment, por
 
 
 def test_a_worker_that_begins_as_the_app_is_told_to_end_is_ended_too(monkeypatch, tmp_path):
-    from app import worker
-    from app.commands import serving
-    from app.settings import Settings
+    from app.cli import processes
+    from app.jobs import process
+    from app.workbench.settings import Settings
 
     begun = []
 
@@ -110,13 +110,13 @@ def test_a_worker_that_begins_as_the_app_is_told_to_end_is_ended_too(monkeypatch
         signal.raise_signal(signal.SIGTERM)
         return begun[0]
 
-    monkeypatch.setattr(worker, "start", start)
-    pair = serving.Pair(Settings(home=tmp_path))
+    monkeypatch.setattr(process, "start_worker", start)
+    pair = processes.AppProcesses(Settings(home=tmp_path))
     interrupt = signal.getsignal(signal.SIGINT)
     try:
-        with pytest.raises(SystemExit), serving._told_to_end():
-            pair.see_to_the_worker()
-        pair.end()
+        with pytest.raises(SystemExit), processes._exit_on_signals():
+            pair.ensure_worker()
+        pair.stop()
         assert begun[0].poll() is not None
     finally:
         signal.signal(signal.SIGINT, interrupt)  # which `end` ignores from then on
@@ -124,12 +124,12 @@ def test_a_worker_that_begins_as_the_app_is_told_to_end_is_ended_too(monkeypatch
 
 
 def test_the_server_is_told_the_settings_that_are_there_and_no_others(monkeypatch, tmp_path):
-    from app.commands import serving
-    from app.settings import Settings
+    from app.cli import processes
+    from app.workbench.settings import Settings
 
     told = {}
     monkeypatch.setattr(subprocess, "Popen", lambda command, env, **_: told.update(env))
-    serving.Pair(Settings(home=tmp_path, worker="external")).serve("127.0.0.1", 8501)
+    processes.AppProcesses(Settings(home=tmp_path, worker="external")).start("127.0.0.1", 8501)
     assert (told["AS2_HOME"], told["AS2_WORKER"]) == (str(tmp_path), "external")
     assert "AS2_DATA_DIR" not in told
 
@@ -152,8 +152,8 @@ def test_a_home_that_cannot_be_used_is_said_in_one_line(environment, tmp_path):
 
 
 def test_the_worker_alone_ends_when_told_and_a_second_one_is_refused(environment, tmp_path):
-    from app.settings import Settings
-    from app.worker import is_running
+    from app.jobs.process import is_running
+    from app.workbench.settings import Settings
 
     log = tmp_path / "said"
     with log.open("wb") as out:

@@ -14,7 +14,7 @@ from as2core import terminal
 
 def test_a_table_aligns_words_left_and_numbers_right():
     rows = [{"name": "bm25", "AP": 0.5}, {"name": "a longer\nname", "AP": None}]
-    assert terminal.table(rows, ["name", "AP"]).splitlines() == [
+    assert terminal.format_table(rows, ["name", "AP"]).splitlines() == [
         "name              AP",
         "bm25           0.500",
         "a longer name      -",
@@ -22,7 +22,7 @@ def test_a_table_aligns_words_left_and_numbers_right():
 
 
 def test_a_table_without_rows_is_its_heading():
-    assert terminal.table([], ["name", "AP"]) == "name  AP"
+    assert terminal.format_table([], ["name", "AP"]) == "name  AP"
 
 
 def test_json_has_no_nan_and_knows_arrays_dates_paths_and_data_classes(capsys):
@@ -31,7 +31,7 @@ def test_json_has_no_nan_and_knows_arrays_dates_paths_and_data_classes(capsys):
         x: float
         at: datetime
 
-    terminal.say_json(
+    terminal.print_json(
         {
             "nan": float("nan"),
             "array": np.array([1.5, np.inf], dtype=np.float32),
@@ -55,11 +55,11 @@ def test_json_has_no_nan_and_knows_arrays_dates_paths_and_data_classes(capsys):
 
 def test_an_evaluation_is_told_in_one_line_with_every_exit():
     event = {"kind": "eval", "step": 40, "steps": 120, "loss": 0.5, "dev_ap": {"2": 0.6127, "6": 0.7}}
-    assert terminal.evaluation_line(event) == "step 40/120  loss 0.5000  dev AP 2: 0.613  6: 0.700"
+    assert terminal.format_evaluation(event) == "step 40/120  loss 0.5000  dev AP 2: 0.613  6: 0.700"
 
 
 def test_a_training_run_tells_its_evaluations_on_standard_error_only(capsys):
-    with terminal.training() as on_event:
+    with terminal.show_training() as on_event:
         on_event({"kind": "start", "step": 0, "steps": 2})
         on_event({"kind": "step", "step": 1, "steps": 2, "loss": 0.25})
         on_event({"kind": "eval", "step": 2, "steps": 2, "loss": None, "dev_ap": {"6": 0.5}})

@@ -24,7 +24,7 @@ QUESTION = {
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """An empty AS2_HOME, without the starter corpus, whose jobs nobody runs."""
-    from app.settings import get_settings
+    from app.workbench.settings import get_settings
 
     monkeypatch.setenv("AS2_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("AS2_CORPORA_DIR", str(tmp_path / "no-corpora"))
@@ -95,7 +95,7 @@ def test_files_of_one_name_are_refused_as_the_second_would_replace_the_first(as2
     for given in ([articles / "bread.txt", other / "bread.txt"], [articles, other]):
         code, out, err = as2("ingest", *given)
         assert (code, out) == (1, "")
-        assert f"{articles / 'bread.txt'} and {other / 'bread.txt'} would both be 'bread.txt'" in err
+        assert f"{articles / 'bread.txt'} and {other / 'bread.txt'} would both be named 'bread.txt'" in err
     assert as2_json("ingest", articles, articles / "bread.txt")["result"]["added"] == 2  # the same file, meant once
     assert as2_json("ingest", tmp_path, "--corpus", "above")["result"]["added"] == 3
 
@@ -118,7 +118,7 @@ def test_the_answer_in_words_stands_in_its_document(as2, articles):
     as2("ingest", articles)
     code, out, _ = as2("ask", "When was Kestrel Tower finished?", "--top-n", "2")
     assert code == 0
-    assert "1889" in out and "Kestrel Tower" in out and "of the computing saved" in out
+    assert "1889" in out and "Kestrel Tower" in out and "of the compute saved" in out
 
 
 @pytest.mark.parametrize(
@@ -202,21 +202,21 @@ def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, labelled):
 
 
 def test_a_promotion_of_another_kind_is_rolled_back_by_its_kind(as2):
-    from app.commands.opened import workbench
-    from app.services import versions
+    from app.cli.context import workbench
+    from app.versions import registry
     from db.repositories import versions as rows
 
     with workbench(starter=False) as wb:
-        shipped = versions.active(wb, "generative").id
+        shipped = registry.get_active(wb, "generative").id
         with wb.write() as s:
             rows.add_activation(s, "generative", shipped, "", wb.clock())
     assert as2("versions", "roll-back")[0] == 1
-    assert as2("versions", "roll-back", "--kind", "generative") == (0, "generative answers again\n", "")
+    assert as2("versions", "roll-back", "--kind", "generative") == (0, "generative is active again\n", "")
     assert as2("versions", "roll-back", "--kind", "generative")[0] == 1
 
 
 def test_the_words_of_a_promotion_stand_beside_the_card(as2, as2_json):
-    from app.commands.opened import workbench
+    from app.cli.context import workbench
     from db.repositories import versions as rows
 
     with workbench(starter=False) as wb, wb.write() as s:
@@ -267,20 +267,21 @@ class Watched:
 def state(name, *, events=(), message="", error=""):
     from datetime import UTC, datetime
 
-    from app.services.views import JobView
+    from app.jobs.queue import JobView
 
     now = datetime(2026, 1, 2, tzinfo=UTC)
     return JobView(5, "retrain", name, 0.0, message, tuple(events), {}, error, "", {}, None, 1, False, now, None, None)
 
 
 def follow(monkeypatch, first, *later, sleep=lambda seconds: None):
-    from app.commands import adapting
-    from app.services import adapting as service
+    from app.cli import adapt
+    from app.jobs import queue, supervisor
 
     watched = Watched(*later)
-    monkeypatch.setattr(service, "job", watched.job)
-    monkeypatch.setattr(service, "cancel", watched.cancel)
-    return watched, lambda: adapting.follow(None, first, sleep)
+    monkeypatch.setattr(queue, "load_job", watched.job)
+    monkeypatch.setattr(queue, "cancel", watched.cancel)
+    monkeypatch.setattr(supervisor, "attend", lambda wb: None)
+    return watched, lambda: adapt.follow(None, first, sleep)
 
 
 def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeypatch, capsys):
@@ -303,11 +304,11 @@ def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeyp
 
 
 def test_a_retrain_is_followed_though_steps_told_before_are_thinned_out(monkeypatch):
-    from app.commands import adapting
+    from app.cli import adapt
 
     told, of = [], lambda *events: [{"kind": kind, "step": step} for kind, step in events]
     monkeypatch.setattr(
-        adapting, "training", lambda: contextlib.nullcontext(lambda e: told.append((e["kind"], e["step"])))
+        adapt, "show_training", lambda: contextlib.nullcontext(lambda e: told.append((e["kind"], e["step"])))
     )
     _, run = follow(
         monkeypatch,
@@ -320,7 +321,7 @@ def test_a_retrain_is_followed_though_steps_told_before_are_thinned_out(monkeypa
 
 
 def test_a_retrain_that_fails_says_why_and_how_to_go_on(monkeypatch):
-    from app.commands.adapting import NotAdapted
+    from app.cli.adapt import NotAdapted
 
     _, run = follow(monkeypatch, state("running"), state("failed", error="no space left on the disk"))
     with pytest.raises(NotAdapted, match=r"job 5 failed: no space left on the disk .*as2 jobs retry 5"):
@@ -338,17 +339,19 @@ def test_ctrl_c_asks_the_retrain_to_stop(monkeypatch):
 
 
 def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch):
-    from app.commands import proposing as command
-    from app.running import run_queued
-    from app.services import adapting, proposing
+    from app.ask import proposals
+    from app.cli import propose as command
+    from app.jobs import queue
+    from app.jobs.attempt import run_queued
+    from app.worker import RUNNERS
 
     (tmp_path / "tower.txt").write_text("Kestrel Tower was finished in the year 1889 by masons. Rain stops nobody.\n")
     assert as2("ingest", tmp_path / "tower.txt", "--corpus", "towers")[0] == 0
-    monkeypatch.setattr(proposing, "writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
+    monkeypatch.setattr(proposals, "load_writer", lambda *_: lambda some, _each: [[(f"{p[:-1]}?", -1.0)] for p in some])
 
     def follow(wb, job):
-        run_queued(wb)  # the worker's part, here
-        return adapting.job(wb, job.id)
+        run_queued(wb, RUNNERS)  # the worker's part, here
+        return queue.load_job(wb, job.id)
 
     monkeypatch.setattr(command, "follow", follow)
     told = as2_json("propose", "--corpus", "towers", "--number", "3", "--seed", "1")
@@ -357,13 +360,13 @@ def test_propose_shows_what_the_worker_kept(as2, as2_json, tmp_path, monkeypatch
 
 
 def test_people_are_listed_and_given_roles(as2, as2_json, home):
-    from app import services
-    from app.services import people
+    from app import bootstrap
+    from app.workbench import people
 
     as2("people")
-    with contextlib.closing(services.open()) as wb:
-        people.annotator(wb, "me")
-        people.signed_in(wb, "https://id.example|1", "cara")
+    with contextlib.closing(bootstrap.open()) as wb:
+        people.sign_in(wb, "me")
+        people.sign_in_subject(wb, "https://id.example|1", "cara")
     assert as2_json("people", "role", "cara", "admin")["role"] == "admin"
     assert [(p["name"], p["role"], p["local"]) for p in as2_json("people")["people"]] == [
         ("me", "admin", True),

@@ -31,7 +31,7 @@ def add_document(database):
 
     def add(name: str, texts: list[str], *, corpus: str = "rivers") -> tuple[int, int]:
         with database.write() as s:
-            home = corpora.corpus_named(s, corpus) or corpora.add_corpus(s, corpus, NOW)
+            home = corpora.find_corpus(s, corpus) or corpora.add_corpus(s, corpus, NOW)
             ids = corpora.add_documents(s, home.id, [(Document(name, name.title(), " ".join(texts)), "d1")], NOW)
             corpora.fill_documents(s, home.id, [(ids[name], name, pieces(texts))])
             return home.id, ids[name]

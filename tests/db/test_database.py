@@ -3,6 +3,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -12,7 +13,7 @@ from sqlalchemy import text
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
 from db.repositories import corpora, labels
-from db.session import TRY_MS, Database, open_database
+from db.session import Database, open_database
 
 REPO = Path(__file__).parents[2]
 
@@ -29,7 +30,7 @@ def test_opening_twice_keeps_what_is_there(database, database_url, now):
         corpora.add_corpus(s, "rivers", now)
     again = open_database(database_url)
     with again.read() as s:
-        assert [c.name for c in corpora.corpora(s)] == ["rivers"]
+        assert [c.name for c in corpora.list_corpora(s)] == ["rivers"]
     again.close()
 
 
@@ -58,7 +59,7 @@ def test_what_eight_threads_read_and_write_back_is_all_counted(database, now):
     for t in threads:
         t.join()
     with database.read() as s:
-        assert corpora.corpora(s)[0].name == "200"
+        assert corpora.list_corpora(s)[0].name == "200"
 
 
 def test_a_reader_cannot_write(tmp_path, now):
@@ -72,9 +73,9 @@ def test_a_reader_goes_on_while_a_writer_is_at_work(database, now):
     with database.write() as writing:
         corpora.add_corpus(writing, "rivers", now)
         with database.read() as reading:
-            assert corpora.corpora(reading) == []
+            assert corpora.list_corpora(reading) == []
     with database.read() as reading:
-        assert len(corpora.corpora(reading)) == 1
+        assert len(corpora.list_corpora(reading)) == 1
 
 
 def test_an_exception_rolls_everything_back(database, now):
@@ -82,7 +83,7 @@ def test_an_exception_rolls_everything_back(database, now):
         corpora.add_corpus(s, "rivers", now)
         raise ZeroDivisionError
     with database.read() as s:
-        assert corpora.corpora(s) == []
+        assert corpora.list_corpora(s) == []
 
 
 def test_only_the_durable_writer_waits_for_the_disk(tmp_path):
@@ -117,28 +118,33 @@ def test_a_write_that_cannot_get_the_lock_says_that_the_database_is_busy(tmp_pat
     monkeypatch.setattr("db.session.BUSY_MS", 50)
     database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
     with database.write() as one:
-        corpora.corpora(one)  # a transaction begins with its first statement
+        corpora.list_corpora(one)  # a transaction begins with its first statement
         with pytest.raises(DatabaseBusy, match="try again"), database.write(durable=True) as other:
-            corpora.corpora(other)
+            corpora.list_corpora(other)
     database.close()
 
 
-def test_a_write_waits_for_another_longer_than_one_try(tmp_path):
+def test_a_write_waits_for_another_longer_than_one_try(tmp_path, monkeypatch):
     """SQLite itself gives up after TRY_MS; the writer asks again until the lock is free."""
     database = open_database(f"sqlite:///{tmp_path / 'as2.db'}")
-    begun, made = threading.Event(), []
+    tries, tried_often, made = [], threading.Event(), []
+
+    def now():  # asked before every try
+        tries.append(threading.current_thread())
+        if tries.count(waiting) > 20:
+            tried_often.set()
+        return time.monotonic()
 
     def waits():
-        begun.set()
         with database.write(durable=True) as other:
-            made.append(corpora.corpora(other))
+            made.append(corpora.list_corpora(other))
 
     with database.write() as one:
-        corpora.corpora(one)
+        corpora.list_corpora(one)
         waiting = threading.Thread(target=waits)
+        monkeypatch.setattr("db.session.time", SimpleNamespace(monotonic=now))
         waiting.start()
-        begun.wait()
-        time.sleep(20 * TRY_MS / 1000)
+        assert tried_often.wait(20)
         assert not made
     waiting.join()
     assert made == [[]]
@@ -182,7 +188,7 @@ def test_a_url_without_a_driver_means_psycopg():
 
 def test_stock_is_taken_of_the_rows_that_came(database, add_document):
     add_document("thames", ["It is long.", "It is wide."])
-    database.take_stock()
+    database.analyze()
     if database.sqlite:
         return
     with database.read() as s:

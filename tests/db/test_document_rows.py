@@ -16,21 +16,20 @@ def flood(database, add_document):
 
 def replace(database, flood, texts, as_pieces, now):
     with database.write() as s:
-        corpora.replace_document(
-            s, *flood, Document("flood", "The flood", " ".join(texts)), "d2", as_pieces(texts), now
-        )
+        content = Document("flood", "The flood", " ".join(texts))
+        corpora.replace_document(s, corpora.get_document(s, flood[1]), content, "d2", as_pieces(texts), now)
 
 
 def stored(database, flood):
     with database.read() as s:
-        return {x.text: (x.id, x.position, x.external_id) for x in corpora.sentences_of(s, [flood[1]])}
+        return {x.text: (x.id, x.position, x.external_id) for x in corpora.list_sentences(s, [flood[1]])}
 
 
 def label(database, flood, text, now):
     with database.write() as s:
         q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
         ann = labels.ensure_annotator(s, "ann", now)
-        [sentence] = corpora.sentences_reading(s, flood[0], [text])
+        [sentence] = corpora.find_sentences_by_text(s, flood[0], [text])
         labels.add_event(s, q.id, sentence.id, ann.id, "correct", now)
         return sentence.id
 
@@ -55,9 +54,9 @@ def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_te
     replace(database, flood, ["Rain fell.", "The river rose."], as_pieces, now)
     assert list(stored(database, flood)) == ["Rain fell.", "The river rose."]
     with database.read() as s:
-        assert corpora.sentence(s, kept).retired
+        assert corpora.get_sentence(s, kept).retired
         assert len(labels.labels_of_corpus(s, flood[0])) == 1
-        assert corpora.counts(s, flood[0]).sentences == 2
+        assert corpora.count_contents(s, flood[0]).sentences == 2
     replace(database, flood, [*OLD, "They came back."], as_pieces, now)
     assert stored(database, flood)["People left."][0] == kept
 
@@ -66,14 +65,14 @@ def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, 
     texts = ["Rain fell.", "The river rose."]
     with ThreadPoolExecutor(1) as pool, database.write() as s:
         q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
-        [sentence] = corpora.sentences_reading(s, flood[0], ["People left."])
+        [sentence] = corpora.find_sentences_by_text(s, flood[0], ["People left."])
         labels.add_event(s, q.id, sentence.id, labels.ensure_annotator(s, "ann", now).id, "correct", now)
         replacing = pool.submit(replace, database, flood, texts, as_pieces, now)
         assert wait([replacing], timeout=0.5).not_done  # the label is not committed: it waits
         s.commit()
         replacing.result(timeout=10)
     with database.read() as s:
-        assert corpora.sentence(s, sentence.id).retired
+        assert corpora.get_sentence(s, sentence.id).retired
         assert len(labels.labels_of_corpus(s, flood[0])) == 1
 
 
@@ -83,35 +82,35 @@ def test_more_names_are_looked_up_than_a_statement_takes(database, flood):
         if database.sqlite:
             lower = s.connection().connection.dbapi_connection.setlimit
             lower(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)  # what most builds have
-        assert [x.text for x in corpora.sentences_named(s, flood[0], names)] == OLD
-        assert [x.text for x in corpora.sentences_reading(s, flood[0], [*names, *OLD])] == OLD
-        assert [x.text for x in corpora.sentences_of(s, [flood[1], *range(10_000, 80_000)])] == OLD
+        assert [x.text for x in corpora.find_sentences(s, flood[0], names)] == OLD
+        assert [x.text for x in corpora.find_sentences_by_text(s, flood[0], [*names, *OLD])] == OLD
+        assert [x.text for x in corpora.list_sentences(s, [flood[1], *range(10_000, 80_000)])] == OLD
 
 
 def test_a_sentence_said_twice_has_two_rows(database, add_document):
     home = add_document("song", ["Row your boat.", "Row your boat."])
     with database.read() as s:
-        assert [x.position for x in corpora.sentences_of(s, [home[1]])] == [0, 1]
+        assert [x.position for x in corpora.list_sentences(s, [home[1]])] == [0, 1]
 
 
 def test_a_changed_document_is_to_be_indexed_again_unless_it_changed_once_more(database, flood, as_pieces, now):
     with database.write() as s:
         corpora.mark_indexed(s, [(flood[1], "d1")])
-        assert corpora.unindexed_count(s, flood[0]) == 0
+        assert corpora.count_unindexed(s, flood[0]) == 0
     replace(database, flood, ["Rain fell."], as_pieces, now)
     with database.write() as s:
         corpora.mark_indexed(s, [(flood[1], "d1")])  # what the index took in is the older content
-        assert corpora.unindexed_count(s, flood[0]) == 1
+        assert corpora.count_unindexed(s, flood[0]) == 1
         corpora.mark_indexed(s, [(flood[1], "d2")])
-        assert corpora.unindexed_count(s, flood[0]) == 0
+        assert corpora.count_unindexed(s, flood[0]) == 0
 
 
 def test_neighbours_are_the_sentences_before_and_after(database, flood):
     with database.read() as s:
-        first, second, third = corpora.sentences_of(s, [flood[1]])
-        assert corpora.neighbours(s, first.document_id, first.position) == ("", "The river rose.")
-        assert corpora.neighbours(s, second.document_id, second.position) == ("Rain fell.", "People left.")
-        assert corpora.neighbours(s, third.document_id, third.position) == ("The river rose.", "")
+        first, second, third = corpora.list_sentences(s, [flood[1]])
+        assert corpora.find_neighbours(s, first.document_id, first.position) == ("", "The river rose.")
+        assert corpora.find_neighbours(s, second.document_id, second.position) == ("Rain fell.", "People left.")
+        assert corpora.find_neighbours(s, third.document_id, third.position) == ("The river rose.", "")
 
 
 def test_a_percent_sign_in_a_search_is_only_itself(database, add_document):
@@ -139,4 +138,5 @@ def test_the_id_of_a_sentence_that_is_gone_goes_to_no_other(database, flood, as_
 
 def test_text_is_found_whatever_its_white_space(database, flood):
     with database.read() as s:
-        assert [x.text for x in corpora.sentences_reading(s, flood[0], ["The  river\nrose."])] == ["The river rose."]
+        found = corpora.find_sentences_by_text(s, flood[0], ["The  river\nrose."])
+        assert [x.text for x in found] == ["The river rose."]

@@ -10,7 +10,7 @@ def pair(database, add_document, now):
     corpus_id, document_id = add_document("rhine", ["The Rhine is a river.", "It is long."])
     with database.write() as s:
         q = questions.add_question(s, corpus_id, "What is the Rhine?", external_id="q1", origin="asked", now=now)
-        first = corpora.sentences_of(s, [document_id])[0]
+        first = corpora.list_sentences(s, [document_id])[0]
         ann, bob = labels.ensure_annotator(s, "ann", now), labels.ensure_annotator(s, "bob", now)
         return corpus_id, q.id, first.id, ann.id, bob.id
 
@@ -22,7 +22,7 @@ def events(database, question_id, *said, now):
 
 def current(database, question_id):
     with database.read() as s:
-        return {(r.sentence_id, r.annotator_id): r.label for r in labels.labels_of_question(s, question_id)}
+        return {(r.sentence_id, r.annotator_id): r.label for r in labels.labels_of_questions(s, [question_id])}
 
 
 def test_the_newest_event_of_each_annotator_is_the_current_label(database, pair, now):
@@ -46,9 +46,9 @@ def test_the_last_act_skips_undoes_and_what_they_undid(database, pair, now):
     )
     with database.write() as s:
         assert [e.id for e in labels.last_act(s, ann, corpus_id)] == [second]
-        labels.add_event(s, q, sentence, ann, "correct", now, undoes=second)
+        labels.add_event(s, q, sentence, ann, "correct", now, {"undoes": second})
         assert [e.id for e in labels.last_act(s, ann, corpus_id)] == [first]
-        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=first)
+        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, {"undoes": first})
         assert labels.last_act(s, ann, corpus_id) == []
 
 
@@ -56,9 +56,9 @@ def test_an_act_cannot_be_undone_twice(database, pair, now):
     _, q, sentence, ann, _ = pair
     [act] = events(database, q, (sentence, ann, "correct"), now=now)
     with database.write() as s:
-        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=act)
+        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, {"undoes": act})
     with pytest.raises(Exception, match="refused"), database.write() as s:
-        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, undoes=act)
+        labels.add_event(s, q, sentence, ann, WITHDRAWN, now, {"undoes": act})
 
 
 def test_an_annotator_asked_for_twice_is_one(database, now):
@@ -73,8 +73,8 @@ def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database
     with database.write() as s:
         corpora.remove_corpus(s, corpus_id)
     with database.read() as s:
-        assert [c.id for c in corpora.corpora(s)] == [other]
-        assert corpora.counts(s, other).sentences == 1
+        assert [c.id for c in corpora.list_corpora(s)] == [other]
+        assert corpora.count_contents(s, other).sentences == 1
         assert labels.labels_of_corpus(s, corpus_id) == []
 
 
@@ -87,7 +87,7 @@ def steps(session, of) -> int:
     return len(taken)
 
 
-@pytest.mark.parametrize("asked", [labels.verdicts, labels.tally, choices.votes, reviews.judged_twice])
+@pytest.mark.parametrize("asked", [labels.verdicts, labels.tally, choices.votes, reviews.comparable_labels])
 def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, pair, add_document, now, asked):
     if not database.sqlite:
         pytest.skip("PostgreSQL plans by itself")
@@ -96,7 +96,7 @@ def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, 
     for name in ("first", "second"):
         _, document_id = add_document(name, [f"{name} {i}." for i in range(300)])
         with database.write() as s:
-            for row in corpora.sentences_of(s, [document_id]):
+            for row in corpora.list_sentences(s, [document_id]):
                 labels.add_event(s, q, row.id, ann, "correct", now)
                 reviews.add_verdict(s, (q, row.id), ann, "incorrect", "", now)
         with database.read() as s:

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Page, expect
 
+RANK = "Rank questions"
+
 
 def settled(page: Page) -> None:
     """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
@@ -10,3 +12,13 @@ def settled(page: Page) -> None:
         page.wait_for_timeout(300)
     if "/label" in page.url:  # the other pages listen to no keys
         page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sentFor !== window.__as2keys.data.doc")
+
+
+def open_queue(page: Page, url: str, item: str) -> None:
+    """Open a queue, and have its questions ranked if nothing in it is ranked yet."""
+    page.goto(url)
+    rank = page.get_by_role("button", name=RANK, exact=True)
+    expect(page.locator(item).or_(rank).first).to_be_visible()
+    if rank.is_visible():
+        rank.click()
+    expect(page.locator(item).first).to_be_visible()

@@ -114,18 +114,18 @@ def press(page: Page, key: str) -> None:
 def judge_by_two(page: Page, url: str) -> None:
     """Two people a pair besides the one whose labels came with the corpus; whoever comes first may say so."""
     page.goto(f"{url}/agreement?view=rules")
-    field = page.get_by_role("spinbutton", name="People a pair")
+    field = page.get_by_role("spinbutton", name="People per pair")
     expect(field).to_be_visible(timeout=LONG)  # the first start reads the corpus
     field.fill("3")
-    page.get_by_role("button", name="Keep these").click()
-    expect(page.get_by_text("Kept: they hold from the next item on.")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved. The rules apply from the next item on.")).to_be_visible()
 
 
 def searchable(page: Page, url: str) -> None:
     """Search by meaning works: the pictures show what people will see."""
     page.goto(f"{url}/data")
     expect(page.locator('[class*="st-key-data_corpus_"]')).to_be_visible()
-    expect(page.get_by_text("Until then search goes by words")).to_have_count(0, timeout=LONG)
+    expect(page.get_by_text("Until then, search matches words only")).to_have_count(0, timeout=LONG)
 
 
 def judge_lists(page: Page, url: str, odd: tuple[int, ...]) -> None:
@@ -178,7 +178,7 @@ def bring_labels_in(page: Page, url: str) -> None:
         {"name": "handbook.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
     )
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text("1 line could not be taken")).to_be_visible()
+    expect(page.get_by_text("1 line could not be read")).to_be_visible()
 
 
 def photograph(page: Page, name: Path, widths: tuple[int, ...], tallest: int) -> None:

@@ -36,8 +36,8 @@ def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
     assert answer.bounding_box()["y"] < picture.bounding_box()["y"]
     written = picture.locator("svg text").all_text_contents()
     flows = [found.groups() for t in written if (found := re.fullmatch(r"(\d+) → (\d+)", t))]
-    assert len(flows) == 5  # the first look and four exits; the last drops nobody
-    assert int(flows[0][0]) > 100 == int(flows[0][1])  # the first look
+    assert len(flows) == 5  # the first stage and four exits; the last drops nobody
+    assert int(flows[0][0]) > 100 == int(flows[0][1])  # the first stage
     # at 30 per cent floor(0.3 k) of k leave, and who stays goes into the next exit
     kept = 100
     for entered, left in flows[1:]:
@@ -69,7 +69,7 @@ def test_the_slider_replays_at_once_and_without_the_model(page, server):
 def test_the_time_that_dropping_saves_is_measured_beside_the_promise(page, server):
     asked(page, server)
     page.get_by_role("button", name="Measure the time saved").click()
-    told = page.get_by_text(re.compile(r"^Run for real: [\d,]+ ms without dropping, [\d,]+ ms with it"))
+    told = page.get_by_text(re.compile(r"^Measured: [\d,]+ ms without dropping, [\d,]+ ms with it"))
     expect(told).to_be_visible()
     expect(told).to_contain_text("of the encoder's compute")
     page.get_by_role("slider").first.press("ArrowRight")

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from keyboard import settled
+from keyboard import open_queue, settled
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -25,12 +25,11 @@ def page(small_page) -> Page:
 
 
 def opened(page: Page, queue: str, name: str) -> None:
-    page.goto(queue)
-    expect(page.locator(f"{ITEM} mark")).to_be_visible()
+    open_queue(page, queue, f"{ITEM} mark")
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
     field.press("Enter")
-    expect(page.get_by_text(f"judged by {name}")).to_be_visible()
+    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
     expect(field).not_to_be_focused()
     settled(page)
 
@@ -137,7 +136,7 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     before = shown(page)
     page.keyboard.press("h")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Keys sleep")
+    expect(dialog).to_contain_text("Keys are off")
     page.keyboard.press("a")
     page.keyboard.press("x")
     page.keyboard.press("Escape")
@@ -153,9 +152,9 @@ def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, smal
     opened(page, queue, "Flagger")
     before = shown(page)
     page.keyboard.press("f")
-    field = page.get_by_role("textbox", name="What should they look at?")
+    field = page.get_by_role("textbox", name="What should others check?")
     expect(field).to_be_focused()
-    page.wait_for_timeout(600)  # nothing takes the focus away again
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.keyboard.type("a fax")
     expect(field).to_have_value("a fax")
     page.keyboard.press("Enter")
@@ -205,5 +204,5 @@ def test_a_label_outlives_a_reload(page, queue):
     field = page.get_by_role("textbox", name="Your name")
     field.fill("Reloader")
     field.press("Enter")
-    expect(page.get_by_text("judged by Reloader")).to_be_visible()
+    expect(page.get_by_text("labelled by Reloader")).to_be_visible()
     expect(page.locator(".as2-figures")).to_contain_text("Mine1")

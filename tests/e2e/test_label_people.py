@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from keyboard import settled
+from keyboard import open_queue, settled
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -21,12 +21,12 @@ def sign(page: Page, name: str) -> None:
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
     field.press("Enter")
-    expect(page.get_by_text(f"judged by {name}")).to_be_visible()
+    expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
     settled(page)
 
 
 def opened(page: Page, url: str, name: str) -> None:
-    page.goto(url)
+    open_queue(page, url, ITEM)
     expect(page.locator(ITEM)).to_contain_text("Why this one")
     settled(page)  # who is signed in already gives the focus back by the listener alone, so that has to be there
     sign(page, name)
@@ -71,7 +71,7 @@ def test_a_session_with_the_keyboard_alone(page, small):
     settled(page)
     assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
     page.keyboard.press("f")
-    note = page.get_by_role("textbox", name="What should they look at?")
+    note = page.get_by_role("textbox", name="What should others check?")
     note.fill("a, x and space are typed here")
     note.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -88,7 +88,7 @@ def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
         press(page, key)
     assert labels(small, "Undoer") == ["correct", "incorrect", "correct"]
     page.reload()
-    expect(page.get_by_text("judged by Undoer")).to_be_visible()
+    expect(page.get_by_text("labelled by Undoer")).to_be_visible()
     expect(page.locator(ACT)).to_have_count(3)
     settled(page)
     for left in (2, 1, 0):
@@ -102,14 +102,14 @@ def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browse
     page.goto(f"{small.url}/agreement?view=rules")
     with sqlite3.connect(small.home / "as2.db") as database:
         admin = database.execute("select name from annotator where role = 'admin' order by id").fetchone()[0]
-    overlap = page.get_by_role("spinbutton", name="People a pair")
+    overlap = page.get_by_role("spinbutton", name="People per pair")
     field = page.get_by_role("textbox", name="Your name")
     field.fill(admin)
     field.press("Enter")
     expect(overlap).to_be_enabled()
     overlap.fill("9")  # whoever labelled before in this corpus, two more are wanted
-    page.get_by_role("button", name="Keep these").click()
-    expect(page.get_by_text("Kept: they hold from the next item on.")).to_be_visible()
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.get_by_text("Saved. The rules apply from the next item on.")).to_be_visible()
     settled(page)
 
     opened(page, f"{small.url}/label?queue=tops", admin)

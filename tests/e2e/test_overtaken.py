@@ -1,11 +1,15 @@
 """Updates of a component that Streamlit calls out of order, as it does on a busy machine."""
 
+from pathlib import Path
+
 import pytest
 
-from app.components import keys
-from app.components.overtaken import NEWEST
+from app.ui import scripts
+from app.ui.scripts import load_script
 
 pytestmark = pytest.mark.browser
+
+TAKEOVER = (Path(scripts.__file__).parent / "takeover.js").read_text()
 
 STAGE = "const shown = []; const calls = []; const at = document.body.appendChild(document.createElement('div'));"
 
@@ -14,7 +18,7 @@ STAGE = "const shown = []; const calls = []; const at = document.body.appendChil
 def run(context):
     """What a script leaves in `shown`."""
     page = context.new_page()
-    return lambda steps: page.evaluate(f"() => {{ {NEWEST} {STAGE} {steps} return shown; }}")
+    return lambda steps: page.evaluate(f"() => {{ {TAKEOVER} {STAGE} {steps} return shown; }}")
 
 
 def test_an_older_update_called_last_gives_way_to_the_newer(run):
@@ -72,4 +76,4 @@ def test_keys_are_heard_whichever_update_was_called_last_until_the_page_is_left(
       press();
       return sent;
     }"""
-    assert page.evaluate(sent, keys.SCRIPT) == ["second", "third"]
+    assert page.evaluate(sent, load_script("keys")) == ["second", "third"]

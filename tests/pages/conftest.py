@@ -1,12 +1,200 @@
-"""The pages over services in memory."""
+"""The pages over the real services, on a real home of their own: only the models are small fakes."""
 
-import fake_work
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from functools import cache
+
 import pytest
+import streamlit as st
+from fake_clock import Clock
+from fake_models import FakeModels, write_version
+from sqlalchemy import delete
+from stored import QUESTIONS, THINGS, TOWERS, put_version
+from streamlit.components.v2 import manifest_scanner
+
+from app import bootstrap
+from app.ask import asking
+from app.compare import comparison
+from app.corpora import corpora, documents
+from app.exchange import imports
+from app.jobs.attempt import run_queued
+from app.labels import guidelines
+from app.ui import page
+from app.ui.ask import result
+from app.workbench import people
+from app.workbench.settings import Settings
+from app.worker import RUNNERS
+from as2core.data import jsonl
+from as2core.types import Candidate, Question
+from db.models import Job
+
+HOSTILE = 'It cost $5 and $9, ![pixel](http://elsewhere.example/x.png) <img src=x onerror="alert(1)"> :red[no] **bold**'
+TOWER = [
+    "The tower was finished on 31 March 1889, after two years of work.",
+    "It was built as the gate of the World's Fair.",
+    HOSTILE,
+    "Foundations were begun in January 1887.",
+    "Its lifts were replaced in 1897.",
+    "The structure weighs about 7,300 tonnes.",
+]
+BRIDGE = [
+    "The Forth Bridge was opened on 4 March 1890.",
+    "Sir John Fowler designed it with Benjamin Baker.",
+    "Its steel weighs 53,000 tonnes.",
+    "Trains cross the bridge every day.",
+]
+
+
+PARTS = (
+    "beam rivet girder arch pier crane hammer furnace anvil chain bolt plate wheel shaft hinge truss rail spire".split()
+)
+HALL = [
+    "The hall was finished in 1889.",
+    "It was built for the World's Fair, and few people came to see it.",
+    *(f"Every {thing} of the hall has a number of its own." for thing in PARTS),
+]
+MILL = [
+    "The mill was finished on 31 March 1889, after two years of work of the finest smiths in the country.",
+    "When the mill was finished, it rained.",
+    *(f"Every {thing} of the mill has a number of its own." for thing in PARTS),
+]
+CORPORA = {
+    "Towers": {"The_tower.txt": TOWER, "A_bridge.txt": BRIDGE},
+    "Works": {"Iron_works.txt": HALL, "Other_iron_works.txt": MILL},
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def scan_once():
+    """Every AppTest looks through all installed packages for components, half a second each time; once will do."""
+    manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory, migrated_file):
+    """The home that every test gets a copy of: the corpora "Towers", with three ranked questions, and "Works", with
+    forty sentences and none; the annotator "me", an admin; and two versions made from the shipped one."""
+    folder = tmp_path_factory.mktemp("prepared")
+    for name in ("cascade", "generative"):
+        write_version(folder / "models" / name, name, metrics={"AP": 0.7})
+    (folder / "home").mkdir()
+    shutil.copy(migrated_file, folder / "home" / "as2.db")
+    clock = Clock()
+    clock.advance(days=-3)
+    wb = bootstrap.open(settings_in(folder), FakeModels(), clock)
+    me = people.sign_in(wb, "me")
+    for name, files in CORPORA.items():
+        corpus = corpora.create_corpus(wb, name)
+        documents.ingest(wb, corpus.id, [(f, "\n\n".join(lines).encode()) for f, lines in files.items()])
+        guidelines.set_rules(wb, corpus.id, by=me.id, control=0.0, blind=0.0)
+    for question in QUESTIONS:
+        asking.score_generative(wb, asking.ask(wb, TOWERS, question, as_typed=True))
+    for name, state in (("starter-2", "former"), ("starter-3", "candidate")):
+        clock.advance(days=1)
+        put_version(wb, name, state=state, note="first labels", metrics={"AP": 0.72})
+    with wb.write() as s:
+        s.execute(delete(Job))  # what an ingest asks for: nobody is to run it here
+    wb.close()
+    return folder
+
+
+def settings_in(folder, **more):
+    of = {"home": folder / "home", "models_dir": folder / "models", "corpora_dir": folder / "corpora"}
+    return Settings(**of, worker="external", **more)
+
+
+def copied(template, folder):
+    shutil.copytree(template, folder)
+    with closing(sqlite3.connect(folder / "home" / "as2.db")) as database, database:  # paths are stored in full
+        database.execute("UPDATE model_version SET path = replace(path, ?, ?)", (str(template), str(folder)))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def labelled(prepared, tmp_path_factory):
+    """The prepared home with two label sets more: "things" by ann and bob, and "others" by cy."""
+    folder = copied(prepared, tmp_path_factory.mktemp("labelled") / "as2")
+    wb = bootstrap.open(settings_in(folder), FakeModels(), Clock())
+    imports.import_labels(wb, None, "things.jsonl", label_set(PARTS[:9]), annotator="ann")
+    imports.import_labels(wb, THINGS, "things.jsonl", label_set(PARTS[9:]), annotator="bob")
+    imports.import_labels(wb, None, "others.jsonl", label_set(["comet", "violin", *PARTS[:7]]), annotator="cy")
+    with wb.write() as s:
+        s.execute(delete(Job))
+    wb.close()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def compared(labelled, tmp_path_factory):
+    """The labelled home with two comparisons over "things": of four rankers, and of the cascade's drop ratios alone."""
+    folder = copied(labelled, tmp_path_factory.mktemp("compared") / "as2")
+    wb = bootstrap.open(settings_in(folder), FakeModels(), Clock())
+    comparison.start_compare(wb, ["cascade:drop_ratio=0", "cascade:drop_ratio=0.5"], "labels:things")
+    comparison.start_compare(wb, ["cascade", "starter-2", "bm25", "rr"], "labels:things")
+    run_queued(wb, RUNNERS)
+    wb.close()
+    return folder
+
+
+def label_set(things):
+    """A question about each thing, with a correct sentence, two incorrect ones and one that nobody labelled."""
+    questions = [
+        Question(
+            f"q-{thing}",
+            f"What does a {thing} do in the {thing} house of town {number}?",
+            (
+                Candidate(f"{thing}-0", "It rained all day.", 0),
+                Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.", 1),
+                Candidate(f"{thing}-2", f"Nobody saw the house of town {number}.", 0),
+                Candidate(f"{thing}-3", f"A {thing}.", None),
+            ),
+        )
+        for number, thing in enumerate(things)
+    ]
+    return jsonl.dumps(questions).encode()
 
 
 @pytest.fixture
-def work(monkeypatch):
-    """What these services hold, and what was asked of them."""
-    fake = fake_work.Work()
-    fake_work.install(monkeypatch, fake)
-    return fake
+def template(prepared):
+    """The home to copy; test modules that need more in it have their own."""
+    return prepared
+
+
+@pytest.fixture
+def more_settings():
+    """Settings of a test, to be parametrised."""
+    return {}
+
+
+@pytest.fixture
+def wb(template, more_settings, tmp_path, clock, models, monkeypatch):
+    """The workbench that the pages open, as `page.workbench` would in a process of its own."""
+    folder = copied(template, tmp_path / "as2")
+    opened = bootstrap.open(settings_in(folder, **more_settings), models, clock)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    monkeypatch.setattr(page, "open_workbench", lambda: opened)
+    monkeypatch.setattr(page, "_preload", lambda wb: None)  # these models are there already
+    monkeypatch.setattr(type(st.context), "cookies", {})  # AppTest has a mock for it
+    yield opened
+    result._pool().shutdown()  # it may still be at the generative scores of the last question
+    opened.close()
+
+
+@pytest.fixture
+def me(wb):
+    return people.sign_in(wb, "me")
+
+
+@pytest.fixture
+def ann(wb):
+    return people.sign_in(wb, "ann")
+
+
+@pytest.fixture
+def hostile():
+    """A sentence of Towers that is Markdown and HTML to whoever takes it for that."""
+    return HOSTILE

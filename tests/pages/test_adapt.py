@@ -1,143 +1,180 @@
-"""The adapt page with services in memory: what blocks, what runs, the card, and the decisions."""
+"""The adapt page: what blocks, what runs, the card, and the decisions."""
 
 from dataclasses import replace
+from datetime import timedelta
 
-import fake_work
 import pytest
+import stored
+from app_pages import markup, open_page, texts
+from stored import OTHERS, SECOND, THINGS, THIRD, TOWERS, WORKS, change_version, put_job
 
-from app.components import adapt_card, adapt_job, adapt_versions, adapt_words
-from app.services.choosing import Choice
+from app.adapt import schedule
+from app.adapt.label_selection import LabelSelection
+from app.adapt.report import BeforeAfter, LabelCounts, RetrainReport
+from app.jobs import retrain_rule
+from app.labels import annotation, guidelines
+from app.ui import job as adapt_job
+from app.ui import wording
+from app.ui.adapt import card as adapt_card
+from app.ui.adapt import versions as adapt_versions
+from app.versions import promotion, registry
+from app.versions.registry import VersionView
+from app.workbench import people
+from as2core.metrics import PairedTest
+
+WORSE = {"AP": 0.672, "before AP": 0.702}
 
 
-def told(at):
-    return fake_work.texts(at).replace("\\", "")
+@pytest.fixture
+def template(labelled):
+    return labelled
 
 
-def done(work, **changes):
-    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result(**changes))
-    return fake_work.page("adapt", {"job": "1"})
+def opened(query=None):
+    return open_page("adapt", {"corpus": "things"} | (query or {}))
 
 
-def test_too_few_labels_are_said_and_block_the_start(work):
-    work.ready = replace(
-        work.ready, labels=4, correct=4, incorrect=0, problems=("only one class: label incorrect ones",)
-    )
-    at = fake_work.page("adapt")
-    assert "only one class: label incorrect ones" in told(at)
+def done(wb, **changes):
+    job = put_job(wb, state="done", corpus_id=THINGS, result=stored.retrain_result(**changes))
+    return opened({"job": str(job)})
+
+
+def put_retrain(wb, *arguments, **changes):
+    return put_job(wb, "retrain", *arguments, **{"corpus_id": THINGS} | changes)
+
+
+def started(wb):
+    """The settings of the retrain asked for last."""
+    return stored.jobs(wb)[-1].settings
+
+
+def label(wb, question, sentence, kind, name="me"):
+    who = people.sign_in(wb, name).id
+    annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=who, label=kind)
+
+
+def test_too_few_labels_are_said_and_block_the_start(wb):
+    label(wb, 1, 1, "correct")
+    at = opened({"corpus": "Towers"})
+    assert "No sentence is labelled incorrect: a ranker cannot be trained on correct ones alone" in texts(at)
     assert at.button(key="adapt_start").disabled
 
 
-def test_warnings_do_not_block(work):
-    work.ready = replace(work.ready, warnings=("only 12 held-out questions: the test will see large changes only",))
-    at = fake_work.page("adapt")
-    assert "only 12 held-out questions" in told(at)
+def test_warnings_do_not_block(wb):
+    at = opened()
+    assert "held out: before and after will be uncertain" in texts(at)
     assert not at.button(key="adapt_start").disabled
 
 
-def test_the_start_takes_the_defaults_unless_they_are_set(work):
-    at = fake_work.page("adapt")
+def test_the_start_takes_the_defaults_unless_they_are_set(wb):
+    at = opened()
     at.text_input(key="adapt_note").input("first try")
     at.number_input(key="adapt_seed").set_value(7)
     at = at.button(key="adapt_start").click().run()
-    [asked] = work.started
-    assert asked.pop("choice") == Choice()
-    assert asked == {
+    assert started(wb) == {
         "kind": "cascade",
         "base": "cascade",
+        "choice": started(wb)["choice"],
         "replay": 0.25,
         "epochs": None,
         "learning_rate": None,
         "seed": 7,
         "note": "first try",
     }
-    assert at.query_params["job"] == "10"
-    assert "Retraining: queued (cascade, job 10)" in told(at)
+    assert LabelSelection.from_json(started(wb)["choice"]) == LabelSelection()
+    job = stored.jobs(wb)[-1].id
+    assert at.query_params["job"] == str(job)
+    assert f"Retraining: queued (cascade, job {job})" in texts(at)
 
 
-def test_settings_by_hand_reach_the_service(work):
-    at = fake_work.page("adapt")
+def test_settings_by_hand_reach_the_service(wb):
+    at = opened()
     at.number_input(key="adapt_epochs").set_value(5)
     at.number_input(key="adapt_rate").set_value(4e-5)
     at.selectbox(key="adapt_base").set_value("starter-2")
     at.button(key="adapt_start").click().run()
-    assert (work.started[0]["base"], work.started[0]["epochs"]) == ("starter-2", 5)
-    assert work.started[0]["learning_rate"] == pytest.approx(4e-5)
+    assert (started(wb)["base"], started(wb)["epochs"]) == ("starter-2", 5)
+    assert started(wb)["learning_rate"] == pytest.approx(4e-5)
 
 
-def test_what_is_fitted_in_one_go_has_neither_epochs_nor_a_rate(work):
-    at = fake_work.page("adapt")
+def test_what_is_fitted_in_one_go_has_neither_epochs_nor_a_rate(wb):
+    at = opened()
     at.number_input(key="adapt_epochs").set_value(5)
     at = at.selectbox(key="adapt_kind").set_value("calibration").run()
     assert at.number_input(key="adapt_epochs").disabled and at.number_input(key="adapt_rate").disabled
     at.button(key="adapt_start").click().run()
-    assert (work.started[0]["kind"], work.started[0]["epochs"]) == ("calibration", None)
+    assert (started(wb)["kind"], started(wb)["epochs"]) == ("calibration", None)
 
 
-def test_a_running_job_shows_where_it_is_and_can_be_cancelled(work):
-    events = fake_work.training_events(50)
-    work.jobs[1] = fake_work.a_job(1, events=events, message="Training, step 50 of 200")
-    at = fake_work.page("adapt")  # not in the address: it is found
-    assert at.query_params["job"] == "1"
-    assert "step 25: dev MAP" in fake_work.markup(at)
+def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
+    job = put_retrain(wb, events=stored.training_events(50), message="Training, step 50 of 200")
+    at = opened()  # not in the address: it is found
+    assert at.query_params["job"] == str(job)
+    assert "step 25: dev MAP" in markup(at)
     assert at.button(key="adapt_start").disabled
     at.button(key="adapt_cancel").click().run()
-    assert work.jobs[1].cancelling
+    assert stored.jobs(wb)[-1].cancelling
 
 
-def test_a_paused_retrain_is_found_behind_many_of_another_corpus(work):
-    work.jobs[1] = fake_work.a_job(1, state="queued", paused=True)
-    work.jobs |= {i: fake_work.a_job(i, state="done", corpus_id=2) for i in range(20, 40)}
-    at = fake_work.page("adapt")
-    assert at.query_params["job"] == "1"
+def test_a_paused_retrain_is_found_behind_many_of_another_corpus(wb):
+    job = put_retrain(wb, "queued", paused=True)
+    for _ in range(20):
+        put_retrain(wb, "done", corpus_id=WORKS)
+    at = opened()
+    assert at.query_params["job"] == str(job)
     assert at.button(key="adapt_start").disabled
 
 
 @pytest.mark.parametrize("how", [{}, {"state": "done"}, {"state": "queued", "paused": True}])
-def test_a_job_that_waits_for_nobody_asks_for_no_other(how):
-    assert adapt_words.waits_for(None, fake_work.a_job(**how)) == ""
+def test_a_job_that_waits_for_nobody_asks_for_no_other(wb, how):
+    job = put_retrain(wb, **how)
+    put_retrain(wb, corpus_id=WORKS)
+    at = opened({"job": str(job)})
+    assert "runs first" not in texts(at)
 
 
-def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(work):
-    work.jobs[1] = fake_work.a_job(1, corpus_id=2)
-    at = fake_work.page("adapt")
-    assert "Job 1 retrains from another corpus: this one will wait" in told(at)
+def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(wb):
+    other = put_retrain(wb, corpus_id=WORKS)
+    at = opened()
+    assert f"Job {other} retrains from another corpus: this one starts when it has ended" in texts(at)
     at = at.button(key="adapt_start").click().run()
-    assert at.query_params["job"] == "10"
-    assert "Job 1 (retrain) has the worker; this one waits till it ends or makes room." in told(at)
+    assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
+    assert f"Job {other} (retrain) runs first. This job starts when that one ends or is paused." in texts(at)
     assert at.button(key="adapt_start").disabled
 
 
-def test_the_preview_is_of_the_version_that_is_started_from(work):
-    at = fake_work.page("adapt")
-    assert work.previewed[-1][1]["base"] == "cascade"
-    at.selectbox(key="adapt_base").set_value("starter-2").run()
-    assert work.previewed[-1][1]["base"] == "starter-2"
+def test_the_preview_is_of_the_version_that_is_started_from(wb):
+    stored.change_card(wb, "starter-2", trained_on=stored.questions(wb, THINGS))  # none can be held out for it
+    at = opened()
+    assert not at.button(key="adapt_start").disabled
+    at = at.selectbox(key="adapt_base").set_value("starter-2").run()
+    assert "No question can be held out" in texts(at)
+    assert at.button(key="adapt_start").disabled
 
 
 @pytest.mark.parametrize(
     ("chosen", "then"), [(None, "starter-2"), ("starter-2", "starter-2"), ("starter-3", "starter-3")]
 )
-def test_a_retrain_after_a_promotion_starts_from_what_is_in_use_now_unless_another_was_chosen(work, chosen, then):
-    work.versions["starter-3"] = replace(work.versions["starter-2"], id=3, name="starter-3")
-    at = fake_work.page("adapt")
+def test_a_retrain_after_a_promotion_starts_from_what_is_in_use_now_unless_another_was_chosen(wb, chosen, then):
+    at = opened()
     if chosen:
         at = at.selectbox(key="adapt_base").set_value(chosen).run()
-    work.active = "starter-2"
+    promotion.promote(wb, "starter-2")
     at.run().button(key="adapt_start").click().run()
-    assert (work.started[0]["base"], at.selectbox(key="adapt_base").value) == (then, then)
+    assert (started(wb)["base"], at.selectbox(key="adapt_base").value) == (then, then)
 
 
-def test_a_base_in_the_words_it_had_before_a_promotion_is_the_one_in_use(work):
-    at = fake_work.page("adapt")
+def test_a_base_in_the_words_it_had_before_a_promotion_is_the_one_in_use(wb):
+    at = opened()
     at.session_state["adapt_base"] = "cascade (in use)"  # what a browser sends that kept the option's words
     at.button(key="adapt_start").click().run()
-    assert work.started[0]["base"] == "cascade"
+    assert started(wb)["base"] == "cascade"
 
 
-def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(work):
-    work.versions["starter-2"] = replace(work.versions["starter-2"], parent=None)
-    at = fake_work.page("adapt")
-    assert {b.key for b in at.button if b.key.startswith("adapt_edit_")} == {"adapt_edit_1", "adapt_edit_2"}
+def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(wb):
+    change_version(wb, "starter-2", parent=None)
+    edits = {b.key for b in opened().button if b.key.startswith("adapt_edit_")}
+    assert edits == {f"adapt_edit_{SECOND}", f"adapt_edit_{THIRD}"}
 
 
 @pytest.mark.parametrize(
@@ -145,189 +182,183 @@ def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(work):
     [
         ("failed", "the disk is full: free some space", "It failed, and no version was made."),
         ("cancelled", "", "You stopped it. No version was made"),
-        ("lost", "no sign of life", "Its worker went away in the middle, and no version was made."),
+        ("lost", "no sign of life", "Its worker was interrupted, and no version was made."),
     ],
 )
-def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(work, state, error, sentence):
-    work.jobs[1] = fake_work.a_job(1, state=state, error=error)
-    at = fake_work.page("adapt", {"job": "1"})
-    assert sentence in told(at)
-    assert error in told(at)
+def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(wb, state, error, sentence):
+    job = put_retrain(wb, state, error=error)
+    at = opened({"job": str(job)})
+    assert sentence in texts(at)
+    assert error in texts(at)
     at = at.button(key="adapt_again").click().run()
-    assert work.jobs[10].state == "queued"
-    assert at.query_params["job"] == "10"
+    assert [j.state for j in stored.jobs(wb)] == ["queued"]
+    assert at.query_params["job"] == str(job)
+    assert "Retraining: queued" in texts(at)
 
 
-def test_a_running_job_is_paused_and_goes_on(work):
-    work.jobs[1] = fake_work.a_job(1)
-    at = fake_work.page("adapt", {"job": "1"})
+def test_a_running_job_is_paused_and_goes_on(wb):
+    job = put_retrain(wb)
+    at = opened({"job": str(job)})
     at = at.button(key="adapt_pause").click().run()
-    assert work.jobs[1].paused
-    assert at.button(key="adapt_pause").label == "Go on"
-    work.jobs[1] = replace(work.jobs[1], state="queued")
+    assert stored.jobs(wb)[0].paused
+    assert at.button(key="adapt_pause").label == "Resume"
+    stored.change_job(wb, job, state="queued")
     at = at.run()
-    assert "it waits for you to let it go on" in next(p.proto.text for p in at.get("progress"))
-    assert "Waiting for the worker" not in told(at)
+    assert "Press Resume to continue" in next(p.proto.text for p in at.get("progress"))
+    assert "Waiting for the worker" not in texts(at)
     at.button(key="adapt_pause").click().run()
-    assert not work.jobs[1].paused
+    assert not stored.jobs(wb)[0].paused
 
 
-def test_what_goes_in_is_chosen_and_previewed_before_the_start(work):
-    work.ready = replace(work.ready, by_annotator={"ann": 30, "bob": 12}, presumed=9, train_correct=60)
-    at = fake_work.page("adapt")
-    at.multiselect(key="adapt_annotators_1").select("bob")
+def test_what_goes_in_is_chosen_and_previewed_before_the_start(wb):
+    at = opened()
+    before = next(c.value for c in at.caption if c.value.startswith("Training data"))
+    at.multiselect(key=f"adapt_annotators_{THINGS}").select("bob")
     at.selectbox(key="adapt_conflicts").set_value("latest")
-    at.selectbox(key="adapt_kind").set_value("calibration")
+    at.selectbox(key="adapt_kind").set_value("generative")
     at.number_input(key="adapt_presumed").set_value(3)
     at.slider(key="adapt_replay").set_value(50)
-    assert not work.previewed[-1][0].doubtful
     at = at.button_group(key="adapt_label_kinds").set_value([]).run()
-    assert "None chosen: both go in." in told(at)
+    assert "None selected: both are used." in texts(at)
     at.toggle(key="adapt_slips").set_value(False)
     at = at.run()
-    chosen, of = work.previewed[-1]
-    assert (chosen.annotators, chosen.conflicts, chosen.presumed, chosen.doubtful) == (("bob",), "latest", 3, True)
-    assert of == {"kind": "calibration", "base": "cascade", "replay": 0.5}
-    assert "60 correct" in told(at) and "9 of them presumed" in told(at)
+    now = next(c.value for c in at.caption if c.value.startswith("Training data"))
+    assert now != before and "of them presumed" in now
     at.button(key="adapt_start").click().run()
-    assert (work.started[0]["choice"], work.started[0]["kind"], work.started[0]["replay"]) == (
-        chosen,
-        "calibration",
-        0.5,
-    )
+    chosen = LabelSelection(annotators=("bob",), conflicts="latest", presumed=3, doubtful=True)
+    assert LabelSelection.from_json(started(wb)["choice"]) == chosen
+    assert (started(wb)["kind"], started(wb)["replay"]) == ("generative", 0.5)
 
 
-def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(work):
-    work.versions["ear"] = replace(work.versions["starter-3"], id=40, name="ear", kind="generative", parent=None)
-    at = fake_work.page("adapt")
+def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(wb):
+    stored.put_version(wb, "ear", kind="generative", parent=None)
+    at = opened()
     assert at.button_group(key="adapt_kind_shown").value == "cascade"
     at = at.selectbox(key="adapt_kind").set_value("generative").run()
     assert at.button_group(key="adapt_kind_shown").value == "generative"
+    assert "**ear**" in texts(at) and "starter-2" not in texts(at)
     at = at.button_group(key="adapt_kind_shown").set_value("cascade").run()
-    assert "starter-2" in told(at) and at.button_group(key="adapt_kind_shown").value == "cascade"
+    assert "starter-2" in texts(at) and at.button_group(key="adapt_kind_shown").value == "cascade"
 
 
 @pytest.mark.parametrize("name", ["lm", "cosinet"])
-def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(work, name):
+def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
     """Its dev AP comes under a name, not under a layer; what stands below the panel is drawn, too."""
-    events = tuple({**e, "dev_ap": {name: 0.5}} if "dev_ap" in e else e for e in fake_work.training_events(50))
-    work.jobs[1] = fake_work.a_job(1, events=events, settings={"kind": "generative"})
-    at = fake_work.page("adapt")
+    job = put_retrain(wb, events=stored.training_events(50, exits=(name,)), settings={"kind": "generative"})
+    at = opened()
     assert not at.exception and not at.error
-    assert "Retraining (generative, job 1)" in told(at)
-    assert "step 25: dev MAP 0.500" in fake_work.markup(at) and "last exit" not in fake_work.markup(at)
+    assert f"Retraining (generative, job {job})" in texts(at)
+    assert "step 25: dev MAP 0.600" in markup(at) and "last exit" not in markup(at)
     assert [x.value for x in at.subheader][-1] == "Versions"
 
 
-def test_people_chosen_for_one_corpus_narrow_no_other(work):
-    work.ready = replace(work.ready, by_annotator={"ann": 30, "bob": 12})
-    at = fake_work.page("adapt")
-    at = at.multiselect(key="adapt_annotators_1").select("bob").run()
-    assert work.previewed[-1][0].annotators == ("bob",)
-    work.ready = replace(work.ready, by_annotator={"cy": 9})
-    at = at.selectbox(key="as2_corpus").set_value("Towers").run()
-    assert work.previewed[-1][0].annotators == ()
+def test_people_chosen_for_one_corpus_narrow_no_other(wb):
+    at = opened()
+    at = at.multiselect(key=f"adapt_annotators_{THINGS}").select("bob").run()
+    at = at.selectbox(key="as2_corpus").set_value("others").run()
     at.button(key="adapt_start").click().run()
-    assert work.started[0]["choice"].annotators == ()
+    assert started(wb)["choice"]["annotators"] == []
+    assert stored.jobs(wb)[-1].corpus_id == OTHERS
 
 
-def test_without_any_label_the_page_says_the_ways_to_some(work):
-    work.ready = replace(work.ready, labels=0, correct=0, incorrect=0, unsure=0, problems=("Nothing is labelled yet",))
-    at = fake_work.page("adapt")
-    assert "let questions be proposed from your documents" in told(at)
+def test_without_any_label_the_page_says_the_ways_to_some(wb):
+    assert "let questions be proposed from your documents" in texts(opened({"corpus": "Towers"}))
 
 
-def test_a_retrain_by_itself_is_off_until_it_is_wanted(work):
-    at = fake_work.page("adapt")
-    assert "7 new labels since the last retrain" in told(at)
-    at.number_input(key="adapt_auto_after_1").set_value(40)
-    at = at.toggle(key="adapt_auto_on_1").set_value(True).run()
-    assert (work.automatic.after, work.automatic.at_night) == (40, False)
+def test_a_retrain_by_itself_is_off_until_it_is_wanted(wb):
+    label(wb, 1, 1, "correct")
+    at = opened({"corpus": "Towers"})
+    assert "1 new label since the last retrain" in texts(at)
+    at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(40)
+    at.toggle(key=f"adapt_auto_on_{TOWERS}").set_value(True).run()
+    assert retrain_rule.load_rule(wb, TOWERS) == retrain_rule.RetrainRule(after=40, at_night=False)
 
 
-def test_a_retrain_by_itself_that_could_not_start_says_why(work):
-    work.automatic = fake_work.a_rule(after=40, refused="1 question has both labels, 4 are needed")
-    assert "could not start: 1 question has both labels" in told(fake_work.page("adapt"))
+def test_a_retrain_by_itself_that_could_not_start_says_why(wb):
+    label(wb, 1, 1, "correct")
+    retrain_rule.set_rule(wb, TOWERS, after=1)
+    schedule.start_due(wb)
+    assert "could not start: No sentence is labelled incorrect" in texts(opened({"corpus": "Towers"}))
 
 
-@pytest.mark.parametrize(("state", "what"), [("failed", "failed"), ("lost", "was lost: its worker went away")])
-def test_a_retrain_that_came_to_nothing_is_found_by_the_menu_too(work, state, what):
-    work.jobs[3] = fake_work.a_job(3, state=state, error="the disk is full")
-    at = fake_work.page("adapt")
-    assert f"The last retrain {what} (04 May 2024, 12:31)" in told(at)
-    assert ": the disk is full" in told(at)  # in the list
+@pytest.mark.parametrize(("state", "what"), [("failed", "failed"), ("lost", "was interrupted")])
+def test_a_retrain_that_came_to_nothing_is_found_by_the_menu_too(wb, state, what):
+    job = put_retrain(wb, state, error="the disk is full")
+    at = opened()
+    assert f"The last retrain {what} (01 May 2024, 12:01)" in texts(at)
+    assert ": the disk is full" in texts(at)  # in the list
     at = at.button(key="adapt_lost_open").click().run()
-    assert at.query_params["job"] == "3"
-    assert "The last retrain" not in told(at)
+    assert at.query_params["job"] == str(job)
+    assert "The last retrain" not in texts(at)
     assert at.button(key="adapt_again")
 
 
-@pytest.mark.parametrize("later", [{"id": 4}, {"id": 2, "finished": fake_work.NOW.replace(hour=20)}])
-def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(work, later):
-    work.jobs = {j.id: j for j in sorted(
-        [fake_work.a_job(3, state="failed"), fake_work.a_job(state="done", **later)], key=lambda j: j.id)}  # fmt: skip
-    at = fake_work.page("adapt")
-    assert "The last retrain" not in told(at)
-    assert {"adapt_jobs_open_3", f"adapt_jobs_open_{later['id']}"} <= {b.key for b in at.button}
+@pytest.mark.parametrize("later", ["the next", "the one before, run again"])
+def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(wb, clock, later):
+    one = put_retrain(wb, "done" if later != "the next" else "failed")
+    two = put_retrain(wb, "failed" if later != "the next" else "done")
+    stored.change_job(wb, one if later != "the next" else two, finished=clock.now + timedelta(hours=8))
+    at = opened()
+    assert "The last retrain" not in texts(at)
+    assert {f"adapt_jobs_open_{one}", f"adapt_jobs_open_{two}"} <= {b.key for b in at.button}
 
 
-def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(work):
-    work.jobs[1] = fake_work.a_job(1, kind="score", state="failed", error="it cost $5")
-    work.jobs[2] = fake_work.a_job(2, kind="score", corpus_id=2)
-    at = fake_work.page("adapt")
-    assert "**Ranking for the queues**, job 1, 04 May 2024, 12:31: failed: it cost $5" in told(at)
-    assert "job 2," not in told(at)
-    at = at.button(key="adapt_jobs_again_1").click().run()
-    assert work.jobs[10].state == "queued"
+def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
+    job = put_job(wb, "score", "failed", corpus_id=THINGS, error="it cost $5")
+    other = put_job(wb, "score", corpus_id=WORKS)
+    at = opened()
+    assert f"**Ranking for the queues**, job {job}, 01 May 2024, 12:01: failed: it cost $5" in texts(at)
+    assert f"job {other}," not in texts(at)
+    at = at.button(key=f"adapt_jobs_again_{job}").click().run()
+    assert stored.jobs(wb)[0].state == "queued"
     assert "job" not in at.query_params
 
 
-@pytest.mark.parametrize(("p", "how"), [(0.01, "did better than"), (0.4, "scored higher, but not clearly so, than")])
-def test_a_better_version_that_waits_is_told(work, p, how):
-    work.versions["starter-3"] = replace(work.versions["starter-3"], metrics={"AP": 0.75, "before AP": 0.7})
-    work.cards["starter-3"] = {"paired": fake_work.retrain_result(p=p)["paired"]}
-    work.waiting = "starter-3"
-    at = fake_work.page("adapt")
-    assert how in told(at) and "AP 0.700 → 0.750" in told(at)
+@pytest.mark.parametrize(("p", "how"), [(0.01, "is better than"), (0.4, "scored higher, but not clearly so, than")])
+def test_a_better_version_that_waits_is_told(wb, p, how):
+    change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})
+    result = stored.retrain_result(p=p)
+    stored.change_card(wb, "starter-3", paired=result["paired"], before=result["before"], metrics=result["after"])
+    at = opened()
+    assert how in texts(at) and "AP 0.700 → 0.750" in texts(at)
     at = at.button(key="adapt_look").click().run()
     assert at.query_params["version"] == "starter-3"
 
 
-def test_a_version_is_renamed_noted_and_deleted(work):
-    at = fake_work.page("adapt").button(key="adapt_edit_2").click().run()
+def test_a_version_is_renamed_noted_and_deleted(wb):
+    at = opened().button(key=f"adapt_edit_{THIRD}").click().run()
     at.text_input(key="adapt_new_name").input("spring")
     at.text_input(key="adapt_new_note").input("for the fair")
     at = at.button(key="adapt_edit_save").click().run()
-    assert work.versions["spring"].note == "for the fair"
-    at = at.button(key="adapt_edit_2").click().run()
+    assert registry.get_version(wb, "spring").note == "for the fair"
+    at = at.button(key=f"adapt_edit_{THIRD}").click().run()
     at = at.button(key="adapt_edit_delete").click().run()
-    assert "spring" in work.versions and "It can't be undone" in told(at)
+    assert registry.get_version(wb, "spring") and "It can't be undone" in texts(at)
     at.button(key="adapt_delete_confirm").click().run()
-    assert "spring" not in work.versions
+    assert [v.name for v in registry.list_versions(wb)] == ["starter-2", "cascade"]
 
 
-def test_a_renamed_version_s_open_card_stays_open_and_its_note_is_kept(work):
-    at = fake_work.page("adapt", {"version": "starter-3"}).button(key="adapt_edit_2").click().run()
+def test_a_renamed_version_s_open_card_stays_open_and_its_note_is_kept(wb):
+    at = opened({"version": "starter-3"}).button(key=f"adapt_edit_{THIRD}").click().run()
     at.text_input(key="adapt_new_name").input("spring  labels")
     at.text_input(key="adapt_new_note").input("for the fair")
     at = at.button(key="adapt_edit_save").click().run()
-    assert work.versions["spring labels"].note == "for the fair"
+    assert registry.get_version(wb, "spring labels").note == "for the fair"
     assert at.query_params["version"] == "spring labels"
     assert not at.error
     assert at.button(key="adapt_promote")
 
 
-def test_renaming_another_version_leaves_the_open_card(work):
-    at = fake_work.page("adapt", {"version": "starter-3"}).button(key="adapt_edit_1").click().run()
+def test_renaming_another_version_leaves_the_open_card(wb):
+    at = opened({"version": "starter-3"}).button(key=f"adapt_edit_{SECOND}").click().run()
     at.text_input(key="adapt_new_name").input("spring")
     at = at.button(key="adapt_edit_save").click().run()
     assert at.query_params["version"] == "starter-3"
 
 
-def test_versions_are_a_tree_with_what_was_made_from_each_below_it():
-    now = fake_work.NOW
+def test_versions_are_a_tree_with_what_was_made_from_each_below_it(clock):
     made = [
-        fake_work.views.VersionView(i, name, "cascade", parent, now.replace(day=i + 1), "", "candidate", {}, "")
+        VersionView(i, name, "cascade", parent, clock.now + timedelta(days=i), "", "candidate", {}, "")
         for i, (name, parent) in enumerate((("root", None), ("a", "root"), ("b", "root"), ("c", "a"), ("lone", "gone")))
     ]
     assert [(v.name, depth) for v, depth in adapt_versions.tree(made)] == [
@@ -339,125 +370,93 @@ def test_versions_are_a_tree_with_what_was_made_from_each_below_it():
     ]
 
 
-def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(work):
-    at = done(work)
-    html = fake_work.markup(at)
+def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
+    at = done(wb)
+    html = markup(at)
     assert "Better on the held-out questions" in html
-    assert "12 questions better, 3 worse, 20 the same" in told(at)
+    assert "12 questions better, 3 worse, 20 the same" in texts(at)
     assert "0.702<small>0.64 – 0.76</small>" in html
-    assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in told(at)
-    assert "Won · 12 questions" in told(at).replace("**", "")
+    assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in texts(at)
+    assert "Won · 12 questions" in texts(at).replace("**", "")
     questions = next(d.value for d in at.dataframe if "first before" in d.value.columns)
     assert list(questions.iloc[0, -2:]) == ["It rained. (incorrect)", "The tower was finished in 1889. (correct)"]
     assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html
-    assert "The small grey dot is before" in told(at)
+    assert "The small grey dot is before" in texts(at)
 
 
-def test_what_was_forgotten_on_any_frozen_benchmark_is_named(work):
+def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):
     others = {"wikiqa-dev": {"before": {"AP": 0.766}, "after": {"AP": 0.701}}}
-    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result() | {"frozen_others": others})
-    said = told(fake_work.page("adapt", {"job": "1"}))
+    result = stored.retrain_result() | {"frozen_others": others}
+    job = put_retrain(wb, "done", result=result)
+    said = texts(opened({"job": str(job)}))
     assert "AP fell from 0.766 to 0.701 (WikiQA, dev): some of it was **forgotten**" in said
     assert "nothing of note was forgotten" not in said
     others["wikiqa-dev"]["after"]["AP"] = 0.77
-    said = told(fake_work.page("adapt", {"job": "1"}))
+    stored.change_job(wb, job, result=dict(result))
+    said = texts(opened({"job": str(job)}))
     assert "from 0.810 to 0.808 (Starter, test) and from 0.766 to 0.770 (WikiQA, dev): nothing of note" in said
 
 
-def test_labels_that_were_left_out_are_told_and_shown(work):
+def test_labels_that_were_left_out_are_told_and_shown(wb):
     example = {"question": "Who built it?", "text": "Bread is baked.", "correct": True}
     left_out = {"rate": 0.21, "labels": 60, "correct": 50, "to_read": [example]}
-    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result() | {"left_out": left_out})
-    at = fake_work.page("adapt", {"job": "1"})
-    assert "21% of the labels were wrong" in told(at) and "The 1 least likely" in told(at)
+    job = put_retrain(wb, "done", result=stored.retrain_result() | {"left_out": left_out})
+    at = opened({"job": str(job)})
+    assert "21% of the labels are wrong" in texts(at) and "The 1 least likely" in texts(at)
     assert [d.value.to_dict("records") for d in at.dataframe if "Labelled" in d.value] == [
         [{"Question": "Who built it?", "Sentence": "Bread is baked.", "Labelled": "correct"}]
     ]
 
 
-def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_read(work):
+def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_read(wb):
     wikiqa = {"before": {"AP": 0.6, "RR": 0.61, "P@1": 0.5, "nDCG@10": 0.7},
               "after": {"AP": 0.65, "RR": 0.66, "P@1": 0.55, "nDCG@10": 0.75}}  # fmt: skip
-    old = fake_work.retrain_result()["frozen"]  # AP alone
-    table = adapt_card.benchmarks_table({"starter-test": old, "wikiqa-dev": wikiqa})
+    old = stored.retrain_result()["frozen"]  # AP alone
+    table = adapt_card.benchmarks_table({"starter-test": BeforeAfter(**old), "wikiqa-dev": BeforeAfter(**wikiqa)})
     assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
     assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
-    work.jobs[1] = fake_work.a_job(1, state="done", result=fake_work.retrain_result() | {"frozen_others": {}})
-    assert "Starter, test" in fake_work.markup(fake_work.page("adapt", {"job": "1"}))
+    job = put_retrain(wb, "done", result=stored.retrain_result() | {"frozen_others": {}})
+    assert "Starter, test" in markup(opened({"job": str(job)}))
 
 
-def test_a_better_version_is_promoted_with_one_click(work):
-    done(work).button(key="adapt_promote").click().run()
-    assert work.promoted == [("starter-3", "")]
+def test_a_better_version_is_promoted_with_one_click(wb):
+    done(wb).button(key="adapt_promote").click().run()
+    assert registry.get_active(wb).name == "starter-3"
+    assert registry.get_active(wb).promotions == ()
 
 
-def test_a_worse_one_needs_a_reason(work):
-    work.versions["starter-3"] = replace(work.versions["starter-3"], metrics={"AP": 0.672, "before AP": 0.702})
-    at = done(work, difference=-0.03, wins=2, losses=14, p=0.01)
-    assert "Worse on the held-out questions" in fake_work.markup(at)
+def test_a_worse_one_needs_a_reason(wb):
+    change_version(wb, "starter-3", metrics=WORSE)
+    at = done(wb, difference=-0.03, wins=2, losses=14, p=0.01)
+    assert "Worse on the held-out questions" in markup(at)
+    at = at.button(key="adapt_promote").click().run()
+    assert "give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
     at.text_input(key="adapt_reason").input("the held-out ones are of another field")
     at.button(key="adapt_promote").click().run()  # a click alone, without Enter before it
-    assert work.promoted == [("starter-3", "the held-out ones are of another field")]
+    assert [p.words for p in registry.get_active(wb).promotions] == ["the held-out ones are of another field"]
 
 
-def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(work):
-    said = tuple(fake_work.views.Promotion(words, fake_work.NOW) for words in ("a *try*", "it knows our words"))
-    worse = {"AP": 0.6, "before AP": 0.7}
-    work.versions["starter-2"] = replace(work.versions["starter-2"], metrics=worse, promotions=said)
-    last = "Promoted on 4 May 2024, 12:30, although it was worse: “it knows our words”"
-    assert told(fake_work.page("adapt")).count(last) == 1
-    at = fake_work.page("adapt", {"version": "starter-2"})
-    assert told(at).count(last) == 2 and "“a *try*”" in told(at)
+def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(wb):
+    change_version(wb, "starter-2", metrics=WORSE)
+    for reason in ("a *try*", "it knows our words"):
+        promotion.promote(wb, "starter-2", reason)
+        promotion.promote(wb, "cascade")
+    last = "Promoted on 1 May 2024, 12:00, although its AP was lower: “it knows our words”"
+    assert texts(opened()).count(last) == 1
+    at = opened({"version": "starter-2"})
+    assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)
 
 
-def test_a_version_is_compared_with_what_it_was_made_from(work):
-    work.versions["starter-3"] = replace(work.versions["starter-3"], parent="gone")
-    work.active = "starter-2"
-    links = {link.proto.query_string for link in fake_work.page("adapt").get("page_link") if link.proto.query_string}
+def test_a_version_is_compared_with_what_it_was_made_from(wb):
+    change_version(wb, "starter-3", parent="gone")
+    promotion.promote(wb, "starter-2")
+    links = {link.proto.query_string for link in opened().get("page_link") if link.proto.query_string}
     assert links == {"rankers=starter-2%2Ccascade", "rankers=starter-3%2Cstarter-2", "rankers=cascade%2Cstarter-2"}
 
 
-def exported(work, to):
-    at = fake_work.page("adapt")
-    at.session_state["adapt_export_1"] = True  # open
-    at = at.run()
-    at.selectbox(key="adapt_export_to_1").set_value(to)
-    return at.button(key="adapt_export_make_1").click().run()
-
-
-def test_a_version_is_made_a_file_on_a_click_and_then_downloaded(work):
-    at = exported(work, "hf")
-    assert at.session_state["_adapt_export"] == (1, "hf", b"starter-2 as hf")
-    assert [d.proto.label for d in at.get("download_button")] == ["Download, 0.0 MB"]
-
-
-def test_an_export_that_cannot_be_made_says_so(work):
-    at = exported(work, "onnx")
-    assert "needs the package onnx" in told(at) and not at.get("download_button")
-
-
-def imported(content):
-    at = fake_work.page("adapt")
-    assert at.button(key="adapt_import_start").disabled
-    at.file_uploader(key="adapt_import_file_0").set_value(("spring.zip", content, "application/zip"))
-    at = at.text_input(key="adapt_import_name_0").input("spring").run()
-    return at.button(key="adapt_import_start").click().run()
-
-
-def test_a_version_comes_in_as_a_candidate(work):
-    at = imported(b"zip")
-    assert [(called, name) for called, name, by in work.brought if by] == [("spring.zip", "spring")]
-    assert "**spring**" in told(at) and any("spring is a candidate now" in t.value for t in at.toast)
-
-
-def test_a_file_that_holds_no_version_is_told(work):
-    assert "spring.zip: it is no zip" in told(imported(b"text"))
-    assert work.brought == []
-
-
-def test_a_viewer_looks_and_changes_no_version(work):
-    work.role = "viewer"
-    at = fake_work.page("adapt", {"version": "starter-3"})
+def test_a_viewer_looks_and_changes_no_version(wb):
+    stored.set_role(wb, "viewer")
+    at = opened({"version": "starter-3"})
     changing = ("adapt_promote", "adapt_reject", "adapt_use_", "adapt_edit_", "adapt_import_start")
     buttons = [b for b in at.button if b.key.startswith(changing)]
     assert len(buttons) == 7 and all(b.disabled and "not change versions" in b.help for b in buttons)
@@ -467,82 +466,76 @@ def test_a_viewer_looks_and_changes_no_version(work):
     assert all(t.disabled for t in at.toggle if t.key.startswith("adapt_auto_"))
 
 
-def test_a_version_can_be_rejected(work):
-    at = done(work).button(key="adapt_reject").click().run()
-    assert work.versions["starter-3"].state == "rejected"
-    assert any("put aside" in t.value for t in at.toast)
+def test_a_version_can_be_rejected(wb):
+    at = done(wb).button(key="adapt_reject").click().run()
+    assert registry.get_version(wb, "starter-3").state == "rejected"
+    assert any("rejected" in t.value for t in at.toast)
 
 
-def test_rolling_back_asks_why_in_a_dialog(work):
-    at = fake_work.page("adapt")
-    at = at.button(key="adapt_use_1").click().run()
-    assert "**starter-2** takes over from cascade" in told(at)
+def test_rolling_back_asks_why_in_a_dialog(wb):
+    at = opened()
+    at = at.button(key=f"adapt_use_{SECOND}").click().run()
+    assert "**starter-2** will be used instead of cascade" in texts(at)
     at = at.button(key="adapt_use_confirm").click().run()
-    assert "Say why first" in told(at) and work.promoted == []
+    assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
     at.text_input(key="adapt_use_reason").input("the newer one is slower")
     at.button(key="adapt_use_confirm").click().run()
-    assert work.promoted == [("starter-2", "the newer one is slower")]
+    assert registry.get_active(wb).name == "starter-2"
+    assert [p.words for p in registry.get_active(wb).promotions] == ["the newer one is slower"]
 
 
-def test_a_kind_that_no_page_answers_by_says_what_its_use_is(work):
-    work.versions["starter-2"] = replace(work.versions["starter-2"], kind="cosinet")
-    work.active = "starter-2"
-    said = told(fake_work.page("adapt", {"version": "starter-2"}))
-    assert "starter-2 is in use. The next retrain of its kind starts from it" in said
+def test_a_kind_that_no_page_answers_by_says_what_its_use_is(wb):
+    stored.put_version(wb, "small", kind="cosinet", parent=None)
+    promotion.promote(wb, "small")
+    said = texts(opened({"version": "small"}))
+    assert "small is in use. The next retrain of its kind starts from it" in said
 
 
-def test_a_label_that_waits_for_one_s_own_is_not_on_the_card(work):
-    work.hidden = {(r["question"], "It rained.") for r in fake_work.retrain_result()["per_question"]}
-    html = fake_work.markup(done(work))
-    assert "before, its label shows once yours is in: It rained." in html and "before, incorrect" not in html
+def test_a_label_that_waits_for_one_s_own_is_not_on_the_card(wb, me):
+    guidelines.set_rules(wb, TOWERS, by=me.id, overlap=2)
+    label(wb, 1, 4, "correct", name="ann")
+    stored.set_role(wb, "annotator")
+    top = {"text": stored.sentence(wb, 4), "correct": False}
+    question = stored.QUESTIONS[0]
+    changed = {"qid": "q1", "question": question, "before": 0.3, "after": 0.5, "top_before": top,
+               "top_after": {"text": "It rained.", "correct": False}}  # fmt: skip
+    job = put_retrain(wb, "done", result=stored.retrain_result() | {"per_question": [changed]})
+    html = markup(opened({"job": str(job)}))
+    assert f"before, shown once you have labelled it: {top['text']}" in html
+    assert "before, incorrect" not in html and "now, incorrect: It rained." in html
 
 
-def test_a_version_s_card_is_shown_by_its_address(work):
-    at = fake_work.page("adapt").button(key="adapt_card_1").click().run()
+def test_a_version_s_card_is_shown_by_its_address(wb):
+    at = opened().button(key=f"adapt_card_{SECOND}").click().run()
     assert at.query_params["version"] == "starter-2"
-    assert "it was not made from labels here" in told(at)
+    assert "it was not retrained here" in texts(at)
     at = at.button(key="adapt_away").click().run()
     assert "version" not in at.query_params
 
 
-def test_the_card_of_a_version_made_here_gives_back_its_figures():
-    result = fake_work.retrain_result()
-    card = {key: result[key] for key in ("before", "paired", "per_exit", "frozen")}
-    card |= {"name": "starter-3", "metrics": result["after"], "data": {"sha256": "ab", "questions": 9}}
-    kept = adapt_card.of_version(card)
-    assert (kept["after"]["AP"], kept["snapshot"], kept["labels"]) == (pytest.approx(0.743), "ab", {"questions": 9})
+PAIRED = PairedTest(0.04, 0.01, 0.07, 0.03, 12, 3, 20)
 
 
-PAIRED = {"difference": 0.04, "low": 0.01, "high": 0.07, "p": 0.03, "wins": 12, "losses": 3, "ties": 20}
-
-
-def test_the_paired_test_is_told_without_its_vocabulary():
-    assert adapt_words.paired_in_words(PAIRED) == (
-        "12 questions better, 3 worse, 20 the same. AP changed by +0.040 (95 %: +0.010 to +0.070): "
-        "more than chance would bring (p = 0.03)."
+def test_the_paired_test_is_described_without_its_vocabulary():
+    assert wording.describe_test(PAIRED) == (
+        "12 questions better, 3 worse, 20 the same. AP changed by +0.040 (95 %: +0.010 to +0.070). "
+        "This is more than chance (p = 0.03)."
     )
 
 
-def test_five_changed_questions_are_too_few_whatever_p_says():
-    few = PAIRED | {"wins": 5, "losses": 0}
-    assert adapt_words.verdict(few) == "unclear"
-    assert "Too few questions changed to tell" in adapt_words.paired_in_words(few)
+def test_five_changed_questions_are_too_few_whatever_p_is():
+    assert "Too few questions changed to tell" in wording.describe_test(replace(PAIRED, wins=5, losses=0))
 
 
-def test_a_difference_chance_could_bring_is_not_called_better():
-    assert adapt_words.verdict(PAIRED | {"p": 0.2}) == "unclear"
-    assert "chance alone could bring this" in adapt_words.paired_in_words(PAIRED | {"p": 0.2})
-
-
-def test_a_certain_loss_is_called_worse():
-    assert adapt_words.verdict(PAIRED | {"difference": -0.04, "wins": 3, "losses": 12}) == "worse"
+def test_a_difference_that_could_be_chance_is_described_as_such():
+    assert "This could be chance" in wording.describe_test(replace(PAIRED, p=0.2))
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.2, "0 s"), (59, "59 s"), (60, "1 min"), (130, "2 min 10 s"), (3900, "1 h 5 min")]
 )
 def test_seconds_read_as_people_say_them(seconds, words):
-    assert adapt_words.seconds_in_words(seconds) == words
+    assert wording.describe_seconds(seconds) == words
 
 
 def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
@@ -553,22 +546,26 @@ def test_steps_repeated_after_a_restart_are_drawn_once_with_the_later_word():
         {"kind": "step", "step": 2, "loss": 0.7},
         {"kind": "step", "step": 3, "loss": 0.6},
     ]
-    assert [(e["step"], e["loss"]) for e in adapt_job.once_a_step(events)] == [(1, 0.9), (2, 0.7), (3, 0.6)]
+    assert [(e["step"], e["loss"]) for e in adapt_job.latest_by_step(events)] == [(1, 0.9), (2, 0.7), (3, 0.6)]
+
+
+def facts(**fields):
+    return adapt_card.describe_training(RetrainReport("spring", {}, {}, PAIRED, **fields))
 
 
 def test_what_a_version_was_made_from_is_one_sentence():
-    labels = {"questions": 12, "correct": 13, "incorrect": 36, "dev_questions": 2, "held_out_questions": 4}
-    assert adapt_card.facts_in_words({"labels": labels, "snapshot": "340a832e9fc9aa"}) == (
-        "Trained on 12 questions (13 correct, 36 incorrect labels), steered by 2, judged by 4. "
+    labels = LabelCounts(questions=12, correct=13, incorrect=36, dev_questions=2, held_out_questions=4)
+    assert facts(labels=labels, snapshot="340a832e9fc9aa") == (
+        "Trained on 12 questions (13 correct, 36 incorrect labels), 2 validation questions, 4 held out. "
         "Snapshot of the labels: 340a832e9fc9"
     )
-    assert adapt_card.facts_in_words({}) == ""
+    assert facts() == ""
 
 
-def test_where_the_questions_came_from_and_who_labelled_them_is_said():
-    labels = {"questions": 12, "correct": 13, "incorrect": 36, "givers": {"ann": 40, "bob": 9}}
-    labels["origins"] = {"asked": 7, "proposed": 3, "imported": 2}
-    assert adapt_card.facts_in_words({"labels": labels}) == (
+def test_the_facts_name_where_the_questions_came_from_and_who_labelled_them():
+    origins = {"asked": 7, "proposed": 3, "imported": 2}
+    labels = LabelCounts(questions=12, correct=13, incorrect=36, givers={"ann": 40, "bob": 9}, origins=origins)
+    assert facts(labels=labels) == (
         "Trained on 12 questions (7 typed, 3 proposed, 2 imported; 13 correct, 36 incorrect labels). "
-        "Labels given by ann (40), bob (9)."
+        "Labels by ann (40), bob (9)."
     )

@@ -1,98 +1,152 @@
-from dataclasses import replace
+import pytest
+import stored
+from app_pages import button, markup, open_page, texts
+from stored import TOWERS, WORKS, put_job
 
-import fake_work
+from app.ask import asking
+from app.labels import agreement, annotation, guidelines
+from app.labels.annotation import Presentation
+from app.workbench import people
+from db.repositories import reviews
 
-from app.services.label_views import ConflictView
-
-CONFLICT = ConflictView(
-    1, 100, "When was it finished?", "In 1889 <b>", "The tower", (("ann", "correct"), ("bob", "incorrect"))
-)
+TOWER, COST = 1, 2  # questions, of the same six sentences
 
 
-def test_agreement_comes_with_its_interval_and_what_went_in(work):
-    at = fake_work.page("agreement")
-    html = fake_work.markup(at)
-    assert "<b>0.61</b> <small>95 % interval: 0.42 to 0.78</small>" in html
-    assert "40 pairs judged by two or more people" in html
-    assert "90 % of 60 labels given with scores say what the model says, 70 % of 58 without" in html
-    assert "3 labels now" in fake_work.texts(at)
+@pytest.fixture
+def bob(wb, ann):
+    return people.sign_in(wb, "bob")
+
+
+def label(wb, who, question, sentence, kind, **shown):
+    annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=who.id, label=kind,
+                         presentation=Presentation(**shown) if shown else None)  # fmt: skip
+
+
+def dispute(wb, ann, bob, *pairs):
+    for pair in pairs:
+        label(wb, ann, *pair, "correct")
+        label(wb, bob, *pair, "incorrect")
+
+
+def conflicts(at):
+    return markup(at).count('data-testid="as2-conflict"')
+
+
+def test_agreement_comes_with_its_interval_and_what_went_in(wb, ann, bob, clock):
+    for day in range(2):
+        for sentence in range(1, 7):
+            said = "correct" if sentence % 2 else "incorrect"
+            label(wb, ann, day + 1, sentence, said)
+            label(wb, bob, day + 1, sentence, "correct" if sentence == 2 else said)
+        clock.advance(days=1)
+    at = open_page("agreement")
+    found = agreement.measure_agreement(wb, TOWERS).alpha
+    assert 0.5 < found.value < 1
+    between = f"95 % interval: {found.low:.2f} to {found.high:.2f}"
+    assert f"<b>{found.value:.2f}</b> <small>{between}</small>" in markup(at)
+    assert "12 pairs labelled by two or more people" in markup(at)
+    [people_of] = [d.value for d in at.dataframe if "Two people" in d.value]
+    assert people_of["Two people"].tolist() == ["ann and bob"]
     [chart] = at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")
     assert chart.proto.alt
 
 
-def test_the_share_of_correct_is_told_from_the_fair_sample_and_the_queues_is_called_biased(work):
-    at = fake_work.page("agreement")
-    assert "<b>0.25</b> <small>95 % interval: 0.13 to 0.42</small></span></div><p>32 pairs" in fake_work.markup(at)
+def test_what_seeing_the_scores_does_is_told_with_both_shares(wb, ann):
+    for place, arm in enumerate(["blind", "shown"] * 6):
+        said = "incorrect" if place in (2, 3, 6) else "correct"  # of six each, blind 4 agree and shown 5
+        label(wb, ann, 1 + place // 6, 1 + place % 6, said, queue="random", arm=arm, model_says=True)
+    assert "83 % of 6 labels with scores agree with the model, 67 % of 6 without" in markup(open_page("agreement"))
+
+
+def test_labels_that_wait_for_a_second_look_are_counted(wb, ann, clock):
+    for sentence in (1, 2, 3):
+        label(wb, ann, TOWER, sentence, "correct")
+    with wb.write() as s:
+        reviews.put_suspicions(s, TOWERS, [((TOWER, n), "correct", 0.9) for n in (1, 2, 3)], clock.now)
+    assert "3 labels now" in texts(open_page("agreement"))
+
+
+def test_the_share_of_correct_is_told_from_the_fair_sample_and_the_queues_is_called_biased(wb, ann):
+    for place in range(1, 7):
+        label(wb, ann, TOWER, place, "correct" if place < 3 else "incorrect", queue="random")
+        label(wb, ann, COST, place, "correct" if place < 4 else "incorrect", queue="uncertain")
+    at = open_page("agreement")
+    assert "<b>0.33</b> <small>95 % interval: 0.10 to 0.70</small></span></div><p>6 pairs drawn" in markup(at)
     [table] = [d.value for d in at.dataframe if "Chosen by a queue (biased)" in d.value]
-    assert table.to_numpy().tolist() == [["uncertain", "0.50", "0.40 to 0.60", 96]]
+    assert table.to_numpy().tolist() == [["Uncertain", "0.50", "0.19 to 0.81", 6]]
 
 
-def test_an_admin_settles_a_conflict_with_a_word_why(work):
-    work.conflicts = [CONFLICT]
-    at = fake_work.page("agreement", {"view": "conflicts"})
-    html = fake_work.markup(at)
-    assert "In 1889 &lt;b&gt;" in html
-    assert "ann: " in html
-    at.text_input(key="agreement_note_1_100").set_value("the year counts")
+def test_an_admin_settles_a_conflict_with_a_word_why(wb, ann, bob):
+    dispute(wb, ann, bob, (COST, 3))
+    at = open_page("agreement", {"view": "conflicts"})
+    assert "&lt;img src=x" in markup(at) and "<img" not in markup(at)
+    assert "ann: " in markup(at)
+    at.text_input(key=f"agreement_note_{COST}_3").set_value("the price counts")
     at.button(key="agreement_0_correct").click().run()
-    assert work.settled == [(1, 100, "correct", "the year counts")]
+    [settled] = agreement.list_conflicts(wb, TOWERS, ann.id)
+    assert (settled.verdict, settled.by, settled.note) == ("correct", "me", "the price counts")
 
 
-def test_a_word_why_stays_with_its_conflict_when_others_are_settled(work):
-    other = replace(CONFLICT, question_id=2, text="For $5")
-    work.conflicts = [CONFLICT, other]
-    at = fake_work.page("agreement", {"view": "conflicts"})
-    at.text_input(key="agreement_note_2_100").set_value("the price of the day").run()
-    at.button(key="agreement_0_correct").click()
-    work.conflicts = [other, replace(CONFLICT, verdict="correct")]  # what is settled goes to the end
-    at = at.run()
+def test_a_word_why_stays_with_its_conflict_when_others_are_settled(wb, me, ann, bob):
+    dispute(wb, ann, bob, (TOWER, 1), (COST, 1))
+    at = open_page("agreement", {"view": "conflicts"})
+    at.text_input(key=f"agreement_note_{COST}_1").set_value("the price of the day").run()
+    agreement.adjudicate(wb, question_id=TOWER, sentence_id=1, annotator_id=me.id, label="correct")
+    at = at.run()  # what is settled goes to the end
     assert [t.value for t in at.text_input if t.key.startswith("agreement_note")] == ["the price of the day", ""]
     at.button(key="agreement_0_incorrect").click().run()
-    assert work.settled[1] == (2, 100, "incorrect", "the price of the day")
+    verdicts = {c.question_id: (c.verdict, c.note) for c in agreement.list_conflicts(wb, TOWERS, me.id)}
+    assert verdicts == {TOWER: ("correct", ""), COST: ("incorrect", "the price of the day")}
 
 
-def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are(work):
-    open_ = [replace(CONFLICT, question_id=i) for i in range(25)]
-    settled = [replace(CONFLICT, question_id=i, verdict="correct", by="ann") for i in range(100, 145)]
-    work.conflicts = [*open_, *settled]
-    at = fake_work.page("agreement", {"view": "conflicts"})
-    assert "25 conflicts open, 45 settled" in fake_work.texts(at)
-    assert "5 more conflicts will follow when these are settled" in fake_work.texts(at)
+def test_every_settled_pair_can_be_opened_again_however_many_conflicts_there_are(wb, me, ann, bob):
+    question = asking.ask(wb, WORKS, "When was the hall finished?").question_id
+    other = asking.ask(wb, WORKS, "When was the mill finished?").question_id
+    pairs = [(q, 11 + n) for q in (question, other) for n in range(40)][:70]
+    dispute(wb, ann, bob, *pairs)
+    for q, sentence in pairs[25:]:
+        agreement.adjudicate(wb, question_id=q, sentence_id=sentence, annotator_id=me.id, label="correct")
+    at = open_page("agreement", {"corpus": "Works", "view": "conflicts"})
+    assert "25 conflicts open, 45 settled" in texts(at)
+    assert "5 more conflicts will follow when these are settled" in texts(at)
     for shown in (20, 40, 45):
-        opened = [b for b in at.button if b.label == "Open it again"]
-        assert len(opened) == shown
-        at = opened[-1].click().run()
-        assert work.settled[-1] == (99 + shown, 100, None, "")
+        assert conflicts(at) == 20 + shown
         more = [b for b in at.button if b.key == "agreement_more"]
         at = more[0].click().run() if more else at
     assert not more
+    [*_, last] = [b for b in at.button if b.label == "Reopen"]
+    last.click().run()
+    verdicts = {(c.question_id, c.sentence_id): c.verdict for c in agreement.list_conflicts(wb, WORKS, me.id)}
+    assert verdicts[pairs[-1]] == "" and list(verdicts.values()).count("correct") == 44
 
 
-def test_an_annotator_sees_conflicts_and_cannot_settle_them(work):
-    work.role, work.conflicts = "annotator", [CONFLICT]
-    at = fake_work.page("agreement", {"view": "conflicts"})
-    assert "an admin settles them" in fake_work.texts(at)
+def test_an_annotator_sees_conflicts_and_cannot_settle_them(wb, me, ann, bob):
+    dispute(wb, me, bob, (TOWER, 1))
+    stored.set_role(wb, "annotator")
+    at = open_page("agreement", {"view": "conflicts"})
+    assert conflicts(at) == 1 and "An admin settles them" in texts(at)
     assert not [b for b in at.button if b.key and b.key.startswith("agreement_0")]
 
 
-def test_rules_and_guidelines_are_kept_when_sent(work):
-    at = fake_work.page("agreement", {"view": "rules"})
+def test_rules_and_guidelines_are_kept_when_sent(wb):
+    at = open_page("agreement", {"view": "rules"})
     at.number_input[0].set_value(2)
-    [keep] = [b for b in at.button if b.label == "Keep these"]
-    at = keep.click().run()
-    assert (work.rules.overlap, work.rules.target) == (2, None)
+    at = button(at, "Save").click().run()
+    assert (guidelines.read_rules(wb, TOWERS).overlap, guidelines.read_rules(wb, TOWERS).target) == (2, None)
     at.text_area[0].set_value("- Dates count.").run()
     at.button(key="agreement_guidelines_save").click().run()
-    assert work.guidelines[-1] == "- Dates count."
+    now = guidelines.read_guidelines(wb, TOWERS)
+    assert (now.version, now.text, now.by) == (1, "- Dates count.\n", "me")
 
 
-def test_a_search_for_suspicious_labels_is_found_behind_many_of_another_corpus(work):
-    work.jobs[1] = fake_work.a_job(1, kind="doubt")
-    work.jobs |= {i: fake_work.a_job(i, kind="doubt", corpus_id=2) for i in range(20, 40)}
-    assert fake_work.page("agreement").button(key="agreement_doubt").disabled
+def test_a_search_for_suspicious_labels_is_found_behind_many_of_another_corpus(wb):
+    put_job(wb, "doubt")
+    for _ in range(20):
+        put_job(wb, "doubt", corpus_id=WORKS)
+    assert open_page("agreement").button(key="agreement_doubt").disabled
 
 
-def test_an_admin_gives_roles(work):
-    at = fake_work.page("agreement", {"view": "people"})
-    at.selectbox(key="agreement_role_2_annotator").set_value("viewer").run()
-    assert work.settled == [(2, "viewer")]
+def test_an_admin_gives_roles(wb, bob):
+    at = open_page("agreement", {"view": "people"})
+    at.selectbox(key=f"agreement_role_{bob.id}_{bob.role}").set_value("viewer").run()
+    assert people.sign_in(wb, "bob").role == "viewer"

@@ -1,28 +1,29 @@
-"""The Ask page, with services in memory. The picture's clicks and timings are in tests/e2e/test_ask_browser.py."""
+"""The Ask page. The picture's clicks and timings are in tests/e2e/test_ask_browser.py."""
 
-import sys
+import logging
 from types import SimpleNamespace
 
-import fake_work
-from fake_services import HOSTILE
-from streamlit.testing.v1 import AppTest
+import pytest
+import stored
+from app_pages import button, markup, open_page, texts
+from fake_models import FakeCascade, FakeModels
 
+from app.ask import asking
+from app.corpora import corpora
+from app.labels import annotation, guidelines
+from app.ui import url
 from as2core.errors import As2Error
 
-QUESTION = "When was the tower finished?"
+QUESTION = "When was the hall finished?"  # of forty candidates, one answers
+ANSWER = 11  # that one's sentence
 
 
 def opened(query=None):
-    at = AppTest.from_file(str(fake_work.MAIN), default_timeout=30)
-    for key, value in (query or {}).items():
-        at.query_params[key] = value
-    return at.run()
+    return open_page("ask", {"corpus": "Works"} | (query or {}))
 
 
-def answered(work, query=None, **changes):
+def answered(query=None):
     """The page after a question, generative scores included."""
-    for name, value in changes.items():
-        setattr(work, name, value)
     at = opened({"q": QUESTION} | (query or {}))
     at.session_state["_as2_result"][1].generative.exception(timeout=10)
     return at.run()
@@ -32,65 +33,68 @@ def table(at):
     return at.dataframe[0].value
 
 
-def test_before_a_question_examples_are_offered_and_taking_one_asks_it(work):
-    at = opened()
+def test_before_a_question_examples_are_offered_and_taking_one_asks_it(wb, me):
+    annotation.give_label(wb, question_id=2, sentence_id=3, annotator_id=me.id, label="correct")
+    at = open_page("ask")
     assert at.header[0].value == "What would you like to know?"
     pills = at.get("button_group")[0]
-    assert r"What did it cost\: \$5 or \$9?" in pills.options
-    pills.set_value("Who signed the plans?").run()
-    assert [q for _, q, _ in work.asked] == ["Who signed the plans?"]
+    assert pills.options == [r"What did it cost\: \$5 or \$9?"]
+    pills.set_value("What did it cost: $5 or $9?").run()
+    assert [q for _, q, _ in stored.asked(wb)] == ["What did it cost: $5 or $9?"]
 
 
-def test_typing_a_question_and_sending_the_form_asks_it_once(work):
+def test_typing_a_question_and_sending_the_form_asks_it_once(wb):
     at = opened()
     at.text_input(key="as2_question_0").set_value(f"  {QUESTION} ")
     at.button[0].click().run()
     at.run()
-    assert work.asked == [(1, QUESTION, "cascade")]
+    assert stored.asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
     assert at.query_params["q"] == QUESTION
 
 
-def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability_and_document(work):
-    html = fake_work.markup(answered(work))
-    answer = html.index("as2-answer")
-    assert answer < html.index("as2-marks") < html.index("as2-costs")
-    assert "Very likely the answer <span>94 %</span>" in html
-    assert "The tower was finished on 31 March 1889, after two years of work.</mark>" in html
-    assert '<span class="as2-near">It was built as the gate of the World&#x27;s Fair.</span>' in html
-    assert "The tower <span>· sentence 1</span>" in html
+def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability_and_document(wb):
+    html = markup(answered())
+    answer = html.index('class="as2-answer"')
+    assert answer < html.index('class="as2-marks') < html.index("as2-costs", answer)
+    assert "Almost certainly the answer <span>95 %</span>" in html
+    assert "The hall was finished in 1889.</mark>" in html
+    assert (
+        '<span class="as2-near">It was built for the World&#x27;s Fair, and few people came to see it.</span>' in html
+    )
+    assert "Iron works <span>· sentence 1</span>" in html
 
 
-def test_below_the_threshold_the_page_says_that_there_is_no_answer(work):
-    html = fake_work.markup(answered(work, best=0.31))
-    assert "This corpus seems to hold no answer." in html
-    assert "The nearest sentence has a probability of 31 %; from 50 % on it would count as an answer." in html
+def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
+    html = markup(answered({"q": "When was the oldest hall painted?"}))
+    assert "No answer found in this corpus" in html
+    assert "The best candidate has a probability of 27 %. An answer needs 50 %." in html
 
 
-def test_without_calibration_nothing_is_called_a_probability(work):
-    html = fake_work.markup(answered(work, calibrated=False, best=0.31))
+def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
+    monkeypatch.setattr(FakeCascade, "calibrated", False)
+    html = markup(answered({"q": "When was the oldest hall painted?"}))
     assert "not calibrated" in html
-    assert "no answer" not in html.split("as2-marks")[0]
+    assert "No answer found" not in html
 
 
-def test_foreign_text_is_shown_as_text(work, monkeypatch):
-    monkeypatch.setattr("fake_services.TEXTS", (HOSTILE, *("Another one.",) * 7))
-    html = fake_work.markup(answered(work))
-    assert "&lt;img src=x onerror=" in html
-    assert "<img src=x" not in html
-    assert HOSTILE in table(answered(work))["sentence"].tolist()
+def test_foreign_text_is_shown_as_text(wb, hostile):
+    at = answered({"corpus": "Towers", "q": "What did it cost: $5 or $9?"})
+    assert "&lt;img src=x onerror=" in markup(at)
+    assert "<img src=x" not in markup(at)
+    assert table(at)["sentence"][0] == hostile
 
 
-def test_the_slider_replays_the_run_without_asking_again(work):
-    at = answered(work)
-    assert "<b>10</b> of 40 reach the end" in fake_work.markup(at)  # 40, 28, 20, 14, 10
+def test_the_slider_replays_the_run_without_asking_again(wb):
+    at = answered()
+    assert "<b>10</b> of 40 reach the end" in markup(at)  # 40, 28, 20, 14, 10
     at.slider(key="as2_drop").set_value(50).run()
-    assert "<b>3</b> of 40 reach the end" in fake_work.markup(at)  # 40, 20, 10, 5, 3
+    assert "<b>3</b> of 40 reach the end" in markup(at)  # 40, 20, 10, 5, 3
     assert at.query_params["drop"] == "50"
-    assert len(work.asked) == 1
+    assert len(stored.asked(wb)) == 1
 
 
-def test_every_run_tells_the_sliders_values_for_a_browser_that_never_drew_an_earlier_one(work):
-    at = answered(work, {"drop": "50-20-0-10"}).run()
+def test_every_run_tells_the_sliders_values_for_a_browser_that_never_drew_an_earlier_one(wb):
+    at = answered({"drop": "50-20-0-10"}).run()
     assert [list(s.proto.default) for s in at.slider] == [[30], [50], [20], [0], [10]]
     assert at.toggle(key="as2_drop_each").proto.default
     at = at.slider(key="as2_drop_1").set_value(40).run()
@@ -100,39 +104,37 @@ def test_every_run_tells_the_sliders_values_for_a_browser_that_never_drew_an_ear
     assert list(at.slider(key="as2_drop").proto.default) == [55]
 
 
-def test_each_exit_may_have_a_share_of_its_own(work):
-    at = answered(work)
+def test_each_exit_may_have_a_share_of_its_own(wb):
+    at = answered()
     at.toggle(key="as2_drop_each").set_value(True).run()
     assert [s.value for s in at.slider][1:] == [30, 30, 30, 30]
     at.slider(key="as2_drop_0").set_value(50).run()
     assert at.query_params["drop"] == "50-30-30-30"
-    assert "<th scope=row>layer 2</th><td>40</td><td>20</td>" in fake_work.markup(at)
+    assert "<th scope=row>layer 2</th><td>40</td><td>20</td>" in markup(at)
 
 
-def test_a_link_reproduces_question_corpus_model_and_shares(work):
-    at = answered(work, {"corpus": "Towers", "model": "starter-3", "drop": "50-0-0-0"})
-    assert work.asked == [(2, QUESTION, "starter-3")]
-    assert "<b>20</b> of 40 reach the end" in fake_work.markup(at)
-    assert at.selectbox(key="as2_corpus").value == "Towers"
+def test_a_link_reproduces_question_corpus_model_and_shares(wb):
+    at = answered({"model": "starter-3", "drop": "50-0-0-0"})
+    assert stored.asked(wb) == [(stored.WORKS, QUESTION, "starter-3")]
+    assert "<b>20</b> of 40 reach the end" in markup(at)
+    assert at.selectbox(key="as2_corpus").value == "Works"
 
 
-def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(work):
-    typed = "When was the towre finished?"
-    work.mends = {typed: "When was the tower finished?"}
-    at = answered(work, {"q": typed})
-    assert "Read as **When was the tower finished?**" in [m.value for m in at.markdown]
+def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(wb):
+    typed = "When was the hall finihsed?"
+    at = answered({"q": typed})
+    assert f"Showing results for **{QUESTION}**" in [m.value for m in at.markdown]
     assert "as_typed" not in at.query_params
     at = at.button(key="as2_as_typed").click().run()
-    assert [q for _, q, _ in work.asked] == ["When was the tower finished?", typed]
-    assert not any("Read as" in m.value for m in at.markdown)
+    assert [q for _, q, _ in stored.asked(wb)] == [QUESTION, typed]
+    assert not any("Showing results" in m.value for m in at.markdown)
     assert at.query_params["as_typed"] == "1"
-    answered(work, {"q": typed, "as_typed": "1"})
-    assert work.asked[-1][1] == typed
+    answered({"q": typed, "as_typed": "1"})
+    assert stored.asked(wb)[-1][1] == typed
 
 
-def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(work, monkeypatch):
-    at, clock = answered(work), SimpleNamespace(now=0.0)
-    url = sys.modules["app.components.url"]  # as the page has it
+def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(wb, monkeypatch):
+    at, clock = answered(), SimpleNamespace(now=0.0)
     monkeypatch.setattr(url, "time", SimpleNamespace(monotonic=lambda: clock.now))
     at = at.slider(key="as2_drop").set_value(50).run()
     assert at.query_params["drop"] == "50"
@@ -152,183 +154,199 @@ def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_questio
     assert at.header[0].value == "What would you like to know?"
 
 
-def test_an_emptied_question_leaves_the_address(work):
-    at = answered(work)
+def test_an_emptied_question_leaves_the_address(wb):
+    at = answered()
     at.text_input(key="as2_question_0").set_value("")
-    at = next(b for b in at.button if b.label == "Ask").click().run()
+    at = button(at, "Ask").click().run()
     assert "q" not in at.query_params
 
 
-def test_a_corpus_without_documents_says_where_to_bring_some_in(work):
-    work.documents = 0
-    at = opened({"q": QUESTION})
-    assert work.asked == []
-    assert "bring in some documents" in fake_work.texts(at)
+def test_a_corpus_without_documents_says_where_to_bring_some_in(wb):
+    corpora.create_corpus(wb, "Empty")
+    at = opened({"corpus": "Empty", "q": QUESTION})
+    assert stored.asked(wb) == []
+    assert "has no documents yet" in texts(at)
 
 
-def test_nonsense_in_a_link_is_passed_over(work):
-    at = answered(work, {"model": "none", "drop": "lots"})
-    assert work.asked == [(1, QUESTION, "cascade")]
+def test_nonsense_in_a_link_is_passed_over(wb):
+    at = answered({"model": "none", "drop": "lots"})
+    assert stored.asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
     assert at.slider(key="as2_drop").value == 30
 
 
-def test_the_costs_say_whether_their_times_were_measured_or_estimated(work):
-    at = answered(work)
-    assert "time, estimated" in fake_work.markup(at)
+def test_the_costs_say_whether_their_times_were_measured_or_estimated(wb):
+    at = answered()
+    assert "time, estimated" in markup(at)
     at.slider(key="as2_drop").set_value(0).run()
-    html = fake_work.markup(at)
-    assert "time, measured" in html
-    assert "<th scope=row>layer 2</th><td>40</td><td>40</td><td>100 ms</td>" in html
+    assert "time, measured" in markup(at)
+    assert "<th scope=row>layer 2</th><td>40</td><td>40</td><td>1 ms</td>" in markup(at)
 
 
-def test_the_first_look_is_a_row_and_a_column_like_any_exit(work):
-    at = answered(work, entered=20)
-    html = fake_work.markup(at)
-    assert "<th scope=row>first look</th><td>40</td><td>20</td>" in html
+@pytest.mark.parametrize("more_settings", [{"first_keep": 20}])
+def test_the_first_stage_is_a_row_and_a_column_like_any_exit(wb):
+    at = answered()
+    html = markup(at)
+    assert "<th scope=row>first stage</th><td>40</td><td>20</td>" in html
     assert "<th scope=row>layer 2</th><td>20</td><td>14</td>" in html
     assert "<b>5</b> of 40 reach the end" in html  # 20, 14, 10, 7, 5
-    assert any("left 20 of 40 sentences" in c.value for c in at.caption)
+    assert any("kept 20 of 40 sentences" in c.value for c in at.caption)
     assert any("Ranked 20 of 40 sentences" in c.value for c in at.caption)
     shown = table(at)
-    assert (shown["left"] == "first look").sum() == 20
-    unread = shown["left"] == "first look"
+    assert (shown["dropped"] == "first stage").sum() == 20
+    unread = shown["dropped"] == "first stage"
     assert shown["generative"].isna().tolist() == unread.tolist()
 
 
-def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside_the_promise(work):
-    at = answered(work)
+def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside_the_promise(wb, monkeypatch):
+    at, clock, rank, schedules = answered(), SimpleNamespace(now=0.0), FakeCascade.trace, []
+
+    def trace(self, question, candidates, schedule=None):
+        clock.now += 0.15 if any(schedule.ratios) else 0.2
+        schedules.append(schedule.ratios)
+        return rank(self, question, candidates, schedule)
+
+    monkeypatch.setattr(FakeCascade, "trace", trace)
+    monkeypatch.setattr(asking, "time", SimpleNamespace(perf_counter=lambda: clock.now))
     at.button(key="as2_measure").click().run()
-    assert work.measured == [(0.3, 0.3, 0.3, 0.3)]
-    assert "<b>25 %</b> of the time saved" in fake_work.markup(at)  # 200 ms became 150
+    assert set(schedules) == {(0.0,) * 4, (0.3,) * 4}
+    assert "<b>25 %</b> of the time saved" in markup(at)  # 200 ms became 150
     at.slider(key="as2_drop").set_value(50).run()
-    assert "of the time saved" not in fake_work.markup(at)
+    assert "of the time saved" not in markup(at)
     at.slider(key="as2_drop").set_value(0).run()
     assert "as2_measure" not in [b.key for b in at.button]
 
 
-def test_both_rankers_stand_side_by_side_in_the_table(work):
-    at = answered(work)
-    frame = table(at)
+def test_both_rankers_stand_side_by_side_in_the_table(wb):
+    frame = table(answered())
     assert frame["cascade"].tolist() == list(range(1, 41))
     assert sorted(frame["generative"]) == list(range(1, 41))
-    assert frame["sentence"][0].startswith("The tower was finished")
-    dropped_first = frame[frame["left"] == "layer 2"]
+    assert frame["sentence"][0] == "The hall was finished in 1889."
+    dropped_first = frame[frame["dropped"] == "layer 2"]
     assert len(dropped_first) == 12  # 30 % of 40
     assert {len(scores) for scores in dropped_first["by exit"]} == {1}
     assert dropped_first["probability"].isna().all()
 
 
-def test_where_both_together_would_answer_otherwise_the_page_says_so_and_shows_it(work):
-    at = answered(work, generative_prefers=1, best=0.5)
+def test_where_both_together_would_answer_otherwise_the_page_says_so_and_shows_it(wb):
+    at = answered({"q": "When was the mill finished?"})  # the shorter of its two answers is the likelier by itself
     shown = table(at)
-    second = shown.iloc[1]
-    assert (second["cascade"], second["generative"], second["together"]) == (2, 1, 1)
-    assert shown["together"].notna().tolist() == (shown["left"] == "stayed").tolist()
-    other = next(e for e in at.expander if "together would answer" in e.label)
-    assert second["sentence"][:40] in other.proto.label.replace("\\", "")
+    other = "When the mill was finished, it rained."
+    row = shown[shown["sentence"] == other].iloc[0]
+    assert (row["cascade"], row["generative"], row["together"]) == (2, 2, 1)
+    assert shown["together"].notna().tolist() == (shown["dropped"] == "not dropped").tolist()
+    [told] = [e for e in at.expander if "both rankers together" in e.label]
+    assert other in told.proto.label.replace("\\", "")
     at.button(key="as2_label_together_correct").click().run()
-    assert [e[:2] for e in work.events] == [(7, 100 + int(second["position"]))]
+    [event] = stored.label_events(wb)
+    assert stored.sentence(wb, event.sentence_id) == other
 
 
-def test_where_both_agree_the_page_says_nothing_of_it(work):
-    at = answered(work)
+def test_where_both_agree_the_page_says_nothing_of_it(wb):
+    at = answered()
     assert table(at)["together"][0] == 1
-    assert not any("together would answer" in e.label for e in at.expander)
+    assert not any("both rankers together" in e.label for e in at.expander)
 
 
-def test_without_the_generative_model_the_rest_of_the_page_stands(work):
-    at = answered(work, generative_fails=True)
-    assert "the generative model is damaged" in at.error[0].value
+def test_without_the_generative_model_the_rest_of_the_page_stands(wb):
+    (wb.settings.models_dir / "generative" / "model.safetensors").write_bytes(b"damaged")
+    at = answered()
+    assert "is damaged: restore generative" in texts(at)
     assert table(at)["generative"].isna().all()
-    assert "Very likely the answer" in fake_work.markup(at)
+    assert "Almost certainly the answer" in markup(at)
 
 
-def test_a_label_given_in_place_is_stored_shown_and_drawn(work):
-    at = answered(work)
+def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
+    at = answered()
     at.button(key="as2_label_answer_correct").click().run()
-    question, sentence, _, label, shown = work.events[0]
-    assert (question, sentence, label) == (7, 100, "correct")
-    assert (shown.version, shown.rank, shown.scores_visible, shown.queue) == ("cascade", 1, True, "ask")
+    [event] = stored.label_events(wb)
+    assert (event.sentence_id, event.label) == (ANSWER, "correct")
+    assert (event.shown_version, event.shown_rank, event.scores_visible, event.queue) == ("cascade", 1, True, "ask")
     assert any("Stored as correct, signed me" in c.value for c in at.caption)
     assert table(at)["label"][0] == "correct"
 
 
-def test_a_label_given_on_ask_keeps_the_version_of_the_guidelines_in_force(work):
-    work.guidelines.append("- Dates count.")
-    at = answered(work)
+def test_a_label_given_on_ask_keeps_the_version_of_the_guidelines_in_force(wb, me):
+    guidelines.write_guidelines(wb, stored.WORKS, "- Dates count.", by=me.id)
+    at = answered()
     at.button(key="as2_label_answer_correct").click().run()
-    assert work.events[0][4].guideline == 1
+    assert stored.label_events(wb)[0].guideline == 1
 
 
-def test_labels_are_signed_with_the_name_in_the_side_bar(work):
-    at = answered(work)
+def test_labels_are_signed_with_the_name_in_the_side_bar(wb):
+    at = answered()
     at.text_input(key="as2_name").set_value("Ada").run()
     at.button(key="as2_label_answer_unsure").click().run()
     assert any("Stored as unsure, signed Ada" in c.value for c in at.caption)
 
 
-def test_a_viewer_asks_and_cannot_label(work):
-    work.labels[7, 100] = "correct"
-    at = answered(work, role="viewer")
+def test_a_viewer_asks_and_cannot_label(wb):
+    at = answered()
+    at.button(key="as2_label_answer_correct").click().run()
+    stored.set_role(wb, "viewer")
+    at = answered()
     for act in ("correct", "incorrect", "unsure", "withdraw"):
         assert at.button(key=f"as2_label_answer_{act}").disabled
-    assert "An admin can change that" in at.button(key="as2_label_answer_correct").help
+    assert "An admin can change your role" in at.button(key="as2_label_answer_correct").help
 
 
-def test_a_label_that_could_not_be_stored_is_not_confirmed(work, monkeypatch):
-    at = answered(work)
-
-    def full(*args, **kwargs):
-        raise As2Error("the disk is full: nothing was stored")
-
-    monkeypatch.setattr("app.services.labelling.give_label", full)
+def test_a_label_that_could_not_be_stored_is_not_confirmed(wb):
+    at = answered()
+    stored.set_role(wb, "viewer")
     at.button(key="as2_label_answer_correct").click().run()
-    assert "nothing was stored" in at.error[0].value
+    assert "me is a viewer, and this takes an annotator" in at.error[0].value
     assert not any("Stored as" in c.value for c in at.caption)
 
 
-def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(work):
-    at = answered(work)
-    at.session_state["_as2_chosen"] = 3
+def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
+    at = answered()
+    third = table(at).iloc[2]
+    at.session_state["_as2_chosen"] = int(third["position"])
     at.run()
-    html = fake_work.markup(at)
+    html = markup(at)
     near = html[html.rindex('<p class="as2-passage"') :]
-    assert "Work on the foundations began in January 1887.</mark>" in near
-    assert "<span>tower</span><small>-5.5</small>" in near
+    assert f"{third['sentence']}</mark>" in near
+    assert "<span>finished</span><small>-5.0</small>" in near
     at.button(key="as2_label_near_incorrect").click().run()
-    assert work.events[-1][1] == 103
+    assert stored.sentence(wb, stored.label_events(wb)[-1].sentence_id) == third["sentence"]
 
 
-def test_an_error_the_reader_can_mend_is_shown_as_its_text(work):
-    at = opened({"q": QUESTION} if not setattr(work, "fail", As2Error("no index of $x$: run `as2 reindex`")) else {})
-    assert at.error[0].value == r"no index of \$x\$\: run \`as2 reindex\`"
+def test_an_error_the_reader_can_mend_is_shown_as_its_text(wb, monkeypatch):
+    def refuse(self, path, settings=""):
+        raise As2Error("no weights of $x$: run `as2 models`")
+
+    monkeypatch.setattr(FakeModels, "version", refuse)
+    at = opened({"q": QUESTION})
+    assert at.error[0].value == r"no weights of \$x\$\: run \`as2 models\`"
     assert not at.exception
 
 
-def test_any_other_error_is_an_apology_with_an_id_that_is_in_the_log(work, caplog):
-    work.fail = RuntimeError("a tensor of the wrong shape")
-    at = opened({"q": QUESTION})
+def test_any_other_error_is_an_apology_with_an_id_that_is_in_the_log(wb, monkeypatch, caplog):
+    def stumble(*_):
+        raise RuntimeError("a tensor of the wrong shape")
+
+    monkeypatch.setattr(FakeCascade, "trace", stumble)
+    with caplog.at_level(logging.ERROR):
+        at = opened({"q": QUESTION})
     assert not at.exception
     assert "tensor" not in at.error[0].value
     line = at.error[0].value.split("`")[1]
     assert f"[{line}] a tensor of the wrong shape" in caplog.text
 
 
-def test_a_question_nothing_comes_near_is_answered_with_what_to_do(work):
-    at = opened({"q": QUESTION} if not setattr(work, "candidates", 0) else {})
-    assert "Ask in other words, or choose another corpus" in at.info[0].value
+def test_a_question_nothing_comes_near_is_answered_with_what_to_do(wb):
+    assert "Rephrase the question, or choose another corpus" in opened({"q": "zebra"}).info[0].value
 
 
-def test_without_any_corpus_the_page_points_to_data(work):
-    work.corpora = ()
+def test_without_any_corpus_the_page_points_to_data(wb):
+    stored.delete_corpora(wb)
     at = opened()
     assert "Open **Data**" in at.info[0].value
     assert not at.exception
 
 
-def test_a_very_long_question_is_asked_but_stays_out_of_the_address(work):
+def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at = opened()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at.button[0].click().run()
-    assert work.asked[0][1] == ("why " * 2000).strip()
+    assert stored.asked(wb)[0][1] == ("why " * 2000).strip() + "?"
     assert "q" not in at.query_params

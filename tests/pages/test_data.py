@@ -1,203 +1,223 @@
-"""The data page with services in memory."""
+"""The data page: corpora and their documents, labels in and out."""
 
-import sys
-from dataclasses import replace
-
-import fake_work
 import pytest
+import stored
+from app_pages import button, markup, open_page, texts
+from stored import TOWERS, WORKS
 
-from app.components import data_documents
-from app.services.views import DocumentView, SentenceView
-from as2core.errors import As2Error
+from app.corpora import corpora, documents
+from app.corpora.documents import DocumentView, SentenceView
+from app.exchange import imports
+from app.labels import annotation
+from app.ui.data import documents as documents_ui
+from app.versions import promotion
 
 
-def told(at):
-    return fake_work.texts(at).replace("\\", "")
+def opened(query=None):
+    return open_page("data", query)
 
 
-def test_a_new_corpus_is_made_and_chosen(work):
-    at = fake_work.page("data")
+def names(wb):
+    return [c.name for c in corpora.list_corpora(wb)]
+
+
+def label(wb, me):
+    annotation.give_label(wb, question_id=1, sentence_id=1, annotator_id=me.id, label="correct")
+
+
+def test_a_new_corpus_is_made_and_chosen(wb):
+    at = opened()
     at.text_input(key="data_new_name").input("Handbooks")
-    at = next(b for b in at.button if b.label == "Create").click().run()
-    assert work.corpora == ("Starter", "Towers", "Handbooks")
+    at = button(at, "Create").click().run()
+    assert names(wb) == ["Towers", "Works", "Handbooks"]
     assert at.selectbox(key="as2_corpus").value == "Handbooks"
 
 
-def test_a_name_that_is_taken_is_said_in_the_service_s_words(work):
-    at = fake_work.page("data")
-    at.text_input(key="data_new_name").input("Towers")
-    at = next(b for b in at.button if b.label == "Create").click().run()
-    assert "there is a corpus called Towers already: choose another name" in told(at)
+def test_a_name_that_is_taken_is_said_in_the_service_s_words(wb):
+    at = opened()
+    at.text_input(key="data_new_name").input("Works")
+    at = button(at, "Create").click().run()
+    assert "there is a corpus 'Works' already: choose another name" in texts(at)
 
 
-def test_another_corpus_is_taken_into_use(work):
-    at = fake_work.page("data").button(key="data_use_2").click().run()
-    assert at.selectbox(key="as2_corpus").value == "Towers"
+def test_another_corpus_is_taken_into_use(wb):
+    at = opened().button(key=f"data_use_{WORKS}").click().run()
+    assert at.selectbox(key="as2_corpus").value == "Works"
 
 
-def test_deleting_wants_the_name_typed(work):
-    at = fake_work.page("data").button(key="data_delete_2").click().run()
-    assert "This deletes **Towers**" in told(at)
-    at.text_input(key="data_delete_name").input("towers")
+def test_deleting_wants_the_name_typed(wb):
+    at = opened().button(key=f"data_delete_{WORKS}").click().run()
+    assert "This deletes **Works**" in texts(at)
+    at.text_input(key="data_delete_name").input("works")
     at = at.button(key="data_delete_confirm").click().run()
-    assert "That is not its name" in told(at) and work.deleted == []
-    at.text_input(key="data_delete_name").input("Towers")
+    assert "The name does not match" in texts(at) and names(wb) == ["Towers", "Works"]
+    at.text_input(key="data_delete_name").input("Works")
     at.button(key="data_delete_confirm").click().run()
-    assert work.deleted == [(2, sum(b"me") % 1000)]
+    assert names(wb) == ["Towers"]
 
 
-def test_a_corpus_that_was_deleted_elsewhere_asks_for_no_name(work):
-    at = fake_work.page("data")
+def test_a_corpus_that_was_deleted_elsewhere_asks_for_no_name(wb):
+    at = opened()
     at.session_state["_data_deleting"] = 9
-    assert "can't be undone" not in told(at.run())
+    assert "cannot be undone" not in texts(at.run())
 
 
-def test_all_corpora_are_counted_for_the_page_and_its_list_alone(work, monkeypatch):
-    at, corpora, counted = fake_work.page("data"), sys.modules["app.services.corpora"], []
-    known = [replace(c, vectors_done=3) for c in corpora.list_corpora(None)]
-    monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or known)
-    monkeypatch.setattr(corpora, "get_corpus", lambda wb, corpus_id: known[corpus_id - 1])
+def test_all_corpora_are_counted_for_the_page_and_its_list_alone(wb, monkeypatch):
+    at, count, counted = opened(), corpora.list_corpora, []
+    monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or count(wb))
     shown = [p.proto.text for p in at.run().get("progress")]
-    assert shown == ["Search by meaning: 30 % ready. Until then search goes by words."] * 2
+    assert shown == ["Semantic search: 0 % ready. Until then, search matches words only."] * 2
     assert len(counted) == 2
 
 
-def test_who_signed_in_is_who_deletes(work):
-    at = fake_work.page("data")
+def test_who_signed_in_is_who_deletes(wb, ann):
+    stored.set_role(wb, "viewer", "Ada")
+    at = opened()
+    at = at.button(key=f"data_delete_{WORKS}").click().run()
+    at.text_input(key="data_delete_name").input("Works")
     at = at.text_input(key="as2_name").set_value("Ada").run()
-    at = at.button(key="data_delete_2").click().run()
-    at.text_input(key="data_delete_name").input("Towers")
-    at.button(key="data_delete_confirm").click().run()
-    assert work.deleted == [(2, sum(b"Ada") % 1000)]
+    at = at.button(key="data_delete_confirm").click().run()
+    assert "Ada is a viewer, and this takes an admin" in texts(at)
+    assert names(wb) == ["Towers", "Works"]
 
 
 @pytest.mark.parametrize("role", ["annotator", "viewer"])
-def test_who_may_not_delete_is_told_before_typing_the_name(work, role):
-    work.role = role
-    delete = fake_work.page("data").button(key="data_delete_2")
-    assert delete.disabled and "an admin" in delete.help
+def test_who_may_not_delete_is_told_before_typing_the_name(wb, role):
+    stored.set_role(wb, role)
+    delete = opened().button(key=f"data_delete_{WORKS}")
+    assert delete.disabled and "Only an admin" in delete.help
 
 
-def test_files_go_in_and_the_report_names_those_that_did_not(work):
-    at = fake_work.page("data")
-    files = [("a.txt", b"One. Two.", "text/plain"), ("bad.txt", b"\xff", "text/plain")]
+def test_files_go_in_and_the_report_names_those_that_did_not(wb):
+    at = opened()
+    files = [("a.txt", b"One. Two.", "text/plain"), ("bad.pdf", b"no PDF", "application/pdf")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
-    at = at.button(key="data_ingest_1").click().run()
-    assert work.ingested == [(1, ["a.txt", "bad.txt"])]
-    assert "1 added, 0 changed, 0 as before, 1 not readable" in told(at)
-    report = next(d.value for d in at.dataframe if "why" in d.value.columns)
-    assert list(report["file"]) == ["bad.txt"]
-    assert list(report["why"]) == ["not UTF-8 text"]
+    at = at.button(key=f"data_ingest_{TOWERS}").click().run()
+    assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
+    assert "1 added, 0 updated, 0 unchanged, 1 with unreadable parts" in texts(at)
+    report = next(d.value for d in at.dataframe if "reason" in d.value.columns)
+    assert list(report["file"]) == ["bad.pdf"]
+    assert all(report["reason"])
 
 
-def test_without_a_corpus_the_page_offers_to_make_one(work):
-    work.corpora = ()
-    at = fake_work.page("data")
-    assert "No corpus yet: make one below" in told(at)
+def test_without_a_corpus_the_page_offers_to_make_one(wb):
+    stored.delete_corpora(wb)
+    at = opened()
+    assert "No corpus yet. Create one below" in texts(at)
     assert at.text_input(key="data_new_name")
 
 
-def test_documents_are_found_by_their_title(work):
-    at = fake_work.page("data", {"view": "documents", "search": "iron"})
-    assert list(at.dataframe[0].value["title"]) == ["Iron works"]
+def test_documents_are_found_by_their_title(wb):
+    at = opened({"corpus": "Works", "view": "documents", "search": "other"})
+    assert list(at.dataframe[0].value["title"]) == ["Other iron works"]
     at = at.text_input(key="data_search").input("nothing like it").run()
-    assert "No document has that in its title" in told(at)
+    assert "No document matches" in texts(at)
 
 
-def test_a_document_of_the_address_is_shown_by_sentence(work):
-    at = fake_work.page("data", {"view": "documents", "doc": "doc-1"})
-    assert "<sup>1</sup>The tower was finished on 31 March 1889" in fake_work.markup(at)
+def test_a_document_of_the_address_is_shown_by_sentence(wb):
+    at = opened({"view": "documents", "doc": "The_tower"})
+    assert "<sup>1</sup>The tower was finished on 31 March 1889" in markup(at)
 
 
-def test_a_document_is_deleted_by_a_second_click_and_its_address_goes(work):
-    at = fake_work.page("data", {"view": "documents", "doc": "doc-1"})
+def test_a_document_is_deleted_by_a_second_click_and_its_address_goes(wb):
+    at = opened({"view": "documents", "doc": "The_tower"})
     at = at.button(key="data_document_gone").click().run()
-    assert work.deleted == [1] and "doc" not in at.query_params
+    assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["A bridge"]
+    assert "doc" not in at.query_params
 
 
 def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     document = DocumentView(1, "d<1>", "A & B", "", 3)
     sentences = [SentenceView(1, "One.", 0, 0), SentenceView(2, "<b>Two.", 1, 0), SentenceView(3, "Three.", 2, 1)]
-    html = data_documents.as_markup(document, sentences)
+    html = documents_ui.render_document(document, sentences)
     assert html.count("<p>") == 2
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
 
 
-def test_an_import_reports_new_same_conflicting_and_unreadable_lines(work):
-    at = fake_work.page("data", {"view": "labels"})
-    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"query,docid,rating", "text/csv")).run()
+def imported(name, content, *, into=None, split=None):
+    at = opened({"view": "labels"})
+    if into:
+        at.radio(key="data_import_target").set_value(into)
+    at = at.file_uploader(key="data_label_file_0").set_value((name, content, "text/plain")).run()
+    if split:
+        at = at.selectbox(key="data_import_split").select(split).run()
+    return at.button(key=f"data_import_{TOWERS}").click().run()
+
+
+WIKIQA = """QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel
+Q1\twho came\tD1\tA day\tD1-0\tIt rained all day.\t0
+Q1\twho came\tD1\tA day\tD1-1\tNobody came that day.\t1
+Q2\twhat fell\tD1\tA day\tD1-0\tIt rained all day.\t1
+"""
+
+
+def test_an_import_reports_new_same_conflicting_and_unreadable_lines(wb):
+    made = imports.import_labels(wb, None, "mine.tsv", WIKIQA.encode())
+    versed = WIKIQA.replace("Nobody came that day.\t1", "Nobody came that day.\t0") + "Q3\twhy\tD1\tA day\tD1-2\n"
+    at = open_page("data", {"corpus": "mine", "view": "labels"})
+    at.radio(key="data_import_target").set_value("mine")
+    at = at.file_uploader(key="data_label_file_0").set_value(("mine.tsv", versed.encode(), "text/plain")).run()
     at = at.selectbox(key="data_import_split").select("train").run()
-    at = at.button(key="data_import_1").click().run()
-    assert work.imported == [(None, "mine.csv", b"query,docid,rating", "auto", "import", "train", sum(b"me") % 1000)]
-    assert "mine.csv (csv): 3 new labels, 1 there already, 1 in conflict, 1 line not taken; 2 questions; " in told(at)
-    assert "moved from no split to train: 2." in told(at)
-    lines = next(d.value for d in at.dataframe if "line" in d.value.columns)
-    assert list(lines["line"]) == [4]
+    at = at.button(key=f"data_import_{made.corpus_id}").click().run()
+    assert "mine.tsv (wikiqa): 0 new labels, 2 unchanged, 1 in conflict, 1 unreadable line; 2 questions; " in texts(at)
+    assert "moved from no split to train: 2." in texts(at)
+    lines = next(d.value for d in at.dataframe if list(d.value.columns) == ["line", "reason"])
+    assert list(lines["line"]) == [5]
+    [conflict] = next(d.value for d in at.dataframe if "conflict" in d.value.columns)["conflict"]
+    assert "Nobody came" in conflict or "D1-1" in conflict
 
 
-def test_a_viewer_adds_no_documents(work):
-    work.role = "viewer"
-    at = fake_work.page("data")
-    create = next(b for b in at.button if b.label == "Create")
-    assert create.disabled and at.button(key="data_ingest_1").disabled
+def test_a_viewer_adds_no_documents(wb):
+    stored.set_role(wb, "viewer")
+    at = opened()
+    assert button(at, "Create").disabled and at.button(key=f"data_ingest_{TOWERS}").disabled
 
 
-def test_a_viewer_finds_the_import_closed(work):
-    work.role = "viewer"
-    at = fake_work.page("data", {"view": "labels"})
+def test_a_viewer_finds_the_import_closed(wb):
+    stored.set_role(wb, "viewer")
+    at = opened({"view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
-    button = at.button(key="data_import_1")
-    assert button.disabled and "You may look, not import" in button.help
+    import_ = at.button(key=f"data_import_{TOWERS}")
+    assert import_.disabled and "Viewers cannot import" in import_.help
 
 
-def test_a_set_that_was_imported_is_taken_into_use_by_a_click(work):
-    work.corpora = (*work.corpora, "mine")
-    at = fake_work.page("data", {"view": "labels"})
-    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
-    at = at.button(key="data_import_1").click().run()
+def test_a_set_that_was_imported_is_taken_into_use_by_a_click(wb):
+    at = imported("mine.tsv", WIKIQA.encode())
     at = at.button(key="data_import_use").click().run()
     assert at.selectbox(key="as2_corpus").value == "mine"
 
 
-def test_what_cannot_be_imported_leaves_the_rest_of_the_page(work, monkeypatch):
-    def refuse(*_, **__):
-        raise As2Error("mine.csv: csv holds no texts; choose the corpus whose sentences it labels")
-
-    work.labels[1, 100] = "correct"
-    at = fake_work.page("data", {"view": "labels"})
-    monkeypatch.setattr(sys.modules["app.services.exchange"], "import_labels", refuse)
-    at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
-    at = at.button(key="data_import_1").click().run()
-    assert "csv holds no texts; choose the corpus" in told(at)
+def test_what_cannot_be_imported_leaves_the_rest_of_the_page(wb, me):
+    label(wb, me)
+    at = imported("mine.csv", b"query,docid,rating\nWho came?,1,1\n")
+    assert "csv holds no texts; choose the corpus" in texts(at)
     assert at.get("download_button")
 
 
-def test_an_import_can_go_into_the_corpus_in_use(work):
-    at = fake_work.page("data", {"view": "labels"})
-    at.radio(key="data_import_target").set_value("Starter")
-    at = at.file_uploader(key="data_label_file_0").set_value(("m.tsv", b"x", "text/plain")).run()
-    at.button(key="data_import_1").click().run()
-    assert work.imported[0][0] == 1
+def test_an_import_can_go_into_the_corpus_in_use(wb):
+    at = imported("m.csv", f"query,docid,rating\n{stored.QUESTIONS[0]},The_tower-1,1\n".encode(), into="Towers")
+    assert "1 new label" in texts(at)
+    assert [c.labels for c in corpora.list_corpora(wb)] == [1, 0]
 
 
-def test_exports_are_offered_once_there_are_labels(work):
-    assert "There are no labels to export yet" in told(fake_work.page("data", {"view": "labels"}))
-    work.labels[1, 100] = "correct"
-    at = fake_work.page("data", {"view": "labels"})
-    names = [b.proto.label for b in at.get("download_button")]
-    assert names == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped", "Pairs"]
+def test_exports_are_offered_once_there_are_labels(wb, me):
+    assert "There are no labels to export yet" in texts(opened({"view": "labels"}))
+    label(wb, me)
+    at = opened({"view": "labels"})
+    offered = [b.proto.label for b in at.get("download_button")]
+    assert offered == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped", "Pairs", "Triplets"]
 
 
-def test_a_run_file_is_made_first_and_then_offered(work):
-    work.labels[1, 100] = "correct"
-    at = fake_work.page("data", {"view": "labels"}).button(key="data_make_run").click().run()
+def test_a_run_file_is_made_first_and_then_offered(wb, me):
+    label(wb, me)
+    at = opened({"view": "labels"}).button(key="data_make_run").click().run()
     assert "Run file" in [b.proto.label for b in at.get("download_button")]
 
 
-def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(work):
-    work.labels[1, 100] = "correct"
-    at = fake_work.page("data", {"view": "labels"}).button(key="data_make_run").click().run()
-    work.active = "starter-3"
+def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(wb, me):
+    label(wb, me)
+    at = opened({"view": "labels"}).button(key="data_make_run").click().run()
+    promotion.promote(wb, "starter-3")
     at = at.run()
     assert "Run file" not in [b.proto.label for b in at.get("download_button")]
     assert at.button(key="data_make_run")

@@ -1,97 +1,106 @@
-"""Proposing questions on the data page, with services in memory."""
+"""Questions of a corpus on the data page: proposed from its sentences, or brought in as a list."""
 
-import fake_services
-import fake_work
 import pytest
+import stored
+from app_pages import open_page, texts
+from stored import TOWERS
 
-from app.services.proposal_views import ProposalView
+from app.ask import proposals as proposing
+from db.repositories import proposals
 
-
-@pytest.fixture
-def work(monkeypatch):
-    fake = fake_work.Work()
-    fake.proposals = {
-        7: ProposalView(7, "When was the tower finished?", "It was finished in 1889.", "The tower", 1, 1),
-        8: ProposalView(8, "what costs it?", fake_services.HOSTILE, "Costs", 2, 3),
-    }
-    fake_work.install(monkeypatch, fake)
-    return fake
+FIRST, SECOND = 1, 2  # proposals
+FINISHED, COSTS = 1, 3  # their sentences
 
 
 @pytest.fixture
-def at(work):
-    return fake_work.page("data", {"view": "proposals"})
+def wb(wb, clock):
+    with wb.write() as s:
+        for sentence, text, place in ((FINISHED, "When was the tower done?", 1), (COSTS, "what costs it?", 3)):
+            proposals.add_proposal(s, TOWERS, sentence, text, log_p=-1.0, place=place, now=clock.now)
+    return wb
+
+
+@pytest.fixture
+def at(wb):
+    return open_page("data", {"view": "proposals"})
+
+
+def fields(at):
+    return [t.key for t in at.text_input if t.key.startswith("data_proposal")]
+
+
+def decided(wb):
+    found = proposing.list_waiting(wb, TOWERS)
+    return found.accepted, found.rejected
 
 
 def test_each_proposal_stands_with_its_sentence_and_foreign_text_stays_text(at):
-    assert [t.value for t in at.text_input if t.key.startswith("data_proposal")] == [
-        "When was the tower finished?",
-        "what costs it?",
-    ]
-    said = fake_work.texts(at)
-    assert "found again at place 3" in said
-    assert "![pixel](" not in said
-    assert "as a person would" in said
+    shown = [t.value for t in at.text_input if t.key.startswith("data_proposal")]
+    assert shown == ["When was the tower done?", "what costs it?"]
+    assert "ranked 3 in a search" in texts(at)
+    assert "as a person would" in texts(at)
+    assert not any("![pixel](" in m.value for m in at.markdown)
 
 
-def test_a_proposal_is_accepted_in_corrected_words(work, at):
-    at.text_input(key="data_proposal_8_text").input("What does it cost?")
-    at = at.button(key="data_proposal_8_accept").click().run()
-    assert work.decided == [("accepted", 8, "What does it cost?")]
-    assert "1 waiting, 1 accepted, 0 rejected" in fake_work.texts(at)
+def test_a_proposal_is_accepted_in_corrected_words(wb, at):
+    at.text_input(key=f"data_proposal_{SECOND}_text").input("What does it cost?")
+    at = at.button(key=f"data_proposal_{SECOND}_accept").click().run()
+    assert "What does it cost?" in stored.questions(wb, TOWERS)
+    assert [(sentence, label) for (_, sentence), label in stored.labels(wb).items()] == [(COSTS, "correct")]
+    assert "1 waiting, 1 accepted, 0 rejected" in texts(at)
 
 
-def test_a_proposal_is_rejected(work, at):
-    at = at.button(key="data_proposal_7_reject").click().run()
-    assert work.decided == [("rejected", 7, None)]
-    assert [t.key for t in at.text_input if t.key.startswith("data_proposal")] == ["data_proposal_8_text"]
+def test_a_proposal_is_rejected(wb, at):
+    at = at.button(key=f"data_proposal_{FIRST}_reject").click().run()
+    assert decided(wb) == (0, 1)
+    assert fields(at) == [f"data_proposal_{SECOND}_text"]
 
 
-def test_an_emptied_question_is_not_accepted_and_the_page_says_why(work, at):
-    at.text_input(key="data_proposal_7_text").input("")
-    at = at.button(key="data_proposal_7_accept").click().run()
-    assert work.decided == []
-    assert "a question needs words" in fake_work.texts(at).replace("\\", "")
+def test_an_emptied_question_is_not_accepted_and_the_page_says_why(wb, at):
+    at.text_input(key=f"data_proposal_{FIRST}_text").input("")
+    at = at.button(key=f"data_proposal_{FIRST}_accept").click().run()
+    assert decided(wb) == (0, 0)
+    assert "the question is empty" in texts(at)
 
 
-def test_a_viewer_reads_proposals_and_decides_none(work):
-    work.role = "viewer"
-    at = fake_work.page("data", {"view": "proposals"})
+def test_a_viewer_reads_proposals_and_decides_none(wb):
+    stored.set_role(wb, "viewer")
+    at = open_page("data", {"view": "proposals"})
     for act in ("accept", "reject"):
-        button = at.button(key=f"data_proposal_7_{act}")
-        assert button.disabled and "An admin can change that" in button.help
+        button = at.button(key=f"data_proposal_{FIRST}_{act}")
+        assert button.disabled and "An admin can change your role" in button.help
 
 
-def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(work, at):
-    at.text_area(key="data_typed_1").input("Who built it?\nWhat cost $5?\nWhere is it?")
+def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(wb, at):
+    at.text_area(key=f"data_typed_{TOWERS}").input(f"Who built it?\nWhat cost $5?\n{stored.QUESTIONS[0]}")
     at = at.button(key="data_typed_add").click().run()
-    [(corpus, lines, _)] = work.brought
-    assert (corpus, lines) == (1, ["Who built it?", "What cost $5?", "Where is it?"])
-    said = fake_work.texts(at)
-    assert "2 questions came in" in said
-    assert "1 question was there already: Who built it?" in said
-    assert at.text_area(key="data_typed_1").value == ""
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who built it?", "What cost $5?"]
+    assert "2 questions added" in texts(at)
+    assert f"1 question existed already: {stored.QUESTIONS[0]}" in texts(at)
+    assert at.text_area(key=f"data_typed_{TOWERS}").value == ""
     assert "Label them" in [link.proto.label for link in at.get("page_link")]
 
 
-def test_an_empty_list_is_refused_and_a_viewer_brings_none(work, at):
+def test_an_empty_list_is_refused_and_a_viewer_brings_none(wb, at):
     at = at.button(key="data_typed_add").click().run()
-    assert "there is no question yet" in fake_work.texts(at)
-    work.role = "viewer"
+    assert "there is no question yet" in texts(at)
+    stored.set_role(wb, "viewer")
     at = at.run()
     assert at.button(key="data_typed_add").disabled
 
 
-def test_a_run_is_asked_for_and_can_be_stopped(work, at):
+def test_a_run_is_asked_for_and_can_be_stopped(wb, at):
     at.number_input(key="data_propose_wanted").set_value(5)
     at = at.button(key="data_propose").click().run()
-    assert work.started[-1] == {"wanted": 5}
-    at = at.button(key="data_propose_stop").click().run()
-    assert next(iter(work.jobs.values())).cancelling
+    [job] = stored.jobs(wb)
+    assert (job.kind, job.state, job.settings["wanted"]) == ("propose", "queued", 5)
+    at.button(key="data_propose_stop").click().run()
+    assert stored.jobs(wb)[0].state == "cancelled"
 
 
-def test_a_list_pasted_with_its_marks_brings_the_questions_alone(work, at):
-    at.text_area(key="data_typed_1").input("- Who built it?\n 2. Where is it?\n3) When?\n• Why?\n5 of what?\n-5 or 7?")
+def test_a_list_pasted_with_its_marks_brings_the_questions_alone(wb, at):
+    lines = "- Who built it?\n 2. Where is it?\n3) When?\n• Why?\n5 of what?\n-5 or 7?"
+    at.text_area(key=f"data_typed_{TOWERS}").input(lines)
     at.button(key="data_typed_add").click().run()
-    [(_, lines, _)] = work.brought
-    assert lines == ["Who built it?", "Where is it?", "When?", "Why?", "5 of what?", "-5 or 7?"]
+    brought = ["Who built it?", "Where is it?", "When?", "Why?", "5 of what?", "-5 or 7?"]
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, *brought]

@@ -1,97 +1,127 @@
-"""The label page and its desk, with services in memory. Keys are pressed in tests/e2e/test_label_keys.py."""
+"""The label page and its desk. Keys are pressed in tests/e2e/test_label_keys.py."""
 
-import sys
 from dataclasses import replace
 
-import fake_work
 import pytest
+import stored
+from app_pages import button, markup, open_page, texts
+from sqlalchemy import select
 
-from app.components import label_keys
-from app.services.label_views import Rules
-from as2core.errors import As2Error
+from app.ask import asking
+from app.corpora import corpora
+from app.labels import annotation, guidelines, queues
+from app.labels.strategies import QUEUES
+from app.ui import keys
+from app.ui.label import shortcuts
+from db.models import Lease
 
-FIRST, SECOND = (1, 100), (2, 100)
+BRIDGE, OPENED, DESIGNED, TRAINS, STEEL = 3, 7, 8, 10, 9  # a question, and its candidates in the order of their ranks
+FIRST, SECOND, THIRD = (BRIDGE, OPENED), (BRIDGE, DESIGNED), (BRIDGE, TRAINS)  # what the cascade is least sure of
 
 
 def press(at, name):
     return at.button(key=f"label_{name}").click().run()
 
 
-def test_an_item_shows_why_question_and_candidate_marked_among_its_neighbours(work):
-    html = fake_work.markup(fake_work.page("label"))
-    assert "least sure" in html
-    assert "When was the tower finished?" in html
-    assert "<mark>The tower was finished on 31 March 1889, after two years of work.</mark>" in html
-    assert "It was built as the gate of the World&#x27;s Fair." in html
+def front(at):
+    """The pair on the desk."""
+    return at.session_state["_label_desk"].pair
 
 
-def test_foreign_text_is_shown_as_text(work):
-    work.pairs = [(1, 102)]
-    html = fake_work.markup(fake_work.page("label"))
-    assert "&lt;img src=x onerror=" in html
-    assert "<img src=x" not in html
+def leave(wb, ann, *pairs):
+    """Only these are left for others: ann labels the rest."""
+    while item := queues.next_item(wb, stored.TOWERS, ann.id, "random", passed=pairs):
+        label(wb, ann, (item.question_id, item.sentence_id))
 
 
-def test_a_label_is_stored_with_what_was_shown_and_the_next_item_comes(work):
-    at = press(fake_work.page("label"), "correct")
-    question, sentence, _, label, shown = work.events[0]
-    assert (question, sentence, label) == (*FIRST, "correct")
-    assert (shown.version, shown.rank, shown.scores_visible, shown.queue) == ("cascade", 3, True, "uncertain")
-    assert "What did it cost: $5 or $9?" in fake_work.markup(at)
+def label(wb, who, pair, label="correct"):
+    annotation.give_label(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=who.id, label=label)
 
 
-def test_every_label_has_its_button(work):
-    at = fake_work.page("label")
+def test_an_item_shows_why_question_and_candidate_marked_among_its_neighbours(wb):
+    html = markup(open_page("label"))
+    assert "0.23 from the threshold of 0.50" in html
+    assert "Who designed the Forth Bridge?" in html
+    assert "<mark>The Forth Bridge was opened on 4 March 1890.</mark>" in html
+    assert "Sir John Fowler designed it with Benjamin Baker." in html
+
+
+def test_foreign_text_is_shown_as_text(wb):
+    at = open_page("label", {"queue": "tops"})
+    while front(at) != (2, 3):
+        at = press(at, "forward")
+    assert "What did it cost: $5 or $9?" in markup(at)
+    assert "&lt;img src=x onerror=" in markup(at)
+    assert "<img src=x" not in markup(at)
+
+
+def test_a_label_is_stored_with_what_was_shown_and_the_next_item_comes(wb):
+    at = press(open_page("label"), "correct")
+    [event] = stored.label_events(wb)
+    assert (event.question_id, event.sentence_id, event.label) == (*FIRST, "correct")
+    assert (event.shown_version, event.shown_rank, event.scores_visible, event.queue) == (
+        "cascade",
+        1,
+        True,
+        "uncertain",
+    )
+    assert front(at) == SECOND and "<mark>Sir John Fowler designed it" in markup(at)
+
+
+def test_every_label_has_its_button(wb):
+    at = open_page("label")
     for name in ("correct", "incorrect", "unsure"):
         at = press(at, name)
-    assert [e[3] for e in work.events] == ["correct", "incorrect", "unsure"]
+    assert [e.label for e in stored.label_events(wb)] == ["correct", "incorrect", "unsure"]
 
 
-def test_hidden_scores_are_remembered_as_hidden(work):
-    at = fake_work.page("label")
-    assert "probability 0.52" in fake_work.markup(at)
+def test_hidden_scores_are_remembered_as_hidden(wb):
+    at = open_page("label")
+    assert "probability 0.73" in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
-    assert "cascade rank" not in fake_work.markup(at)
-    assert "<b>Why this one:</b> the cascade is least sure of it</span>" in fake_work.markup(at)
+    assert "cascade rank" not in markup(at)
+    assert f"<b>Why this one:</b> {QUEUES['uncertain'].description[:20]}" in markup(at).replace("&#x27;", "'")
     press(at, "incorrect")
-    assert work.events[0][4].scores_visible is False
+    assert stored.label_events(wb)[0].scores_visible is False
 
 
-def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(work):
-    at = fake_work.page("label", {"mode": "list", "queue": "tops"})
-    assert "<b>Asked for:</b> Ranked 1 of 6." in fake_work.markup(at)
+def test_a_row_of_a_list_says_why_without_numbers_where_scores_are_hidden(wb):
+    at = open_page("label", {"mode": "list", "queue": "tops"})
+    assert "<b>Why this row:</b> Ranked 1 of 4, the highest without a label." in markup(at)
     at = at.toggle(key="label_scores").set_value(False).run()
-    assert "<b>Asked for:</b> The first.<" in fake_work.markup(at)
+    assert "<b>Why this row:</b> The highest-ranked candidates without a label" in markup(at)
+    assert "Ranked 1" not in markup(at)
 
 
-def test_undo_takes_the_label_back_and_shows_its_item_again(work):
-    at = press(press(fake_work.page("label"), "correct"), "undo")
-    assert work.undone == [FIRST]
-    assert work.labels == {}
-    assert "When was the tower finished?" in fake_work.markup(at)
+def test_undo_takes_the_label_back_and_shows_its_item_again(wb):
+    at = press(press(open_page("label"), "correct"), "undo")
+    given, taken_back = stored.label_events(wb)
+    assert taken_back.undoes == given.id
+    assert stored.labels(wb) == {}
+    assert front(at) == FIRST
 
 
-def test_the_newest_act_has_an_undo_of_its_own(work):
-    at = press(fake_work.page("label"), "correct")
+def test_the_newest_act_has_an_undo_of_its_own(wb):
+    at = press(open_page("label"), "correct")
     at.button(key="label_act_undo").click().run()
-    assert work.undone == [FIRST]
+    assert stored.labels(wb) == {}
 
 
-def test_skip_passes_over_an_item_and_back_returns_to_it(work):
-    at = press(fake_work.page("label"), "forward")
-    assert work.events == []
-    assert "What did it cost" in fake_work.markup(at)
+def test_skip_passes_over_an_item_and_back_returns_to_it(wb):
+    at = press(open_page("label"), "forward")
+    assert stored.label_events(wb) == []
+    assert front(at) == SECOND
     at = press(at, "back")
-    assert "When was the tower finished?" in fake_work.markup(at)
+    assert front(at) == FIRST
     press(at, "unsure")
-    assert work.labels == {FIRST: "unsure"}
+    assert stored.labels(wb) == {FIRST: "unsure"}
 
 
-def test_an_item_that_went_on_to_somebody_else_is_shown_closed(work):
-    at = press(fake_work.page("label"), "forward")
-    work.leases[FIRST] = "somebody else"
+def test_an_item_that_went_on_to_somebody_else_is_shown_closed(wb, ann):
+    at = press(open_page("label"), "forward")
+    queues.item_at(wb, *FIRST, ann.id)
     at = press(at, "back")
-    assert "Somebody else is judging this just now" in fake_work.texts(at)
+    assert "Someone else is labelling this item" in texts(at)
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure"))
     assert not at.button(key="label_forward").disabled
     at = press(at, "forward")
@@ -99,7 +129,7 @@ def test_an_item_that_went_on_to_somebody_else_is_shown_closed(work):
 
 
 def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
-    assert set(label_keys.keymap("one", ("correct", "incorrect", "unsure")).values()) == {
+    assert set(shortcuts.keymap("one", ("correct", "incorrect", "unsure")).values()) == {
         "undo",
         "back",
         "forward",
@@ -108,306 +138,329 @@ def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
     }
 
 
-def test_an_earlier_act_can_be_opened_and_its_label_changed(work):
-    at = press(press(fake_work.page("label"), "correct"), "correct")
+def test_an_earlier_act_can_be_opened_and_its_label_changed(wb):
+    at = press(press(open_page("label"), "correct"), "correct")
     at = at.button(key="label_act_open_1").click().run()
-    assert "is what you said" in fake_work.markup(at)
+    assert "Your label:" in markup(at)
     press(at, "incorrect")
-    assert work.labels == {FIRST: "incorrect", SECOND: "correct"}
+    assert stored.labels(wb) == {FIRST: "incorrect", SECOND: "correct"}
 
 
-def test_an_action_for_an_item_no_longer_shown_is_refused(work):
-    at = fake_work.page("label")
+def test_an_action_for_an_item_no_longer_shown_is_refused(wb):
+    at = open_page("label")
     stale = at.button(key="label_correct").click()  # clicked, but before the run the item changes under it
     desk = at.session_state["_label_desk"]
     at.session_state["_label_desk"] = desk.next_turn()
     at = stale.run()
-    assert work.events == []
+    assert stored.label_events(wb) == []
     assert any("no longer shown" in t.value for t in at.toast)
 
 
-def test_a_label_that_cannot_be_stored_is_not_listed(work, monkeypatch):
-    def refuse(wb, **_):
-        raise As2Error("the disk is full: free some space and label again")
-
-    at = fake_work.page("label")
-    monkeypatch.setattr(sys.modules["app.services.labelling"], "give_label", refuse)
+def test_a_label_that_cannot_be_stored_is_not_listed(wb):
+    at = open_page("label")
+    stored.set_role(wb, "viewer")
     at = press(at, "correct")
-    assert "the disk is full: free some space and label again" in fake_work.texts(at).replace("\\", "")
-    assert 'data-testid="as2-act"' not in fake_work.markup(at)
-    assert "When was the tower finished?" in fake_work.markup(at)
+    assert "me is a viewer, and this takes an annotator: ask an admin" in texts(at)
+    assert 'data-testid="as2-act"' not in markup(at)
+    assert front(at) == FIRST
     assert at.session_state["_label_desk"].turn == 1  # a new showing: the listener takes the same key again
 
 
-def test_who_goes_to_another_queue_gives_back_what_was_in_front(work):
-    at = press(fake_work.page("label"), "correct")
-    assert work.left == []
-    at.selectbox(key="label_queue").set_value("tops").run()
-    assert work.left == ["uncertain"]
+def test_who_goes_to_another_queue_gives_back_what_was_in_front(wb):
+    def leased():
+        with wb.read() as s:
+            return {((row.question_id, row.sentence_id), row.queue) for row in s.scalars(select(Lease))}
+
+    at = press(open_page("label"), "correct")
+    assert leased() == {(SECOND, "uncertain")}
+    at = at.selectbox(key="label_queue").set_value("tops").run()
+    assert leased() == {(front(at), "tops")}
 
 
-def test_two_sessions_of_one_name_get_different_items(work):
-    one, two = fake_work.page("label"), fake_work.page("label")
-    assert "When was the tower finished?" in fake_work.markup(one)
-    assert "What did it cost: $5 or $9?" in fake_work.markup(two)
+def test_two_sessions_of_one_name_get_different_items(wb):
+    assert (front(open_page("label")), front(open_page("label"))) == (FIRST, SECOND)
 
 
-def test_a_finished_queue_says_so_and_what_to_do_next(work):
-    work.pairs = [FIRST]
-    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": 0})
-    at = press(fake_work.page("label"), "correct")
-    assert "This queue is finished" in fake_work.markup(at)
+def test_a_finished_queue_says_so_and_what_to_do_next(wb, ann):
+    leave(wb, ann, FIRST)
+    stored.put_job(wb, "score", "done", result={"questions": 0})
+    at = press(open_page("label"), "correct")
+    assert "This queue is finished" in markup(at)
     assert at.button(key="label_correct").disabled
     at = press(at, "back")
-    assert "When was the tower finished?" in fake_work.markup(at)
+    assert front(at) == FIRST
 
 
-def test_an_empty_queue_is_filled_by_a_job_without_being_asked(work):
-    work.pairs = []
-    at = fake_work.page("label")
-    assert work.jobs[10].kind == "score"
-    assert "Filling the queues" in fake_work.markup(at)
+def score_jobs(wb):
+    return [j.state for j in stored.jobs(wb) if j.kind == "score"]
 
 
-def test_more_questions_can_be_ranked_when_a_queue_runs_out(work):
-    work.pairs = []
-    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": 40})
-    fake_work.page("label").button(key="label_rank_more").click().run()
-    assert [j.state for j in work.jobs.values()] == ["done", "queued"]
+def test_an_empty_queue_is_filled_by_a_job_that_a_button_starts_and_no_visit(wb, ann):
+    leave(wb, ann)
+    at = open_page("label")
+    assert score_jobs(wb) == []
+    at = at.button(key="label_rank_more").click().run()
+    assert score_jobs(wb) == ["queued"]
+    assert "Filling the queues" in markup(at)
 
 
-def test_skipped_items_come_back_after_the_end(work):
-    work.pairs = [FIRST]
-    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": 0})
-    at = press(fake_work.page("label"), "forward")
-    assert "You passed over 1 item" in fake_work.markup(at)
-    at = press(at, "forward")
-    assert "When was the tower finished?" in fake_work.markup(at)
+def test_more_questions_can_be_ranked_when_a_queue_runs_out(wb, ann):
+    leave(wb, ann)
+    stored.put_job(wb, "score", "done", result={"questions": 40})
+    open_page("label").button(key="label_rank_more").click().run()
+    assert score_jobs(wb) == ["done", "queued"]
+
+
+def test_skipped_items_come_back_after_the_end(wb, ann):
+    leave(wb, ann, FIRST)
+    stored.put_job(wb, "score", "done", result={"questions": 0})
+    at = press(open_page("label"), "forward")
+    assert "You skipped 1 item" in markup(at)
+    assert front(press(at, "forward")) == FIRST
 
 
 @pytest.mark.parametrize("mode", ["one", "list"])
-def test_skipped_items_stay_away_while_the_queue_fills(work, mode):
-    work.pairs = [FIRST]
-    work.jobs[1] = fake_work.a_job(1, kind="score", state="running")
-    at = press(fake_work.page("label", {"mode": mode}), "forward")
-    assert "Filling the queues" in fake_work.markup(at)
-    assert "When was the tower finished?" in fake_work.markup(press(at, "forward"))
+def test_skipped_items_stay_away_while_the_queue_fills(wb, ann, mode):
+    leave(wb, ann, FIRST)
+    stored.put_job(wb, "score")
+    at = press(open_page("label", {"mode": mode}), "forward")
+    assert "Filling the queues" in markup(at)
+    assert front(press(at, "forward")) == FIRST
 
 
 @pytest.mark.parametrize(("result", "again", "offered"), [(0, False, False), (0, True, True), (7, False, True)])
-def test_more_can_be_ranked_unless_a_job_found_nothing_unranked(work, result, again, offered):
-    work.pairs = []
+def test_more_can_be_ranked_unless_a_job_found_nothing_unranked(wb, ann, result, again, offered):
+    leave(wb, ann)
     settings = {"again": True} if again else {}
-    work.jobs[1] = fake_work.a_job(1, kind="score", state="done", result={"questions": result}, settings=settings)
-    at = fake_work.page("label")
+    stored.put_job(wb, "score", "done", result={"questions": result}, settings=settings)
+    at = open_page("label")
     assert ("label_rank_more" in [b.key for b in at.button]) is offered
 
 
-def test_the_queue_is_in_the_address(work):
-    at = fake_work.page("label", {"queue": "random"})
+def test_what_a_job_has_ranked_comes_to_the_desk_that_waits_for_it(wb, ann):
+    leave(wb, ann)
+    stored.put_job(wb, "score")
+    at = open_page("label")
+    assert front(at) is None
+    question = asking.ask(wb, stored.TOWERS, "When was the bridge opened?").question_id
+    assert front(at.run())[0] == question
+
+
+def test_the_queue_is_in_the_address(wb):
+    at = open_page("label", {"queue": "random"})
     assert at.selectbox(key="label_queue").value == "random"
-    assert "A random share" in fake_work.texts(at)
+    assert "A random sample" in texts(at)
 
 
-def test_progress_counts_what_was_stored(work):
-    at = press(press(fake_work.page("label"), "correct"), "incorrect")
-    assert "1 correct, 1 incorrect, 0 unsure" in fake_work.texts(at)
+def test_progress_counts_what_was_stored(wb):
+    at = press(press(open_page("label"), "correct"), "incorrect")
+    assert "1 correct, 1 incorrect, 0 unsure" in texts(at)
 
 
 def rows(at):
-    return fake_work.markup(at).count('data-testid="as2-row"')
+    return markup(at).count('data-testid="as2-row"')
 
 
-def test_the_whole_list_of_a_question_stands_with_a_button_a_label(work):
-    at = fake_work.page("label", {"mode": "list"})
-    assert "When was the tower finished?" in fake_work.markup(at)
-    assert rows(at) == 6
+def opened_list(**query):
+    return open_page("label", {"mode": "list", **query})
+
+
+def test_the_whole_list_of_a_question_stands_with_a_button_a_label(wb):
+    at = opened_list()
+    assert "Who designed the Forth Bridge?" in markup(at)
+    assert rows(at) == 4
     at = at.button(key="label_row_2_incorrect").click().run()
-    assert work.labels == {(1, 102): "incorrect"}
-    at = press(at, "correct")  # the row after it is in front now
-    assert work.labels[1, 103] == "correct"
+    assert stored.labels(wb) == {(BRIDGE, TRAINS): "incorrect"}
+    press(at, "correct")  # the row after it is in front now
+    assert stored.labels(wb)[BRIDGE, STEEL] == "correct"
 
 
-def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(work):
-    at = press(fake_work.page("label", {"mode": "list"}), "correct")
+def test_the_rest_are_incorrect_in_one_act_and_come_back_in_one(wb):
+    at = press(opened_list(), "correct")
     at = press(at, "rest")
-    assert [work.labels[1, s] for s in range(100, 106)] == ["correct"] + ["incorrect"] * 5
-    assert "and 4 more" in fake_work.markup(at)
+    assert stored.labels(wb) == {FIRST: "correct"} | {(BRIDGE, s): "incorrect" for s in (DESIGNED, TRAINS, STEEL)}
+    assert "and 2 more" in markup(at)
     assert at.button(key="label_rest").disabled
     at = press(at, "undo")
-    assert work.labels == {(1, 100): "correct"}
+    assert stored.labels(wb) == {FIRST: "correct"}
     press(at, "undo")
-    assert work.labels == {}
+    assert stored.labels(wb) == {}
 
 
-def test_the_rest_of_a_list_with_nothing_left_is_said_to_be_nothing(work):
-    at = fake_work.page("label", {"mode": "list"})
+def test_the_rest_of_a_list_with_nothing_left_is_said_to_be_nothing(wb):
+    at = opened_list()
     sent = at.button(key="label_rest").click()  # its key is heard when the button is disabled, too
     desk = at.session_state["_label_desk"]
-    rows = tuple(replace(r, label="correct") for r in desk.item.rows)
-    at.session_state["_label_desk"] = replace(desk, item=replace(desk.item, rows=rows))
+    labelled = tuple(replace(r, label="correct") for r in desk.item.rows)
+    at.session_state["_label_desk"] = replace(desk, item=replace(desk.item, rows=labelled))
     at = sent.run()
     assert [t.value for t in at.toast] == ["No row was left to label."]
-    assert work.events == []
+    assert stored.label_events(wb) == []
 
 
-def test_undoing_the_rest_returns_to_the_row_one_was_at(work):
-    at = fake_work.page("label", {"mode": "list"})
-    at = press(press(press(at, "down"), "down"), "rest")
+def test_undoing_the_rest_returns_to_the_row_one_was_at(wb):
+    at = press(press(press(opened_list(), "down"), "down"), "rest")
     press(press(at, "undo"), "correct")
-    assert work.labels == {(1, 102): "correct"}
+    assert stored.labels(wb) == {(BRIDGE, TRAINS): "correct"}
 
 
-def test_undoing_the_rest_from_a_row_that_was_not_in_it_goes_to_the_first_that_was(work):
-    at = press(press(fake_work.page("label", {"mode": "list"}), "correct"), "up")
+def test_undoing_the_rest_from_a_row_that_was_not_in_it_goes_to_the_first_that_was(wb):
+    at = press(press(opened_list(), "correct"), "up")
     at = press(press(at, "rest"), "undo")
     press(at, "unsure")
-    assert work.labels == {(1, 100): "correct", (1, 101): "unsure"}
+    assert stored.labels(wb) == {FIRST: "correct", SECOND: "unsure"}
 
 
-def test_a_click_on_a_row_of_a_list_no_longer_shown_is_refused(work):
-    at = fake_work.page("label", {"mode": "list"})
+def test_a_click_on_a_row_of_a_list_no_longer_shown_is_refused(wb):
+    at = opened_list()
     stale = at.button(key="label_row_2_correct").click()  # clicked while the next question was on its way
     desk = at.session_state["_label_desk"]
     at.session_state["_label_desk"] = replace(desk, item=replace(desk.item, question_id=2, token="the next"))
     at = stale.run()
-    assert work.events == []
+    assert stored.label_events(wb) == []
     assert any("no longer shown" in t.value for t in at.toast)
 
 
-def test_the_row_a_review_asks_about_is_in_front_and_says_why(work):
-    at = fake_work.page("label", {"mode": "list", "queue": "flagged"})
-    assert fake_work.markup(at).count("Flagged by bob: is &lt;1889&gt; enough?") == 1
+def test_the_row_a_review_asks_about_is_in_front_and_says_why(wb, ann):
+    note = "is <1890> enough?"
+    annotation.flag(wb, question_id=BRIDGE, sentence_id=DESIGNED, annotator_id=ann.id, note=note)
+    at = opened_list(queue="flagged")
+    assert markup(at).count("Flagged by ann: is &lt;1890&gt; enough?") == 1
     press(at, "correct")
-    assert work.labels == {(1, 101): "correct"}
+    assert stored.labels(wb) == {SECOND: "correct"}
 
 
-def test_rows_that_others_look_at_are_closed(work):
-    work.leases[1, 102] = "somebody else"
-    at = fake_work.page("label", {"mode": "list"})
+def test_rows_that_others_look_at_are_closed(wb, ann):
+    queues.item_at(wb, BRIDGE, TRAINS, ann.id)
+    at = opened_list()
     assert at.button(key="label_row_2_correct").disabled
-    assert "1 more row is with others" in fake_work.texts(at)
+    assert "others have them or they have enough labels: 1 row." in texts(at)
     press(at, "rest")
-    assert (1, 102) not in work.labels
+    assert stored.labels(wb).keys() == {FIRST, SECOND, (BRIDGE, STEEL)}
 
 
-def test_up_and_down_move_through_the_list_and_label_nothing(work):
-    at = press(press(fake_work.page("label", {"mode": "list"}), "down"), "down")
+def test_up_and_down_move_through_the_list_and_label_nothing(wb):
+    at = press(press(opened_list(), "down"), "down")
     at = press(at, "up")
     press(at, "unsure")
-    assert work.labels == {(1, 101): "unsure"}
+    assert stored.labels(wb) == {SECOND: "unsure"}
 
 
-def test_the_next_question_comes_and_back_returns(work):
-    at = press(fake_work.page("label", {"mode": "list"}), "forward")
-    assert "What did it cost" in fake_work.markup(at)
+def test_the_next_question_comes_and_back_returns(wb):
+    at = press(opened_list(), "forward")
+    assert front(at)[0] != BRIDGE and "Who designed the Forth Bridge?" not in markup(at)
     at = press(at, "back")
-    assert "When was the tower finished?" in fake_work.markup(at)
+    assert "Who designed the Forth Bridge?" in markup(at)
 
 
-def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(work):
-    work.arm = "blind"
-    at = fake_work.page("label")
-    assert "probability 0.52" not in fake_work.markup(at)
+def test_a_blind_item_hides_its_scores_and_says_so_with_the_label(wb, me):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=1.0)
+    at = open_page("label")
+    assert "probability" not in markup(at)
     press(at, "correct")
-    shown = work.events[0][4]
-    assert (shown.scores_visible, shown.arm, shown.control, shown.model_says) == (False, "blind", True, True)
+    [event] = stored.label_events(wb)
+    assert (event.scores_visible, event.arm, event.control) == (False, "blind", True)
+    assert event.model_says is not None
 
 
-def test_somebody_who_hides_the_scores_takes_no_part_in_the_meter(work):
-    work.arm = "shown"
-    at = fake_work.page("label", {"scores": "off"})
-    press(at, "correct")
-    assert work.events[0][4].arm == ""
+def test_somebody_who_hides_the_scores_takes_no_part_in_the_meter(wb, me):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, control=1.0, blind=0.0)
+    press(open_page("label"), "correct")
+    press(open_page("label", {"scores": "off"}), "correct")
+    assert [e.arm for e in stored.label_events(wb)] == ["shown", ""]
 
 
-def test_a_flag_is_stored_with_its_note(work):
-    at = press(fake_work.page("label"), "flag")
+def test_a_flag_is_stored_with_its_note(wb, ann):
+    at = press(open_page("label"), "flag")
     at.text_input(key="label_flag_note").set_value("is a year enough?")
-    [send] = [b for b in at.button if b.label == "Flag it"]
-    send.click().run()
-    assert work.flags == [(1, 100, "is a year enough?")]
+    button(at, "Flag").click().run()
+    assert queues.item_at(wb, *FIRST, ann.id).flags == (("me", "is a year enough?"),)
 
 
-def test_a_viewer_looks_and_cannot_label(work):
-    work.role = "viewer"
-    at = fake_work.page("label")
-    assert "You may look, not label" in fake_work.texts(at)
+def test_a_viewer_looks_and_cannot_label(wb):
+    stored.set_role(wb, "viewer")
+    at = open_page("label")
+    assert "Viewers cannot label" in texts(at)
     assert all(at.button(key=f"label_{name}").disabled for name in ("correct", "incorrect", "unsure", "undo", "flag"))
 
 
-def test_a_viewer_cannot_undo_what_they_did_before_they_were_one(work):
-    at = press(fake_work.page("label"), "correct")
-    work.role = "viewer"
+def test_a_viewer_cannot_undo_what_they_did_before_they_were_one(wb):
+    at = press(open_page("label"), "correct")
+    stored.set_role(wb, "viewer")
     assert at.run().button(key="label_act_undo").disabled
 
 
-def test_a_viewer_looks_through_a_list_and_cannot_click_in_it(work):
-    work.role = "viewer"
-    at = press(fake_work.page("label", {"mode": "list"}), "down")
-    assert rows(at) == 6
-    assert all(at.button(key=f"label_row_{i}_{name}").disabled for i in range(6) for name in ("correct", "unsure"))
+def test_a_viewer_looks_through_a_list_and_cannot_click_in_it(wb):
+    stored.set_role(wb, "viewer")
+    at = press(opened_list(), "down")
+    assert rows(at) == 4
+    assert all(at.button(key=f"label_row_{i}_{name}").disabled for i in range(4) for name in ("correct", "unsure"))
 
 
-def test_when_enough_others_labelled_an_item_the_next_comes_with_a_word(work, monkeypatch):
-    at = fake_work.page("label")
-    labelling = sys.modules["app.services.labelling"]
-
-    def full(wb, **_):
-        raise labelling.Enough("others labelled this one")
-
-    monkeypatch.setattr(labelling, "give_label", full)
+def test_when_enough_others_labelled_an_item_the_next_comes_with_a_word(wb, ann):
+    at = open_page("label")
+    label(wb, ann, FIRST, "incorrect")
     at = press(at, "correct")
-    assert "What did it cost" in fake_work.markup(at)
-    assert any("others labelled this one" in t.value for t in at.toast)
+    assert front(at) == SECOND
+    assert stored.labels(wb) == {}
+    assert any("Others labelled this pair" in t.value for t in at.toast)
 
 
-def test_an_undo_that_cannot_be_is_told_in_a_toast(work, monkeypatch):
-    at = fake_work.page("label")
-    labelling = sys.modules["app.services.labelling"]
-
-    def stays(*_):
-        raise labelling.CannotUndo("it stays withdrawn")
-
-    monkeypatch.setattr(labelling, "undo_last", stays)
-    at = press(at, "undo")
-    assert [t.value for t in at.toast] == ["it stays withdrawn"]
+def test_an_undo_that_cannot_be_is_told_in_a_toast(wb, me, ann):
+    label(wb, me, FIRST)
+    annotation.withdraw(wb, question_id=FIRST[0], sentence_id=FIRST[1], annotator_id=me.id)
+    label(wb, ann, FIRST, "incorrect")
+    at = press(open_page("label"), "undo")
+    [told] = [t.value for t in at.toast]
+    assert "stays withdrawn" in told
     assert not at.error
     press(at, "correct")
-    assert work.labels == {FIRST: "correct"}
+    assert stored.labels(wb) == {SECOND: "correct"}
 
 
-def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(work):
-    work.guidelines.append("- Dates count.")
-    at = fake_work.page("label")
-    assert "- Dates count." in fake_work.texts(at)
+def test_guidelines_stand_beside_the_item_and_a_label_keeps_their_version(wb, me):
+    guidelines.write_guidelines(wb, stored.TOWERS, "- Dates count.", by=me.id)
+    at = open_page("label")
+    assert "- Dates count." in texts(at)
     press(at, "correct")
-    assert work.events[0][4].guideline == 1
+    assert stored.label_events(wb)[0].guideline == 1
 
 
-def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(work):
-    work.rules = Rules(target=820)
-    at = fake_work.page("label")
-    assert "12.0 labels a minute; at this pace 10 min for the rest" in fake_work.texts(at)
-    work.rules = Rules(target=701)
-    assert "at this pace less than a minute for the rest" in fake_work.texts(fake_work.page("label"))
+def test_progress_counts_towards_the_target_at_the_pace_of_the_sitting(wb, me, clock):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=123)
+    at = open_page("label")
+    for _ in range(3):
+        at = press(at, "correct")
+        clock.advance(seconds=5)
+    assert "12.0 labels a minute. At this pace 10 min to go" in texts(at.run())
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=4)
+    assert "At this pace less than a minute to go" in texts(at.run())
 
 
 @pytest.mark.parametrize("target", [None, 820])
-def test_a_queue_of_what_is_labelled_already_has_no_bar(work, target):
-    work.rules = Rules(target=target)
-    assert len(fake_work.page("label", {"queue": "tops"}).get("progress")) == 1
-    at = fake_work.page("label", {"queue": "flagged"})
+def test_a_queue_of_what_is_labelled_already_has_no_bar(wb, me, target):
+    guidelines.set_rules(wb, stored.TOWERS, by=me.id, target=target)
+    assert len(open_page("label", {"queue": "tops"}).get("progress")) == 1
+    at = open_page("label", {"queue": "flagged"})
     assert not at.get("progress")
-    assert "judged by" not in fake_work.texts(at)
-    assert "wanted" not in fake_work.texts(at)
+    assert "labelled by" not in texts(at)
+    assert "wanted" not in texts(at)
 
 
-def test_the_keys_sleep_from_the_press_that_opens_a_dialog(work, monkeypatch):
+def test_the_keys_sleep_from_the_press_that_opens_a_dialog(wb, monkeypatch):
     maps = []
-    at = fake_work.page("label")
-    listener = sys.modules["app.components.keys"]
-    monkeypatch.setattr(listener, "keys", lambda *, key, data, on_key_change: maps.append(data["map"]))
+    at = open_page("label")
+    monkeypatch.setattr(keys, "keys", lambda *, key, data, on_key_change: maps.append(data["map"]))
     at = at.run()
     press(at, "flag")
     assert [m.get("a") for m in maps] == ["correct", None]
+
+
+@pytest.mark.parametrize("sentences", [True, False])
+def test_a_corpus_nobody_has_asked_offers_proposed_questions_first(wb, sentences):
+    if not sentences:
+        corpora.create_corpus(wb, "Empty")
+    at = open_page("label", {"corpus": "Works" if sentences else "Empty"})
+    links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
+    assert "accept questions proposed from its sentences" in markup(at)
+    assert links.get("Propose questions") == ("data?view=proposals" if sentences else None)

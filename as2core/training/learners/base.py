@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
+from as2core.errors import BadSetting
 from as2core.losses.listwise import listwise, relevance
 from as2core.losses.pairwise import pairwise
 from as2core.losses.pointwise import pointwise
-from as2core.rankers.versions import untied
-from as2core.training.batches import PlannedBatch
+from as2core.rankers.base import HasWeights
+from as2core.rankers.versions import deduplicate_tensors
+from as2core.training.batches import Group, PlannedBatch
+from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 Teacher = Callable[[str, list[str]], np.ndarray]
+Terms = list[tuple[torch.Tensor, int]]  # summands of a loss: each a mean, and over how many
 DISCRIMINATIVE = ("pointwise", "pairwise", "listwise")
 
 
-class Learner(Protocol):
-    """`module.forward(**collate(batch))` gives {"loss"}; `dev_scores` gives scores by exit name. `needs` is what a
-    question must have to be trained on, a key of `as2core.training.batches.NEEDS`.
-
-    Four things a learner may add: "terms" beside the loss, its summands as (mean, over how many), by which several
-    processes get exactly the loss of one (without them a mean over questions is taken); `tokens(group) -> int`, which
-    batches by `max_tokens` need; `dev_scores_many(questions)`, where questions scored together are cheaper; and
-    `begin(questions, should_stop)`, what a ranker that was never trained needs before its first step.
+class Learner(ABC):
+    """`module.forward(**collate(batch))` gives {"loss", "terms"}; the terms let several processes compute exactly the
+    loss of one. `needs` is what a question must have to be trained on, a key of `as2core.training.batches.NEEDS`.
+    `losses` are the names that the settings may give, `exits` names the scores of `dev_scores`.
     """
 
+    losses: ClassVar[tuple[str, ...]] = DISCRIMINATIVE
+    ranker: HasWeights
     module: nn.Module
     exits: tuple[str, ...]
     needs: str
 
+    def check_loss(self, settings: TrainSettings) -> None:
+        """Raises BadSetting for a loss that is not one of `losses`."""
+        if settings.loss not in (None, *self.losses):
+            known = ", ".join(self.losses)
+            raise BadSetting(f"the loss {settings.loss!r} is not for {self.ranker.name}; use one of: {known}")
+
+    @abstractmethod
     def collate(self, batch: PlannedBatch) -> dict: ...
 
-    def dev_scores(self, question: Question) -> dict[str, np.ndarray]: ...
+    def dev_scores(self, questions: Sequence[Question]) -> list[dict[str, np.ndarray]]:
+        """Each question's scores `(n,)` by exit."""
+        return [{self.exits[-1]: self.ranker.score(q.text, q.candidates)} for q in questions]
+
+    def count_tokens(self, group: Group) -> int:
+        """The tokens of a group, for batches by `max_tokens`. Raises BadSetting where they cannot be counted."""
+        raise BadSetting("this ranker's tokens cannot be counted beforehand: set batch_questions, not max_tokens")
+
+    def prepare(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
+        """Prepare a ranker that was never trained for its first step."""
+        return None
 
 
-def discriminative(
+def as_output(terms: Terms) -> dict:
+    """What a loss module returns: the sum of the terms, and the terms."""
+    return {"loss": sum(value for value, _ in terms), "terms": terms}
+
+
+def label_tensors(batch: PlannedBatch) -> dict:
+    """The labels (n,) of a batch's groups, and the sizes of the groups."""
+    return {
+        "labels": torch.tensor([y for g in batch.groups for y in g.labels]),
+        "sizes": [len(g.rows) for g in batch.groups],
+    }
+
+
+def discriminative_loss(
     loss: str, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: float
 ) -> tuple[torch.Tensor, int]:
     """One of DISCRIMINATIVE over logits (n,) and labels (n,) of several questions, `sizes` candidates each, and over
@@ -51,7 +84,7 @@ def discriminative(
     return pairwise(logits.float(), labels, sizes, margin), len(sizes)
 
 
-def without_aliases(_module: nn.Module, state: dict, *_: object) -> None:
+def drop_aliases(_module: nn.Module, state: dict, *_: object) -> None:
     """A state-dict hook: each shared tensor once, for checkpoints are safetensors, which refuse aliases."""
-    for name in set(state) - set(untied(state)):
+    for name in set(state) - set(deduplicate_tensors(state)):
         del state[name]

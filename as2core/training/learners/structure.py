@@ -1,14 +1,13 @@
 """Learning Cosinet, Rel-CNN and Compare-Aggregate (Bonadiman and Moschitti, 2020, section 5.2).
 
-All of a question's candidates go through the recurrent layer, in training as later, so nothing is sampled here:
-`positives` and `negatives` of the settings have no say. Candidates without a label are seen and not counted.
+All of a question's candidates go through the recurrent layer, in training as in use, so nothing is sampled here:
+`positives` and `negatives` of the settings have no effect. Candidates without a label are read but not in the loss.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -16,9 +15,8 @@ from as2core.errors import BadSetting
 from as2core.nn.word_pairs import WordPairs, join, word_pairs
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import discriminative
+from as2core.training.learners.base import Learner, as_output, discriminative_loss
 from as2core.training.settings import TrainSettings
-from as2core.types import Question
 
 POINTWISE = TrainSettings(
     epochs=3,
@@ -40,32 +38,30 @@ class _ListLoss(nn.Module):
     def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
         """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
         logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
-        value, counted = discriminative(self.loss, logits, labels, sizes, 0.0)
-        return {"loss": value, "terms": [(value, counted)]}
+        return as_output([discriminative_loss(self.loss, logits, labels, sizes, 0.0)])
 
 
-class StructureLearner:
+class StructureLearner(Learner):
     """The loss is the ranker's own, pointwise or listwise, unless the settings name one of the two."""
 
+    losses = ("pointwise", "listwise")
+
     def __init__(self, ranker: WordRanker, settings: TrainSettings) -> None:
+        self.ranker: WordRanker = ranker
+        self.check_loss(settings)
         loss = settings.loss or ("listwise" if ranker.listwise else "pointwise")
-        if loss not in ("pointwise", "listwise"):
-            raise BadSetting(f"the loss {loss!r} is not for {ranker.kind}; use pointwise or listwise")
         if settings.distill:
             raise BadSetting(f"{ranker.kind} learns from labels alone: set distill to 0")
-        self.ranker, self.module = ranker, _ListLoss(ranker, loss)
+        self.module = _ListLoss(ranker, loss)
         self.exits = (ranker.kind,)
         self.needs = "pair" if loss == "listwise" else "label"
 
     def collate(self, batch: PlannedBatch) -> dict:
-        asked = [g.question for g in batch.groups]
-        labels = [[c.label for c in q.candidates] for q in asked]
+        questions = [g.question for g in batch.groups]
+        labels = [[c.label for c in q.candidates] for q in questions]
         return {
-            "pairs": join([word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in asked]),
-            "known": torch.tensor([y is not None for of_one in labels for y in of_one]),
-            "labels": torch.tensor([y for of_one in labels for y in of_one if y is not None]),
-            "sizes": [sum(y is not None for y in of_one) for of_one in labels],
+            "pairs": join([word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in questions]),
+            "known": torch.tensor([y is not None for group in labels for y in group]),
+            "labels": torch.tensor([y for group in labels for y in group if y is not None]),
+            "sizes": [sum(y is not None for y in group) for group in labels],
         }
-
-    def dev_scores(self, question: Question) -> dict[str, np.ndarray]:
-        return {self.ranker.kind: self.ranker.score(question.text, question.candidates)}

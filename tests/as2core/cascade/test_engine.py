@@ -14,7 +14,6 @@ import torch
 
 from as2core.cascade.engine import settle
 from as2core.cascade.engine_onnx import OnnxEngine, pack, pooling
-from as2core.cascade.first import First
 from as2core.cascade.graphs import SUMS, graphs_for
 from as2core.cascade.onnx_graph import build_graph
 from as2core.cascade.schedule import DropSchedule
@@ -23,6 +22,7 @@ from as2core.nn.backbone import load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.first_stage import FirstStage
 from as2core.rankers.passage_cache import PassageCache
 from as2core.types import Candidate
 
@@ -169,7 +169,7 @@ def test_the_module_is_on_the_gpu_for_torch_alone(tiny, monkeypatch):
     ranker, moved = trained(tiny()), []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(ranker.module, "to", moved.append)
-    monkeypatch.setattr(ranker, "_onnx", lambda *_: None)
+    monkeypatch.setattr(ranker, "_build_onnx", lambda *_: None)
     for engine in ("auto", "onnx", "torch"):
         ranker.use(engine)
     assert moved == ["cuda", "cpu", "cuda"]
@@ -221,7 +221,7 @@ def test_other_weights_have_other_graphs(tiny, tmp_path):
 
 def test_a_build_leaves_the_eight_last_used_and_takes_away_what_was_given_up(tiny, tmp_path, monkeypatch):
     now = time.time()
-    monkeypatch.setattr("as2core.cascade.graphs._asked", asked := set())
+    monkeypatch.setattr("as2core.cascade.graphs._in_use", asked := set())
 
     def made(name: str, hours: float) -> Path:
         (tmp_path / name).mkdir()
@@ -297,12 +297,12 @@ def test_pooling_weights_make_the_three_means():
 
 def test_a_cheap_first_stage_lets_its_best_in_and_stands_on_the_trace(pair):
     slow = copy.copy(pair[0])
-    slow.first = First(BM25Ranker(), keep=4)
+    slow.first = FirstStage(BM25Ranker(), keep=4)
     trace = slow.trace(QUESTION, CANDIDATES)
     best = np.argsort(-BM25Ranker().score(QUESTION, CANDIDATES), kind="stable")[:4]
     assert sorted(trace.entered.tolist()) == sorted(best.tolist())
     assert [s.title for s in trace.stages][:2] == ["bm25", "layer 2"]
-    assert trace.first.kept == 4
+    assert trace.first.survivors == 4
     assert (trace.dropped_at() == 0).sum() == len(CANDIDATES) - 4
     scores = trace.scores()
     assert scores[best].min() > np.delete(scores, best).max()
@@ -314,7 +314,7 @@ def test_a_cheap_first_stage_lets_its_best_in_and_stands_on_the_trace(pair):
 
 def test_a_complete_run_behind_a_first_stage_replays(pair):
     slow = copy.copy(pair[0])
-    slow.first = First(BM25Ranker(), keep=5)
+    slow.first = FirstStage(BM25Ranker(), keep=5)
     schedule = DropSchedule.constant(0.5, exits=5)
     apart = CANDIDATES[:6]  # no two alike, so no ties
     real = slow.trace(QUESTION, apart, schedule)
@@ -324,10 +324,10 @@ def test_a_complete_run_behind_a_first_stage_replays(pair):
 
 def test_few_candidates_need_no_first_stage(pair):
     slow = copy.copy(pair[0])
-    slow.first = First(BM25Ranker(), keep=len(CANDIDATES))
+    slow.first = FirstStage(BM25Ranker(), keep=len(CANDIDATES))
     assert slow.trace(QUESTION, CANDIDATES).first is None
     with pytest.raises(BadSetting, match="first_keep=0"):
-        First(BM25Ranker(), keep=0)
+        FirstStage(BM25Ranker(), keep=0)
 
 
 def test_kept_vectors_give_the_bi_encoder_s_scores_without_reading_again(backbone, tmp_path, monkeypatch):
@@ -367,7 +367,7 @@ def test_the_second_look_is_counted_as_torch_s_flop_counter_counts_it(pair, monk
     assert trace.exits[-1].flops - once.exits[-1].flops == trace.flops - once.flops
     half = DropSchedule.constant(0.5, exits=5)  # 3, 2, 1, 1, 1 are left: the second look at one of them remains
     assert trace.replay(half).flops - once.replay(half).flops == (trace.flops - once.flops) / 3
-    monkeypatch.setattr(pair[1], "first", First(BM25Ranker(), keep=2))
+    monkeypatch.setattr(pair[1], "first", FirstStage(BM25Ranker(), keep=2))
     assert pair[1].trace(QUESTION, [Candidate("x", "bread"), *alike[:2]]).exits[-1].again.tolist() == [1, 2]
 
 
@@ -376,7 +376,7 @@ def test_the_bi_encoder_s_cost_is_torch_s_count_of_what_it_had_not_read_before(b
 
     backbone = copy.deepcopy(backbone)
     backbone.config._attn_implementation = "eager"
-    first = First(BiEncoderRanker(backbone, cache=PassageCache(tmp_path / "vectors.db")), keep=1)
+    first = FirstStage(BiEncoderRanker(backbone, cache=PassageCache(tmp_path / "vectors.db")), keep=1)
     alike = [Candidate(str(i), f"the {word} is high .") for i, word in enumerate(["tower", "bridge", "river"])]
     spent = []
     for candidates in (alike[:2], alike[:2], alike):  # nothing is known; both are; one is new

@@ -8,10 +8,10 @@ import pytest
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
-from as2core.cascade.tune import RATIOS, grid
+from as2core.cascade.tune import RATIOS, try_schedules
 from as2core.cost import EncoderShape, head_flops, layer_flops
 from as2core.errors import BadSetting
-from as2core.metrics import measures
+from as2core.metrics import measure_mean
 from as2core.types import Candidate, Question
 
 SHAPE = EncoderShape(hidden=8, inner=16, layers=6)
@@ -38,12 +38,12 @@ SOME = [traced(n, seed=n) for n in (3, 10, 17, 30)]
 
 @pytest.mark.parametrize("measure", ["AP", "RR", "P@1"])
 def test_every_schedule_of_the_grid_is_its_replay(measure):
-    tuning = grid(SOME, ratios=(0.1, 0.3, 0.6), measure=measure, keep=2)
+    tuning = try_schedules(SOME, ratios=(0.1, 0.3, 0.6), measure=measure, keep=2)
     assert [p.ratios for p in tuning.points] == [(0.0, 0.0), *itertools.product((0.1, 0.3, 0.6), repeat=2)]
     for point in tuning.points:
         runs = {q.qid: t.replay(DropSchedule(point.ratios, 2)) for q, t in SOME}
         scores = {qid: run.scores() for qid, run in runs.items()}
-        assert point.value == pytest.approx(measures([q for q, _ in SOME], scores, (measure,))[measure])
+        assert point.value == pytest.approx(measure_mean([q for q, _ in SOME], scores, (measure,))[measure])
         spent, full = sum(r.flops for r in runs.values()), sum(r.full_flops for r in runs.values())
         assert point.cost == pytest.approx(spent / full)
 
@@ -53,20 +53,20 @@ def test_the_second_look_at_the_best_is_in_every_schedule_s_cost_that_they_survi
     last = trace.exits[-1]
     again = np.argsort(-last.scores)[:2]
     trace = dataclasses.replace(trace, exits=(*trace.exits[:-1], dataclasses.replace(last, again=again)))
-    for point in grid([(question, trace)], ratios=(0.2, 0.8)).points:
+    for point in try_schedules([(question, trace)], ratios=(0.2, 0.8)).points:
         run = trace.replay(DropSchedule(point.ratios))
         assert run.exits[-1].again.tolist() == sorted(set(again.tolist()) & set(run.exits[-1].alive.tolist()))
         assert point.cost == pytest.approx(run.flops / run.full_flops)
 
 
 def test_the_papers_grid_has_1296_schedules_besides_dropping_nobody():
-    tuning = grid([traced(20, seed=1, layers=(2, 3, 4, 5, 6))])
+    tuning = try_schedules([traced(20, seed=1, layers=(2, 3, 4, 5, 6))])
     assert len(RATIOS) ** 4 == 1296 and len(tuning.points) == 1297
     assert tuning.full == tuning.points[0] and tuning.full.ratios == (0.0,) * 4
 
 
 def test_the_best_schedule_is_the_cheapest_within_the_bound():
-    tuning = grid(SOME)
+    tuning = try_schedules(SOME)
     for bound in (0.0, 0.02, 0.1, 1.0):
         best = tuning.best(bound)
         assert best.value >= tuning.full.value - bound - 1e-9
@@ -75,9 +75,9 @@ def test_the_best_schedule_is_the_cheapest_within_the_bound():
 
 
 def test_the_front_rises_in_cost_and_value():
-    front = grid(SOME).front
+    front = try_schedules(SOME).front
     assert all(a.cost < b.cost and a.value < b.value for a, b in itertools.pairwise(front))
-    assert front[-1].value == max(p.value for p in grid(SOME).points)
+    assert front[-1].value == max(p.value for p in try_schedules(SOME).points)
 
 
 def test_what_a_cheap_ranker_kept_away_keeps_its_place_and_its_cost_under_every_schedule():
@@ -88,22 +88,22 @@ def test_what_a_cheap_ranker_kept_away_keeps_its_place_and_its_cost_under_every_
     entered = np.setdiff1d(np.arange(12), gone)
     exits = tuple(dataclasses.replace(e, alive=entered, scores=e.scores[entered]) for e in trace.exits)
     trace = dataclasses.replace(trace, exits=exits, first=first)
-    for point in grid([(question, trace)], ratios=(0.2, 0.5)).points:
+    for point in try_schedules([(question, trace)], ratios=(0.2, 0.5)).points:
         run = trace.replay(DropSchedule(point.ratios))
-        assert point.value == pytest.approx(measures([question], {question.qid: run.scores()}, ("AP",))["AP"])
+        assert point.value == pytest.approx(measure_mean([question], {question.qid: run.scores()}, ("AP",))["AP"])
         assert point.cost == pytest.approx(run.flops / run.full_flops)  # the cheap ranker's work is part of it
 
 
 def test_questions_without_a_correct_candidate_are_left_out():
     question, trace = traced(5, seed=5, positives=0)
-    assert grid([*SOME, (question, trace)], ratios=(0.5,)) == grid(SOME, ratios=(0.5,))
+    assert try_schedules([*SOME, (question, trace)], ratios=(0.5,)) == try_schedules(SOME, ratios=(0.5,))
     with pytest.raises(BadSetting, match="nothing to tune by"):
-        grid([(question, trace)])
+        try_schedules([(question, trace)])
 
 
 def test_a_trace_that_dropped_and_a_measure_nobody_knows_are_refused():
     question, trace = SOME[2]
     with pytest.raises(BadSetting, match="drop ratio 0"):
-        grid([(question, trace.replay(DropSchedule.constant(0.5, exits=3)))])
+        try_schedules([(question, trace.replay(DropSchedule.constant(0.5, exits=3)))])
     with pytest.raises(BadSetting, match="AP, RR, P@1"):
-        grid(SOME, measure="luck")
+        try_schedules(SOME, measure="luck")

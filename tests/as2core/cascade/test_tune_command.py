@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from as2core import cli
-from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version, save_version
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.versions import save_version
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def test_a_fusion_gets_weights_and_becomes_a_version(questions, tmp_path, capsys
     [
         (["--picture", "p.svg"], "a fusion has none"),
         (["--out", "taken"], "exists already"),
-        (["--max-loss", "0"], "a fusion drops nobody"),
-        (["--measure", "AP"], "a fusion drops nobody"),
+        (["--max-loss", "0"], "a fusion has none"),
+        (["--measure", "AP"], "a fusion has none"),
     ],
 )
 def test_what_a_fusion_cannot_be_told_is_said_before_it_is_fitted(questions, monkeypatch, capsys, told, said):

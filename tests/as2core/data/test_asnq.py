@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from label_sets import PLAIN
 
 from as2core.data import asnq, jsonl
-from as2core.data.source import Report
+from as2core.data.source import Report, read_all
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
@@ -23,7 +23,7 @@ when was it built\tNobody knows .\t1
 
 
 def test_only_label_four_is_correct_and_the_label_stays_as_the_grade():
-    first, second = asnq.read(ROWS.encode())[0]
+    first, second = read_all(asnq.stream, ROWS.encode())[0]
     assert (first.text, [c.grade for c in first.candidates]) == ("who built the tower", [1, 2, 3, 4])
     assert [c.label for c in first.candidates] == [0, 0, 0, 1]
     assert [c.label for c in second.candidates] == [1, 0]
@@ -31,7 +31,7 @@ def test_only_label_four_is_correct_and_the_label_stays_as_the_grade():
 
 
 def test_the_grade_goes_through_our_jsonl():
-    questions, _ = asnq.read(ROWS.encode())
+    questions, _ = read_all(asnq.stream, ROWS.encode())
     assert jsonl.read(jsonl.dumps(questions).encode()) == (questions, [])
 
 
@@ -42,11 +42,11 @@ def test_the_grade_goes_through_our_jsonl():
         ("who\tme\t0", "label '0' is not 1, 2, 3, 4"),
         ("who\tme\tfour", "label 'four' is not 1, 2, 3, 4"),
         ("\tme\t1", "the question is empty"),
-        ("who built the tower\tMe .\t4", "question 'who built the tower' stands already further up"),
+        ("who built the tower\tMe .\t4", "question 'who built the tower' appears already further up"),
     ],
 )
 def test_a_bad_row_is_told_by_number(row, reason):
-    questions, (problem,) = asnq.read((ROWS + row + "\n").encode())
+    questions, (problem,) = read_all(asnq.stream, (ROWS + row + "\n").encode())
     assert len(questions) == 2 and problem.line == 7 and problem.reason.startswith(reason)
 
 
@@ -70,18 +70,18 @@ def rows_of(questions):
 @settings(deadline=None)
 @given(graded())
 def test_asnq_gives_back_texts_labels_and_grades(questions):
-    read, problems = asnq.read(asnq.dumps(questions).encode())
+    read, problems = read_all(asnq.stream, "".join(asnq.to_lines(questions)).encode())
     assert problems == [] and rows_of(read) == rows_of(questions)
-    assert asnq.read(asnq.dumps(read).encode())[0] == read  # now the ids too
+    assert read_all(asnq.stream, "".join(asnq.to_lines(read)).encode())[0] == read  # now the ids too
 
 
 def test_a_set_without_asnqs_labels_is_written_as_one_and_four_and_the_unjudged_left_out():
     candidates = (Candidate("a", "Yes\tor\nno.", 1), Candidate("b", "No.", 0), Candidate("c", "Who?", None))
-    assert asnq.dumps([Question("q", "Is it?", candidates)]) == "Is it?\tYes or no.\t4\nIs it?\tNo.\t1\n"
+    assert "".join(asnq.to_lines([Question("q", "Is it?", candidates)])) == "Is it?\tYes or no.\t4\nIs it?\tNo.\t1\n"
 
 
 def test_negatives_are_chosen_by_their_label_and_positives_stay():
-    questions, _ = asnq.read(ROWS.encode())
+    questions, _ = read_all(asnq.stream, ROWS.encode())
     chosen = asnq.apply_asnq_negatives(questions, keep={2, 3})
     assert [[c.grade for c in q.candidates] for q in chosen] == [[2, 3, 4], [4]]
     assert [[c.grade for c in q.candidates] for q in asnq.apply_asnq_negatives(questions, keep={1})] == [[1, 4], [4, 1]]
@@ -106,7 +106,7 @@ def test_ten_times_the_file_takes_no_more_memory(tmp_path):
                 file.writelines(f"question {i}\tsentence {j} of {i}\t{1 + j % 4}\n" for j in range(10))
         report = Report(path)
         tracemalloc.start()
-        deque(asnq.stream(path, report), maxlen=0)
+        deque(report.count_questions(asnq.stream(path, report)), maxlen=0)
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert (report.questions, report.candidates) == (questions, 10 * questions)
@@ -114,7 +114,7 @@ def test_ten_times_the_file_takes_no_more_memory(tmp_path):
 
     peak(10)  # what is loaded once
     small, large = peak(50), peak(500)
-    assert large < small + 450 * 16 + 10_000  # eight bytes a question and the list's room, nothing a row
+    assert large < small + 450 * 200 + 10_000  # a question's text and its place in the set, nothing for a row
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,6 @@ def test_ten_times_the_file_takes_no_more_memory(tmp_path):
     [(1, 2, 4), (1, 3, 4), (1, 9, 4), (0, 4, 1), (0, -1, 1), (1, 4, 4), (0, 3, 3), (0, None, 1)],
 )
 def test_a_grade_of_another_scale_or_an_older_one_never_turns_the_label(label, grade, written):
-    row = asnq.dumps([Question("q", "Is it?", (Candidate("a", "Yes.", label, grade=grade),))])
+    row = "".join(asnq.to_lines([Question("q", "Is it?", (Candidate("a", "Yes.", label, grade=grade),))]))
     assert row == f"Is it?\tYes.\t{written}\n"
-    assert asnq.read(row.encode())[0][0].candidates[0].label == label
+    assert read_all(asnq.stream, row.encode())[0][0].candidates[0].label == label

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from as2core.data.asnq_plus import RESERVOIR, extend
+from as2core.data.asnq_plus import SAMPLES_PER_CANDIDATE, extend
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
@@ -47,7 +47,7 @@ def test_too_few_sentences_of_others_are_told_with_how_many_are_missing():
 def test_sentences_of_the_end_are_as_likely_as_those_of_the_start():
     drawn = Counter()
     *_, last = questions(200, 2)
-    assert 3 * RESERVOIR < 199  # more than the sample holds
+    assert 3 * SAMPLES_PER_CANDIDATE < 199  # more than the sample holds
     for seed in range(200):
         (more,) = extend(questions(200, 2), [last], candidates=3, seed=seed)
         drawn[int(more.candidates[-1].text.rpartition(" ")[2]) < 100] += 1
@@ -71,6 +71,6 @@ def test_the_sample_is_bounded_whatever_the_size():
         tracemalloc.stop()
         return found
 
-    assert RESERVOIR * 12 < 60 * 9  # the smaller set fills the sample already
+    assert SAMPLES_PER_CANDIDATE * 12 < 60 * 9  # the smaller set fills the sample already
     peak(10)
     assert peak(400) < 1.3 * peak(60)

@@ -76,7 +76,7 @@ def test_a_null_for_an_id_counts_as_none(tmp_path):
     assert len(read.candidates) == 2
     assert problems == [
         "line 4: of corpus.jsonl: not a BEIR record (no '_id')",
-        "line 5: of corpus.jsonl: not a BEIR record (brackets within brackets, too many to read)",
+        "line 5: of corpus.jsonl: not a BEIR record (nested too deeply to read)",
     ]
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from as2core.data import asnq, beir, csv_ratings, jsonl, qrels, trecqa, wikiqa
-from as2core.data.catalog import SHIPPED, STREAMS, apply_setting, load_questions, sniff, stream_questions
+from as2core.data import asnq, beir, csv_ratings, jsonl, pairs, qrels, trecqa, wikiqa
+from as2core.data.catalog import SHIPPED_SETS, STREAMS, apply_setting, load_questions, sniff, stream_questions
+from as2core.data.source import read_all
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -29,10 +30,10 @@ def shared(name):
 
 SNIFFED = [
     ("a.jsonl", jsonl.dumps([QUESTION]), "jsonl"),
-    ("a.tsv", wikiqa.dumps([QUESTION]), "wikiqa"),
+    ("a.tsv", "".join(wikiqa.to_lines([QUESTION])), "wikiqa"),
     ("a.xml", TRECQA, "trecqa"),
     ("a.json", json.dumps(SQUAD), "squad"),
-    ("a.tsv", asnq.dumps([QUESTION]), "asnq"),
+    ("a.tsv", "".join(asnq.to_lines([QUESTION])), "asnq"),
     ("a.tsv", "who is\tshe\t1\nwho is\the\t1\n", "asnq"),
     ("a.tsv", "who is\tshe\t1\nwho is\the\t0\n", "selqa-tsv"),
     ("a.tsv", "who is\tshe\nwho is\the\t3\nwho is\tit\t1\n", "asnq"),  # a malformed line is for the reader
@@ -42,9 +43,11 @@ SNIFFED = [
     ("a.jsonl", json.dumps({"paragraph_text": "A.", "sentence_starts": [0]}), "qed"),
     ("a.jsonl", json.dumps({"document_text": "<P> A </P> " * 9000, "question_text": "?"}), "natural-questions"),
     ("a.jsonl", json.dumps({"document_html": "<p>A</p>", "question_text": "?"}), "natural-questions"),
-    ("a.csv", csv_ratings.dumps([QUESTION]), "csv"),
-    ("a.qrels", qrels.dumps([QUESTION]), "qrels"),
-    ("a.run", qrels.dumps_run([QUESTION], {"q-1": [1.0, 2.0]}, tag="t"), "run"),
+    ("a.csv", "".join(csv_ratings.to_lines([QUESTION])), "csv"),
+    ("a.qrels", "".join(qrels.to_lines([QUESTION])), "qrels"),
+    ("a.run", "".join(qrels.run_to_lines([QUESTION], {"q-1": [1.0, 2.0]}, tag="t")), "run"),
+    ("a.jsonl", "".join(pairs.to_pair_lines([QUESTION])), "pairs"),
+    ("a.jsonl", "".join(pairs.to_triplet_lines([QUESTION])), "triplets"),
     ("a.txt", "Just some prose.", None),
     ("a.json", '{"rows": []}', None),
     ("a.txt", "", None),
@@ -61,7 +64,7 @@ def test_a_format_is_known_by_its_content(tmp_path, name, text, format):
 def test_a_byte_order_mark_and_a_line_longer_than_what_is_looked_at_do_not_hide_a_format():
     assert sniff(b"\xef\xbb\xbf" + jsonl.dumps([QUESTION]).encode()) == "jsonl"
     long = Question("q", "é" * 40_000, QUESTION.candidates)  # two bytes each: one may be cut in half
-    assert sniff(b" " + wikiqa.dumps([long]).encode()) == "wikiqa"
+    assert sniff(b" " + "".join(wikiqa.to_lines([long])).encode()) == "wikiqa"
     assert sniff(json.dumps({"document_text": "é" * 50_000}, ensure_ascii=False).encode()) == "natural-questions"
     assert sniff(json.dumps({"document_text": " é" * 50_000}, ensure_ascii=False).encode()) == "natural-questions"
 
@@ -99,7 +102,7 @@ def test_a_stream_gives_questions_before_the_file_is_read_and_a_report_after(tmp
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.tsv"])
 def test_any_file_with_texts_is_loaded(tmp_path, name):
-    {"a.jsonl": jsonl, "a.tsv": wikiqa}[name].write([QUESTION], tmp_path / name)
+    (tmp_path / name).write_text("".join({"a.jsonl": jsonl, "a.tsv": wikiqa}[name].to_lines([QUESTION])))
     assert load_questions(tmp_path / name).questions == [QUESTION]
     assert load_questions(str(tmp_path / name)).problems == []
 
@@ -124,7 +127,7 @@ def test_what_cannot_be_loaded_is_said_with_what_can(tmp_path):
     with pytest.raises(UnreadableFile, match="labels without texts; import it into a corpus"):
         load_questions(tmp_path / "a.qrels")
     (tmp_path / "a.txt").write_text("prose")
-    with pytest.raises(UnreadableFile, match="in no format known here"):
+    with pytest.raises(UnreadableFile, match="in no supported format"):
         load_questions(tmp_path / "a.txt")
 
 
@@ -142,7 +145,7 @@ def test_settings_keep_the_questions_their_names_say():
         apply_setting(everything, "clear")
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", SHIPPED_SETS)
 def test_a_shipped_set_is_loaded_by_name(name):
     loaded = load_questions(name)
     assert loaded.problems == [] and all(q.kind and q.candidates for q in loaded.questions)
@@ -178,12 +181,12 @@ def test_counts_are_the_published_ones(name, setting, questions, candidates):
 @pytest.mark.parametrize("part", ["train", "dev"])
 def test_the_official_wikiqa_files_are_written_to_the_same_bytes(part):
     path = shared(f"wikiqa/WikiQA-{part}.tsv")
-    assert wikiqa.dumps(wikiqa.read(path)[0]).encode() == path.read_bytes()
+    assert "".join(wikiqa.to_lines(read_all(wikiqa.stream, path)[0])).encode() == path.read_bytes()
 
 
 @pytest.mark.shared
 def test_the_trecqa_xml_and_its_jsonl_agree():
-    (ours, _), (theirs, _) = trecqa.read(shared("trecqa/DEV.xml")), jsonl.read(shared("trecqa/dev.jsonl"))
+    (ours, _), (theirs, _) = read_all(trecqa.stream, shared("trecqa/DEV.xml")), jsonl.read(shared("trecqa/dev.jsonl"))
     by_id = {q.qid: q for q in theirs}
     for q in ours:
         other = by_id[q.qid]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from label_sets import IDS, QUESTION, TEXTS, question_lists
 
 from as2core.data import csv_ratings
+from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
 
@@ -15,7 +16,7 @@ from as2core.errors import UnreadableFile
 @given(question_lists(ids=IDS, texts=TEXTS.filter(str.strip), labels=(0, 1), smallest=1))
 def test_ratings_give_back_queries_ids_and_labels(questions):
     by_text = {q.text: q for q in questions}
-    read, problems = csv_ratings.read(csv_ratings.dumps(by_text.values()).encode())
+    read, problems = read_all(csv_ratings.stream, "".join(csv_ratings.to_lines(by_text.values())).encode())
     assert problems == []
     assert [(q.text, [(c.id, c.label) for c in q.candidates]) for q in read] == [
         (text, [(c.id, c.label) for c in q.candidates]) for text, q in by_text.items()
@@ -23,9 +24,9 @@ def test_ratings_give_back_queries_ids_and_labels(questions):
 
 
 def test_ratings_are_a_plain_csv_and_a_question_has_the_same_id_in_every_file():
-    rows = list(csv.DictReader(io.StringIO(csv_ratings.dumps([QUESTION]))))
+    rows = list(csv.DictReader(io.StringIO("".join(csv_ratings.to_lines([QUESTION])))))
     assert rows[1] == {"query": "how long is it ?", "docid": "D1-1", "rating": "1"} and len(rows) == 2
-    ids = {csv_ratings.read(f"query,docid,rating\r\nWho?,{d},1\r\n".encode())[0][0].qid for d in "ab"}
+    ids = {read_all(csv_ratings.stream, f"query,docid,rating\r\nWho?,{d},1\r\n".encode())[0][0].qid for d in "ab"}
     assert len(ids) == 1
 
 
@@ -38,18 +39,18 @@ def test_ratings_are_a_plain_csv_and_a_question_has_the_same_id_in_every_file():
         ("Who?,b,--3", "rating '--3' is not"),
         ("Who?,b,+", "rating '+' is not"),
         ("Who?,b,9999999999", "rating '9999999999' is not"),
-        ("Who?,a,0", "document 'a' stands twice"),
+        ("Who?,a,0", "document 'a' appears twice"),
     ],
 )
 def test_a_bad_rating_is_told_by_number_after_a_field_of_two_lines(bad, reason):
     content = f'query,docid,rating\nWho?,a,3\n"Where\nto?",a,0\n{bad}\n'.encode()
-    questions, (problem,) = csv_ratings.read(content)
+    questions, (problem,) = read_all(csv_ratings.stream, content)
     assert [q.text for q in questions] == ["Who?", "Where\nto?"] and problem.startswith(f"line 5: {reason}")
 
 
 def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():
     content = b'query,docid,rating\nWho?,a,1\n"caf\xe9\nor bar?",b,1\nWho?,b,0\n'
-    (question,), report = csv_ratings.read(content)
+    (question,), report = read_all(csv_ratings.stream, content)
     assert [(c.id, c.label) for c in question.candidates] == [("a", 1), ("b", 0)]
     assert report == ["line 3: not UTF-8 text; save the file as UTF-8"] and report.lines == 5
 
@@ -60,4 +61,4 @@ def test_a_row_that_is_not_utf8_is_a_problem_of_that_row_alone():
 )
 def test_a_csv_with_other_columns_is_refused(content, said):
     with pytest.raises(UnreadableFile, match=said):
-        csv_ratings.read(content)
+        read_all(csv_ratings.stream, content)

@@ -5,6 +5,7 @@ import gzip
 import pytest
 
 from as2core.data import insuranceqa
+from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
 NAME = "InsuranceQA.question.anslabel.token.500.pool.solr.test.encoded"
@@ -24,7 +25,7 @@ def folder(tmp_path):
 
 def read(folder, rows, name=NAME):
     (folder / name).write_text(rows)
-    return insuranceqa.read(folder / name)
+    return read_all(insuranceqa.stream, folder / name)
 
 
 def test_words_and_answers_are_looked_up_and_the_pool_keeps_its_order(folder):
@@ -49,7 +50,7 @@ def test_the_files_may_all_be_gzipped_as_published(folder):
     for name in (*BESIDE, NAME):
         (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
         (folder / name).unlink()
-    assert insuranceqa.read(folder / f"{NAME}.gz") == plain
+    assert read_all(insuranceqa.stream, folder / f"{NAME}.gz") == plain
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,17 @@ def test_jsonl_keeps_a_kind_and_reads_from_a_gzipped_path(tmp_path):
 
 
 def test_jsonl_keeps_who_said_what():
-    said = (("ann", "correct"), ("bob", "unsure"))
-    asked = [Question("q", "Who?", (Candidate("a", "A", 1, said=said), Candidate("b", "B")))]
+    annotations = (("ann", "correct"), ("bob", "unsure"))
+    asked = [Question("q", "Who?", (Candidate("a", "A", 1, annotations=annotations), Candidate("b", "B")))]
     assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
 
 
 def test_jsonl_keeps_how_a_conflict_was_settled_and_why():
-    said = (("ann", "correct"), ("bob", "incorrect"))
-    noted = Candidate("a", "A", 1, said=said, verdict=Verdict("cy", "correct", "it is the year"))
-    asked = [Question("q", "Who?", (noted, Candidate("b", "B", said=said, verdict=Verdict("ann", "unsure"))))]
+    annotations = (("ann", "correct"), ("bob", "incorrect"))
+    noted = Candidate("a", "A", 1, annotations=annotations, verdict=Verdict("cy", "correct", "it is the year"))
+    asked = [
+        Question("q", "Who?", (noted, Candidate("b", "B", annotations=annotations, verdict=Verdict("ann", "unsure"))))
+    ]
     assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
 
 
@@ -75,7 +77,7 @@ BAD_LINES = {
     line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
     line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
     line(question="half \ud800"): "half a character",
-    "[" * 100_000: "brackets within brackets",
+    "[" * 100_000: "nested too deeply",
 }
 
 
@@ -94,7 +96,7 @@ def test_a_bad_line_of_jsonl_is_told_by_number_and_the_others_are_read(bad):
 
 def test_a_question_that_comes_twice_is_told_with_its_first_line():
     _, problems = jsonl.read(f"{line()}\n{line()}\n".encode())
-    assert problems == ["line 2: question 'q' stands already at line 1"]
+    assert problems == ["line 2: question 'q' appears twice"]
 
 
 def test_a_file_that_is_missing_or_cut_short_is_named(tmp_path):

@@ -8,18 +8,18 @@ from as2core.data import pairs
 
 
 def test_pairs_and_triplets_hold_the_judged_sentences():
-    labelled = [json.loads(row) for row in pairs.dumps_pairs([QUESTION]).splitlines()]
+    labelled = [json.loads(row) for row in "".join(pairs.to_pair_lines([QUESTION])).splitlines()]
     assert labelled[1] == {"sentence1": "how long is it ?", "sentence2": 'It is 6,650 km "long" .', "label": 1}
     assert len(labelled) == 2
-    assert [json.loads(row) for row in pairs.dumps_triplets([QUESTION]).splitlines()] == [
+    assert [json.loads(row) for row in "".join(pairs.to_triplet_lines([QUESTION])).splitlines()] == [
         {"anchor": "how long is it ?", "positive": 'It is 6,650 km "long" .', "negative": "It is long ."}
     ]
 
 
 def read(stream, *records):
-    from as2core.data.source import collect
+    from as2core.data.source import read_all
 
-    return collect(stream, "".join(json.dumps(r) + "\n" for r in records).encode())
+    return read_all(stream, "".join(json.dumps(r) + "\n" for r in records).encode())
 
 
 def test_a_sentence_that_stands_twice_keeps_both_labels_in_pairs():
@@ -48,7 +48,7 @@ def test_lines_that_are_no_pair_or_contradict_themselves_are_told():
 
 def test_half_a_character_in_a_question_is_read_as_it_is():
     record = '{"sentence1": "who \\ud800", "sentence2": "me", "label": 1}\n'
-    from as2core.data.source import collect
+    from as2core.data.source import read_all
 
-    (question,), _ = collect(pairs.stream_pairs, record.encode())
+    (question,), _ = read_all(pairs.stream_pairs, record.encode())
     assert question.text == "who \ud800" and question.qid.startswith("q-")

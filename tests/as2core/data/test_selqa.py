@@ -5,7 +5,7 @@ import json
 import pytest
 
 from as2core.data import selqa
-from as2core.data.source import collect
+from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
 RECORD = {
@@ -21,12 +21,12 @@ RECORD = {
 
 
 def read(*records):
-    return selqa.read(json.dumps(records).encode())
+    return read_all(selqa.stream, json.dumps(records).encode())
 
 
 def test_candidates_keep_their_place_and_the_answers_are_correct(tmp_path):
     (tmp_path / "selqa-ass-dev.json").write_text(json.dumps([RECORD]))
-    (question,), problems = selqa.read(tmp_path / "selqa-ass-dev.json")
+    (question,), problems = read_all(selqa.stream, tmp_path / "selqa-ass-dev.json")
     assert (question.qid, question.kind, problems) == ("selqa-ass-dev-0", "where", [])
     assert [(c.id, c.label) for c in question.candidates] == [("0-0", 0), ("0-1", 1), ("0-2", 0)]
     assert {c.title for c in question.candidates} == {"Israel"} and question.candidates[0].text == ""
@@ -53,13 +53,13 @@ def test_a_wrong_record_is_told_by_its_number(changes, reason):
 
 def test_another_json_is_refused():
     with pytest.raises(UnreadableFile, match="a list of questions"):
-        selqa.read(b"{}")
+        read_all(selqa.stream, b"{}")
     with pytest.raises(UnreadableFile, match="not SelQA's JSON"):
-        selqa.read(b"[")
+        read_all(selqa.stream, b"[")
 
 
 def test_the_rows_have_labels_nought_and_one_and_no_grades():
     rows = b"Where ?\tHere .\t0\nWhere ?\tThere .\t1\nWhen ?\tNow .\t1\n"
-    questions, problems = collect(selqa.stream_tsv, rows)
+    questions, problems = read_all(selqa.stream_tsv, rows)
     assert problems == [] and [q.text for q in questions] == ["Where ?", "When ?"]
     assert [(c.text, c.label, c.grade) for c in questions[0].candidates] == [("Here .", 0, None), ("There .", 1, None)]

@@ -6,7 +6,7 @@ from statistics import mean
 
 import pytest
 
-from as2core.data.statistics import Counts, gather, random_order
+from as2core.data.statistics import Counts, compute_statistics, expect_random_order
 from as2core.rankers.reciprocal_rank import ReciprocalRankRanker
 from as2core.rankers.word_overlap import WordOverlapRanker
 from as2core.types import Candidate, Question
@@ -28,21 +28,21 @@ RANKERS = {"rr": ReciprocalRankRanker(), "wo": WordOverlapRanker()}
 
 
 def test_the_settings_are_counted_side_by_side():
-    found = gather(SET, setting="no-all-neg")
+    found = compute_statistics(SET, setting="no-all-neg")
     assert found.counts == {"raw": Counts(4, 8, 3), "no-all-neg": Counts(3, 6, 3), "clean": Counts(1, 3, 1)}
 
 
 def test_averages_are_of_the_setting_asked_for():
-    found = gather(iter(SET), setting="raw", rankers=RANKERS)
+    found = compute_statistics(iter(SET), setting="raw", rankers=RANKERS)
     assert (found.answered, found.candidates_per_question, found.correct_per_question) == (3 / 4, 2.0, 3 / 4)
     assert found.question_tokens == (4 + 1 + 1 + 1) / 4
     assert found.candidate_tokens == (2 + 4 + 3 + 5 * 3) / 8  # full stop and question mark are tokens, as spaCy has it
     assert found.grades == {1: 5, 4: 3}
-    assert gather(SET, setting="clean").candidates_per_question == 3.0
+    assert compute_statistics(SET, setting="clean").candidates_per_question == 3.0
 
 
 def test_baselines_are_measured_on_the_questions_with_a_correct_candidate():
-    found = gather(SET, rankers=RANKERS).baselines
+    found = compute_statistics(SET, rankers=RANKERS).baselines
     # The correct one is second of three, alone, and second behind one nobody judged; "when" is the one without rivals.
     assert found["rr"] == pytest.approx({"P@1": 1 / 3, "AP": (1 / 2 + 1 + 1 / 2) / 3})
     assert found["wo"] == pytest.approx({"P@1": 2 / 3, "AP": (1 + 1 + 1 / 2) / 3})  # "went there" is shared
@@ -57,21 +57,23 @@ def test_chance_is_the_mean_over_every_order(labels):
 
     orders = list(permutations(labels))
     expected = {"P@1": mean(o[0] for o in orders), "AP": mean(average_precision(o) for o in orders)}
-    assert random_order(sum(labels), len(labels)) == pytest.approx(expected)
+    assert expect_random_order(sum(labels), len(labels)) == pytest.approx(expected)
 
 
 def test_a_shuffled_rankers_ties_tell_nothing_of_the_order():
     tied = [
         Question(str(i), "?", tuple(Candidate(str(j), "Same .", int(j == 0)) for j in range(4))) for i in range(400)
     ]
-    in_order, shuffled = (gather(tied, rankers=RANKERS, shuffled=s).baselines["wo"]["P@1"] for s in ((), ("wo",)))
+    in_order, shuffled = (
+        compute_statistics(tied, rankers=RANKERS, shuffled=s).baselines["wo"]["P@1"] for s in ((), ("wo",))
+    )
     assert in_order == 1.0 and 0.16 < shuffled < 0.34  # a quarter, four standard deviations wide
-    assert gather(tied, rankers=RANKERS, shuffled=("wo",)).baselines["wo"]["P@1"] == shuffled
+    assert compute_statistics(tied, rankers=RANKERS, shuffled=("wo",)).baselines["wo"]["P@1"] == shuffled
 
 
 def test_counts_alone_leave_the_rest_out_and_nothing_has_no_averages():
-    found = gather(SET)
+    found = compute_statistics(SET)
     assert found.baselines == {} and math.isnan(found.question_tokens)
-    empty = gather([], rankers=RANKERS)
+    empty = compute_statistics([], rankers=RANKERS)
     assert empty.counts["raw"] == Counts(0, 0, 0) and math.isnan(empty.answered)
     assert all(math.isnan(v) for values in empty.baselines.values() for v in values.values())

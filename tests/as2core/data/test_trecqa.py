@@ -3,6 +3,7 @@
 import pytest
 
 from as2core.data import trecqa
+from as2core.data.source import read_all
 
 TRECQA = """<QApairs id='7.1'>
 <question>
@@ -25,7 +26,7 @@ NN\tVBD\tPRP\t.
 
 
 def test_trecqa_gives_words_quotes_and_brackets_as_written():
-    (question,), problems = trecqa.read(TRECQA.encode())
+    (question,), problems = read_all(trecqa.stream, TRECQA.encode())
     assert (question.qid, question.text, problems) == ("7.1", "Who wrote it ?", [])
     assert {(c.id, c.text, c.label) for c in question.candidates} == {
         ("7.1-0", '" Hart wrote it " ( 1990 ) .', 1),
@@ -41,10 +42,10 @@ def test_trecqa_does_not_keep_the_positives_in_front():
         + "</QApairs>\n"
         for i in range(200)
     )
-    questions, _ = trecqa.read(many.encode())
+    questions, _ = read_all(trecqa.stream, many.encode())
     first = sum(q.candidates[0].label for q in questions)
     assert 70 < first < 130  # a fair coin's 200 throws, four standard deviations wide
-    assert trecqa.read(many.encode())[0] == questions
+    assert read_all(trecqa.stream, many.encode())[0] == questions
 
 
 @pytest.mark.parametrize(
@@ -59,5 +60,5 @@ def test_trecqa_does_not_keep_the_positives_in_front():
     ],
 )
 def test_a_broken_block_of_trecqa_is_told_by_number(old, new, line, reason):
-    _, problems = trecqa.read(TRECQA.replace(old, new, 1).encode())
+    _, problems = read_all(trecqa.stream, TRECQA.replace(old, new, 1).encode())
     assert any(p.line == line and p.reason.startswith(reason) for p in problems)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from as2core.data import wikipassageqa
+from as2core.data.source import read_all
 from as2core.errors import UnreadableFile
 
 HEADER = "QID\tQuestion\tDocumentID\tDocumentName\tRelevantPassages\n"
@@ -18,7 +19,7 @@ def read(tmp_path):
         if passages is not None:
             (tmp_path / "document_passages.json").write_text(json.dumps(passages))
         (tmp_path / "test.tsv").write_text(HEADER + rows)
-        return wikipassageqa.read(tmp_path / "test.tsv", **settings)
+        return read_all(wikipassageqa.stream, tmp_path / "test.tsv", **settings)
 
     return run
 
@@ -45,7 +46,7 @@ def test_a_copy_quoted_as_csv_reads_the_same(read):
         ("8\tWhy?\t12\tT", "4 columns instead of 5"),
         ("8\tWhy?\t99\tT\t0", "no document '99' in document_passages.json"),
         ("8\tWhy?\t12\tT\t0,5", "no passage '5' in document '12'"),
-        ("7\tWhy?\t12\tT\t0", "question '7' stands twice"),
+        ("7\tWhy?\t12\tT\t0", "question '7' appears twice"),
     ],
 )
 def test_a_bad_row_is_told_by_number(read, row, reason):
@@ -63,4 +64,4 @@ def test_without_its_passages_or_its_header_it_cannot_be_read(read, tmp_path):
     (tmp_path / "document_passages.json").write_text(json.dumps(PASSAGES))
     (tmp_path / "test.tsv").write_text(ROW)
     with pytest.raises(UnreadableFile, match="the first line must be QID"):
-        wikipassageqa.read(tmp_path / "test.tsv")
+        read_all(wikipassageqa.stream, tmp_path / "test.tsv")

@@ -2,11 +2,13 @@
 
 import os
 import pickle
+from functools import partial
 
 import pytest
 
 from as2core.data import yahooqa
 from as2core.data.catalog import load_questions, sniff
+from as2core.data.source import read_all
 from as2core.errors import BadSetting, UnreadableFile
 
 DATA = {
@@ -21,7 +23,7 @@ OLD = b"(dp1\nS'test'\np2\n(dp3\nS'who ?'\np4\n(lp5\n(lp6\nS'she did'\np7\naI1\n
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 def test_a_split_is_read_with_its_labels(protocol, tmp_path):
     (tmp_path / "env.pkl").write_bytes(pickle.dumps(DATA, protocol))
-    questions, problems = yahooqa.read(tmp_path / "env.pkl", split="test")
+    questions, problems = read_all(yahooqa.stream, tmp_path / "env.pkl")
     assert problems == [] and [q.text for q in questions] == ["who ?", "when ?"]
     assert [(c.text, c.label) for c in questions[0].candidates] == [("she did", 1), ("he", 0)]
     assert sniff(tmp_path / "env.pkl") == "yahooqa"
@@ -30,7 +32,7 @@ def test_a_split_is_read_with_its_labels(protocol, tmp_path):
 
 
 def test_a_pickle_of_python_2_is_read():
-    (question,), _ = yahooqa.read(OLD)
+    (question,), _ = read_all(yahooqa.stream, OLD)
     assert (question.text, question.candidates[0].text, question.positives) == ("who ?", "she did", 1)
     assert sniff(OLD) == "yahooqa"
 
@@ -43,20 +45,20 @@ class Harmful:
 def test_a_pickle_that_would_run_something_is_refused_before_it_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UnreadableFile, match=r"not YahooQA's splits \(UnpicklingError it would load .*mkdir"):
-        yahooqa.read(pickle.dumps({"test": Harmful()}))
+        read_all(yahooqa.stream, pickle.dumps({"test": Harmful()}))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04K\x01.", pickle.dumps({"dev": {}}), pickle.dumps(DATA)[:-9]])
 def test_what_holds_no_such_split_is_refused(content):
     with pytest.raises(UnreadableFile, match="not YahooQA's splits"):
-        yahooqa.read(content)
+        read_all(yahooqa.stream, content)
 
 
 def test_a_wrong_label_is_told_by_the_questions_number_and_a_wrong_split_by_name():
     bad = {"test": {**DATA["test"], "where ?": [["here", 2]], "how ?": ["so"]}}
-    questions, problems = yahooqa.read(pickle.dumps(bad))
+    questions, problems = read_all(yahooqa.stream, pickle.dumps(bad))
     assert len(questions) == 2 and [p.line for p in problems] == [3, 4]
     assert problems[0] == "question 3: not [[answer, 0 or 1], ...] (answer 1 is labelled 2)"
     with pytest.raises(BadSetting, match="no split 'tset'; known: train, dev, test"):
-        yahooqa.read(pickle.dumps(DATA), split="tset")
+        read_all(partial(yahooqa.stream, split="tset"), pickle.dumps(DATA))

@@ -6,8 +6,9 @@ import pytest
 
 from as2core import cli
 from as2core.errors import BadSetting, UnknownData
-from as2core.experiments import EXPERIMENTS, base
-from as2core.experiments.base import Options, Report, Row, markdown, reproduce, write_section
+from as2core.experiments import catalog
+from as2core.experiments.base import Options, Report, Row, write_section
+from as2core.experiments.catalog import EXPERIMENTS, markdown, reproduce
 
 ROW = Row("early exits are weaker", "60.1 < 89.9", ".69 < .72", "six layers | one seed", True)
 
@@ -49,9 +50,9 @@ def test_an_experiment_runs_in_a_folder_of_its_own_that_is_gone_afterwards(monke
     def run(options, on_progress):
         (options.workdir / "model").write_text("x")
         seen.append(options)
-        return [ROW]
+        return Report((ROW,))
 
-    monkeypatch.setattr(base, "experiment", lambda name: run)
+    monkeypatch.setattr(catalog, "load_experiment", lambda name: run)
     report, seconds = reproduce("cascade", Options(tmp_path, seeds=2))
     assert report.rows == (ROW,) and seconds >= 0
     assert seen[0].seeds == 2 and seen[0].workdir.parent == tmp_path and not list(tmp_path.iterdir())
@@ -65,7 +66,7 @@ def test_data_that_is_not_at_hand_is_named_with_the_option_that_gives_it(tmp_pat
 
 
 def test_reproduce_writes_its_section_and_prints_the_table(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(base, "experiment", lambda name: lambda options, on_progress: [ROW])
+    monkeypatch.setattr(catalog, "load_experiment", lambda name: lambda options, on_progress: Report((ROW,)))
     page = tmp_path / "new" / "folder" / "results.md"
     assert cli.main(["reproduce", "cascade", "--seeds", "2", "--out", str(page)]) == 0
     assert ROW.finding in capsys.readouterr().out

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.tune import traces
+from as2core.cascade.tune import trace_all
 from as2core.experiments import cascade, rerank, twins
 from as2core.experiments.base import Options
 from as2core.experiments.twins import Twins, at_ratio, exit_ap
@@ -43,8 +43,8 @@ def made(backbone):
     """A cascade and monolithic models of two depths, untrained, over the same questions."""
     asked = questions(5, seed=3)
     exits = (2, 6)
-    cascade_traces = traces(CascadeRanker(backbone, exits=exits), asked)
-    return asked, Twins(cascade_traces, {d: traces(CrossEncoderRanker(backbone, depth=d), asked) for d in exits})
+    cascade_traces = trace_all(CascadeRanker(backbone, exits=exits), asked)
+    return asked, Twins(cascade_traces, {d: trace_all(CrossEncoderRanker(backbone, depth=d), asked) for d in exits})
 
 
 def test_the_recorded_sequential_ranker_is_the_one_that_runs_its_models(made, backbone):
@@ -90,7 +90,7 @@ def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, 
 
 def test_the_reranking_experiment_counts_by_recorded_scores_what_a_real_run_gives(monkeypatch, tmp_path):
     chosen = {"jaccard": "jaccard", "rel-cnn": "wo-rr", "compare-aggregate": "bm25"}
-    monkeypatch.setattr(rerank, "_first", lambda name, *_: get(chosen[name]))
+    monkeypatch.setattr(rerank, "_first_ranker", lambda name, *_: get(chosen[name]))
     monkeypatch.setattr(rerank, "get", lambda spec: get("rr"))
     monkeypatch.setattr(rerank, "KS", (3, 5, 9))
     report = rerank.run(MadeUp(tmp_path), None, rerank.Sizes(sets=((8, 6), (14, 4)), epochs=1, timed=2))

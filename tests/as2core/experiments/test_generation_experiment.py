@@ -38,12 +38,12 @@ def test_every_way_is_trained_and_reported(tiny, tmp_path, monkeypatch):
     assert all(r.holds in (True, False) for r in report.rows)
     for way in (UNTUNED, TRANSFERRED, "MLE", "LUL", "RLL", BACKWARDS, DISCRIMINATIVE):
         assert f"| {way} |" in report.notes[0]
-    assert {p.what for p in told} == {"transfer, MLE", "MLE", "LUL", "RLL", BACKWARDS, DISCRIMINATIVE}
+    assert {p.stage for p in told} == {"transfer, MLE", "MLE", "LUL", "RLL", BACKWARDS, DISCRIMINATIVE}
 
 
 def test_the_questions_told_are_those_there_were_not_those_wished_for(tmp_path, monkeypatch):
     ways = (UNTUNED, TRANSFERRED, "MLE", "LUL", "RLL", BACKWARDS, DISCRIMINATIVE)
-    monkeypatch.setattr(generation, "_one_seed", lambda *_: dict.fromkeys(ways, 0.5))
+    monkeypatch.setattr(generation, "_run_seed", lambda *_: dict.fromkeys(ways, 0.5))
     told = generation.run(MadeUp(tmp_path), None, generation.FULL).rows[0].differs
     assert "learnt on 4 SQuAD questions; 4 WikiQA train questions" in told and "4 dev questions" in told
 

@@ -60,7 +60,7 @@ def test_ties_of_wo_are_broken_at_random_and_those_of_wo_rr_by_the_order(tmp_pat
             rows = tuple(Candidate(str(i), f"the tower {w}", int(i == 0)) for i, w in enumerate(WORDS))
             return [Question(f"{name} {i}", "which tower", rows) for i in range(200)]
 
-    monkeypatch.setattr(structure, "_measured", lambda *_: structure.Measured([0.5], [0.5], 1, 1.0))
+    monkeypatch.setattr(structure, "_train_seeds", lambda *_: structure.ModelResult([0.5], [0.5], 1, 1.0))
     report = structure.run(Tied(tmp_path, seeds=1), None, structure.SMALL, vectors())
     rr, wo, wo_rr = (float(said.split()[-1]) for said in report.rows[0].ours.removeprefix("AP ").split(", "))
     assert rr == wo_rr == 100

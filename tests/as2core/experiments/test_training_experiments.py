@@ -65,7 +65,7 @@ def test_tanda_compares_asnq_s_negatives_and_seeds_where_it_can(options):
     ]
     file = options.data_dir / tanda.ASNQ_FILE
     file.parent.mkdir()
-    file.write_text(asnq.dumps(graded))
+    file.write_text("".join(asnq.to_lines(graded)))
     one_epoch = dataclasses.replace(SMALL, epochs=1)
     report = tanda.run(dataclasses.replace(options, seeds=2), None, one_epoch)
     assert report.rows[-1].ours.count("(") == 5

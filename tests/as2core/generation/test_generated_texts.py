@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from as2core.errors import BadSetting
-from as2core.generation.passages import passages_from
-from as2core.generation.questions import asked, questions_from, ruled, sampled
-from as2core.generation.round_trip import place_of
-from as2core.generation.sampling import Sampled, Sampling, draw, sample, tidy
+from as2core.generation.passages import generate_passages
+from as2core.generation.questions import as_question, generate_questions, rule_writer, sampling_writer
+from as2core.generation.round_trip import rank_of_source
+from as2core.generation.sampling import Sampling, TextSample, draw_tokens, sample, tidy
 from as2core.rankers.catalog import get
 
 PASSAGES = ["the tower was completed in 1889 .", "iron is in the river .", "the bridge is 300 metres long ."]
@@ -14,7 +14,7 @@ PASSAGES = ["the tower was completed in 1889 .", "iron is in the river .", "the 
 
 def test_top_k_keeps_the_k_likeliest():
     logits = torch.tensor([[0.0, 3.0, 2.0, 1.0]]).expand(200, -1)
-    tokens = draw(logits, torch.linspace(0, 0.999, 200), top_k=2, top_p=1.0)
+    tokens = draw_tokens(logits, torch.linspace(0, 0.999, 200), top_k=2, top_p=1.0)
     assert set(tokens.tolist()) == {1, 2}
     # of the two, e^3 / (e^3 + e^2) = .731 is the share of the first
     assert (tokens == 1).float().mean().item() == pytest.approx(0.731, abs=0.01)
@@ -23,8 +23,8 @@ def test_top_k_keeps_the_k_likeliest():
 def test_the_nucleus_is_the_fewest_tokens_that_reach_p():
     logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().expand(1000, -1)
     noise = torch.linspace(0, 0.9999, 1000)
-    assert set(draw(logits, noise, top_k=4, top_p=0.5).tolist()) == {0}
-    three = draw(logits, noise, top_k=4, top_p=0.85)
+    assert set(draw_tokens(logits, noise, top_k=4, top_p=0.5).tolist()) == {0}
+    three = draw_tokens(logits, noise, top_k=4, top_p=0.85)
     assert set(three.tolist()) == {0, 1, 2}  # .5 and .3 do not reach .85, with .15 they do
     assert (three == 2).float().mean().item() == pytest.approx(0.15 / 0.95, abs=0.01)
 
@@ -66,9 +66,9 @@ def test_the_log_probability_of_a_text_is_the_mean_over_its_tokens_in_a_whole_pa
     lm = get(f"generative:backbone={tiny('bert')}").module
     drawn, decode = [], lm.tokenizer.batch_decode
     monkeypatch.setattr(lm.tokenizer, "batch_decode", lambda ids, **how: drawn.extend(ids) or decode(ids, **how))
-    sampled = sample(lm, PASSAGES[:1], 6, Sampling(max_tokens=5, seed=1))[0]
-    assert len(sampled) == len(drawn)
-    for ids, s in zip(drawn, sampled, strict=True):
+    samples = sample(lm, PASSAGES[:1], 6, Sampling(max_tokens=5, seed=1))[0]
+    assert len(samples) == len(drawn)
+    for ids, s in zip(drawn, samples, strict=True):
         batch = lm.encode(PASSAGES[:1], [""])
         whole = torch.tensor([[*batch["ids"][0, : int(batch["prefix"][0])].tolist(), *ids, lm.end]])
         with torch.no_grad():
@@ -78,7 +78,7 @@ def test_the_log_probability_of_a_text_is_the_mean_over_its_tokens_in_a_whole_pa
 
 
 class Overlap:
-    """Finds by shared words; counts what it was asked."""
+    """Finds by shared words; counts what it was as_question."""
 
     name = "overlap"
 
@@ -89,7 +89,7 @@ class Overlap:
 
 def scripted(monkeypatch, texts):
     def fake(_lm, prompts, n, _settings):
-        return [[Sampled(t, -float(i)) for i, t in enumerate(texts[p])] for p in prompts]
+        return [[TextSample(t, -float(i)) for i, t in enumerate(texts[p])] for p in prompts]
 
     monkeypatch.setattr("as2core.generation.questions.sample", fake)
 
@@ -103,48 +103,44 @@ def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, mo
             PASSAGES[2]: ["the bridge is 300 metres long .", "is the river 1889 metres long ?"],
         },
     )
-    generator = sampled(get(f"generative:backbone={tiny('gpt2')}"))
-    found = questions_from(generator, PASSAGES, ranker=Overlap(), each=2, known=["What is iron?"])
+    generator = sampling_writer(get(f"generative:backbone={tiny('gpt2')}"))
+    found = generate_questions(generator, PASSAGES, ranker=Overlap(), each=2, known=["What is iron?"])
     assert [(p.text, p.source, p.rank) for p in found] == [
         ("When was the tower completed?", 0, 1),
         ("what is in the river?", 1, 1),
         ("is the river 1889 metres long?", 2, 1),
     ]
-    without = questions_from(generator, PASSAGES, sources=[0], each=1)
+    without = generate_questions(generator, PASSAGES[:1], each=1)
     assert [(p.text, p.rank) for p in without] == [("how long is the bridge?", None)]
-    known = questions_from(generator, PASSAGES, sources=[0], known=["How long is the bridge"])
+    known = generate_questions(generator, PASSAGES[:1], known=["How long is the bridge"])
     assert [p.text for p in known] == ["When was the tower completed?"]
 
 
 def test_questions_by_rule_come_in_the_judge_s_order_or_their_own():
     passage = "The tower was finished by Gustave Eiffel in 1889."
-    alone = ruled([passage])([passage], 1)[0]
+    alone = rule_writer([passage])([passage], 1)[0]
     assert alone == [("When was the tower finished by Gustave Eiffel?", None), ("Who was the tower finished by?", None)]
 
     class Short:
         def score(self, question, candidates):
             return [-float(len(question))]
 
-    assert ruled([passage], Short())([passage], 1)[0] == [(q, -float(len(q))) for q, _ in reversed(alone)]
-    found = questions_from(ruled(PASSAGES), [passage, "Nothing here to ask."], each=1)
+    assert rule_writer([passage], Short())([passage], 1)[0] == [(q, -float(len(q))) for q, _ in reversed(alone)]
+    found = generate_questions(rule_writer(PASSAGES), [passage, "Nothing here to ask."], each=1)
     assert [(p.text, p.source, p.log_p) for p in found] == [(alone[0][0], 0, None)]
 
 
 def test_a_copy_of_the_passage_found_instead_counts_as_found():
     passages = ["The tower.", "a river", "the tower"]
-    assert place_of(Overlap(), "the tower", passages, 2) == 1 == place_of(Overlap(), "the tower", passages, 0)
-    assert place_of(Overlap(), "the tower", passages, 1) == 3
-
-
-def test_a_stop_keeps_what_was_found_so_far(tiny, monkeypatch):
-    scripted(monkeypatch, {p: ["when was the tower completed ?"] for p in PASSAGES})
-    generator = sampled(get(f"generative:backbone={tiny('gpt2')}"))
-    assert questions_from(generator, PASSAGES, should_stop=lambda: True) == []
+    assert (
+        rank_of_source(Overlap(), "the tower", passages, 2) == 1 == rank_of_source(Overlap(), "the tower", passages, 0)
+    )
+    assert rank_of_source(Overlap(), "the tower", passages, 1) == 3
 
 
 def test_passages_come_from_an_answer_model_without_repeats(tiny):
     generator = get(f"generative:backbone={tiny('bert')},direction=answer")
-    written = passages_from(generator, ["when was the tower built ?"], each=3, settings=Sampling(max_tokens=6))
+    written = generate_passages(generator, ["when was the tower built ?"], each=3, settings=Sampling(max_tokens=6))
     assert 1 <= len(written) <= 3
     assert len({w.text for w in written}) == len(written)
     assert [w.log_p for w in written] == sorted((w.log_p for w in written), reverse=True)
@@ -153,13 +149,13 @@ def test_passages_come_from_an_answer_model_without_repeats(tiny):
 def test_a_model_of_the_other_direction_is_refused(tiny):
     questions, answers = (get(f"generative:backbone={tiny('gpt2')},direction={d}") for d in ("question", "answer"))
     with pytest.raises(BadSetting, match="direction=question"):
-        sampled(answers)
+        sampling_writer(answers)
     with pytest.raises(BadSetting, match="direction=answer"):
-        passages_from(questions, ["why ?"])
+        generate_passages(questions, ["why ?"])
 
 
 def test_texts_are_set_as_a_person_would():
     assert tidy("who   built newton ' s bridge , and when ?") == "Who built newton's bridge, and when?"
-    assert asked("When was it built? In 1889") == "When was it built?"
+    assert as_question("When was it built? In 1889") == "When was it built?"
     with pytest.raises(BadSetting):
         Sampling(top_p=0)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from as2core.nn.kept_passages import keep, question_ids, resume
+from as2core.nn.kept_passages import question_ids, read_passages, resume_reading
 from as2core.rankers.generative import load_question_lm
 
 PASSAGES = ["the tower was completed in 1889 .", "iron", "the bridge is 300 metres long and stands in water .", ""]
@@ -23,7 +23,7 @@ def lm(request, tiny):
 
 @torch.inference_mode()
 def kept_log_p(lm, passages, question):
-    reading, ids = resume(lm, keep(lm, passages)), torch.tensor(question_ids(lm, question))
+    reading, ids = resume_reading(lm, read_passages(lm, passages)), torch.tensor(question_ids(lm, question))
     states = torch.cat([reading.start(), reading.extend(ids[None, :-1].expand(len(passages), -1))], 1)
     return reading.log_p(states.flatten(0, 1), ids.repeat(len(passages))).view(len(passages), -1)
 
@@ -39,8 +39,8 @@ def test_kept_passages_give_the_log_probabilities_of_a_whole_pass(lm):
 @torch.inference_mode()
 def test_reading_token_by_token_says_what_reading_at_once_says(lm):
     ids = torch.tensor(question_ids(lm, QUESTION))
-    kept = keep(lm, PASSAGES)
-    at_once, slowly = resume(lm, kept), resume(lm, kept)
+    kept = read_passages(lm, PASSAGES)
+    at_once, slowly = resume_reading(lm, kept), resume_reading(lm, kept)
     states = [at_once.start(), at_once.extend(ids[None, :-1].expand(len(kept), -1))]
     steps = [slowly.start(), *(slowly.extend(i.expand(len(kept), 1)) for i in ids[:-1])]
     torch.testing.assert_close(torch.cat(steps, 1), torch.cat(states, 1), atol=1e-4, rtol=0)
@@ -49,7 +49,7 @@ def test_reading_token_by_token_says_what_reading_at_once_says(lm):
 @torch.inference_mode()
 def test_the_log_probability_of_a_token_is_its_logit_s_softmax(lm):
     ids = torch.tensor(question_ids(lm, QUESTION))
-    reading = resume(lm, keep(lm, PASSAGES[:1]))
+    reading = resume_reading(lm, read_passages(lm, PASSAGES[:1]))
     states = torch.cat([reading.start(), reading.extend(ids[None, :-1])], 1)[0]
     by_softmax = reading.logits(states).log_softmax(-1)[torch.arange(len(ids)), ids]
     torch.testing.assert_close(reading.log_p(states, ids), by_softmax, atol=1e-5, rtol=0)
@@ -57,7 +57,7 @@ def test_the_log_probability_of_a_token_is_its_logit_s_softmax(lm):
 
 def test_a_passage_kept_alone_is_the_one_kept_among_others(lm):
     with torch.inference_mode():
-        among, alone = keep(lm, PASSAGES)[1], keep(lm, PASSAGES[1:2])[0]
+        among, alone = read_passages(lm, PASSAGES)[1], read_passages(lm, PASSAGES[1:2])[0]
     torch.testing.assert_close(among.memory, alone.memory, atol=1e-5, rtol=0)
 
 
@@ -69,7 +69,7 @@ def test_an_end_that_the_model_is_sure_of_and_the_passage_speaks_against_has_a_f
     torch.manual_seed(1)
     lm = load_question_lm(tiny()).eval()
     lm.bias[lm.end], lm.end_scale[...], lm.end_bias[...] = 30, 0, -9
-    reading = resume(lm, keep(lm, [""]))
+    reading = resume_reading(lm, read_passages(lm, [""]))
     states = torch.cat([torch.randn(200, lm.backbone.hidden), torch.zeros(200, 1)], 1)
     targets = torch.arange(200) % 50
     targets[::2] = lm.end

@@ -3,13 +3,17 @@
 import pytest
 import torch
 
-from as2core.nn.log_sum_exp import STATES, WORDS, log_sum_exp
+from as2core.nn.log_sum_exp import BLOCK_STATES, BLOCK_WORDS, log_sum_exp
 
 
 @pytest.fixture
 def layer():
     torch.manual_seed(0)
-    return torch.randn(STATES + 3, 48), torch.randn(3 * WORDS + 5, 48) * 0.4, torch.randn(3 * WORDS + 5)
+    return (
+        torch.randn(BLOCK_STATES + 3, 48),
+        torch.randn(3 * BLOCK_WORDS + 5, 48) * 0.4,
+        torch.randn(3 * BLOCK_WORDS + 5),
+    )
 
 
 def exact(state, table, bias):
@@ -37,7 +41,7 @@ def test_int8_steps_are_about_as_near_as_bfloat16_products(layer):
 def test_every_row_has_its_own_scale(layer):
     state, table, bias = layer
     state[1] *= 1e-3
-    table[:WORDS] *= 1e-3
+    table[:BLOCK_WORDS] *= 1e-3
     table[7] = 0
     torch.testing.assert_close(
         in_half_precision(state, table, bias).double(), exact(state, table, bias), atol=0.1, rtol=0
@@ -52,7 +56,7 @@ def test_a_table_that_was_trained_since_is_read_anew(layer):
     torch.testing.assert_close(in_half_precision(*layer).double(), exact(*layer), atol=0.1, rtol=0)
 
 
-@pytest.mark.parametrize("states", [0, 1, STATES])
+@pytest.mark.parametrize("states", [0, 1, BLOCK_STATES])
 def test_any_number_of_states_will_do(layer, states):
     state, table, bias = layer
     assert in_half_precision(state[:states], table, bias).shape == (states,)

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from as2core.errors import BadSetting
-from as2core.rankers.catalog import get
-from as2core.rankers.generative import NOTHING_SAID, GenerativeRanker, load_question_lm
-from as2core.rankers.versions import load_version, save_version
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.generative import EMPTY_ANSWER_SCORE, GenerativeRanker, load_question_lm
+from as2core.rankers.versions import save_version
 from as2core.types import Candidate
 
 QUESTION = "when was the tower built ?"
@@ -33,7 +33,7 @@ def test_a_causal_model_s_score_is_the_mean_over_the_answer_s_tokens_in_a_plain_
 
 def test_an_answer_that_says_nothing_goes_last(tiny):
     ranker = get(f"generative:backbone={tiny('gpt2')},direction=answer")
-    assert ranker.score(QUESTION, [Candidate("0", ""), *CANDIDATES])[0] == NOTHING_SAID
+    assert ranker.score(QUESTION, [Candidate("0", ""), *CANDIDATES])[0] == EMPTY_ANSWER_SCORE
 
 
 def test_a_version_keeps_its_direction_and_another_is_refused(tiny, tmp_path):

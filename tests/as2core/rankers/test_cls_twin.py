@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from as2core.errors import BadSetting
-from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version, save_version
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.versions import save_version
 from as2core.training.fine_tune import fine_tune
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question

@@ -8,7 +8,7 @@ from as2core.data.catalog import apply_setting, load_questions
 from as2core.evaluation import evaluate
 from as2core.rankers.catalog import get
 from as2core.training.fine_tune import fine_tune
-from as2core.training.learners import suggested
+from as2core.training.learners import suggest_settings
 
 WIKIQA = Path(__file__).parents[4] / "shared/data/wikiqa"
 
@@ -21,5 +21,5 @@ def test_it_beats_shared_words_and_order_by_four_points(tmp_path):
     train = apply_setting(load_questions(WIKIQA / "WikiQA-train.tsv").questions, "no-all-neg")
     dev = load_questions(WIKIQA / "WikiQA-dev.tsv").questions
     base = get("cosinet:listwise,context=birnn")
-    ours = evaluate(fine_tune(base, train, [], suggested(base), workdir=tmp_path).ranker, dev)
+    ours = evaluate(fine_tune(base, train, [], suggest_settings(base), workdir=tmp_path).ranker, dev)
     assert ours.metrics["AP"] > evaluate(get("wo-rr"), dev).metrics["AP"] + 0.04

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from as2core.errors import BadSetting, DamagedModel
-from as2core.rankers.catalog import get
-from as2core.rankers.fusion import PAIR, FusionRanker, paired, reciprocal, standardised
-from as2core.rankers.versions import load_version, point_anew, read_card, save_version
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.fusion import PAIR, FusionRanker, reciprocal, standardise, weigh_pair
+from as2core.rankers.versions import read_card, save_version, update_directories
 from as2core.types import Candidate
 
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["iron tower", "a tower", "bread", "the iron tower stands"])]
@@ -32,10 +32,10 @@ def test_reciprocal_rank_fusion_by_hand():
 
 def test_standard_scores_are_scipy_s_and_equal_scores_say_nothing():
     scores = np.array([3.0, -1.0, 7.5, 2.0])
-    np.testing.assert_allclose(standardised(scores), stats.zscore(scores))
-    np.testing.assert_array_equal(standardised(np.full(3, 0.1, dtype=np.float32)), 0)
-    np.testing.assert_array_equal(standardised(np.array([7.0])), 0)
-    assert standardised(np.zeros(0)).shape == reciprocal(np.zeros(0)).shape == (0,)
+    np.testing.assert_allclose(standardise(scores), stats.zscore(scores))
+    np.testing.assert_array_equal(standardise(np.full(3, 0.1, dtype=np.float32)), 0)
+    np.testing.assert_array_equal(standardise(np.array([7.0])), 0)
+    assert standardise(np.zeros(0)).shape == reciprocal(np.zeros(0)).shape == (0,)
 
 
 def test_weighted_standard_scores_by_hand():
@@ -61,7 +61,7 @@ def test_a_spec_may_weight_the_rankers():
     fused = get(f"fusion:method=zscore,weights={PAIR[0]:g}/{PAIR[1]:g},rankers=wo+rr")
     np.testing.assert_array_equal(fused.weights, PAIR)
     wo, rr = fused.rankers
-    both = paired(wo.score("iron tower", CANDIDATES), rr.score("iron tower", CANDIDATES))
+    both = weigh_pair(wo.score("iron tower", CANDIDATES), rr.score("iron tower", CANDIDATES))
     np.testing.assert_allclose(fused.score("iron tower", CANDIDATES), both, rtol=1e-6)
     with pytest.raises(BadSetting, match="2 weights for 3"):
         get("fusion:weights=5/3,rankers=wo+rr+bm25")
@@ -83,7 +83,7 @@ def test_a_fusion_of_directories_that_were_moved_is_loaded_from_where_they_are_n
     save_version(fused, tmp_path / "fused", {"note": "by hand"})
     (tmp_path / "old").rename(tmp_path / "new")
     moved = {f"{tmp_path}/old/part": f"{tmp_path}/new/part"}
-    point_anew(tmp_path / "fused", moved)
+    update_directories(tmp_path / "fused", moved)
     again = load_version(tmp_path / "fused")
     assert again.specs == ("bm25", f"{tmp_path}/new/part")
     np.testing.assert_array_equal(again.score("iron tower", CANDIDATES), fused.score("iron tower", CANDIDATES))
@@ -94,7 +94,7 @@ def test_a_damaged_configuration_is_not_made_good_by_pointing_anew(tmp_path):
     save_version(get("fusion:rankers=bm25+wo"), tmp_path / "fused", {})
     config = tmp_path / "fused" / "config.json"
     config.write_text(config.read_text().replace("bm25", "/old/part"))
-    point_anew(tmp_path / "fused", {"/old/part": "/new/part"})
+    update_directories(tmp_path / "fused", {"/old/part": "/new/part"})
     with pytest.raises(DamagedModel, match="damaged"):
         load_version(tmp_path / "fused")
 

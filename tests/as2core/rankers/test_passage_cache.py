@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from as2core.nn import kept_passages
-from as2core.nn.kept_passages import Kept
-from as2core.rankers import generative
+from as2core.nn.kept_passages import PassageState
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.types import Candidate
@@ -16,8 +15,8 @@ TEXTS = ["the tower was completed in 1889 .", "iron", "the bridge is 300 metres 
 CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS)]
 
 
-def entry(value: float, length: int = 10) -> Kept:
-    return Kept(torch.full((2, 2, 1, length, 4), value), {"about": torch.tensor([value, 1e6])})
+def entry(value: float, length: int = 10) -> PassageState:
+    return PassageState(torch.full((2, 2, 1, length, 4), value), {"about": torch.tensor([value, 1e6])})
 
 
 @pytest.fixture
@@ -45,9 +44,10 @@ def test_a_passage_is_read_once_also_by_the_next_process(tiny, cache, monkeypatc
 
     def counting(module, texts):
         read.extend(texts)
-        return kept_passages.keep(module, texts)
+        return read_passages(module, texts)
 
-    monkeypatch.setattr(generative, "keep", counting)
+    read_passages = kept_passages.read_passages
+    monkeypatch.setattr(kept_passages, "read_passages", counting)
     ranker_of("bert", tiny, cache).score("when ?", CANDIDATES)
     again = ranker_of("bert", tiny, PassageCache(cache.path))
     again.score("who ?", [*CANDIDATES, Candidate("9", "a river")])
@@ -108,7 +108,7 @@ def test_a_damaged_file_is_begun_anew(cache, caplog):
     assert again.get("m", ["a"]) == {}
     again.put("m", {"a": entry(2)})
     assert again.get("m", ["a"])["a"].memory.max() == 2
-    assert "begun anew" in caplog.text
+    assert "replaced by an empty one" in caplog.text
 
 
 def test_a_file_that_cannot_be_used_costs_no_score(tiny, tmp_path, caplog):
@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_used_costs_no_score(tiny, tmp_path, caplog):
     ranker = ranker_of("bert", tiny, PassageCache(tmp_path / "taken" / "c.db"))
     expected = ranker_of("bert", tiny).score("when ?", CANDIDATES)
     np.testing.assert_allclose(ranker.score("when ?", CANDIDATES), expected, atol=1e-5)
-    assert "without kept passages" in caplog.text
+    assert "without cached passages" in caplog.text
 
 
 def _fill(path, name):

@@ -3,13 +3,21 @@
 import pytest
 
 from as2core.errors import BadSetting
-from as2core.rankers.catalog import CATALOG, check, get, version_and_settings
-from as2core.rankers.specs import Entry, Part, pointed_anew, read_parts, read_settings
+from as2core.rankers.catalog import CATALOG, check, get, split_spec
+from as2core.rankers.specs import Entry, Part, read_parts, read_settings, replace_directories
 from as2core.rankers.versions import save_version
 
-SETTINGS = {"listwise": False, "context": "none", "rate": 0.5, "depth": None, "grades": (), "ratio": 0.3}
-SOME = Entry("some", "", "", False, SETTINGS, dict, several=frozenset({"ratio"}))
-MADE = Entry("made", "", "", False, {"keep": 1, "stages": "wo@3+rr"}, dict, nested="stages")
+
+def build_some(*, listwise=False, context="none", rate=0.5, depth=None, grades=(), ratio=0.3):
+    """Never called: its parameters are the settings."""
+
+
+def build_made(*, keep=1, stages="wo@3+rr"):
+    """Never called either."""
+
+
+SOME = Entry("some", "", "", build_some, several=frozenset({"ratio"}))
+MADE = Entry("made", "", "", build_made, nested="stages")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +72,7 @@ def test_a_list_of_rankers_with_a_hole_in_it_is_refused(text):
 def test_every_catalog_entry_tells_its_settings_with_their_defaults():
     for entry in CATALOG.values():
         assert entry.nested is None or entry.nested in entry.settings
-        assert all(isinstance(name, str) and name for name in (entry.name, entry.what, entry.paper))
+        assert all(isinstance(name, str) and name for name in (entry.name, entry.description, entry.paper))
 
 
 @pytest.mark.parametrize(
@@ -80,19 +88,19 @@ def test_every_catalog_entry_tells_its_settings_with_their_defaults():
     ],
 )
 def test_a_directory_that_was_moved_is_found_in_a_spec_as_a_whole_part_alone(spec, now):
-    assert pointed_anew(spec, {"/old/a": "/new/a"}) == now
+    assert replace_directories(spec, {"/old/a": "/new/a"}) == now
 
 
 def test_a_versions_spec_is_its_name_and_what_is_set(tmp_path):
-    assert version_and_settings("spring") == ("spring", "")
-    assert version_and_settings("/made/spring:keep=2,drop_ratio=0.3/0") == (
+    assert split_spec("spring") == ("spring", "")
+    assert split_spec("/made/spring:keep=2,drop_ratio=0.3/0") == (
         "/made/spring",
         "keep=2,drop_ratio=0.3/0",
     )
-    assert version_and_settings("C:spring") == ("C:spring", "")
+    assert split_spec("C:spring") == ("C:spring", "")
     odd = tmp_path / "a:b=c"
     odd.mkdir()
-    assert version_and_settings(str(odd)) == (str(odd), "")
+    assert split_spec(str(odd)) == (str(odd), "")
 
 
 def test_a_version_is_set_up_and_refuses_what_its_kind_has_not(tiny, tmp_path):

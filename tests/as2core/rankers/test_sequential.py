@@ -10,7 +10,6 @@ from hypothesis import strategies as some
 from as2core.cost import head_flops, layer_flops, sequential_cost
 from as2core.errors import BadSetting
 from as2core.evaluation import evaluate
-from as2core.rankers import sequential
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
@@ -178,7 +177,7 @@ def test_a_sequence_of_nothing_is_refused():
 
 def test_no_ranking_waits_for_what_the_last_ranker_alone_would_cost(backbone, monkeypatch):
     worked_out = []
-    monkeypatch.setattr(sequential, "monolithic_flops", lambda *_: worked_out.append("now") or 100)
+    monkeypatch.setattr(CrossEncoderRanker, "full_flops", lambda *_: worked_out.append("now") or 100)
     trace = SequentialRanker([Stage(constant(6), 3), Stage(CrossEncoderRanker(backbone))]).trace("q", candidates(6))
     trace.scores()
     assert worked_out == [] and trace.full_flops == 100 and worked_out == ["now"]

@@ -10,11 +10,11 @@ import torch
 from as2core.errors import BadSetting, DamagedModel
 from as2core.losses.listwise import relevance
 from as2core.nn.context import CONTEXTS
-from as2core.rankers.catalog import get
-from as2core.rankers.versions import load_version, save_version
+from as2core.rankers.catalog import get, load_version
+from as2core.rankers.versions import save_version
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.fine_tune import fine_tune
-from as2core.training.learners import learner_for, suggested
+from as2core.training.learners import learner_for, suggest_settings
 from as2core.training.learners.structure import LISTWISE, POINTWISE
 from as2core.types import Candidate, Question
 
@@ -42,7 +42,7 @@ def test_a_saved_one_scores_as_before(name, context, tiny, tmp_path):
     save_version(made, tmp_path / "mine", {})
     loaded = load_version(tmp_path / "mine")
     np.testing.assert_array_equal(loaded.score(QUESTION, CANDIDATES), made.score(QUESTION, CANDIDATES))
-    assert loaded.listwise and suggested(loaded) is LISTWISE
+    assert loaded.listwise and suggest_settings(loaded) is LISTWISE
 
 
 def test_a_version_knows_its_file_of_vectors_and_refuses_another_size_or_none(tmp_path):
@@ -107,7 +107,7 @@ def test_it_learns_and_leaves_the_base_alone(name, settings, tmp_path):
     vectors.write_text("".join(f"{w} {' '.join(map(str, row))}\n" for w, row in zip(WORDS, drawn, strict=True)))
     base = get(f"{name}:vectors={vectors},hidden=16,{settings}")
     before = {k: v.clone() for k, v in base.module.state_dict().items()}
-    told = dataclasses.replace(suggested(base), epochs=12, learning_rate=1e-2, batch_questions=4)
+    told = dataclasses.replace(suggest_settings(base), epochs=12, learning_rate=1e-2, batch_questions=4)
     trained = fine_tune(base, questions(24), questions(12), told, workdir=tmp_path / "work")
     losses = [e["loss"] for e in trained.history if e["kind"] == "step"]
     assert np.mean(losses[-6:]) < 0.8 * np.mean(losses[:6])
@@ -135,9 +135,7 @@ def test_all_candidates_go_through_the_recurrent_layer_and_only_the_labelled_cou
     assert loss == pytest.approx(-np.log(np.exp(scores[1]) / np.exp(scores).sum()), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"), [({"loss": "mle"}, "pointwise or listwise"), ({"distill": 1.0}, "distill")]
-)
+@pytest.mark.parametrize(("change", "says"), [({"loss": "mle"}, "pointwise, listwise"), ({"distill": 1.0}, "distill")])
 def test_a_loss_or_teacher_it_cannot_take_is_refused(change, says, tiny):
     with pytest.raises(BadSetting, match=says):
         learner_for(ranker("cosinet", tiny), dataclasses.replace(POINTWISE, **change))

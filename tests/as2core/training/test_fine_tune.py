@@ -11,12 +11,12 @@ from year_questions import questions, tiny_ranker
 
 from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
-from as2core.metrics import measures
+from as2core.metrics import measure_mean
 from as2core.rankers.catalog import get
-from as2core.training.batches import plan
+from as2core.training.batches import plan_batches
 from as2core.training.fine_tune import _arguments, fine_tune
 from as2core.training.learners import learner_for
-from as2core.training.loop import PlannedTrainer
+from as2core.training.loop import PlannedTrainer, RunControl
 from as2core.training.settings import TrainSettings
 
 FAST = TrainSettings(epochs=2, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
@@ -54,7 +54,7 @@ def test_a_ranker_that_was_never_trained_is_levelled_before_its_first_step_and_a
 
 def test_events_tell_the_start_every_step_each_evaluation_and_the_end(base, tmp_path):
     seen = []
-    fine_tune(base, questions(0, 12), questions(12, 4), FAST, workdir=tmp_path, on_event=seen.append)
+    fine_tune(base, questions(0, 12), questions(12, 4), FAST, workdir=tmp_path, control=RunControl(seen.append))
     assert [e["kind"] for e in seen] == ["start", *["step"] * 3, "eval", *["step"] * 3, "eval", "end"]
     assert set(seen[0]["dev_ap"]) == {str(layer) for layer in base.exits}
     steps = [e for e in seen if e["kind"] == "step"]
@@ -68,11 +68,18 @@ def test_events_tell_the_start_every_step_each_evaluation_and_the_end(base, tmp_
 
 def test_dev_ap_is_that_of_the_ranker_s_own_scores(base, tmp_path):
     dev, seen = questions(0, 12), []
-    fine_tune(base, questions(0, 4), dev, dataclasses.replace(FAST, bf16=False), workdir=tmp_path, on_event=seen.append)
+    fine_tune(
+        base,
+        questions(0, 4),
+        dev,
+        dataclasses.replace(FAST, bf16=False),
+        workdir=tmp_path,
+        control=RunControl(seen.append),
+    )
     everyone = DropSchedule.constant(0.0, exits=2)
     for at, layer in enumerate(base.exits):
         traces = {q.qid: base.trace(q.text, q.candidates, everyone).exits[at].scores for q in dev}
-        assert seen[0]["dev_ap"][str(layer)] == pytest.approx(measures(dev, traces, ("AP",))["AP"])
+        assert seen[0]["dev_ap"][str(layer)] == pytest.approx(measure_mean(dev, traces, ("AP",))["AP"])
 
 
 def test_the_same_seed_gives_the_same_weights(base, tmp_path):
@@ -91,12 +98,12 @@ def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tm
             questions(16, 4),
             FAST,
             workdir=tmp_path / "cut",
-            on_event=lambda e: done.append(e["kind"]),
-            should_stop=lambda: done.count("step") >= 5,  # after the first evaluation, at step 4
+            # stopped after the first evaluation, at step 4
+            control=RunControl(lambda e: done.append(e["kind"]), lambda: done.count("step") >= 5),
         )
     seen = []
     resumed = fine_tune(
-        base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "cut", on_event=seen.append
+        base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "cut", control=RunControl(seen.append)
     ).ranker
     assert next(e["step"] for e in seen if e["kind"] == "step") == 5
     a, b = whole.module.state_dict(), resumed.module.state_dict()
@@ -118,8 +125,7 @@ def test_a_run_stops_within_a_step_of_being_asked_and_waits_while_it_is_held(bas
             [],
             FAST,
             workdir=tmp_path,
-            on_event=seen.append,
-            should_stop=stop_after_two_steps,
+            control=RunControl(seen.append, stop_after_two_steps),
         )
     assert [e["step"] for e in seen if e["kind"] == "step"] == [1, 2, 3]
     assert sum(n > 0 for n in asked) == 3  # before the start it is asked while the heads are levelled
@@ -127,18 +133,15 @@ def test_a_run_stops_within_a_step_of_being_asked_and_waits_while_it_is_held(bas
 
 def ten_seconds_a_step(now):
     """What a run is given to see ten seconds pass with every step and at no other time."""
-    return {
-        "clock": lambda: now[0],
-        "on_event": lambda e: now.__setitem__(0, now[0] + 10 * (e["kind"] == "step")),
-    }
+    return RunControl(lambda e: now.__setitem__(0, now[0] + 10 * (e["kind"] == "step")), clock=lambda: now[0])
 
 
 def test_the_time_taken_and_the_time_left_go_by_the_clock_given(base, tmp_path):
-    trained = fine_tune(base, questions(0, 12), [], FAST, workdir=tmp_path, **ten_seconds_a_step([5.0]))
+    trained = fine_tune(base, questions(0, 12), [], FAST, workdir=tmp_path, control=ten_seconds_a_step([5.0]))
     left = [e["seconds_left"] for e in trained.history if e["kind"] == "step"]
     # told as a step ends, before its ten seconds are counted: (0, 10, ... 50) / (1, 2, ... 6) for those to come
     assert left == [0.0, 20.0, 20.0, 15.0, 8.0, 0.0]
-    assert (trained.seconds, trained.earlier) == (60.0, 0.0)
+    assert (trained.seconds, trained.earlier_seconds) == (60.0, 0.0)
 
 
 def test_a_resumed_run_counts_the_seconds_up_to_the_checkpoint_it_goes_on_from(base, tmp_path):
@@ -150,13 +153,15 @@ def test_a_resumed_run_counts_the_seconds_up_to_the_checkpoint_it_goes_on_from(b
             questions(16, 4),
             FAST,
             workdir=tmp_path,
-            clock=told["clock"],
-            on_event=lambda e: asked.append(e["kind"]) or told["on_event"](e),
-            should_stop=lambda: asked.count("step") >= 5,  # the checkpoint is of step 4
+            control=dataclasses.replace(
+                told,
+                on_event=lambda e: asked.append(e["kind"]) or told.on_event(e),
+                should_stop=lambda: asked.count("step") >= 5,  # the checkpoint is of step 4
+            ),
         )
     told = ten_seconds_a_step([0.0])
-    resumed = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path, **told)
-    assert (resumed.seconds, resumed.earlier) == (80.0, 40.0)
+    resumed = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path, control=told)
+    assert (resumed.seconds, resumed.earlier_seconds) == (80.0, 40.0)
 
 
 def test_a_run_made_before_a_setting_existed_is_still_its_own(base, tmp_path):
@@ -206,7 +211,8 @@ def test_what_a_run_froze_learns_again_after_it_and_what_stood_still_before_does
 
     monkeypatch.setattr(PlannedTrainer, "train", run)
     with pytest.raises({"cancelled": Cancelled, "failed": MemoryError}[ends]) if ends != "well" else nullcontext():
-        fine_tune(base, questions(0, 4), [], settings, workdir=tmp_path, should_stop=lambda: ends == "cancelled")
+        fine_tune(base, questions(0, 4), [], settings, workdir=tmp_path,
+                  control=RunControl(should_stop=lambda: ends == "cancelled"))  # fmt: skip
     still = {name for name, p in seen[0].named_parameters() if not p.requires_grad}
     assert still == {name for name, _ in base.module.named_parameters() if ".blocks.1." in name}
 
@@ -249,7 +255,7 @@ def test_a_cascade_learns_with_losses_over_a_question(loss, base, tmp_path):
 def test_the_last_exit_teaches_the_others_and_is_not_taught_itself(base):
     """Beside the labels' loss stands the mean KL of the exits below to what the last one says, by hand."""
     learner = learner_for(base, dataclasses.replace(FAST, exit_draw="all", self_distill=2.0), None)
-    batch = plan(questions(0, 4), learner.module.settings, exits=2, needs=learner.needs)[0]
+    batch = plan_batches(questions(0, 4), learner.module.settings, exits=2, needs=learner.needs)[0]
     inputs = learner.collate(batch)
     _, (taught, groups) = learner.module.eval()(**inputs)["terms"]
     by_exit = [torch.cat([base.module(*p)[e] for p in inputs["parts"]]) for e in base.exits]
@@ -276,7 +282,7 @@ def test_another_run_s_folder_is_refused(base, tmp_path):
     fine_tune(base, questions(0, 8), [], FAST, workdir=tmp_path)
     with pytest.raises(BadSetting, match="another run"):
         fine_tune(base, questions(0, 9), [], FAST, workdir=tmp_path)
-    begun = fine_tune(base, questions(0, 9), [], FAST, workdir=tmp_path, afresh=True)
+    begun = fine_tune(base, questions(0, 9), [], FAST, workdir=tmp_path, restart=True)
     steps = [e["step"] for e in begun.history if e["kind"] == "step"]
     assert steps[0] == 1  # and nothing of the other's is gone on from
 
@@ -374,9 +380,9 @@ LATER = dataclasses.replace(FAST, epochs=4, patience=2)  # 8 questions: two step
 def cut_short(base, workdir, *, after: int) -> list[dict]:
     """The run is cancelled at the step after so many."""
     seen: list[dict] = []
+    control = RunControl(seen.append, lambda: seen[-1:] != [] and seen[-1].get("step", 0) >= after)
     with pytest.raises(Cancelled):
-        fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=workdir, on_event=seen.append,
-                  should_stop=lambda: seen[-1:] != [] and seen[-1].get("step", 0) >= after)  # fmt: skip
+        fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=workdir, control=control)
     return seen
 
 
@@ -388,12 +394,12 @@ def test_a_resumed_run_s_patience_ends_when_that_of_a_run_in_one_go_does(base, t
     best_first = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7), (1.0, 1.0)]
     scripted(monkeypatch, *best_first)
     whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "whole")
-    assert whole.stopped and looks(whole.history) == [2, 4, 6]
+    assert whole.stopped_early and looks(whole.history) == [2, 4, 6]
     scripted(monkeypatch, *best_first)
     cut_short(base, tmp_path / "cut", after=4)
     scripted(monkeypatch, best_first[0], *best_first[3:])
     resumed = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "cut")
-    assert resumed.stopped and looks(resumed.history) == [6]
+    assert resumed.stopped_early and looks(resumed.history) == [6]
     assert_same_weights(whole.ranker, resumed.ranker)
 
 
@@ -403,8 +409,8 @@ def test_a_run_killed_when_its_patience_was_at_an_end_looks_no_more(base, tmp_pa
     assert (tmp_path / "checkpoint-6").is_dir()  # which is where a kill behind its last look leaves it
     scripted(monkeypatch, (0.5, 0.5), (1.0, 1.0), (1.0, 1.0))
     again = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
-    assert looks(again.history) == [] and again.stopped
-    assert (again.best_dev_ap, again.steering) == (0.9, pytest.approx(0.9))
+    assert looks(again.history) == [] and again.stopped_early
+    assert (again.best_dev_ap, again.selection_score) == (0.9, pytest.approx(0.9))
     assert_same_weights(whole.ranker, again.ranker)
 
 
@@ -427,11 +433,11 @@ def assert_same_weights(a, b) -> None:
         torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
 
 
-def test_the_best_dev_ap_is_the_last_exit_s_where_the_steering_value_was_highest(base, tmp_path, monkeypatch):
-    # steering is (first + 2 last) / 3: .50 before, then .60 of .2 and .8, then .65 of .75 and .6
+def test_the_best_dev_ap_is_the_last_exit_s_where_the_selection_score_was_highest(base, tmp_path, monkeypatch):
+    # the score is (first + 2 last) / 3: .50 before, then .60 of .2 and .8, then .65 of .75 and .6
     scripted(monkeypatch, (0.5, 0.5), (0.2, 0.8), (0.75, 0.6))
     trained = fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path)
-    assert (trained.best_dev_ap, trained.steering) == (0.6, pytest.approx(0.65))
+    assert (trained.best_dev_ap, trained.selection_score) == (0.6, pytest.approx(0.65))
     assert trained.history[-1]["best_dev_ap"] == 0.6
 
 
@@ -440,7 +446,7 @@ def test_a_resumed_run_knows_the_best_of_before(base, tmp_path, monkeypatch):
     done = []
     with pytest.raises(Cancelled):
         fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path,
-                  on_event=lambda e: done.append(e["kind"]), should_stop=lambda: done.count("step") >= 3)  # fmt: skip
+                  control=RunControl(lambda e: done.append(e["kind"]), lambda: done.count("step") >= 3))  # fmt: skip
     scripted(monkeypatch, (0.5, 0.5), (0.6, 0.7))
     trained = fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path)
-    assert (trained.best_dev_ap, trained.steering) == (0.8, pytest.approx(2.5 / 3))
+    assert (trained.best_dev_ap, trained.selection_score) == (0.8, pytest.approx(2.5 / 3))

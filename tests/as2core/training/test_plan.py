@@ -2,10 +2,11 @@ import dataclasses
 import random
 
 import pytest
-from year_questions import questions
+from year_questions import questions, tiny_ranker
 
 from as2core.errors import BadSetting, NotEnoughLabels
-from as2core.training.batches import plan
+from as2core.training.batches import plan_batches
+from as2core.training.learners import learner_for
 from as2core.training.settings import ADAPT, TrainSettings
 from as2core.types import Candidate, Question
 
@@ -13,7 +14,7 @@ FAST = TrainSettings(epochs=2, batch_questions=4, negatives=3, seed=1)
 
 
 def drawn(exits: int = 5, **settings) -> list[int | None]:
-    return [b.exit_index for b in plan(questions(0, 40), TrainSettings(**settings), exits=exits, needs="label")]
+    return [b.exit_index for b in plan_batches(questions(0, 40), TrainSettings(**settings), exits=exits, needs="label")]
 
 
 def test_the_plan_draws_every_exit_and_never_an_unlabelled_candidate():
@@ -21,7 +22,7 @@ def test_the_plan_draws_every_exit_and_never_an_unlabelled_candidate():
         dataclasses.replace(q, candidates=(*q.candidates, Candidate("u", "the music is long", None)))
         for q in questions(0, 40)
     ]
-    batches = plan(unlabelled, dataclasses.replace(FAST, epochs=5), exits=5, needs="label")
+    batches = plan_batches(unlabelled, dataclasses.replace(FAST, epochs=5), exits=5, needs="label")
     assert {b.exit_index for b in batches} == {0, 1, 2, 3, 4}
     used = {g.question.candidates[r].id for b in batches for g in b.groups for r in g.rows}
     assert "u" not in used
@@ -33,12 +34,12 @@ def test_labels_of_one_class_are_refused_with_what_is_missing():
     only_wrong = [dataclasses.replace(q, candidates=q.candidates[1:2]) for q in questions(0, 1)]
     only_right = [dataclasses.replace(q, candidates=tuple(c for c in q.candidates if c.label)) for q in questions(0, 3)]
     with pytest.raises(NotEnoughLabels, match="labelled correct"):
-        plan(only_wrong, ADAPT, exits=5, needs="label")
+        plan_batches(only_wrong, ADAPT, exits=5, needs="label")
     with pytest.raises(NotEnoughLabels, match="labelled incorrect"):
-        plan(only_right, ADAPT, exits=5, needs="label")
+        plan_batches(only_right, ADAPT, exits=5, needs="label")
     with pytest.raises(NotEnoughLabels, match="both"):
-        plan(only_wrong + only_right, ADAPT, exits=5, needs="pair")
-    assert plan(only_right, ADAPT, exits=1, needs="positive")  # question likelihood needs no incorrect sentence
+        plan_batches(only_wrong + only_right, ADAPT, exits=5, needs="pair")
+    assert plan_batches(only_right, ADAPT, exits=1, needs="positive")  # question likelihood needs no incorrect sentence
 
 
 def test_round_robin_takes_the_exits_in_turn_and_all_takes_none_apart():
@@ -58,7 +59,9 @@ def test_the_bias_to_early_exits_fades_by_half_of_the_run():
 def test_a_token_budget_is_filled_and_never_passed():
     costs = {q.qid: random.Random(q.qid).randint(50, 400) for q in questions(0, 40)}
     settings = dataclasses.replace(FAST, max_tokens=2000)
-    batches = plan(questions(0, 40), settings, exits=1, needs="label", tokens=lambda g: costs[g.question.qid])
+    batches = plan_batches(
+        questions(0, 40), settings, exits=1, needs="label", count_tokens=lambda g: costs[g.question.qid]
+    )
     sums = [sum(costs[g.question.qid] for g in b.groups) for b in batches]
     assert max(sums) <= 2000
     assert sum(sums) == 2 * sum(costs.values())  # two epochs
@@ -66,15 +69,17 @@ def test_a_token_budget_is_filled_and_never_passed():
 
 
 def test_a_question_over_the_budget_stands_alone():
-    batches = plan(
-        questions(0, 3), dataclasses.replace(FAST, max_tokens=10), exits=1, needs="label", tokens=lambda _: 99
+    batches = plan_batches(
+        questions(0, 3), dataclasses.replace(FAST, max_tokens=10), exits=1, needs="label", count_tokens=lambda _: 99
     )
     assert [len(b.groups) for b in batches] == [1] * 6
 
 
-def test_a_budget_nobody_can_count_is_refused():
+def test_a_budget_that_the_ranker_s_learner_cannot_count_is_refused(tiny):
+    settings = dataclasses.replace(FAST, max_tokens=10)
+    learner = learner_for(tiny_ranker("generative", tiny("bert", 2)), settings)
     with pytest.raises(BadSetting, match="batch_questions"):
-        plan(questions(0, 3), dataclasses.replace(FAST, max_tokens=10), exits=1, needs="label")
+        plan_batches(questions(0, 3), settings, exits=1, needs="label", count_tokens=learner.count_tokens)
 
 
 def test_negatives_come_from_the_grades_asked_for_alone():
@@ -87,7 +92,7 @@ def test_negatives_come_from_the_grades_asked_for_alone():
     )
 
     def grades(wanted: tuple[int, ...]) -> set[int | None]:
-        batches = plan([graded], TrainSettings(negatives=9, negatives_from=wanted), exits=1, needs="label")
+        batches = plan_batches([graded], TrainSettings(negatives=9, negatives_from=wanted), exits=1, needs="label")
         return {g.question.candidates[r].grade for b in batches for g in b.groups for r in g.rows}
 
     assert grades(()) == {1, 2, 3, 4}
@@ -97,7 +102,7 @@ def test_negatives_come_from_the_grades_asked_for_alone():
 
 
 def test_processes_share_a_batch_without_rest():
-    batch = plan(questions(0, 5), dataclasses.replace(FAST, batch_questions=5), exits=1, needs="label")[0]
+    batch = plan_batches(questions(0, 5), dataclasses.replace(FAST, batch_questions=5), exits=1, needs="label")[0]
     parts = [batch.share(i, 3).groups for i in range(3)]
     assert [len(p) for p in parts] == [2, 2, 1]
     assert {g.question.qid for p in parts for g in p} == {f"q{i}" for i in range(5)}

@@ -40,6 +40,7 @@ def tiny_ranker(kind: str, backbone: str, *, dropout: bool = True):
 def train(backbone: str, workdir: Path, settings: dict, *, dropout: bool = True, on_event=None):
     """13 questions, so that the last batch of an epoch is a short one."""
     from as2core.training.fine_tune import fine_tune
+    from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
     told = {"epochs": 2, "learning_rate": 3e-3, "batch_questions": 4, "negatives": 3, "freeze_embeddings": False}
@@ -50,7 +51,7 @@ def train(backbone: str, workdir: Path, settings: dict, *, dropout: bool = True,
         questions(16, 4),
         TrainSettings(**(told | settings)),
         workdir=workdir,
-        on_event=on_event,
+        control=RunControl(on_event),
     )
 
 

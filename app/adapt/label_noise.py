@@ -1,0 +1,300 @@
+"""Labels that look wrong: for the queue "second looks", and to leave out of a retrain.
+
+Both use a model of the labels: a logistic regression on a cascade's logits at each exit, a candidate's distance from
+the best other one, and for the queue the generative ranker's score and the bi-encoder's cosine. It is fitted five
+times, each time without the questions whose labels it then scores. Correct labels are the rarer, and for the queue they
+weigh more, by the square root: with equal weights a wrong "correct" is not found, with none a wrong "incorrect". The
+queue lists the labels that the model would not give, the least expected first (self-confidence: Northcutt et al.,
+"Confident Learning", JAIR 2021), as cleanlab does; its stricter filters leave out half of the labels we flipped.
+
+A retrain leaves labels out only if many are wrong. Their share is the smaller of two estimates. One is the share
+labelled correct among the pairs that the shipped cascade, which was trained on none of these labels, is sure do not
+answer. The other is the lowest fifth of the model's probabilities, which would be near 0 if all labels were right
+(Menon et al., "Learning from Corrupted Binary Labels via Class-Probability Estimation", ICML 2015). If a wrong label is
+as likely either way, Bayes' rule gives the probability that each label is right; those below 0.5 are left out. The
+stored label stays.
+
+If many are wrong, the shipped cascade alone knows too little of the domain. Each half of the questions is then also
+scored by a copy of it that was trained on the other half, and these scores are used if the model of the labels fits
+better with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.labels.consensus import BINARY, resolve_labels
+from app.ranking import scoring
+from app.versions import loading, registry
+from app.versions.evaluations import RecordedCascade
+from app.workbench.workbench import Workbench
+from as2core.cascade.trace import CascadeTrace
+from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
+from as2core.types import Candidate, Json, OnProgress, Question
+from db.repositories import labels as label_rows
+from db.repositories import questions as question_rows
+from db.repositories import reviews
+
+FOLDS = 5
+MIN_LABELS = 10  # of either kind
+SURE_PROBABILITY, MIN_SURE_PAIRS = 0.01, 50  # below it the cascade is sure of "incorrect"; so many pairs are needed
+LOW_QUANTILE = 0.2
+MIN_WRONG_SHARE = 0.05  # a smaller share costs less than leaving out right labels
+MAX_WRONG_SHARE = 0.45
+
+TrainJudge = Callable[[Sequence[Question], int], Any]  # questions and the number of the half -> a trained copy
+
+
+class TooFewLabels(As2Error):
+    """There are too few labels for a model of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredLabels:
+    """`questions` to train on. `rate`: the estimated share of wrong labels, None where it cannot be estimated;
+    `left_out`: (question, candidate with its label), the least likely first."""
+
+    questions: tuple[Question, ...]
+    rate: float | None = None
+    left_out: tuple[tuple[Question, Candidate], ...] = ()
+
+
+def find_suspicious(
+    features: np.ndarray, labels: Sequence[int], questions: Sequence[int], *, seed: int = 0
+) -> list[tuple[int, float]]:
+    """Positions of the labels that look wrong, the most suspicious first, with the probability of the other label.
+
+    `features` (n, k), `labels` 1 or 0, `questions` the group of each. Raises TooFewLabels.
+    """
+    from cleanlab.filter import find_label_issues
+
+    given = np.asarray(labels, dtype=int)
+    probability = cross_validate(features, given, questions, seed=seed)
+    wrong = probability_of_other(probability, given)
+    ranked = find_label_issues(
+        given, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
+    )
+    return [(int(i), float(wrong[i])) for i in ranked]
+
+
+def cross_validate(
+    features: np.ndarray, labels: np.ndarray, questions: Sequence[int], *, seed: int = 0, balance: float = 0.5
+) -> np.ndarray:
+    """P(incorrect), P(correct) of each, `(n, 2)`, from folds over questions. The kinds of labels weigh as their shares
+    to the power of minus `balance`: 0 as they are, 1 equal. Raises TooFewLabels."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    correct = int(labels.sum())
+    incorrect = len(labels) - correct
+    if min(correct, incorrect) < MIN_LABELS or len(set(questions)) < FOLDS:
+        raise TooFewLabels(
+            f"finding labels that look wrong takes {MIN_LABELS} correct and {MIN_LABELS} incorrect ones on {FOLDS} "
+            f"questions; there are {correct}, {incorrect} and {len(set(questions))}"
+        )
+    weights = {kind: float(np.mean(labels == kind)) ** -balance for kind in (0, 1)}
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
+    folds = list(StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed).split(features, labels, questions))
+    if any(len(set(labels[others])) < 2 for others, _ in folds):
+        raise TooFewLabels(
+            "all correct or all incorrect labels are of one question: label both kinds on more questions"
+        )
+    return cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
+
+
+def probability_of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The probability `(n,)` of the label that was not given, from those of both `(n, 2)`."""
+    return 1 - probability[np.arange(len(labels)), labels]
+
+
+def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
+    """`(n, features)` for a question's candidates: the logits of a complete trace by exit, the last one's distance from
+    the best of the others, and other models' scores, each `(n,)`."""
+    logits = np.zeros((len(trace.lengths), len(trace.exits)))
+    for number, e in enumerate(trace.exits):
+        logits[e.alive, number] = e.scores
+    last = logits[:, -1]
+    second, best = np.sort(last)[-2:] if len(last) > 1 else (last[0], last[0])
+    ahead = last - np.where(last == best, second, best)
+    return np.column_stack([logits, ahead, *scores])
+
+
+def start_second_looks(wb: Workbench, corpus_id: int) -> JobView:
+    """Look for labels that look wrong in the background; they fill the queue "second"."""
+    return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id)
+
+
+def count_second_looks(wb: Workbench, corpus_id: int) -> int:
+    """How many labels are in the queue "second"."""
+    with wb.read() as s:
+        return reviews.count_suspicions(s, corpus_id)
+
+
+def run_doubt(job: JobRun) -> dict[str, Json]:
+    """The background job."""
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None:
+        return {"doubted": 0}
+    pairs, labels, features = _read_pairs(job, corpus_id)
+    if not pairs:
+        raise TooFewLabels("nothing is labelled in this corpus yet")
+    suspicious = find_suspicious(np.array(features), [BINARY[x] for x in labels], [question for question, _ in pairs])
+    with wb.write() as s:
+        suspicions = [(pairs[i], labels[i], probability) for i, probability in suspicious]
+        stored = reviews.put_suspicions(s, corpus_id, suspicions, wb.clock())
+    return {"labels": len(labels), "doubted": stored}
+
+
+def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[tuple[int, int]], list[str], list[np.ndarray]]:
+    """(question, sentence) ids, labels, and features of each labelled pair."""
+    wb = job.wb
+    with wb.read() as s:
+        candidates = question_rows.list_candidate_rows(s, corpus_id)
+        annotations = sorted(label_rows.labels_of_corpus(s, corpus_id), key=lambda r: r.question_id)
+        by_question = {q: resolve_labels(group) for q, group in groupby(annotations, key=lambda r: r.question_id)}
+        for (question_id, sentence_id), label in label_rows.verdicts(s, corpus_id=corpus_id).items():
+            by_question.setdefault(question_id, {})[sentence_id] = label
+    cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
+    pairs: list[tuple[int, int]] = []
+    labels: list[str] = []
+    features: list[np.ndarray] = []
+    for done, (question_id, group) in enumerate(groupby(candidates, key=lambda r: r.question_id)):
+        job.step_back()
+        job.progress(done / max(1, len(by_question)), f"{len(pairs)} labels read")
+        known = {i: x for i, x in by_question.get(question_id, {}).items() if x in BINARY}
+        rows = [r for r in group if r.sentence_id in known]
+        if not rows:
+            continue
+        question = rows[0].question
+        texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
+        vectors = embedder.embed([question, *(c.titled_text for c in texts)])
+        scores = [] if generative is None else [np.asarray(generative.score(question, texts))]
+        trace = scoring.rank(cascade, question, texts).trace
+        features += list(extract_features(trace, *scores, vectors[1:] @ vectors[0]))
+        pairs += [(question_id, r.sentence_id) for r in rows]
+        labels += [known[r.sentence_id] for r in rows]
+    return pairs, labels, features
+
+
+def _load_generative(job: JobRun) -> Any:
+    """The active generative ranker; None where it cannot be loaded."""
+    try:
+        return loading.load_version(job.wb, kind=registry.GENERATIVE).ranker
+    except DamagedModel as e:
+        job.event({"kind": "note", "message": f"without generative scores: {e}"})
+        return None
+
+
+def load_judge(wb: Workbench) -> Any:
+    """The shipped cascade, if it is there and calibrated; else None."""
+    from as2core.rankers.cascade import CascadeRanker
+
+    try:
+        ranker = wb.models.version(wb.settings.models_dir / "cascade")
+    except As2Error:
+        return None
+    return ranker if isinstance(ranker, CascadeRanker) and ranker.calibrated else None
+
+
+def filter_labels(
+    judge: Any,
+    questions: Sequence[Question],
+    *,
+    seed: int = 0,
+    train_judge: TrainJudge | None = None,
+    on_progress: OnProgress | None = None,
+) -> FilteredLabels:
+    """The questions without the labels that are more likely wrong than right; all of them if few labels are wrong, or
+    if that cannot be estimated. Every candidate has to be labelled. `train_judge` trains a copy of the judge on the
+    first or the second half of the questions; without it the judge alone decides. An exception from `on_progress` stops
+    it."""
+    from sklearn.metrics import log_loss
+
+    everything = FilteredLabels(tuple(questions))
+    if judge is None:
+        return everything
+    features = _trace_features(judge, questions, on_progress)
+    given = np.array([int(c.label or 0) for q in questions for c in q.candidates])
+    groups = [i for i, q in enumerate(questions) for _ in q.candidates]
+    try:
+        p = _predict_correct(features, given, groups, seed)
+    except TooFewLabels:
+        return everything
+    sure = np.concatenate([judge.probability(x[:, len(judge.exits) - 1]) for x in features]) < SURE_PROBABILITY
+    if sure.sum() < MIN_SURE_PAIRS:
+        return everything
+    rate = estimate_wrong_share(p, given, sure)
+    if rate < MIN_WRONG_SHARE:
+        return replace(everything, rate=rate)
+    if train_judge is not None and (more := _trace_with_other_half(train_judge, questions, on_progress)):
+        both = [np.hstack(pair) for pair in zip(features, more, strict=True)]
+        p_both = _predict_correct(both, given, groups, seed)
+        if log_loss(given, p_both) < log_loss(given, p):
+            p, rate = p_both, estimate_wrong_share(p_both, given, sure)
+    kept, left_out = _split_by_probability(questions, probability_right(p, given, rate))
+    if not any(q.positives for q in kept) or not any(q.negatives for q in kept):
+        return replace(everything, rate=rate)
+    return FilteredLabels(kept, rate, left_out)
+
+
+def _split_by_probability(
+    questions: Sequence[Question], right: np.ndarray
+) -> tuple[tuple[Question, ...], tuple[tuple[Question, Candidate], ...]]:
+    """The questions with the labels to train on, and those left out, by the probability `(n,)` that each is right."""
+    kept, left_out, start = [], [], 0
+    for q in questions:
+        chances = right[start : start + len(q.candidates)]
+        start += len(q.candidates)
+        left_out += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
+        kept.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
+    left_out.sort(key=lambda row: row[0])
+    return tuple(q for q in kept if q.candidates), tuple((q, c) for _, q, c in left_out)
+
+
+def _trace_features(judge: Any, questions: Sequence[Question], on_progress: OnProgress | None) -> list[np.ndarray]:
+    """Features of each question's candidates, `(n, features)`."""
+    traces = RecordedCascade(judge, questions, on_progress).traces
+    return [extract_features(traces[q.text, q.candidates]) for q in questions]
+
+
+def _trace_with_other_half(
+    train_judge: TrainJudge, questions: Sequence[Question], on_progress: OnProgress | None
+) -> list[np.ndarray]:
+    """The same by judges that were trained on the half that a question is not in; [] where a half is too small."""
+    halves = questions[::2], questions[1::2]
+    try:
+        judges = [train_judge(half, number) for number, half in enumerate(halves)]
+    except NotEnoughLabels:
+        return []
+    even, odd = (_trace_features(judges[1 - i], half, on_progress) for i, half in enumerate(halves))
+    return [(odd if i % 2 else even)[i // 2] for i in range(len(questions))]
+
+
+def _predict_correct(features: Sequence[np.ndarray], given: np.ndarray, groups: Sequence[int], seed: int) -> np.ndarray:
+    """The model's probability of "correct" `(n,)`. Raises TooFewLabels."""
+    return cross_validate(np.concatenate(features), given, groups, seed=seed, balance=0.0)[:, 1]
+
+
+def estimate_wrong_share(p: np.ndarray, given: np.ndarray, sure: np.ndarray) -> float:
+    """The share of wrong labels, at most MAX_WRONG_SHARE: `p` (n,) is the model's probability of "correct", `given` the
+    labels, `sure` the pairs that surely do not answer, at least one."""
+    return float(min(np.quantile(p, LOW_QUANTILE), given[sure].mean(), MAX_WRONG_SHARE))
+
+
+def probability_right(p: np.ndarray, given: np.ndarray, rate: float) -> np.ndarray:
+    """That each label is right `(n,)`, if `rate` of them were flipped: the posterior of the true label, given the label
+    and `p`, a model's probability of the label "correct"."""
+    true = np.clip((p - rate) / (1 - 2 * rate), 0, 1)
+    if_correct = true * (1 - rate) / np.maximum(p, 1e-9)
+    if_incorrect = (1 - true) * (1 - rate) / np.maximum(1 - p, 1e-9)
+    return np.clip(np.where(given == 1, if_correct, if_incorrect), 0, 1)

@@ -1,0 +1,155 @@
+"""Which labels a retrain uses: whose, since when, how conflicts are resolve_labels, and what is presumed incorrect.
+
+A selection is stored with the job, the snapshot and the card, so that a version can be made again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime, time
+from itertools import groupby
+
+from pydantic import TypeAdapter
+from sqlalchemy import Row
+
+from app.labels.consensus import (
+    BINARY,
+    UNSURE,
+    LabelledQuestion,
+    drop_unlabelled,
+    group_by_sentence,
+    resolve_label,
+    unique_candidate_ids,
+)
+from app.workbench.workbench import Workbench
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Json, Question
+from db.repositories import choices as rows
+from db.repositories import questions as question_rows
+
+CONFLICTS = {
+    "majority": "Majority; ties are left out; an adjudication comes first",
+    "latest": "Latest label; an adjudication comes first",
+    "adjudicated": "Only adjudicated conflicts; others are left out",
+    "leave-out": "Leave out every pair in conflict, adjudicated or not",
+}
+KINDS = {"people": "given here", "imported": "imported from a file"}
+MAX_PRESUMED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelection:
+    """`annotators`: names, none for everyone. `kinds`: of KINDS. `since`: a day such as 2024-05-01, "" for all.
+    `conflicts`: of CONFLICTS. `unsure_incorrect`: pairs that are only "unsure" count as incorrect instead of not at
+    all. `presumed`: up to so many unlabelled candidates of a question with a correct one count as incorrect, for
+    training only. `doubtful`: labels that look wrong are trained on, too (see `label_noise`). Raises BadSetting."""
+
+    annotators: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = tuple(KINDS)
+    since: str = ""
+    conflicts: str = "majority"
+    unsure_incorrect: bool = False
+    presumed: int = 0
+    doubtful: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "annotators", tuple(self.annotators))
+        object.__setattr__(self, "kinds", tuple(self.kinds))
+        if self.conflicts not in CONFLICTS:
+            raise BadSetting(f"no way {self.conflicts!r} to resolve_label conflicts; known: {', '.join(CONFLICTS)}")
+        if not self.kinds or not set(self.kinds) <= set(KINDS):
+            raise BadSetting(f"label kinds {', '.join(self.kinds) or 'none'}: give one or both of {', '.join(KINDS)}")
+        if not 0 <= self.presumed <= MAX_PRESUMED:
+            raise BadSetting(f"{self.presumed} presumed incorrect a question: give 0 to {MAX_PRESUMED}")
+        if self.since:
+            _parse_day(self.since)
+
+    @classmethod
+    def from_json(cls, stored: Json) -> LabelSelection:
+        """From a job's settings or a card; None gives the defaults."""
+        return _ADAPTER.validate_python(stored or {})
+
+    def to_json(self) -> dict[str, Json]:
+        return {**asdict(self), "annotators": [*self.annotators], "kinds": [*self.kinds]}
+
+    def includes(self, vote: Row) -> bool:
+        return (
+            (not self.annotators or vote.annotator in self.annotators)
+            and ("imported" if vote.imported else "people") in self.kinds
+            and (not self.since or vote.created >= _parse_day(self.since))
+        )
+
+    @property
+    def values(self) -> dict[str, int]:
+        """Label -> 1 for correct, 0 for incorrect; labels that are not in it do not count."""
+        return BINARY | ({UNSURE: 0} if self.unsure_incorrect else {})
+
+
+_ADAPTER = TypeAdapter(LabelSelection)
+
+
+def _parse_day(text: str) -> datetime:
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), UTC)
+    except ValueError:
+        raise BadSetting(f"{text!r} is not a day: write it as 2024-05-01") from None
+
+
+def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[LabelledQuestion]:
+    """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
+    with wb.read() as s:
+        candidates = question_rows.list_candidate_rows(s, corpus_id)
+        votes = rows.votes(s, corpus_id)
+        ids = unique_candidate_ids(s, candidates)
+    labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
+    by_question: dict[int, list[Row]] = {}
+    for v in filter(selection.includes, votes):
+        by_question.setdefault(v.question_id, []).append(v)
+
+    def label_question(question_id: int, group: list[Row]) -> LabelledQuestion:
+        """Pairs with some label, but none that counts, are left out: they are never presumed incorrect."""
+        own = by_question.get(question_id, [])
+        resolved = {i: resolve_label(v, v[0].verdict, selection.conflicts) for i, v in group_by_sentence(own).items()}
+        values = {i: selection.values.get(label or "") for i, label in resolved.items()}
+        candidates = tuple(
+            Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, values.get(r.sentence_id), r.title)
+            for r in group
+            if r.sentence_id is not None
+            and ((question_id, r.sentence_id) not in labelled_pairs or values.get(r.sentence_id) is not None)
+        )
+        return LabelledQuestion.build(group[0], candidates, own, resolved)
+
+    groups = groupby(candidates, key=lambda r: r.question_id)
+    return [label_question(question_id, list(group)) for question_id, group in groups]
+
+
+def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
+    """Annotator -> pairs of the corpus they labelled, the busiest first."""
+    with wb.read() as s:
+        return dict(Counter(v.annotator for v in rows.votes(s, corpus_id)).most_common())
+
+
+def count_givers(
+    wb: Workbench, corpus_id: int, selection: LabelSelection, question_ids: Collection[int]
+) -> dict[str, int]:
+    """Annotator -> how many of the labels on these questions that count are theirs, the busiest first."""
+    with wb.read() as s:
+        votes = [v for v in rows.votes(s, corpus_id) if v.question_id in question_ids and selection.includes(v)]
+    return dict(Counter(v.annotator for v in votes if v.label in selection.values).most_common())
+
+
+def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
+    """The question's labelled candidates, and up to `presumed` others as incorrect ones if it has a correct one."""
+    if not presumed or not question.positives:
+        return drop_unlabelled(question)
+    unlabelled = [i for i, c in enumerate(question.candidates) if c.label is None]
+    drawn = set(random.Random(f"{seed}:{question.qid}").sample(unlabelled, min(presumed, len(unlabelled))))
+    candidates = tuple(
+        replace(c, label=0) if i in drawn else c
+        for i, c in enumerate(question.candidates)
+        if c.label is not None or i in drawn
+    )
+    return replace(question, candidates=candidates)

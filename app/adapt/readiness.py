@@ -1,0 +1,170 @@
+"""Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.adapt import label_selection, snapshot
+from app.adapt.retrain import MAX_TEXT_CHARS
+from app.adapt.settings import RetrainSettings
+from app.adapt.snapshot import Composition
+from app.corpora.corpora import get_corpus, list_corpora
+from app.jobs import queue
+from app.jobs.queue import JobView
+from app.labels import consensus
+from app.labels.consensus import CORRECT, INCORRECT, UNSURE
+from app.versions import loading
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.errors import NotEnoughLabels
+from as2core.types import Question
+
+MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
+FEW_HELD_OUT_QUESTIONS = 10
+FEW_CORRECT_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether there is enough training data, for the labels selected. `problems` block the start, `warnings` don't.
+
+    `presumed`: unlabelled candidates that count as incorrect; `replayed`: questions of the shipped training set mixed
+    in; `by_annotator`: who gave how many labels, selected or not.
+    """
+
+    questions: int
+    labels: int
+    correct: int
+    incorrect: int
+    unsure: int
+    train_questions: int
+    dev_questions: int
+    heldout_questions: int
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+    presumed: int = 0
+    replayed: int = 0
+    train_correct: int = 0
+    train_incorrect: int = 0
+    by_annotator: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ready(self) -> bool:
+        return not self.problems
+
+
+def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:
+    """The training data for these settings, what is missing, and what to be wary of. Raises UnknownCorpus, BadSetting,
+    UnknownVersion."""
+    settings = settings or RetrainSettings()
+    get_corpus(wb, corpus_id)
+    base = loading.find_base(wb, settings.base, settings.version_kind)
+    made = snapshot.compose(wb, corpus_id, settings, trained_on=base.trained_on, preview=True)
+    counts, train = consensus.count_labels(made.questions), made.parts.train
+    labelled = {q.qid: q for q in (consensus.drop_unlabelled(x.question) for x in made.questions)}
+    presumed = sum(q.negatives - labelled[q.qid].negatives for q in train if q.qid in labelled)
+    return Readiness(
+        questions=sum(bool(x.question.positives or x.question.negatives) for x in made.questions),
+        labels=sum(counts.values()),
+        correct=counts[CORRECT],
+        incorrect=counts[INCORRECT],
+        unsure=counts[UNSURE],
+        train_questions=len(train),
+        dev_questions=len(made.parts.dev),
+        heldout_questions=len(made.parts.held_out),
+        problems=tuple(filter(None, [_find_problem(made, counts[CORRECT], counts[INCORRECT])])),
+        warnings=tuple(_find_warnings(made, settings, presumed)),
+        presumed=presumed,
+        replayed=len(made.replay),
+        train_correct=_count_positives(train),
+        train_incorrect=_count_negatives(train),
+        by_annotator=label_selection.count_annotators(wb, corpus_id),
+    )
+
+
+def _count_positives(questions: Sequence[Question]) -> int:
+    return sum(q.positives for q in questions)
+
+
+def _count_negatives(questions: Sequence[Question]) -> int:
+    return sum(q.negatives for q in questions)
+
+
+def _find_problem(made: Composition, correct: int, incorrect: int) -> str:
+    """What blocks a retrain, with the remedy; "" if nothing does."""
+    parts = made.parts
+    if not correct and not incorrect:
+        return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
+    if not correct or not incorrect:
+        missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
+        return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
+    usable = sum(bool(x.question.positives and x.question.negatives) for x in made.questions if x.split != "test")
+    if usable < MIN_QUESTIONS:
+        has = "1 question has" if usable == 1 else f"{usable} questions have"
+        return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
+    if not parts.held_out:
+        return "No question can be held out to compare before and after: label one more, with both kinds of labels."
+    if not _count_positives(parts.train) or not _count_negatives(parts.train):
+        return "The training questions have labels of one kind only: label correct and incorrect sentences of more."
+    return ""
+
+
+def _find_warnings(made: Composition, settings: RetrainSettings, presumed: int) -> list[str]:
+    parts, warnings = made.parts, []
+    correct = _count_positives(parts.train)
+    total = correct + _count_negatives(parts.train)
+    if presumed:
+        warnings.append(f"{presumed:,} unlabelled sentences count as incorrect; some of them may be correct.")
+    if total and correct / total < FEW_CORRECT_SHARE:
+        warnings.append(f"Only {correct:,} of {total:,} training labels are correct: label more correct sentences.")
+    if settings.choice.unsure_incorrect:
+        warnings.append("Pairs labelled unsure count as incorrect.")
+    if parts.borrowed:
+        warnings.append(
+            "None of your own questions is held out: before and after are measured on the dev questions of this "
+            "corpus. Label questions of your own to measure on them."
+        )
+    elif 0 < len(parts.held_out) < FEW_HELD_OUT_QUESTIONS:
+        warnings.append(f"Only {_are(len(parts.held_out))} held out: before and after will be uncertain.")
+    if not parts.dev:
+        warnings.append("There are no validation questions, so training will run for all its epochs.")
+    only_correct = sum(bool(x.question.positives) and not x.question.negatives for x in made.questions)
+    if only_correct:
+        warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
+    only_incorrect = sum(
+        bool(x.question.negatives) and not x.question.positives for x in made.questions if x.origin == "asked"
+    )
+    if only_incorrect:
+        warnings.append(f"{_are(only_incorrect)} labelled with incorrect sentences only.")
+    conflicts = sum(x.disputed for x in made.questions)
+    if conflicts:
+        pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
+        warnings.append(f"{pairs} in conflict between annotators and left out.")
+    return warnings
+
+
+def _are(questions: int) -> str:
+    return "1 question is" if questions == 1 else f"{questions:,} questions are"
+
+
+def start_retrain(
+    wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None, *, by: int | None = None
+) -> JobView:
+    """Queue a retrain. Raises NotEnoughLabels with what is missing, BadSetting, UnknownVersion, NotAllowed for a
+    viewer, or JobActive if the corpus is being retrained already."""
+    settings = settings or RetrainSettings()
+    with wb.read() as s:
+        people.allow(s, by)
+    base = loading.find_base(wb, settings.base, settings.version_kind)
+    settings = replace(settings, base=base.spec)
+    ready = check_readiness(wb, corpus_id, settings)
+    if ready.problems:
+        raise NotEnoughLabels(" ".join(ready.problems))
+    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True)
+
+
+def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:
+    """(question, sentence as a card has it) whose label this person may not see yet."""
+    pairs = (pair for corpus in list_corpora(wb) for pair in consensus.find_hidden_labels(wb, corpus.id, by))
+    return {(question, text[:MAX_TEXT_CHARS]) for question, text in pairs}

@@ -1,0 +1,166 @@
+"""What came of a retrain: the job's result, stored with the job and, in the card's own words, in card.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from app.adapt.label_selection import LabelSelection
+from app.versions.benchmarks import FROZEN
+from app.versions.evaluations import ReliabilityBin, to_json
+from app.versions.outcome import Outcome, find_outcome
+from as2core.errors import DamagedModel
+from as2core.metrics import PairedTest
+from as2core.types import Json
+
+T = TypeVar("T")
+Metrics = dict[str, float]
+CARD_KEYS = (
+    "intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
+    "weights", "left_out", "settings", "before", "seconds", "training_seconds",
+)  # fmt: skip  # those that card.json has under the same name
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAfter(Generic[T]):
+    before: T
+    after: T
+
+
+@dataclass(frozen=True, slots=True)
+class TopSentence:
+    """The sentence that was ranked first."""
+
+    text: str
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChange:
+    """A held-out question's AP. Cards of older programs have no top sentences."""
+
+    qid: str
+    question: str
+    before: float
+    after: float
+    top_before: TopSentence | None = None
+    top_after: TopSentence | None = None
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutLabel:
+    question: str
+    text: str
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Labels that were not trained on because they look wrong. `rate`: the estimated share of wrong labels. `correct`:
+    how many of the `labels` left out are "correct". `to_read`: the least likely ones."""
+
+    rate: float
+    labels: int
+    correct: int
+    to_read: tuple[LeftOutLabel, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """What was trained on. `origins`: training questions by where they came from; `givers`: their labels by annotator.
+    Results of older programs lack both, and the numbers of labels."""
+
+    questions: int = 0
+    correct: int | None = None
+    incorrect: int | None = None
+    dev_questions: int = 0
+    held_out_questions: int = 0
+    replayed_questions: int = 0
+    origins: dict[str, int] = field(default_factory=dict)
+    givers: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrainReport:
+    """`before`, `after`, `intervals`, `paired` and `per_question` are of the held-out questions; `per_exit`: layer ->
+    AP there when nothing is dropped. `frozen` and `frozen_others` are the frozen benchmarks. `settings` are those of
+    the training, `weights` those of a fusion. `snapshot` is the hash of the labels."""
+
+    version: str
+    before: Metrics
+    after: Metrics
+    paired: PairedTest
+    base: str = ""
+    kind: str = ""
+    intervals: BeforeAfter[dict[str, tuple[float, float]]] = field(default_factory=lambda: BeforeAfter({}, {}))
+    per_question: tuple[QuestionChange, ...] = ()
+    per_exit: BeforeAfter[Metrics] = field(default_factory=lambda: BeforeAfter({}, {}))
+    reliability: BeforeAfter[tuple[ReliabilityBin, ...]] = field(default_factory=lambda: BeforeAfter((), ()))
+    frozen: BeforeAfter[Metrics] | None = None
+    frozen_others: dict[str, BeforeAfter[Metrics]] = field(default_factory=dict)
+    labels: LabelCounts = field(default_factory=LabelCounts)
+    left_out: LeftOut | None = None
+    choice: LabelSelection = field(default_factory=LabelSelection)
+    replay: float = 0.0
+    weights: dict[str, float] | None = None
+    settings: dict[str, object] = field(default_factory=dict)
+    snapshot: str = ""
+    seconds: float = 0.0
+    training_seconds: float = 0.0
+
+    @property
+    def outcome(self) -> Outcome:
+        return find_outcome(self.paired)
+
+    @property
+    def benchmarks(self) -> dict[str, BeforeAfter[Metrics]]:
+        return {**({FROZEN: self.frozen} if self.frozen else {}), **self.frozen_others}
+
+    def to_json(self) -> dict[str, Json]:
+        stored = to_json(asdict(self))
+        return {**stored, **{key: stored[key] or {} for key in ("frozen", "left_out")}}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Json]) -> RetrainReport:
+        """From a job's result; what an older program did not store has its default. Raises DamagedModel."""
+        try:
+            return _ADAPTER.validate_python({k: v for k, v in stored.items() if v not in (None, {}, [])})
+        except ValidationError as e:
+            raise DamagedModel(f"the report of {stored.get('version', 'a retrain')} cannot be read: {e}") from e
+
+    def to_card(self) -> dict[str, Json]:
+        """The report's part of card.json."""
+        stored = self.to_json()
+        counts = stored["labels"]
+        return {
+            "parent": self.base,
+            "data": {"sha256": self.snapshot, **(counts if isinstance(counts, dict) else {})},
+            "metrics": stored["after"],
+            **{key: stored[key] for key in CARD_KEYS},
+        }
+
+    @classmethod
+    def from_card(cls, card: Mapping[str, Json]) -> RetrainReport | None:
+        """From card.json; None for a version that was not made by a retrain. Raises DamagedModel."""
+        if not card.get("before") or not card.get("paired"):
+            return None
+        data = card.get("data")
+        labels = {k: v for k, v in data.items() if k != "sha256"} if isinstance(data, dict) else {}
+        own = {
+            "version": card.get("name", ""),
+            "base": card.get("parent"),
+            "after": card.get("metrics"),
+            "labels": labels,
+            "snapshot": data.get("sha256") if isinstance(data, dict) else None,
+        }
+        return cls.from_json({**own, **{key: card[key] for key in CARD_KEYS if key in card}})
+
+
+_ADAPTER = TypeAdapter(RetrainReport)

@@ -1,0 +1,312 @@
+"""A retrain, in the worker: freeze the labels, train, evaluate on held-out questions, save the version.
+
+Everything it needs is in the job's folder, so a run that was cancelled or killed resumes from its last checkpoint with
+the same labels. The version's directory appears by one rename and is registered in the database afterwards, so that no
+unfinished version is ever used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.adapt import label_noise, training
+from app.adapt import snapshot as snapshots
+from app.adapt.label_noise import FilteredLabels
+from app.adapt.report import (
+    BeforeAfter,
+    LabelCounts,
+    LeftOut,
+    LeftOutLabel,
+    Metrics,
+    QuestionChange,
+    RetrainReport,
+    TopSentence,
+)
+from app.adapt.settings import RetrainSettings
+from app.adapt.snapshot import Snapshot
+from app.adapt.training import TrainedRanker
+from app.corpora.corpora import get_corpus
+from app.jobs.attempt import JobRun
+from app.versions import directory, evaluations, loading, registry, startup
+from app.versions.benchmarks import FROZEN, TITLES, load_benchmarks
+from app.versions.evaluations import Measurement, to_json
+from as2core.errors import As2Error
+from as2core.evaluation import Evaluation, compute_intervals, paired_test
+from as2core.metrics import order
+from as2core.types import Json, OnProgress, Progress, Question
+from db.repositories import versions as rows
+
+HELD_OUT = "held-out"
+MAX_TEXT_CHARS, MAX_LISTED_LABELS = 300, 50  # of what is stored to be read on the card
+
+Span = tuple[float, float]  # of the job's progress
+
+
+def run_retrain(job: JobRun) -> dict[str, Json]:
+    """The background job; its result is a `RetrainReport`."""
+    if job.corpus_id is None:
+        raise As2Error("the corpus this retrain was for is deleted")
+    report = _find_finished(job) or _Retrain(job, job.corpus_id).run()
+    return report.to_json()
+
+
+class _Retrain:
+    """One attempt at a retrain."""
+
+    def __init__(self, job: JobRun, corpus_id: int) -> None:
+        self.job, self.wb, self.start = job, job.wb, job.seconds()
+        self.settings = RetrainSettings.from_json(job.settings)
+        self.corpus_id, self.workdir = corpus_id, job.folder / "work"
+        job.progress(0.0, "freezing the labels")
+        self.base = loading.find_base(self.wb, self.settings.base, self.settings.version_kind)
+        self.snapshot = snapshots.freeze(self.wb, corpus_id, job.folder, self.settings, self.base.trained_on)
+
+    def run(self) -> RetrainReport:
+        job, questions = self.job, self.snapshot.parts.held_out
+        job.progress(0.01, f"loading {self.base.name}")
+        ranker = self.base.load()
+        self._use_engine(ranker, None, (0.02, 0.03))
+        before = self._measure_base(ranker, questions, HELD_OUT, (0.03, 0.08))
+        labels = self._filter_labels()
+        trained = self._train(ranker, labels)
+        job.check()
+        self._use_engine(trained.ranker, self.workdir / "graphs", (0.64, 0.66))
+        after = self._measure_new(trained.ranker, questions, HELD_OUT, (0.66, 0.74))
+        benchmarks = self._measure_benchmarks(ranker, trained.ranker)
+        report = self._report(BeforeAfter(before, after), benchmarks, labels, trained)
+        job.progress(0.98, "saving the version")
+        report = self._save(report, trained)
+        evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
+        for data, benchmark in load_benchmarks(self.wb).items():
+            if data in benchmarks:
+                evaluations.store_measurement(self.wb, report.version, benchmark, benchmarks[data].after, data=data)
+        return report
+
+    def _report_progress(self, span: Span, message: str) -> OnProgress:
+        """For a stage that is this part of the whole. It also waits while the job is paused, and ends it when it is
+        cancelled."""
+
+        def report(p: Progress) -> None:
+            self.job.progress(span[0] + (span[1] - span[0]) * p.done / max(1, p.total), message)
+            self.job.check()
+
+        return report
+
+    def _use_engine(self, ranker: Any, folder: Path | None, span: Span) -> None:
+        self.job.progress(span[0], "preparing the engine")
+        evaluations.use_engine(
+            ranker, self.wb.settings.engine, folder, self._report_progress(span, "preparing the engine")
+        )
+
+    def _measure_base(self, ranker: Any, questions: Sequence[Question], data: str, span: Span) -> Measurement:
+        on_progress = self._report_progress(
+            span, f"measuring {self.base.name} on {TITLES.get(data, 'held-out questions')}"
+        )
+        return evaluations.load_or_measure(
+            self.wb, self.base.spec, questions, data=data, ranker=ranker, on_progress=on_progress
+        )
+
+    def _measure_new(self, ranker: Any, questions: Sequence[Question], data: str, span: Span) -> Measurement:
+        on_progress = self._report_progress(
+            span, f"measuring the new version on {TITLES.get(data, 'held-out questions')}"
+        )
+        return evaluations.measure(ranker, questions, on_progress=on_progress)
+
+    def _measure_benchmarks(self, base: Any, new: Any) -> dict[str, BeforeAfter[Measurement]]:
+        """On the frozen benchmarks that are available."""
+        benchmarks = load_benchmarks(self.wb)
+        share, measurements = 0.23 / max(1, len(benchmarks)), {}
+        for i, (data, questions) in enumerate(benchmarks.items()):
+            start = 0.74 + i * share
+            before = self._measure_base(base, questions, data, (start, start + share / 2))
+            after = self._measure_new(new, questions, data, (start + share / 2, start + share))
+            measurements[data] = BeforeAfter(before, after)
+        return measurements
+
+    def _filter_labels(self) -> FilteredLabels:
+        """The labels to train on. A fit of a few numbers uses all: wrong labels hardly change it."""
+        from as2core.training.loop import RunControl
+
+        job, train, seed = self.job, self.snapshot.parts.train, self.settings.seed
+        if self.snapshot.choice.doubtful or self.settings.is_fitted:
+            return FilteredLabels(tuple(train))
+        judge = label_noise.load_judge(self.wb)
+
+        def train_judge(half: Sequence[Question], number: int) -> Any:
+            def report(event: dict[str, Any]) -> None:
+                step = f"step {event.get('step', 0)} of {event.get('steps', 0)}"
+                job.progress(0.09, f"training on half of the labels to check the others, {number + 1} of 2: {step}")
+
+            control = RunControl(report, job.should_stop)
+            folder = self.workdir / "judges" / str(number)
+            return training.train_judge(judge, half, folder, seed=seed, control=control)
+
+        on_progress = self._report_progress((0.08, 0.1), "looking for labels that look wrong")
+        labels = label_noise.filter_labels(judge, train, seed=seed, train_judge=train_judge, on_progress=on_progress)
+        if labels.left_out:
+            job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
+        return labels
+
+    def _train(self, ranker: Any, labels: FilteredLabels) -> TrainedRanker:
+        from as2core.training.loop import RunControl
+
+        def report(event: dict[str, Any]) -> None:
+            self.job.event(event)
+            if steps := event.get("steps"):
+                step = event.get("step", 0)
+                self.job.progress(0.1 + 0.52 * step / steps, f"training, step {step} of {steps}")
+
+        parts = replace(self.snapshot.parts, train=labels.questions)
+        control = RunControl(report, self.job.should_stop, self.job.seconds)
+        on_progress = self._report_progress((0.1, 0.62), "scoring the training questions")
+        snapshot = replace(self.snapshot, parts=parts)
+        return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
+
+    def _report(
+        self,
+        held_out: BeforeAfter[Measurement],
+        benchmarks: dict[str, BeforeAfter[Measurement]],
+        labels: FilteredLabels,
+        trained: TrainedRanker,
+    ) -> RetrainReport:
+        """All but the version's name."""
+        before, after = held_out.before.evaluation, held_out.after.evaluation
+        frozen = {data: _select_metrics(sides) for data, sides in benchmarks.items()}
+        return RetrainReport(
+            version="",
+            base=self.base.name,
+            kind=self.settings.kind,
+            before=before.metrics,
+            after=after.metrics,
+            paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
+            intervals=BeforeAfter(compute_intervals(before.per_question), compute_intervals(after.per_question)),
+            per_question=_compare_questions(self.snapshot.parts.held_out, before, after),
+            per_exit=BeforeAfter(held_out.before.per_exit, held_out.after.per_exit),
+            reliability=BeforeAfter(held_out.before.reliability, held_out.after.reliability),
+            frozen=frozen.pop(FROZEN, None),
+            frozen_others=frozen,
+            labels=_count_labels(self.snapshot),
+            left_out=_list_left_out(labels),
+            choice=self.snapshot.choice,
+            replay=self.settings.replay,
+            weights=trained.weights,
+            settings=trained.settings,
+            snapshot=self.snapshot.digest,
+            seconds=round(self.job.seconds() - self.start + trained.earlier_seconds, 1),
+            training_seconds=round(trained.seconds, 1),
+        )
+
+    def _save(self, report: RetrainReport, trained: TrainedRanker) -> RetrainReport:
+        """The report with the version's name: the corpus's and the job's number, or with a number behind it where
+        another version has that name."""
+        from as2core.rankers.versions import save_version
+
+        job, wb = self.job, self.wb
+        wanted = f"{_slugify(get_corpus(wb, self.corpus_id).name)}-{job.id}"
+        path = registry.find_free_folder(wb, wanted, wb.settings.versions_dir)
+        for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it
+            shutil.rmtree(leftover, ignore_errors=True)
+        trained_on = {*self.base.trained_on, *(q.text for q in self.snapshot.training_questions)}
+        card = report.to_card() | {
+            "note": self.settings.note,
+            "job": job.id,
+            "seed": trained.settings.get("seed", 0),
+            "calibration": to_json(trained.calibration) if trained.calibration else f"that of {self.base.name}",
+            "stopped_early": trained.stopped_early,
+            "created": wb.clock().isoformat(timespec="seconds"),
+            "trained_on": sorted(trained_on),
+        }
+        part_file = job.folder / "result.part"
+        part_file.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")
+        part_file.replace(job.folder / "result.json")  # a kill leaves no half of it
+        job.check()
+        save_version(trained.ranker, path, card)
+        with wb.write() as s:
+            name = registry.find_free_name(s, wanted)
+            parent = rows.version(s, self.base.id) if self.base.id is not None else None  # it may have been renamed
+            rows.add_version(
+                s,
+                name,
+                kind=directory.read_kind(path),
+                path=str(path),
+                state="candidate",
+                parent=parent.name if parent else self.base.name,
+                note=self.settings.note,
+                metrics={**report.after, **{f"before {k}": v for k, v in report.before.items()}},
+                now=wb.clock(),
+            )
+        shutil.rmtree(self.workdir, ignore_errors=True)
+        return replace(report, version=name)
+
+
+def _find_finished(job: JobRun) -> RetrainReport | None:
+    """The report of an earlier attempt that was killed after it had registered its version. The version is found by its
+    directory, since it may have been renamed."""
+    file = job.folder / "result.json"
+    if not file.exists():
+        return None
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    with job.wb.read() as s:
+        row = rows.version_at(s, startup.find_in_home(job.wb, stored["path"]))
+    return RetrainReport.from_json({**stored["result"], "version": row.name}) if row is not None else None
+
+
+def _select_metrics(sides: BeforeAfter[Measurement]) -> BeforeAfter[Metrics]:
+    return BeforeAfter(sides.before.evaluation.metrics, sides.after.evaluation.metrics)
+
+
+def _compare_questions(
+    questions: Sequence[Question], before: Evaluation, after: Evaluation
+) -> tuple[QuestionChange, ...]:
+    a, b = before.per_question["AP"], after.per_question["AP"]
+    return tuple(
+        QuestionChange(
+            q.qid, q.text, a[q.qid], b[q.qid], _find_top(q, before.scores[q.qid]), _find_top(q, after.scores[q.qid])
+        )
+        for q in questions
+        if q.qid in b
+    )
+
+
+def _find_top(question: Question, scores: np.ndarray) -> TopSentence:
+    best = question.candidates[int(order(scores)[0])]
+    return TopSentence(best.text[:MAX_TEXT_CHARS], best.label == 1)
+
+
+def _count_labels(snapshot: Snapshot) -> LabelCounts:
+    parts = snapshot.parts
+    return LabelCounts(
+        questions=len(parts.train),
+        correct=sum(q.positives for q in parts.train),
+        incorrect=sum(q.negatives for q in parts.train),
+        dev_questions=len(parts.dev),
+        held_out_questions=len(parts.held_out),
+        replayed_questions=len(snapshot.replay),
+        origins=dict(snapshot.origins),
+        givers=dict(snapshot.givers),
+    )
+
+
+def _list_left_out(labels: FilteredLabels) -> LeftOut | None:
+    if not labels.left_out:
+        return None
+    return LeftOut(
+        rate=labels.rate or 0.0,
+        labels=len(labels.left_out),
+        correct=sum(c.label == 1 for _, c in labels.left_out),
+        to_read=tuple(
+            LeftOutLabel(q.text, c.text[:MAX_TEXT_CHARS], c.label == 1) for q, c in labels.left_out[:MAX_LISTED_LABELS]
+        ),
+    )
+
+
+def _slugify(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "corpus"

@@ -1,0 +1,80 @@
+"""What a retrain was asked to do. Made by the form or the command, stored with the job, read by the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from pydantic import TypeAdapter
+
+from app.adapt.label_selection import LabelSelection
+from app.versions.registry import CASCADE, GENERATIVE
+from as2core.errors import BadSetting
+from as2core.training.settings import TrainSettings
+from as2core.types import Json
+
+CALIBRATION, FUSION = "calibration", "fusion"
+KINDS = {
+    CASCADE: "Cascade: the ranker that answers",
+    GENERATIVE: "Generative ranker: how likely the question is, given the sentence",
+    "cross-encoder": "Cross-encoder: the last exit alone",
+    "cosinet": "Cosinet: small and fast, on word vectors",
+    "rel-cnn": "Rel-CNN: small and fast, on word vectors",
+    "compare-aggregate": "Compare-Aggregate: small, on word vectors",
+    FUSION: "Fusion: the weights of the rankers in use",
+    CALIBRATION: "Calibration: probabilities and the no-answer threshold only",
+}
+FITTED = (FUSION, CALIBRATION)  # a few numbers, fitted at once: no epochs, and nothing is forgotten
+REPLAY = 0.25  # share of the shipped training questions that is mixed in
+MAX_EPOCHS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RetrainSettings:
+    """`kind`: of KINDS. `base`: a version, a catalog spec, or "active". `choice`: the labels. `replay`: share of the
+    shipped questions mixed in, 0 to 1; always 0 for what is FITTED. `epochs`, `learning_rate`: None for the kind's
+    default. Raises BadSetting."""
+
+    kind: str = CASCADE
+    base: str = "active"
+    choice: LabelSelection = field(default_factory=LabelSelection)
+    replay: float = REPLAY
+    epochs: int | None = None
+    learning_rate: float | None = None
+    seed: int = 0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadSetting(f"{self.kind!r} cannot be adapted; what can: {', '.join(KINDS)}")
+        if self.is_fitted and (self.epochs, self.learning_rate) != (None, None):
+            raise BadSetting(f"{self.kind} has no epochs and no learning rate: leave them out")
+        if self.epochs is not None and not 1 <= self.epochs <= MAX_EPOCHS:
+            raise BadSetting(f"epochs {self.epochs}: give a number from 1 to {MAX_EPOCHS}")
+        if self.learning_rate is not None and not 0 < self.learning_rate < 0.1:
+            raise BadSetting(f"learning rate {self.learning_rate}: give a small positive number such as 3e-5")
+        if not 0 <= self.replay <= 1:
+            raise BadSetting(f"a replay of {self.replay}: give the share of the shipped questions to mix in, 0 to 1")
+        if self.is_fitted:
+            object.__setattr__(self, "replay", 0.0)
+        TrainSettings(seed=self.seed)  # refuses a seed that no run can take
+
+    @property
+    def is_fitted(self) -> bool:
+        return self.kind in FITTED
+
+    @property
+    def version_kind(self) -> str:
+        """The kind of version that the retrain makes."""
+        return CASCADE if self.kind == CALIBRATION else self.kind
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Json]) -> RetrainSettings:
+        """From a job's settings. Jobs of older programs have fewer keys, and mixed in nothing."""
+        return _ADAPTER.validate_python({"replay": 0.0} | {k: v for k, v in stored.items() if v is not None})
+
+    def to_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+
+_ADAPTER = TypeAdapter(RetrainSettings)

@@ -1,0 +1,161 @@
+"""The labels of one retrain, composed and written down: training, validation and held-out questions, and the replay.
+
+The preview on the page and the job compose alike, but a page does not wait for a model: until a job has embedded the
+questions, the preview finds near-duplicates by their words alone. A job composes once; another attempt reads what the
+first one wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from app.adapt import label_selection, splitting
+from app.adapt.label_selection import LabelSelection
+from app.adapt.settings import RetrainSettings
+from app.adapt.splitting import Split
+from app.labels.consensus import LabelledQuestion
+from app.versions.benchmarks import load_benchmarks, load_starter
+from app.versions.evaluations import hash_questions
+from app.workbench.workbench import Workbench
+from as2core.errors import NotEnoughLabels
+from as2core.types import Question
+
+PARTS = ("train", "dev", "held_out", "replay")
+VALIDATION_QUESTIONS, VALIDATION_CANDIDATES = 40, 24  # scored after every epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """`questions`: all, with the labels selected. `replay`: shipped questions mixed in against forgetting."""
+
+    questions: tuple[LabelledQuestion, ...]
+    parts: Split
+    replay: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A composition as it was written down, and its SHA-256. `origins`: how many of the training questions were asked,
+    proposed, imported; `givers`: who gave how many of their labels. Both empty in one of an older program."""
+
+    parts: Split
+    replay: tuple[Question, ...]
+    choice: LabelSelection
+    digest: str
+    origins: Mapping[str, int]
+    givers: Mapping[str, int]
+
+    @property
+    def training_questions(self) -> list[Question]:
+        return [*self.parts.train, *self.replay]
+
+
+def compose(
+    wb: Workbench, corpus_id: int, settings: RetrainSettings, *, trained_on: Sequence[str] = (), preview: bool = False
+) -> Composition:
+    """`trained_on`: questions that the base or its ancestors were trained on. A `preview` embeds nothing."""
+    shipped, benchmarks = load_starter(wb, "train"), load_benchmarks(wb).values()
+    questions = label_selection.load(wb, corpus_id, settings.choice)
+    parts = splitting.split(
+        questions,
+        embed=partial(embed_questions, wb, known_only=preview),
+        trained_on=list(dict.fromkeys([*trained_on, *(q.text for q in shipped)])),
+        frozen=[q.text for benchmark in benchmarks for q in benchmark],
+        to_training=partial(label_selection.with_presumed, presumed=settings.choice.presumed, seed=settings.seed),
+    )
+    return Composition(tuple(questions), parts, sample_replay(shipped, parts, settings.replay, settings.seed))
+
+
+def embed_questions(wb: Workbench, texts: Sequence[str], *, known_only: bool = False) -> np.ndarray | None:
+    """Unit vectors of questions `(n, width)`, each embedded once a home; None if `known_only` and some are not yet."""
+    if known_only and not (wb.settings.home / "vectors.npz").exists():
+        return None
+    from as2core.training.mining import VectorCache
+
+    cache = VectorCache(wb.models.embedder, wb.settings.home)
+    if not known_only:
+        cache.embed(texts)
+    return cache.get(texts) if cache.has_all(texts) else None
+
+
+def sample_replay(shipped: Sequence[Question], parts: Split, share: float, seed: int) -> tuple[Question, ...]:
+    """A share of the shipped questions, drawn by the seed, without those that are among the labelled ones."""
+    labelled = {q.text for part in (parts.train, parts.dev, parts.held_out) for q in part}
+    usable = [q for q in shipped if q.positives and q.negatives and q.text not in labelled]
+    drawn = sorted(random.Random(seed).sample(usable, math.ceil(share * len(usable))), key=lambda q: q.qid)
+    return tuple(replace(q, qid=f"replay {q.qid}") for q in drawn)
+
+
+def freeze(
+    wb: Workbench, corpus_id: int, folder: Path, settings: RetrainSettings, trained_on: Sequence[str] = ()
+) -> Snapshot:
+    """The composition as it was when the job first ran, written to `folder` then. Raises NotEnoughLabels if nothing is
+    left to train on or to hold out."""
+    from as2core.data import jsonl
+
+    file = folder / "snapshot.jsonl"
+    if not file.exists():
+        made = compose(wb, corpus_id, settings, trained_on=trained_on)
+        train_ids = {q.qid for q in made.parts.train}
+        train = [x for x in made.questions if x.question.qid in train_ids]
+        head = {
+            "choice": settings.choice.to_json(),
+            "origins": dict(Counter(x.origin for x in train).most_common()),
+            "givers": label_selection.count_givers(wb, corpus_id, settings.choice, {x.id for x in train}),
+        }
+        by_part = {"train": made.parts.train, "dev": made.parts.dev, "held_out": made.parts.held_out}
+        records = [
+            {"part": part, **jsonl.to_record(q)}
+            for part, questions in {**by_part, "replay": made.replay}.items()
+            for q in questions
+        ]
+        part_file = file.with_suffix(".part")
+        lines = (json.dumps(record, ensure_ascii=False) for record in (head, *records))
+        part_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        part_file.rename(file)
+    return read(file)
+
+
+def read(file: Path) -> Snapshot:
+    """What `freeze` wrote. Raises NotEnoughLabels if it has nothing to train on or to hold out."""
+    from as2core.data import jsonl
+
+    parts: dict[str, list[Question]] = {part: [] for part in PARTS}
+    first, *lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # a text may hold a U+2028
+    for line in lines:
+        record = json.loads(line)
+        parts[record.pop("part")].append(jsonl.from_record(record))
+    if not parts["train"] or not parts["held_out"]:
+        raise NotEnoughLabels("labels were withdrawn: nothing is left to train on, or to hold out")
+    head = json.loads(first)
+    train, dev, held_out, replay = (tuple(parts[part]) for part in PARTS)
+    return Snapshot(
+        Split(train, dev, held_out),
+        replay,
+        LabelSelection.from_json(head["choice"]),
+        hash_questions([*train, *dev, *held_out, *replay]),
+        head.get("origins", {}),
+        head.get("givers", {}),
+    )
+
+
+def sample_validation(dev: Sequence[Question], seed: int) -> list[Question]:
+    """Dev questions cut down to what can be scored after every epoch: all correct candidates and a sample of others."""
+    rng = random.Random(seed)
+    usable = [q for q in dev if q.positives and q.negatives]
+    sample = []
+    for q in sorted(rng.sample(usable, min(VALIDATION_QUESTIONS, len(usable))), key=lambda q: q.qid):
+        others = [i for i, c in enumerate(q.candidates) if c.label != 1]
+        drawn = set(rng.sample(others, min(len(others), max(1, VALIDATION_CANDIDATES - q.positives))))
+        candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in drawn)
+        sample.append(Question(q.qid, q.text, candidates, q.kind))
+    return sample

@@ -1,0 +1,188 @@
+"""Dividing labelled questions into training, validation ("dev") and held-out questions.
+
+Near-duplicate questions stay on one side: the same words (Jaccard, exact, so none is missed as with a sketch), or the
+same meaning (cosine of the bi-encoder's vectors). Shared sentences do not matter: a sentence may answer one question
+and not another. A digest of the question decides, not the seed of a run, so a held-out question stays held out when
+labels are added, and no later version is trained on it. Sets that come divided keep their division. Their test part is
+not used at all: it is the frozen benchmark.
+
+Two more rules keep the held-out questions unknown to a version. What the base or its ancestors were trained on
+(`trained_on`) is never held out, in whatever corpus it is asked again, nor used for validation. An exception: if the
+shipped dev part is held out for lack of others (`borrowed`), validation questions are drawn from the train part. And
+near-duplicates of the frozen benchmark (`frozen`) are never trained on. A group of near-duplicates goes to one side as
+a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+
+import numpy as np
+
+from app.labels.consensus import LabelledQuestion, drop_unlabelled
+from as2core.text import tokenize
+from as2core.types import Question
+
+MIN_JACCARD = 0.8  # of the words
+MIN_COSINE = 0.88  # rewordings of one question have some .92, different questions of one article below .8
+HELD_OUT_SHARE, DEV_SHARE = 0.25, 0.15  # of the undivided questions
+CHUNK_ROWS = 1024  # vectors compared with all others at a time
+
+Embed = Callable[[Sequence[str]], np.ndarray | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Questions with labelled candidates only. `borrowed`: the shipped dev part is held out, since nothing else is."""
+
+    train: tuple[Question, ...]
+    dev: tuple[Question, ...]
+    held_out: tuple[Question, ...]
+    borrowed: bool = False
+
+
+def split(
+    labelled: Sequence[LabelledQuestion],
+    *,
+    embed: Embed | None = None,
+    trained_on: Sequence[str] = (),
+    frozen: Sequence[str] = (),
+    to_training: Callable[[Question], Question] = drop_unlabelled,
+) -> Split:
+    """Questions without any label are left out. Held-out ones have a correct and an incorrect candidate.
+
+    `embed` gives unit vectors `(n, width)`; without it, or them, only words are compared. `trained_on` and `frozen` are
+    texts of questions. `to_training` makes a training question of a labelled one.
+    """
+    questions = [x for x in labelled if x.question.positives or x.question.negatives]
+    texts = [*(x.question.text for x in questions), *trained_on, *frozen]
+    first_frozen = len(questions) + len(trained_on)
+    train_groups: list[list[LabelledQuestion]] = []
+    dev: list[LabelledQuestion] = []
+    held: list[LabelledQuestion] = []
+    undivided: list[list[LabelledQuestion]] = []
+    for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
+        group = [questions[i] for i in places if i < len(questions)]
+        is_known = any(len(questions) <= i < first_frozen for i in places)
+        splits = {x.split for x in group}
+        if "test" in splits or any(i >= first_frozen for i in places):
+            # a near-duplicate of the frozen benchmark is never trained on; the test part itself is not used
+            held += [] if is_known else [x for x in group if not x.split]
+        elif is_known or ("train" in splits and "dev" not in splits):
+            train_groups.append(group)
+        elif "dev" in splits:
+            dev += group
+        elif group:
+            undivided.append(group)
+    drawn_train, drawn_dev, drawn_held = _draw(undivided, need_dev=not dev)
+    held += drawn_held
+    borrowed = not any(_has_both(x) for x in held) and any(_has_both(x) for x in dev)
+    if borrowed:
+        held, dev = dev, []
+        train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
+    else:
+        train = [x for g in train_groups for x in g]
+    return Split(
+        _to_questions([*train, *drawn_train], to_training),
+        _to_questions([*dev, *drawn_dev]),
+        _to_questions([x for x in held if _has_both(x)]),
+        borrowed,
+    )
+
+
+def group_near_duplicates(texts: Sequence[str], vectors: np.ndarray | None = None) -> list[list[int]]:
+    """Groups of positions whose texts share at least MIN_JACCARD of their words, or whose unit vectors `(n, width)`
+    have a cosine of at least MIN_COSINE, directly or through others."""
+    parent = list(range(len(texts)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for i, j in chain(_pair_by_words(texts), () if vectors is None else _pair_by_meaning(vectors)):
+        a, b = root(i), root(j)
+        parent[max(a, b)] = min(a, b)
+    groups: dict[int, list[int]] = {}
+    for i in range(len(texts)):
+        groups.setdefault(root(i), []).append(i)
+    return list(groups.values())
+
+
+def _pair_by_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Two sets as similar as that share one of their rarest words, so only those that do are compared."""
+    sets = [frozenset(tokenize(t)) or frozenset([t]) for t in texts]
+    frequency: dict[str, int] = {}
+    for s in sets:
+        for w in s:
+            frequency[w] = frequency.get(w, 0) + 1
+    having: dict[str, list[int]] = {}
+    for i, s in enumerate(sets):
+        rarest = sorted(s, key=lambda w: (frequency[w], w))[: len(s) - ceil(MIN_JACCARD * len(s)) + 1]
+        for j in {j for w in rarest for j in having.get(w, ())}:
+            if len(s & sets[j]) >= MIN_JACCARD * len(s | sets[j]):
+                yield i, j
+        for w in rarest:
+            having.setdefault(w, []).append(i)
+
+
+def _pair_by_meaning(vectors: np.ndarray) -> Iterator[tuple[int, int]]:
+    for start in range(0, len(vectors), CHUNK_ROWS):
+        near = vectors[start : start + CHUNK_ROWS] @ vectors.T >= MIN_COSINE
+        for i, j in np.argwhere(near):
+            if start + int(i) > int(j):
+                yield start + int(i), int(j)
+
+
+def _draw(
+    groups: Sequence[Sequence[LabelledQuestion]], *, need_dev: bool, hold_out: bool = True
+) -> tuple[list[LabelledQuestion], list[LabelledQuestion], list[LabelledQuestion]]:
+    """Train, dev and held-out questions by each group's digest; every part that is needed gets at least one."""
+    ordered = sorted(groups, key=_hash_to_unit)
+    sides: dict[str, list[Sequence[LabelledQuestion]]] = {"held": [], "dev": [], "train": []}
+    for group in ordered:
+        place = _hash_to_unit(group)
+        if hold_out and place < HELD_OUT_SHARE:
+            sides["held"].append(group)
+        elif need_dev and HELD_OUT_SHARE <= place < HELD_OUT_SHARE + DEV_SHARE:
+            sides["dev"].append(group)
+        else:
+            sides["train"].append(group)
+    if hold_out:
+        _ensure_both(sides, "held")
+    if need_dev and len(sides["train"]) > 2:
+        _ensure_both(sides, "dev")
+    train, dev, held = ([x for g in sides[s] for x in g] for s in ("train", "dev", "held"))
+    return train, dev, held
+
+
+def _ensure_both(sides: dict[str, list[Sequence[LabelledQuestion]]], side: str) -> None:
+    """If a side has no question with labels of both kinds, it gets the first of the training side that has them."""
+    if any(_has_both(x) for g in sides[side] for x in g):
+        return
+    usable = [g for g in sides["train"] if any(_has_both(x) for x in g)]
+    if len(usable) > 1:
+        sides["train"].remove(usable[0])
+        sides[side].append(usable[0])
+
+
+def _hash_to_unit(group: Sequence[LabelledQuestion]) -> float:
+    """Where a group falls in [0, 1), by a digest of its first question."""
+    first = min(group, key=lambda x: x.id)
+    digest = hashlib.blake2b(" ".join(tokenize(first.question.text)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def _has_both(x: LabelledQuestion) -> bool:
+    return bool(x.question.positives and x.question.negatives)
+
+
+def _to_questions(
+    labelled: Sequence[LabelledQuestion], to_question: Callable[[Question], Question] = drop_unlabelled
+) -> tuple[Question, ...]:
+    return tuple(to_question(x.question) for x in sorted(labelled, key=lambda x: x.id))

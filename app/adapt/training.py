@@ -1,0 +1,145 @@
+"""How each kind of ranker is trained on a snapshot: by gradient descent, by fitting a fusion's weights, or by setting
+the probabilities and the no-answer threshold only.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.adapt.settings import CALIBRATION, FUSION, RetrainSettings
+from app.adapt.snapshot import Snapshot, sample_validation
+from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.types import Json, OnProgress, Question
+
+if TYPE_CHECKING:
+    from as2core.training.loop import RunControl
+    from as2core.training.settings import TrainSettings
+
+FAST_RATE = 6e-5
+MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRanker:
+    """`settings`: of the run. `calibration`: the report of the fit, None where the base's stays. `weights`: a fusion's.
+    `seconds`: of all attempts, `earlier_seconds` of those before this one."""
+
+    ranker: Any
+    settings: dict[str, object]
+    seconds: float
+    earlier_seconds: float = 0.0
+    stopped_early: bool = False
+    calibration: dict[str, Json] | None = None
+    weights: dict[str, float] | None = None
+
+
+def train(
+    base: Any,
+    snapshot: Snapshot,
+    settings: RetrainSettings,
+    workdir: Path,
+    control: RunControl,
+    on_progress: OnProgress,
+) -> TrainedRanker:
+    """A trained copy of the base, which stays as it is. Raises NotEnoughLabels, BadSetting, Cancelled."""
+    if settings.kind == CALIBRATION:
+        return _calibrate(base, snapshot, control)
+    if settings.kind == FUSION:
+        return _fit_weights(base, snapshot, control, on_progress)
+    return _fine_tune(base, snapshot, settings, workdir, control)
+
+
+def choose_train_settings(base: Any, settings: RetrainSettings) -> TrainSettings:
+    """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
+    a generative ranker are trained at twice the rate, and in a cascade every step trains all exits."""
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.generative import GenerativeRanker
+    from as2core.training.fine_tune import override
+    from as2core.training.learners import suggest_settings
+
+    defaults: dict[str, Any] = {}
+    if isinstance(base, (CascadeRanker, GenerativeRanker)):
+        defaults["learning_rate"] = FAST_RATE
+    if isinstance(base, CascadeRanker):
+        defaults["exit_draw"] = "all"
+    changes = {"epochs": settings.epochs, "learning_rate": settings.learning_rate, "seed": settings.seed}
+    return override(override(suggest_settings(base), **defaults), **changes)
+
+
+def train_judge(
+    base: Any, questions: Sequence[Question], workdir: Path, *, seed: int, control: RunControl | None = None
+) -> Any:
+    """A copy of the base, trained on these questions as in a retrain, without validation questions. Raises
+    NotEnoughLabels, Cancelled."""
+    from as2core.training.fine_tune import fine_tune
+    from as2core.training.loop import RunControl
+
+    settings = choose_train_settings(base, RetrainSettings(seed=seed))
+    control = control or RunControl()
+    return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
+
+
+def _fine_tune(
+    base: Any, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: RunControl
+) -> TrainedRanker:
+    from as2core.training.calibrate import calibrate
+    from as2core.training.fine_tune import fine_tune
+
+    train_settings = choose_train_settings(base, settings)
+    trained = fine_tune(
+        base,
+        snapshot.training_questions,
+        sample_validation(snapshot.parts.dev, settings.seed),
+        train_settings,
+        workdir=workdir,
+        control=control,
+        restart=True,  # the folder is the job's own: another run there is this one before an update changed a default
+    )
+    calibration = None
+    if hasattr(trained.ranker, "calibration") and (complete := select_complete(snapshot.parts.dev)):
+        calibration = calibrate(trained.ranker, complete)
+    return TrainedRanker(
+        trained.ranker,
+        asdict(train_settings),
+        trained.seconds,
+        trained.earlier_seconds,
+        trained.stopped_early,
+        calibration,
+    )
+
+
+def _fit_weights(base: Any, snapshot: Snapshot, control: RunControl, on_progress: OnProgress) -> TrainedRanker:
+    from as2core.training.fusion import fit_fusion
+
+    start = control.clock()
+    how = "logistic" if base.method == "zscore" else "search"
+    ranker = fit_fusion(base, [*snapshot.parts.train, *snapshot.parts.dev], how=how, on_progress=on_progress)
+    weights = {spec: float(w) for spec, w in zip(ranker.specs, ranker.weights, strict=True)}
+    return TrainedRanker(ranker, {"how": how, "seed": 0}, control.clock() - start, weights=weights)
+
+
+def _calibrate(base: Any, snapshot: Snapshot, control: RunControl) -> TrainedRanker:
+    """The weights stay. Probabilities and the threshold are set on completely labelled questions, else on all."""
+    from as2core.training.calibrate import calibrate
+
+    if not hasattr(base, "calibration"):
+        raise BadSetting(f"{base.name} gives no probabilities to calibrate: choose a cascade or a cross-encoder")
+    start = control.clock()
+    questions = [*snapshot.parts.train, *snapshot.parts.dev]
+    if not any(q.positives for q in questions) or not any(q.negatives for q in questions):
+        raise NotEnoughLabels("probabilities need labels of both kinds: label correct and incorrect sentences")
+    complete = select_complete(questions)
+    ranker = copy.deepcopy(base)
+    report = {**calibrate(ranker, complete or questions), "complete": bool(complete)}
+    return TrainedRanker(ranker, {"seed": 0}, control.clock() - start, calibration=report)
+
+
+def select_complete(questions: Sequence[Question]) -> list[Question]:
+    """Those whose labels look complete, if some of them have an answer and some have none; else []."""
+    complete = [q for q in questions if q.negatives >= MIN_NEGATIVES]
+    both = any(q.positives for q in complete) and not all(q.positives for q in complete)
+    return complete if both else []

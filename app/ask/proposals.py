@@ -1,0 +1,179 @@
+"""Proposed questions, for a corpus nobody has asked yet: they are made of its sentences, and a person decides.
+
+A background job draws sentences at random and turns into questions those that the rules can turn; of the questions of a
+sentence, the likeliest by the generative version comes first. A question is proposed only if a search for it ranks its
+sentence among the first few. An accepted question, as it is or edited, becomes a question of the corpus, with its
+sentence labelled correct by the person who accepted it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.ask.questions import PROPOSED, find_or_add
+from app.corpora.corpora import get_corpus, lock_corpus
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.labels import annotation
+from app.labels.annotation import Presentation
+from app.labels.consensus import CORRECT
+from app.ranking import scoring
+from app.versions import loading, registry
+from app.workbench import people
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from as2core.generation.questions import Writer, rule_writer
+from as2core.generation.round_trip import add_if_new, normalise
+from as2core.types import Json
+from db.models import Proposal
+from db.repositories import jobs as job_rows
+from db.repositories import proposals as rows
+from db.repositories import questions as question_rows
+from db.repositories import reviews
+
+DEFAULT_WANTED, MAX_WANTED = 20, 200  # questions of one run
+MAX_TRIES_PER_WANTED = 6  # sentences
+SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
+MAX_RANK = 3  # of the sentence, when its question is asked
+MIN_WORDS, MAX_WORDS = 6, 60  # of a sentence
+MAX_LISTED = 50
+
+
+class AlreadyDecided(As2Error):
+    """Somebody accepted or rejected the proposal already, or its sentence was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalView:
+    """`place` is the rank of its sentence when the corpus was asked, from 1."""
+
+    id: int
+    text: str
+    sentence: str
+    title: str
+    document_id: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalsView:
+    """The oldest waiting ones, and how many there are in each state."""
+
+    listed: tuple[ProposalView, ...]
+    waiting: int
+    accepted: int
+    rejected: int
+
+
+def start(wb: Workbench, corpus_id: int, *, wanted: int = DEFAULT_WANTED, seed: int | None = None) -> JobView:
+    """Propose questions in the background; without a seed every run draws other sentences.
+
+    Raises UnknownCorpus, BadSetting.
+    """
+    if not 1 <= wanted <= MAX_WANTED:
+        raise BadSetting(f"{wanted} questions: ask for 1 to {MAX_WANTED} at a time")
+    if not get_corpus(wb, corpus_id).sentences:
+        raise BadSetting("the corpus has no sentences yet: add documents first")
+    if seed is None:
+        with wb.read() as s:
+            seed = sum(rows.count_by_state(s, corpus_id).values())
+    return queue.enqueue(wb, "propose", {"wanted": wanted, "seed": seed}, corpus_id=corpus_id)
+
+
+def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
+    with wb.read() as s:
+        waiting, counts = rows.list_waiting(s, corpus_id, MAX_LISTED), rows.count_by_state(s, corpus_id)
+    states = (rows.WAITING, rows.ACCEPTED, rows.REJECTED)
+    return ProposalsView(tuple(ProposalView(*row) for row in waiting), *(counts.get(state, 0) for state in states))
+
+
+def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | None = None) -> int:
+    """Make it a question, with `text` as its wording if given, and label its sentence correct, both or neither; returns
+    the question's id. A scoring job finds its other candidates.
+
+    Raises AlreadyDecided, BadSetting for an empty text, NotAllowed for a viewer, UnknownCorpus.
+    """
+    with wb.write(durable=True) as s:
+        people.require(s, annotator_id)
+        corpus_id = rows.find_corpus_id(s, proposal_id)
+        if corpus_id is not None:  # locked before the proposal, in the order in which a corpus is deleted
+            lock_corpus(s, corpus_id)
+        row = _lock_waiting(s, proposal_id)
+        wording = " ".join(storable(row.text if text is None else text).split())
+        if not wording:
+            raise BadSetting("the question is empty: write one, or reject the proposal")
+        question_id, _ = find_or_add(s, row.corpus_id, wording, PROPOSED, wb.clock())
+        row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
+        guideline = reviews.newest_guideline(s, corpus_id)
+        shown = Presentation(scores_visible=False, guideline=guideline[0].version if guideline else 0)
+        annotation.add_label(s, wb, (question_id, row.sentence_id), annotator_id, CORRECT, shown)
+    with wb.read() as s:
+        is_queued = any(j.state == "queued" for j in job_rows.active_jobs(s, "score", corpus_id))
+    if not is_queued:  # a running job has its list of questions already
+        scoring.start_scoring(wb, corpus_id)
+    return question_id
+
+
+def reject(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
+    """Nothing like it is proposed again. Raises AlreadyDecided, NotAllowed for a viewer."""
+    with wb.write() as s:
+        people.require(s, annotator_id)
+        _lock_waiting(s, proposal_id).state = rows.REJECTED
+
+
+def _lock_waiting(s: Session, proposal_id: int) -> Proposal:
+    row = rows.lock_proposal(s, proposal_id)
+    if row is None or row.state != rows.WAITING:
+        raise AlreadyDecided("this proposal was already decided, or its sentence was deleted")
+    return row
+
+
+def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
+    """The background job. Proposals are stored one by one, so an interrupted job continues with other sentences."""
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None:
+        return {"proposed": 0, "tried": 0}
+    wanted, seed = int(job.settings.get("wanted", DEFAULT_WANTED)), int(job.settings.get("seed", 0))
+    model = loading.load_version(wb)
+    with wb.read() as s:
+        known = {normalise(t) for t in rows.list_texts(s, corpus_id)}
+        known |= {normalise(q.text) for q in question_rows.list_questions(s, corpus_id)}
+        untried = rows.list_untried_sentences(s, corpus_id)
+    sentences = [r for r in untried if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
+    write = write or load_writer(wb, [r.text for r in sentences])
+    random.Random(seed).shuffle(sentences)
+    proposed = tried = 0
+    max_tries = MAX_TRIES_PER_WANTED * wanted
+    for number, row in enumerate(sentences):
+        if proposed == wanted or tried == max_tries:
+            break
+        questions = write([row.text], 1)[0]
+        if not questions and number % SENTENCES_PER_CHECK:
+            continue
+        job.step_back()
+        job.progress(max(proposed / wanted, tried / max_tries), f"{proposed} of {wanted} questions found")
+        tried += bool(questions)
+        for text, log_p in questions:
+            if not add_if_new(text, known):
+                continue
+            place = scoring.rank_question(wb, corpus_id, text, model).rank_of(row.id)
+            if place is not None and place <= MAX_RANK:
+                with wb.write() as s:
+                    lock_corpus(s, corpus_id)
+                    rows.add_proposal(
+                        s, corpus_id, row.id, storable(text), log_p=log_p or 0.0, place=place, now=wb.clock()
+                    )
+                proposed += 1
+                break
+    return {"proposed": proposed, "tried": tried}
+
+
+def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:
+    """The rules, scored by the active generative version; `texts` show how the corpus writes its words. Raises
+    DamagedModel."""
+    return rule_writer(texts, scoring.as_generative(loading.load_version(wb, kind=registry.GENERATIVE)))

@@ -1,0 +1,90 @@
+"""The questions of a corpus: examples to start from, and adding them one at a time or as a list."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from app.corpora.corpora import get_corpus, lock_corpus
+from app.ranking import scoring
+from app.ranking.retrieval import EmptyQuestion, normalise_question
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error, BadSetting
+from db.repositories import corpora as corpus_rows
+from db.repositories import questions as rows
+
+MAX_ADDED_QUESTIONS = 300  # at a time
+ASKED, PROPOSED = "asked", "proposed"
+_PREFIXES = {ASKED: "ask", PROPOSED: "proposed"}  # origin -> what the external id starts with
+
+
+@dataclass(frozen=True, slots=True)
+class AddedQuestionsView:
+    """How many questions of a list are new, how many lines repeated another, and which questions existed already."""
+
+    added: int
+    repeated: int
+    existing: tuple[str, ...]
+
+
+def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
+    """Questions to begin with: answered ones of different kinds and documents; without any, what the first documents
+    are about."""
+    with wb.read() as s:
+        answered = rows.list_answered_questions(s, corpus_id, 40 * n)
+        if not answered:
+            documents = corpus_rows.find_documents(s, corpus_id, "", n)
+            return [f"What is {d.title}?" for d in documents if d.title]
+    chosen: list[str] = []
+    seen: set[str | tuple[str, str]] = set()
+    for q in sorted(answered, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
+        about = q.external_id.rpartition("-")[0] or q.external_id
+        if seen.isdisjoint({("kind", q.kind) if q.kind else about, about}):
+            seen |= {("kind", q.kind) if q.kind else about, about}
+            chosen.append(q.text)
+    rest = [q.text for q in answered if q.text not in chosen]
+    return (chosen + rest)[:n]
+
+
+def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> AddedQuestionsView:
+    """Store questions, one a line, and have them ranked in the background, so that the queues offer them. Empty lines,
+    repeats and existing questions are skipped. All are stored or none.
+
+    Raises BadSetting, EmptyQuestion if there is none, UnknownCorpus, NotAllowed for a viewer.
+    """
+    questions = [_normalise_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    texts = list(dict.fromkeys(questions))
+    if not texts:
+        raise EmptyQuestion("there is no question yet: type one per line")
+    if len(texts) > MAX_ADDED_QUESTIONS:
+        raise BadSetting(f"{len(texts):,} questions are too many: add up to {MAX_ADDED_QUESTIONS} at a time")
+    if not get_corpus(wb, corpus_id).sentences:
+        raise BadSetting("the corpus has no sentences yet: add documents first")
+    with wb.write(durable=True) as s:
+        people.require(s, by)
+        lock_corpus(s, corpus_id)
+        existing = tuple(t for t in texts if not find_or_add(s, corpus_id, t, ASKED, wb.clock())[1])
+    added = len(texts) - len(existing)
+    if added:
+        scoring.start_scoring(wb, corpus_id, max(added, scoring.MAX_JOB_QUESTIONS))
+    return AddedQuestionsView(added, len(questions) - len(texts), existing)
+
+
+def _normalise_line(number: int, line: str) -> str:
+    try:
+        return normalise_question(line)
+    except As2Error as e:
+        raise BadSetting(f"line {number}: {e}") from None
+
+
+def find_or_add(s: Session, corpus_id: int, text: str, origin: str, now: datetime) -> tuple[int, bool]:
+    """The id of the question of this wording, and whether it is new."""
+    if question := rows.find_question(s, corpus_id, text):
+        return question.id, False
+    name = f"{_PREFIXES[origin]}-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+    return rows.add_question(s, corpus_id, text, external_id=name, origin=origin, now=now).id, True

@@ -1,0 +1,37 @@
+"""Opening the workbench: settings, database with its migrations, the versions in the home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from app.workbench.models import LoadedModels, ModelProvider
+from app.workbench.settings import Settings, get_settings
+from app.workbench.workbench import DatabaseTrouble, Workbench, translate_errors, utc_now
+
+__all__ = ["DatabaseTrouble", "Workbench", "open"]
+
+
+def open(
+    settings: Settings | None = None,
+    models: ModelProvider | None = None,
+    clock: Callable[[], datetime] = utc_now,
+) -> Workbench:
+    """Open what the settings name: migrates the database, finds versions that were moved, registers the shipped ones.
+
+    Raises As2Error when home or database cannot be used.
+    """
+    from app.versions import startup
+    from db.session import open_database
+
+    settings = settings or get_settings()
+    with translate_errors():
+        try:
+            settings.home.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise DatabaseTrouble(f"cannot make the folder {settings.home}: {e.strerror}; set AS2_HOME") from e
+        database = open_database(settings.database)
+    wb = Workbench(settings, database, models or LoadedModels.from_settings(settings), clock)
+    startup.update_paths(wb)
+    startup.register_shipped(wb)
+    return wb

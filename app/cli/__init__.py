@@ -1,0 +1,45 @@
+"""The commands that need the database, mounted on `as2` through the entry points in pyproject.toml.
+
+Importing this costs nothing: a command imports the services when it runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from app.cli import adapt, ask, context, documents, jobs, labels, people, processes, propose, versions
+from as2core.types import Question
+
+
+def register(cli: typer.Typer) -> None:
+    """Group `as2.commands`: add the workbench's commands to the library's."""
+    for command in (documents.ingest, ask.ask, adapt.adapt, documents.reindex, processes.app, processes.worker):
+        cli.command(command.__name__)(command)
+    cli.command("propose")(propose.propose)
+    cli.add_typer(labels.labels, name="labels")
+    cli.add_typer(versions.versions, name="versions")
+    cli.add_typer(jobs.jobs, name="jobs")
+    cli.add_typer(people.people, name="people")
+
+
+def labelled(corpus: str) -> list[Question]:
+    """Group `as2.data`: `labels`, or `labels:<corpus>`; the questions with their current labels."""
+    from app.exchange import exports
+
+    with context.workbench() as wb:
+        return list(exports.labelled_questions(wb, context.find_corpus(wb, corpus or None).id))
+
+
+def version_directories() -> dict[str, Path]:
+    """Group `as2.versions`: the versions made in this home that can be used, by name, and the active one, which says
+    what is wrong with it when it is loaded."""
+    from app.versions import registry as service
+
+    with context.workbench(starter=False) as wb:
+        known = service.list_versions(wb, kind=None)
+    made = {v.name: Path(v.path) for v in known if not v.problem and v.state != "shipped"}
+    for answering in (v for v in known if v.state == "active" and v.kind == service.CASCADE):
+        made["active"] = Path(answering.path)
+    return made

@@ -1,0 +1,152 @@
+"""`as2 adapt`: retrain from labels. The worker trains; the command queues the job and shows its progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.context import CorpusName, find_corpus, workbench
+from as2core.commands.options import JsonFlag
+from as2core.errors import As2Error, NotEnoughLabels
+from as2core.terminal import echo, print_json, print_note, print_table, show_training
+
+if TYPE_CHECKING:
+    from app.adapt.readiness import Readiness
+    from app.adapt.report import RetrainReport
+    from app.jobs.queue import JobView
+    from app.workbench.workbench import Workbench
+
+POLL_SECONDS = 0.5
+
+
+class NotAdapted(As2Error):
+    """The retrain ended without a version."""
+
+
+def adapt(
+    corpus: CorpusName = None,
+    kind: Annotated[str, typer.Option(help="What is adapted: cascade, generative, calibration or another.")] = (
+        "cascade"
+    ),
+    base: Annotated[str, typer.Option(help="The version to start from.")] = "active",
+    annotator: Annotated[list[str] | None, typer.Option(help="Only this person's labels; may be repeated.")] = None,
+    since: Annotated[str, typer.Option(help="Only labels from this day on, as 2024-05-01.")] = "",
+    conflicts: Annotated[str, typer.Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
+    presumed: Annotated[int, typer.Option(help="Unlabelled candidates per question counted as incorrect.")] = 0,
+    label_kind: Annotated[
+        list[str] | None, typer.Option(help="Only labels of this kind: people or imported; both by default.")
+    ] = None,
+    unsure_incorrect: Annotated[
+        bool, typer.Option("--unsure-incorrect", help="Count pairs labelled only unsure as incorrect.")
+    ] = False,
+    keep_doubtful: Annotated[
+        bool, typer.Option("--keep-doubtful", help="Train on labels that look wrong, too.")
+    ] = False,
+    replay: Annotated[float | None, typer.Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the labels; by default those of the kind.")] = (
+        None
+    ),
+    learning_rate: Annotated[float | None, typer.Option(help="Peak rate; by default that of the kind.")] = None,
+    seed: Annotated[int, typer.Option(help="Makes the run repeatable.")] = 0,
+    remark: Annotated[str, typer.Option("--note", help="What the new version is for.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the training data, and train nothing.")] = False,
+    promote: Annotated[bool, typer.Option(help="Promote the version if its held-out AP is not lower.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Retrain from a corpus's labels, and compare before and after on held-out questions."""
+    from app.adapt import readiness
+    from app.adapt.label_selection import KINDS, LabelSelection
+    from app.adapt.report import RetrainReport
+    from app.adapt.settings import REPLAY, RetrainSettings
+    from app.versions import promotion, registry
+
+    choice = LabelSelection(
+        annotators=tuple(annotator or ()),
+        kinds=tuple(label_kind or KINDS),
+        since=since,
+        unsure_incorrect=unsure_incorrect,
+        conflicts=conflicts,
+        presumed=presumed,
+        doubtful=keep_doubtful,
+    )
+    share = REPLAY if replay is None else replay
+    settings = RetrainSettings(kind, base, choice, share, epochs, learning_rate, seed, remark)
+    with workbench() as wb:
+        of = find_corpus(wb, corpus)
+        ready = readiness.check_readiness(wb, of.id, settings)
+        for warning in ready.warnings:
+            print_note(warning)
+        if dry_run:
+            _print_readiness(ready, as_json)
+            return
+        job = follow(wb, readiness.start_retrain(wb, of.id, settings))
+        report = RetrainReport.from_json(job.result)
+        promoted = promote and not registry.get_version(wb, report.version).is_below_parent
+        if promoted:
+            promotion.promote(wb, report.version, reason="as2 adapt --promote")
+    if as_json:
+        print_json({**job.result, **({"promoted": True} if promoted else {})})
+        return
+    _print_report(report, ready)
+    if promote:
+        echo("promoted" if promoted else "not promoted: its AP is lower than before")
+    else:
+        echo(f"to use it: as2 versions promote {report.version}")
+
+
+def _print_report(report: RetrainReport, ready: Readiness) -> None:
+    echo(f"{report.version}: {ready.train_questions} training questions, {ready.heldout_questions} held out")
+    rows = [{"measure": m, "before": value, "after": report.after[m]} for m, value in report.before.items()]
+    print_table(rows, ["measure", "before", "after"])
+
+
+def _print_readiness(ready: Readiness, as_json: bool) -> None:
+    """The training data. Raises NotEnoughLabels with what blocks a retrain."""
+    if as_json:
+        print_json(asdict(ready))
+        return
+    if ready.problems:
+        raise NotEnoughLabels(" ".join(ready.problems))
+    echo(f"{ready.labels:,} labels: {ready.correct:,} correct, {ready.incorrect:,} incorrect, {ready.unsure:,} unsure")
+    echo(
+        f"{ready.train_questions:,} training questions ({ready.train_correct:,} correct, {ready.train_incorrect:,} "
+        f"incorrect labels, {ready.presumed:,} of them presumed), {ready.dev_questions:,} for validation, "
+        f"{ready.heldout_questions:,} held out; {ready.replayed:,} shipped questions mixed in"
+    )
+
+
+def _newest_step(job: JobView) -> Sequence[Mapping[str, object]]:
+    return [e for e in job.events if e.get("kind") == "step"][-1:]
+
+
+def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sleep) -> JobView:
+    """Show a job's events until it is over; Ctrl-C cancels it. Raises NotAdapted if it is not done then."""
+    from app.jobs import queue, supervisor
+
+    shown, last_phase = 0, ""
+    with show_training() as on_event:
+        try:
+            while True:
+                lasting = [e for e in job.events if e.get("kind") != "step"]  # not every step is shown
+                for event in [*lasting[shown:], *_newest_step(job)]:
+                    on_event(event)
+                shown = len(lasting)
+                phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest
+                if phase != last_phase and job.active:
+                    print_note(f"job {job.id}: {phase}")
+                    last_phase = phase
+                if not job.active:
+                    break
+                sleep(POLL_SECONDS)
+                supervisor.attend(wb)
+                job = queue.load_job(wb, job.id)
+        except KeyboardInterrupt:
+            queue.cancel(wb, job.id)
+            raise
+    if job.state != "done":
+        raise NotAdapted(f"job {job.id} {job.state}: {job.error or job.message} (`as2 jobs retry {job.id}` resumes it)")
+    return job

@@ -1,0 +1,60 @@
+"""What every command begins with: the workbench, the starter corpus in it, and the corpus by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from as2core.errors import As2Error
+from as2core.terminal import print_note, show_progress
+
+if TYPE_CHECKING:
+    from app.corpora.corpora import CorpusView
+    from app.workbench.workbench import Workbench
+
+CorpusName = Annotated[str | None, typer.Option("--corpus", help="The corpus's name; the newest one if not given.")]
+
+
+class NoCorpus(As2Error):
+    """There is nothing to ask or label yet."""
+
+
+@contextmanager
+def workbench(*, starter: bool = True) -> Iterator[Workbench]:
+    """The workbench of AS2_HOME; the first call ever imports the starter corpus."""
+    from app import bootstrap
+    from app.exchange.starter import ensure_starter
+
+    wb = bootstrap.open()
+    try:
+        if starter:
+            with show_progress("reading the starter corpus") as on_progress:
+                ensure_starter(wb, on_progress=on_progress)
+        yield wb
+    finally:
+        wb.close()
+
+
+def find_corpus(wb: Workbench, name: str | None) -> CorpusView:
+    """The corpus of that name, or the newest. Raises UnknownCorpus, NoCorpus."""
+    from app.corpora import corpora
+
+    if name is not None:
+        return corpora.find_corpus(wb, name)
+    known = corpora.list_corpora(wb)
+    if not known:
+        raise NoCorpus("there is no corpus yet: `as2 ingest PATH...` makes one")
+    return max(known, key=lambda c: c.id)
+
+
+def ensure_corpus(wb: Workbench, name: str) -> CorpusView:
+    """The corpus of that name, created if there is none."""
+    from app.corpora import corpora
+
+    with suppress(corpora.UnknownCorpus):
+        return corpora.find_corpus(wb, name)
+    print_note(f"new corpus {name!r}")
+    return corpora.create_corpus(wb, name)

@@ -1,0 +1,88 @@
+"""`as2 ingest` and `as2 reindex`: add documents, and rebuild the search index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
+from as2core.commands.options import JsonFlag
+from as2core.errors import UnreadableFile
+from as2core.terminal import echo, print_json, print_note, show_progress
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, or folders to search for files.")],
+    corpus: Annotated[
+        str, typer.Option(help="The corpus they are added to; created if it does not exist.")
+    ] = "documents",
+    as_json: JsonFlag = False,
+) -> None:
+    """Add documents to a corpus: txt, md, html, pdf, csv, tsv, jsonl. Unchanged documents are skipped."""
+    from app.corpora import documents
+
+    files = list(find_files(paths))
+    with workbench() as wb:
+        into = ensure_corpus(wb, corpus)
+        with show_progress("reading") as on_progress:
+            done = documents.ingest(wb, into.id, files, on_progress=on_progress)
+        for name, reason in done.failed:
+            print_note(f"as2: {name}: {reason}")
+        if as_json:
+            print_json({"corpus": into.name, "corpus_id": into.id, "result": done})
+        else:
+            echo(
+                f"{into.name}: {done.added} added, {done.updated} updated, {done.unchanged} unchanged, "
+                f"{len(done.failed)} failed; {done.sentences} sentences in {done.seconds:.1f} s"
+            )
+        if done.job_id is not None:
+            print_note("Vectors are computed in the background. Until then, search matches words only.")
+        if done.failed:
+            raise typer.Exit(1)
+
+
+def find_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Every file once, with the name that its documents get: the path from the given folder. Raises UnreadableFile,
+    also for two files of one name, because the second would replace the first."""
+    by_name: dict[str, Path] = {}
+    for name, path in _list_files(paths):
+        if name not in by_name:
+            by_name[name] = path
+            yield name, path
+        elif not path.samefile(by_name[name]):
+            raise UnreadableFile(
+                f"{by_name[name]} and {path} would both be named {name!r}: name the folder above them, or rename one"
+            )
+
+
+def _list_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
+    """A file named directly is read whatever its suffix, so that an unsupported one is reported."""
+    from as2core.data.documents import SUFFIXES
+
+    for path in paths:
+        if path.is_dir():
+            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in SUFFIXES]
+            if not inside:
+                raise UnreadableFile(f"{path}: has no supported file ({' '.join(SUFFIXES)})")
+            yield from ((str(p.relative_to(path)), p) for p in inside)
+        elif path.exists():
+            yield path.name, path
+        else:
+            raise UnreadableFile(f"{path}: no such file or folder")
+
+
+def reindex(corpus: CorpusName = None, as_json: JsonFlag = False) -> None:
+    """Rebuild the search index from the documents; the vectors are computed in the background."""
+    from app.corpora import indexing
+
+    with workbench() as wb:
+        source = find_corpus(wb, corpus)
+        with show_progress("indexing") as on_progress:
+            documents = indexing.reindex(wb, source.id, on_progress=on_progress)
+    if as_json:
+        print_json({"corpus": source.name, "documents": documents})
+    else:
+        echo(f"{source.name}: {documents} documents indexed")

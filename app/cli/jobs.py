@@ -1,0 +1,97 @@
+"""`as2 jobs`: what runs in the background; pausing, stopping and repeating it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.context import workbench
+from as2core.commands.options import JsonFlag
+from as2core.terminal import echo, format_table, print_json
+
+if TYPE_CHECKING:
+    from app.jobs.queue import JobView
+    from app.workbench.workbench import Workbench
+
+jobs = typer.Typer(help="List background jobs; cancel or repeat one.", invoke_without_command=True)
+Number = Annotated[int, typer.Argument(metavar="ID", help="The job's number.")]
+
+
+@jobs.callback()
+def list_jobs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the jobs, newest first, unless a command follows."""
+    from app.jobs import queue
+
+    if context.invoked_subcommand is not None:
+        return
+    with workbench(starter=False) as wb:
+        views = queue.list_jobs(wb, limit=limit)
+    if as_json:
+        print_json({"jobs": views})
+        return
+    rows = [
+        {
+            "id": j.id,
+            "kind": j.kind,
+            "state": j.state,
+            "done": f"{j.progress:.0%}",
+            "created": f"{j.created:%Y-%m-%d %H:%M}",
+            "message": j.error or j.message,
+        }
+        for j in views
+    ]
+    echo(format_table(rows, ["id", "kind", "state", "done", "created", "message"]) if rows else "no jobs")
+
+
+@jobs.command()
+def show(job: Number, as_json: JsonFlag = False) -> None:
+    """Show everything known of a job, as JSON with or without the flag."""
+    from app.jobs import queue
+
+    with workbench(starter=False) as wb:
+        print_json(queue.load_job(wb, job))
+
+
+@jobs.command()
+def cancel(job: Number, as_json: JsonFlag = False) -> None:
+    """Ask a job to stop; what it has done so far is kept."""
+    from app.jobs import queue
+
+    _apply(queue.cancel, job, as_json)
+
+
+@jobs.command()
+def retry(job: Number, as_json: JsonFlag = False) -> None:
+    """Queue a job again that failed, was cancelled or was lost."""
+    from app.jobs import queue
+
+    _apply(queue.retry, job, as_json)
+
+
+@jobs.command()
+def pause(job: Number, as_json: JsonFlag = False) -> None:
+    """Let a job wait, for somebody who needs the machine."""
+    from app.jobs import queue
+
+    _apply(queue.pause, job, as_json)
+
+
+@jobs.command()
+def resume(job: Number, as_json: JsonFlag = False) -> None:
+    """Let a paused job go on where it waits."""
+    from app.jobs import queue
+
+    _apply(queue.resume, job, as_json)
+
+
+def _apply(change: Callable[[Workbench, int], JobView], job: int, as_json: bool) -> None:
+    with workbench(starter=False) as wb:
+        view = change(wb, job)
+    state = "stopping" if view.active and view.cancelling else "paused" if view.paused else view.state
+    print_json(view) if as_json else echo(f"job {view.id}: {state}")

@@ -1,0 +1,86 @@
+"""`as2 labels import` and `as2 labels export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.context import CorpusName, find_corpus, workbench
+from as2core.commands.options import JsonFlag
+from as2core.errors import UnreadableFile
+from as2core.terminal import echo, print_json, print_note, show_progress
+
+labels = typer.Typer(help="Bring labels in, and take them out.", no_args_is_help=False)
+
+
+@labels.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled questions in any known format.")],
+    corpus: Annotated[
+        str | None, typer.Option(help="The corpus whose sentences they label; without it the file makes its own.")
+    ] = None,
+    fmt: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets, asnq, selqa, "
+            "selqa-tsv, qed, natural-questions, yahooqa.",
+        ),
+    ] = "auto",
+    annotator: Annotated[str, typer.Option(help="Who gave those that the file does not sign itself.")] = "import",
+    split: Annotated[
+        str,
+        typer.Option(help="Which part of a set that comes divided this is: train, dev or test. Divided here if not."),
+    ] = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Import labels; a line that cannot be read, or that conflicts, is reported and the others go in."""
+    from app.exchange import imports
+
+    if not file.is_file():
+        raise UnreadableFile(f"{file}: there is no such file")
+    with workbench() as wb:
+        into = find_corpus(wb, corpus).id if corpus is not None else None
+        with show_progress(f"importing {file.name}"):
+            report = imports.import_labels(wb, into, file.name, file, fmt=fmt, annotator=annotator, split=split)
+    for line, reason in report.malformed:
+        print_note(f"as2: {file.name}: line {line}: {reason}")
+    for conflict in report.conflicts:
+        print_note(f"as2: {file.name}: not taken: {conflict}")
+    if as_json:
+        print_json(report)
+    else:
+        verdicts = f"{report.verdicts} new verdicts, " if report.verdicts else ""
+        echo(
+            f"{report.new} new labels, {verdicts}{report.same} the same as before, {report.conflicting} conflicting, "
+            f"{len(report.malformed)} malformed lines; {report.questions} questions"
+            + (f"; {report.describe_moved()}" if report.moved else "")
+        )
+    if report.malformed:
+        raise typer.Exit(1)
+
+
+@labels.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - for standard output.")],
+    corpus: CorpusName = None,
+    fmt: Annotated[
+        str, typer.Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run, pairs or triplets.")
+    ] = "jsonl",
+    annotator: Annotated[str | None, typer.Option(help="Only this annotator's labels.")] = None,
+) -> None:
+    """Export a corpus's labels."""
+    from app.exchange import exports
+
+    with workbench() as wb:
+        of = find_corpus(wb, corpus)
+        content = exports.export_labels(wb, of.id, fmt, annotator=annotator)
+    if str(file) == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        file.write_bytes(content)
+        print_note(f"{of.name}: {len(content)} bytes of {fmt} in {file}")

@@ -1,0 +1,44 @@
+"""`as2 people`: the people and their roles."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from app.cli.context import workbench
+from as2core.commands.options import JsonFlag
+from as2core.terminal import echo, format_table, print_json
+
+people = typer.Typer(help="List who labels here, and give roles.", invoke_without_command=True)
+
+
+@people.callback()
+def list_people(context: typer.Context, as_json: JsonFlag = False) -> None:
+    """List the people in the order they came, unless a command follows."""
+    from app.workbench import people as service
+
+    if context.invoked_subcommand is not None:
+        return
+    with workbench(starter=False) as wb:
+        found = service.list_people(wb)
+    if as_json:
+        print_json({"people": found})
+        return
+    rows = [{"name": p.name, "role": p.role, "signs in": "by name" if p.local else "logs in"} for p in found]
+    echo(format_table(rows, ["name", "role", "signs in"]) if rows else "nobody has signed in yet")
+
+
+@people.command()
+def role(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `as2 people` lists it.")],
+    to: Annotated[str, typer.Argument(metavar="ROLE", help="admin, annotator or viewer.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Give somebody a role."""
+    from app.workbench import people as service
+
+    with workbench(starter=False) as wb:
+        service.set_role(wb, service.find_person(wb, name).id, to, by=None)
+        person = service.find_person(wb, name)
+    print_json(person) if as_json else echo(f"{person.name} is {person.role} now")

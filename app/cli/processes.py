@@ -1,0 +1,186 @@
+"""`as2 app` and `as2 worker`. The app is two processes, the pages' server and the background worker; this one starts
+them, brings a worker back that died, and ends both together."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from as2core.errors import As2Error
+from as2core.terminal import print_note
+
+if TYPE_CHECKING:
+    from app.workbench.settings import Settings
+
+START_SECONDS = 60.0  # within which the server has to answer
+STOP_SECONDS = 20.0  # within which both processes have to end after SIGTERM
+CHECK_SECONDS = 1.0
+ANY_ADDRESS = ("0.0.0.0", "::")
+
+
+class NotServing(As2Error):
+    """The pages' server could not be started, or ended by itself."""
+
+
+def app(
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, envvar="STREAMLIT_SERVER_PORT", help="Where to listen.")
+    ] = 8501,
+    address: Annotated[
+        str, typer.Option(envvar="STREAMLIT_SERVER_ADDRESS", help="0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serve the pages and run their background jobs; Ctrl-C ends both."""
+    from app import bootstrap
+    from app.workbench.settings import get_settings
+
+    settings = get_settings()
+    bootstrap.open(settings).close()  # an unusable home or database is reported here, in one line
+    if not is_free(address, port):
+        raise NotServing(f"port {port} of {address} cannot be used: choose another with --port")
+    processes = AppProcesses(settings)
+    with _exit_on_signals():
+        try:
+            processes.start(address, port)
+            host = "127.0.0.1" if address in ANY_ADDRESS else address
+            processes.wait_until_ready(f"http://{host}:{port}")
+            print_note(f"AS2 Workbench is at http://{host}:{port} (Ctrl-C ends it)")
+            while processes.is_serving():
+                processes.ensure_worker()
+                time.sleep(CHECK_SECONDS)
+        finally:
+            processes.stop()
+    raise NotServing(f"the server ended by itself with code {processes.server.returncode}")
+
+
+def worker() -> None:
+    """Run background jobs in the foreground, until told to end."""
+    from app import bootstrap
+    from app import worker as process
+    from app.workbench.settings import get_settings
+
+    logging.getLogger().setLevel(logging.INFO)
+    process.run(bootstrap.open(get_settings()))
+    raise KeyboardInterrupt  # it ends only on a signal: report it as every command does
+
+
+class AppProcesses:
+    """The server's process and the worker's. No worker is started with `AS2_WORKER=external`, or while another one
+    holds the lock of the home."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.server: subprocess.Popen
+        self.worker: subprocess.Popen | None = None
+        self._started: list[subprocess.Popen] = []
+
+    def start(self, address: str, port: int) -> None:
+        from app.jobs.process import to_environment
+        from app.workbench.settings import REPO
+
+        command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
+        command += ["--server.port", str(port), "--server.address", address]
+        # the welcome message would ask a host outside for our address
+        command += ["--logger.hideWelcomeMessage", "true"]
+        environment = {**os.environ, **to_environment(self.settings), "AS2_WORKER": "external"}
+        # a session of its own: Ctrl-C reaches this process alone, which then ends both in order
+        with _defer_signals():
+            self.server = subprocess.Popen(
+                command, cwd=REPO, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+            )
+            self._started.append(self.server)
+        self.ensure_worker()
+
+    def is_serving(self) -> bool:
+        return self.server.poll() is None
+
+    def wait_until_ready(self, url: str) -> None:
+        """Raises NotServing when the server ends or stays silent."""
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        deadline = time.monotonic() + START_SECONDS
+        while self.is_serving() and time.monotonic() < deadline:
+            with contextlib.suppress(OSError), direct.open(f"{url}/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+            time.sleep(0.2)
+        raise NotServing("the server did not start; its output is above")
+
+    def ensure_worker(self) -> None:
+        from app.jobs.process import is_running, start_worker
+
+        if self.settings.worker == "external" or (self.worker is not None and self.worker.poll() is None):
+            return
+        if not is_running(self.settings):
+            with _defer_signals():
+                self.worker = start_worker(self.settings, idle=None)
+                self._started.append(self.worker)
+
+    def stop(self) -> None:
+        """End both; a second Ctrl-C changes nothing."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        running = [p for p in self._started if p.poll() is None]
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for process in running:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def is_free(address: str, port: int) -> bool:
+    """Whether a server could listen there."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True
+
+
+@contextlib.contextmanager
+def _exit_on_signals() -> Iterator[None]:
+    """SIGTERM (a container stops) and SIGHUP (the terminal closes) end this process the way Ctrl-C does."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    with _handle(end, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        yield
+
+
+@contextlib.contextmanager
+def _defer_signals() -> Iterator[None]:
+    """Handle signals afterwards: a process that has started and is not yet in the list would be left running."""
+    received: list[int] = []
+    with _handle(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM,
+                  getattr(signal, "SIGHUP", signal.SIGTERM)):  # fmt: skip
+        yield
+    for number in received:
+        signal.raise_signal(number)
+
+
+@contextlib.contextmanager
+def _handle(handler: Callable[[int, FrameType | None], None], *numbers: int) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in set(numbers)}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -1,0 +1,38 @@
+"""`as2 propose`: proposed questions for a corpus. The worker makes them, a person reviews them on the Data page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from app.cli.adapt import follow
+from app.cli.context import CorpusName, find_corpus, workbench
+from as2core.commands.options import JsonFlag
+from as2core.terminal import echo, print_json, print_table
+
+
+def propose(
+    corpus: CorpusName = None,
+    number: Annotated[int, typer.Option(min=1, help="How many questions to propose.")] = 20,
+    seed: Annotated[
+        int | None, typer.Option(help="Decides which sentences are drawn; by default each run's differ.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Propose questions made of a corpus's sentences; accept or reject them on the Data page."""
+    from app.ask import proposals
+
+    with workbench() as wb:
+        source = find_corpus(wb, corpus)
+        job = follow(wb, proposals.start(wb, source.id, wanted=number, seed=seed))
+        view = proposals.list_waiting(wb, source.id)
+    if as_json:
+        print_json({"corpus": source.name, **job.result, "waiting": view.waiting, "proposals": view.listed})
+        return
+    echo(
+        f"{job.result['proposed']} questions proposed from {job.result['tried']} sentences; "
+        f"{view.waiting} waiting for review"
+    )
+    rows = [{"question": p.text, "place": p.place, "sentence": p.sentence} for p in view.listed]
+    print_table(rows, ["question", "place", "sentence"])

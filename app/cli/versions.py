@@ -1,0 +1,144 @@
+"""`as2 versions`: list model versions, and change which one is active."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.context import workbench
+from as2core.commands.options import JsonFlag
+from as2core.terminal import echo, print_json, print_table
+
+versions = typer.Typer(help="List model versions, and change the active one.", invoke_without_command=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The version's name.")]
+
+
+@versions.callback()
+def listed(context: typer.Context, as_json: JsonFlag = False) -> None:
+    """List the versions, newest first, unless a command follows."""
+    if context.invoked_subcommand is None:
+        list_(as_json)
+
+
+@versions.command("list")
+def list_(as_json: JsonFlag = False) -> None:
+    """List the versions, newest first."""
+    from app.versions import registry
+
+    with workbench(starter=False) as wb:
+        found = registry.list_versions(wb, kind=None)
+    if as_json:
+        print_json({"versions": found})
+        return
+    rows = [
+        {
+            "name": v.name,
+            "kind": v.kind,
+            "state": v.state,
+            "parent": v.parent,
+            "created": f"{v.created:%Y-%m-%d %H:%M}",
+            "note": v.problem or v.note,
+        }
+        for v in found
+    ]
+    print_table(rows, ["name", "kind", "state", "parent", "created", "note"])
+
+
+@versions.command()
+def show(name: Name, as_json: JsonFlag = False) -> None:
+    """Show a version's card, always as JSON: its parent, data, settings, metrics, and promotions."""
+    from app.versions import registry
+
+    with workbench(starter=False) as wb:
+        card, promotions = registry.load_card(wb, name), registry.get_version(wb, name).promotions
+    print_json({**card, "promotions": promotions})
+
+
+@versions.command()
+def promote(
+    name: Name,
+    reason: Annotated[str, typer.Option(help="Why; stored with the version.")] = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a version the active one of its kind."""
+    from app.versions import promotion
+
+    with workbench(starter=False) as wb:
+        view = promotion.promote(wb, name, reason)
+    print_json(view) if as_json else echo(f"{view.name} is active now")
+
+
+@versions.command()
+def reject(name: Name, as_json: JsonFlag = False) -> None:
+    """Reject a version."""
+    from app.versions import promotion
+
+    with workbench(starter=False) as wb:
+        view = promotion.reject(wb, name)
+    print_json(view) if as_json else echo(f"{view.name} is {view.state}")
+
+
+@versions.command("roll-back")
+def roll_back(
+    kind: Annotated[str, typer.Option(help="The kind of version: cascade, generative or another.")] = "cascade",
+    as_json: JsonFlag = False,
+) -> None:
+    """Undo the last promotion of a kind: the version before it is active again."""
+    from app.versions import promotion
+
+    with workbench(starter=False) as wb:
+        view = promotion.roll_back(wb, kind)
+    print_json(view) if as_json else echo(f"{view.name} is active again")
+
+
+@versions.command()
+def rename(name: Name, new: Annotated[str, typer.Argument(help="Its new name.")], as_json: JsonFlag = False) -> None:
+    """Rename a version."""
+    from app.versions import management
+
+    with workbench(starter=False) as wb:
+        view = management.rename(wb, name, new)
+    print_json(view) if as_json else echo(f"{name} is now {view.name}")
+
+
+@versions.command()
+def delete(name: Name, as_json: JsonFlag = False) -> None:
+    """Delete a version that is not in use and that no other was made from."""
+    from app.versions import management
+
+    with workbench(starter=False) as wb:
+        management.delete(wb, name)
+    print_json({"deleted": name}) if as_json else echo(f"{name} is deleted")
+
+
+@versions.command()
+def export(
+    name: Name,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    to: Annotated[str, typer.Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a version for other programs."""
+    from app.versions import management
+
+    with workbench(starter=False) as wb:
+        files = management.export(wb, name, to, folder)
+    print_json({"files": [str(f) for f in files]}) if as_json else echo(
+        f"{name} as {to}: {len(files)} files in {folder}"
+    )
+
+
+@versions.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A version's directory, or an export.")],
+    name: Annotated[str | None, typer.Option(help="Its name here; the folder's if not given.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Import a version as a candidate."""
+    from app.versions import management
+
+    with workbench(starter=False) as wb:
+        view = management.import_version(wb, folder, name=name)
+    print_json(view) if as_json else echo(f"{view.name}, a {view.kind}, is a candidate now")

@@ -1,0 +1,406 @@
+"""Comparing rankers on a labelled set: measures with intervals, paired tests, costs, and ranks question by question.
+
+The job freezes the set into its folder and stores evaluations by ranker and data, so repeating a comparison with one
+more ranker scores only that one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
+from app.exchange.exports import labelled_questions
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.labels import consensus
+from app.versions import loading, registry
+from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
+from app.workbench.workbench import Workbench
+from as2core.data.catalog import SETTINGS, SHIPPED_SETS, apply_setting
+from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
+from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
+from as2core.metrics import bounds, to_ranks
+from as2core.rankers.base import list_untrained
+from as2core.types import Json, Progress, Question
+from db.models import Evaluation as Stored
+from db.repositories import versions as rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CORPUS_PREFIX = "labels:"  # of a data set that is a corpus's labels
+SAMPLE_SEED = 0
+MAX_RANKERS = 24  # in one comparison
+TRAIN_FIRST = "`as2 train` makes a version of it; compare that by its directory."
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSettings:
+    """What a comparison was asked to do. `limit`: at most so many questions, drawn with a fixed seed; None for all."""
+
+    rankers: tuple[str, ...]
+    data: str
+    setting: str = "clean"
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, job: JobView) -> ComparisonSettings:
+        return cls(**{**job.settings, "rankers": tuple(job.settings["rankers"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A metric's mean over the questions with its 95 % bootstrap interval. `least` and `most`: what it could be with
+    the missing labels, None where every candidate is labelled."""
+
+    value: float
+    low: float
+    high: float
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankerResult:
+    """One ranker on the set. `relative_cost`: FLOPs as a share of the whole model's, None where that has no meaning.
+    `measured`: when its seconds were taken, None if unknown; `timed_here`: whether that was in this comparison."""
+
+    ranker: str
+    figures: Mapping[str, Figure]
+    seconds: float
+    relative_cost: float | None
+    cuts: tuple[Cut, ...] = ()
+    measured: datetime | None = None
+    timed_here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PairedResult:
+    """The paired test between two rankers; `test.difference` is the mean of a minus that of b."""
+
+    a: str
+    b: str
+    metric: str
+    test: PairedTest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonView:
+    """Rankers over one labelled set. `per_question`: columns qid, question, ranker, then the metrics. `ranks`: qid ->
+    frame with columns candidate, label, and a rank per ranker."""
+
+    data: str
+    setting: str
+    questions: int
+    results: tuple[RankerResult, ...]
+    paired: tuple[PairedResult, ...]
+    per_question: pd.DataFrame
+    ranks: Mapping[str, pd.DataFrame]
+    notes: tuple[str, ...] = ()
+
+
+def list_rankers(wb: Workbench) -> list[str]:
+    """What can be compared: the catalog's names, then the versions made here, newest first."""
+    from as2core.rankers.catalog import CATALOG
+
+    versions = [v.name for v in registry.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
+    return [*CATALOG, *versions]
+
+
+def list_datasets(wb: Workbench) -> list[str]:
+    """The shipped sets that are there, and the labels of every corpus that has some."""
+    shipped = [n for n in SHIPPED_SETS if (wb.settings.starter_dir / f"{n.partition('-')[2]}.jsonl").is_file()]
+    return [*shipped, *(f"{CORPUS_PREFIX}{c.name}" for c in list_corpora(wb) if c.labels)]
+
+
+def load_questions(wb: Workbench, data: str) -> list[Question]:
+    """A shipped set, a corpus's labels, or a file. Raises UnknownData, UnknownCorpus, UnreadableFile."""
+    from as2core.data import catalog
+
+    if data.startswith(CORPUS_PREFIX):
+        return labelled_questions(wb, find_corpus(wb, data.removeprefix(CORPUS_PREFIX)).id)
+    return list(catalog.load_questions(data, corpora=wb.settings.corpora_dir).questions)
+
+
+def start_compare(
+    wb: Workbench, rankers: Sequence[str], data: str, setting: str = "clean", limit: int | None = None
+) -> JobView:
+    """Queue a comparison; `limit` takes a fixed sample of the questions.
+
+    Raises UnknownRanker, UnknownData, BadSetting before anything is queued.
+    """
+    names = tuple(dict.fromkeys(_name_active(wb, r) for r in rankers))
+    if not names:
+        raise BadSetting("no ranker is chosen: choose two or more")
+    if len(names) > MAX_RANKERS:
+        raise BadSetting(f"{len(names)} rankers are too many at once: choose at most {MAX_RANKERS}")
+    for name in names:
+        _check_ranker(wb, name)
+    if setting not in SETTINGS:
+        raise BadSetting(f"no setting {setting!r}; known: {', '.join(SETTINGS)}")
+    if limit is not None and limit < 1:
+        raise BadSetting(f"limit {limit}: give at least 1 question, or none for all")
+    questions = load_questions(wb, data)
+    if not apply_setting(questions, setting):
+        raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
+    return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)))
+
+
+def _name_active(wb: Workbench, spec: str) -> str:
+    """`active`, with settings or without, as the name of the version that is active now."""
+    name, colon, settings = spec.partition(":")
+    return f"{registry.get_active(wb).name}{colon}{settings}" if name == "active" else spec
+
+
+def _check_ranker(wb: Workbench, name: str) -> None:
+    from as2core.rankers.catalog import CATALOG, check, check_version
+
+    if at := loading.locate(wb, name):
+        check_version(*at)
+    elif name.partition(":")[0] in CATALOG:
+        check(name)
+    else:
+        names = ", ".join(list_rankers(wb))
+        raise UnknownRanker(f"no ranker {name!r}; known: {names}, or the directory of a version")
+
+
+def run_compare(job: JobRun) -> dict[str, Json]:
+    """The background job: every ranker over the frozen set, then the tests between them."""
+    settings = ComparisonSettings.of(queue.load_job(job.wb, job.id))
+    questions = _freeze_questions(job, settings)
+    evaluations: dict[str, Evaluation] = {}
+    keys: dict[str, str] = {}
+    notes = _note_unlabelled(questions)
+    for place, name in enumerate(settings.rankers):
+        try:
+            keys[name] = hash_ranker(job.wb, name)
+            evaluations[name] = _evaluate(job, settings, questions, place, notes)
+        except As2Error as e:
+            job.check()
+            notes.append(f"{name} was left out: {e}")
+            job.event({"kind": "note", "message": notes[-1]})
+    if not evaluations:
+        raise As2Error(" ".join(notes))
+    job.progress(0.96, "testing the differences")
+    return to_json(
+        {
+            "rows": [_to_row(name, e, questions) for name, e in evaluations.items()],
+            "paired": _test_pairs(job, evaluations),
+            "keys": {name: keys[name] for name in evaluations},
+            "data_hash": hash_questions(questions),
+            "questions": next(iter(evaluations.values())).questions,
+            "notes": list(dict.fromkeys(notes)),  # one version with several settings has its notes once
+        }
+    )
+
+
+def _evaluate(
+    job: JobRun, settings: ComparisonSettings, questions: Sequence[Question], place: int, notes: list[str]
+) -> Evaluation:
+    """Evaluate the ranker at `place`, and add what the reader has to know of it to `notes`."""
+    wb, name, total = job.wb, settings.rankers[place], len(settings.rankers)
+
+    def report(p: Progress) -> None:
+        job.check()
+        job.progress(0.95 * (place + p.done / max(1, p.total)) / total, f"{name}: {p.done} of {p.total} questions")
+
+    job.progress(0.95 * place / total, f"loading {name}")
+    ranker = loading.load_ranker(wb, name)
+    evaluation = load_or_evaluate(
+        wb, name, questions, data=settings.data, setting=settings.setting, ranker=ranker, on_progress=report
+    )
+    if parts := list_untrained(ranker):
+        notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN_FIRST}")
+    notes += _note_trained_on(_drop_settings(name), loading.list_trained_on(wb, name), questions)
+    return evaluation
+
+
+def _test_pairs(job: JobRun, evaluations: Mapping[str, Evaluation]) -> list[dict[str, object]]:
+    """A paired test for every two rankers, the better one first."""
+    pairs = []
+    for a, b in combinations(sorted(evaluations, key=lambda n: -evaluations[n].metrics["AP"]), 2):
+        job.check()
+        test = paired_test(evaluations[a].per_question["AP"], evaluations[b].per_question["AP"])
+        pairs.append({"a": a, "b": b, "metric": "AP", **asdict(test)})
+    return pairs
+
+
+def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
+    """What missing labels mean for the figures; nothing when every candidate has one."""
+    labels = [c.label for q in questions for c in q.candidates]
+    missing = labels.count(None)
+    if not missing:
+        return []
+    return [
+        f"{missing:,} of {len(labels):,} candidates have no label and count as incorrect, so a ranker that puts good "
+        "ones among them first is rated too low. The table shows by how much at most."
+    ]
+
+
+def _drop_settings(name: str) -> str:
+    """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
+    from as2core.rankers.catalog import CATALOG, split_spec
+
+    of_catalog = name.partition(":")[0]
+    if of_catalog not in CATALOG:
+        return split_spec(name)[0]
+    return name if CATALOG[of_catalog].nested else of_catalog
+
+
+def _note_trained_on(name: str, trained_on: Sequence[str], questions: Sequence[Question]) -> list[str]:
+    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
+    training_texts = set(trained_on)
+    overlap = sum(q.text in training_texts for q in questions)
+    if not overlap:
+        return []
+    return [
+        f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
+        "intervals and tests included. Its card has figures on held-out questions (Adapt, or `as2 versions "
+        f"show '{name}'`)."
+    ]
+
+
+def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Question]:
+    """The questions as they were when the job first ran."""
+    from as2core.data import jsonl
+
+    file = job.folder / "data.jsonl"
+    if not file.exists():
+        questions = apply_setting(load_questions(job.wb, settings.data), settings.setting)
+        if settings.limit is not None and settings.limit < len(questions):
+            places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
+            questions = [questions[i] for i in places]
+        jsonl.write(questions, file.with_suffix(".part"))
+        file.with_suffix(".part").rename(file)
+    return list(jsonl.read(file, strict=True)[0])
+
+
+def _to_row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str, object]:
+    """A ranker's figures as they are stored: flat, `AP`, `AP low`, `AP high`, `AP least`, `AP most` and so on."""
+    row: dict[str, object] = {"ranker": name, "questions": e.questions}
+    for metric, (low, high) in compute_intervals(e.per_question).items():
+        row |= {metric: e.metrics[metric], f"{metric} low": low, f"{metric} high": high}
+    if any(c.label is None for q in questions for c in q.candidates):
+        for metric, (least, most) in bounds(questions, e.scores).items():
+            row |= {f"{metric} least": least, f"{metric} most": most}
+    return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
+
+
+def _from_row(row: Mapping[str, Any], done: JobView, measured: datetime | None) -> RankerResult:
+    """What `_to_row` stored. Seconds remembered from another moment were taken under another load. An evaluation later
+    than the job has replaced the one it used, whose moment is lost."""
+    metrics = [key.removesuffix(" low") for key in row if key.endswith(" low")]
+    figures = {
+        m: Figure(row[m], row[f"{m} low"], row[f"{m} high"], row.get(f"{m} least"), row.get(f"{m} most"))
+        for m in metrics
+    }
+    cuts = tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in row.get("cuts", ()))
+    if measured is None or not done.started or not done.finished or measured > done.finished:
+        measured = None
+    here = measured is not None and done.started is not None and measured >= done.started
+    return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts, measured, here)
+
+
+def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> ComparisonView:
+    """The result of a finished comparison, without the labels that `by` may not see yet. Raises UnknownJob, As2Error
+    when it is not finished or its files are gone."""
+    import pandas as pd
+
+    from as2core.data import jsonl
+
+    job = queue.load_job(wb, job_id)
+    if job.kind != "compare" or job.state != "done":
+        raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
+    file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
+    if not file.is_file():
+        raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
+    settings, result = ComparisonSettings.of(job), job.result
+    questions = jsonl.read(file)[0]
+    evaluations = _load_evaluations(wb, job, settings)
+    texts = {q.qid: q.text for q in questions}
+    per_question = [
+        {"qid": qid, "question": texts.get(qid, ""), "ranker": name}
+        | {metric: values[qid] for metric, values in row.result["per_question"].items()}
+        for name, row in evaluations.items()
+        for qid in next(iter(row.result["per_question"].values()), {})
+    ]
+    return ComparisonView(
+        data=settings.data,
+        setting=settings.setting,
+        questions=result["questions"],
+        results=tuple(
+            _from_row(r, job, getattr(evaluations.get(r["ranker"]), "created", None)) for r in result["rows"]
+        ),
+        paired=tuple(_read_pair(dict(p)) for p in result["paired"]),
+        per_question=pd.DataFrame(per_question, columns=None if per_question else ["qid", "question", "ranker"]),
+        ranks=_Ranks(
+            questions,
+            {n: row.result["scores"] for n, row in evaluations.items()},
+            _hidden_labels(wb, settings.data, by),
+        ),
+        notes=tuple(result["notes"]),
+    )
+
+
+def _read_pair(values: dict[str, Any]) -> PairedResult:
+    a, b, metric = (values.pop(key) for key in ("a", "b", "metric"))
+    return PairedResult(a, b, metric, PairedTest(**values))
+
+
+def _hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
+    if not data.startswith(CORPUS_PREFIX):
+        return set()
+    try:
+        return consensus.find_hidden_labels(wb, find_corpus(wb, data.removeprefix(CORPUS_PREFIX)).id, by)
+    except UnknownCorpus:  # deleted or renamed since
+        return set()
+
+
+def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, Stored]:
+    """Those that are still stored, by ranker."""
+    with wb.read() as s:
+        rows_by_name = {
+            name: rows.evaluation(s, key, job.result["data_hash"], settings.setting)
+            for name, key in job.result["keys"].items()
+        }
+    return {name: row for name, row in rows_by_name.items() if row is not None}
+
+
+class _Ranks(Mapping[str, "pd.DataFrame"]):
+    """Question id -> its candidates' ranks by every ranker, made when asked for."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        scores: Mapping[str, Mapping[str, list[float]]],
+        hidden: Collection[tuple[str, str]],
+    ) -> None:
+        self._questions = {q.qid: q for q in questions}
+        self._scores, self._hidden = scores, hidden
+
+    def __getitem__(self, qid: str) -> pd.DataFrame:
+        import pandas as pd
+
+        question = self._questions[qid]
+        frame: dict[str, Any] = {
+            "candidate": [c.text for c in question.candidates],
+            "label": [None if (question.text, c.text) in self._hidden else c.label for c in question.candidates],
+        }
+        for name, by_question in self._scores.items():
+            if qid in by_question:
+                frame[name] = to_ranks(np.array(by_question[qid]))
+        return pd.DataFrame(frame)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._questions)
+
+    def __len__(self) -> int:
+        return len(self._questions)

@@ -1,0 +1,245 @@
+"""The documents of a corpus: ingest, list, read, delete.
+
+Documents are stored in batches of one transaction each and indexed right after (`app.corpora.indexing`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from app.corpora.corpora import get_corpus, lock_corpus
+from app.corpora.indexing import index_pending, request_vectors
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.errors import UnreadableFile
+from as2core.types import Document, OnProgress, Progress, Sentence
+from db.models import Document as DocumentRow
+from db.repositories import corpora as rows
+
+BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class IngestView:
+    """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals.
+
+    `job_id` is the background job that computes the vectors, None when all are there.
+    """
+
+    added: int
+    updated: int
+    unchanged: int
+    failed: tuple[tuple[str, str], ...]
+    documents: int
+    sentences: int
+    seconds: float
+    job_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    id: int
+    external_id: str
+    title: str
+    source: str
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceView:
+    id: int
+    text: str
+    position: int
+    paragraph: int
+
+
+def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int = 100) -> list[DocumentView]:
+    """Those whose title or name contains `search`, oldest first."""
+    with wb.read() as s:
+        return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
+
+
+def list_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:
+    """In their order."""
+    with wb.read() as s:
+        return [SentenceView(x.id, x.text, x.position, x.paragraph) for x in rows.list_sentences(s, [document_id])]
+
+
+def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -> None:
+    """Delete a document from its corpus. Its labelled sentences are hidden, and exports and retrains still use their
+    labels; they return when the document is added again. `by` None is the command line. Raises Gone, and NotAllowed for
+    a viewer."""
+    with wb.read() as s:
+        document = rows.get_document(s, document_id)
+        corpus_id = document.corpus_id if document is not None else None
+    if corpus_id is None:
+        raise people.Gone("this document no longer exists; reload the page")
+    with wb.write(durable=True) as s:
+        people.allow(s, by)
+        lock_corpus(s, corpus_id)
+        if (document := rows.get_document(s, document_id)) is not None:
+            rows.withdraw_document(s, document, wb.clock())
+    index_pending(wb, corpus_id)
+
+
+def ingest(
+    wb: Workbench,
+    corpus_id: int,
+    files: Iterable[tuple[str, bytes | Path]],
+    on_progress: OnProgress | None = None,
+    *,
+    by: int | None = None,
+) -> IngestView:
+    """Add files, as (name, content or path). A document with the same content is left alone; changed content replaces
+    the document, and labels stay with the sentences that did not change; no file replaces a document that another file
+    of this call added. Files and lines that cannot be read are reported, the others are added. Raises UnknownCorpus, or
+    NotAllowed for a viewer."""
+    started = time.monotonic()
+    get_corpus(wb, corpus_id)
+    with wb.read() as s:
+        people.allow(s, by)
+    tally = _Tally(on_progress)
+    try:
+        sources: dict[str, str] = {}
+        for batch in _make_batches(_read(files, tally)):
+            _store(wb, corpus_id, _assign_ids(wb, corpus_id, batch, sources), tally)
+            index_pending(wb, corpus_id)
+            tally.report()
+        wb.analyze()
+    finally:  # leaving the page ends this in `report`
+        job_id = request_vectors(wb, corpus_id)
+    return IngestView(
+        tally.added,
+        tally.updated,
+        tally.unchanged,
+        tuple(tally.failed),
+        tally.documents,
+        tally.sentences,
+        time.monotonic() - started,
+        job_id,
+    )
+
+
+class _Tally:
+    """Counts of one ingest. `expected` estimates the number of documents from the lines of the files."""
+
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self.added = self.updated = self.unchanged = self.sentences = self.expected = 0
+        self.failed: list[tuple[str, str]] = []
+        self.file = ""
+        self._on_progress = on_progress
+
+    @property
+    def documents(self) -> int:
+        return self.added + self.updated + self.unchanged
+
+    def report(self) -> None:
+        if self._on_progress:
+            done = self.documents
+            self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
+
+
+def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[Document]:
+    from as2core.data.documents import clean_file_name, read_documents
+
+    files = [(clean_file_name(name), source) for name, source in files]
+    tally.expected = sum(_estimate_documents(name, source) for name, source in files)
+    for name, source in files:
+        tally.file = name
+
+        def report(problem: object, name: str = name) -> None:
+            tally.failed.append((name, str(problem)))
+
+        try:
+            data = source if isinstance(source, bytes) else source.read_bytes()
+            yield from read_documents(name, data, on_problem=report)
+        except UnreadableFile as e:
+            report(str(e).removeprefix(f"{name}: "))
+        except OSError as e:
+            report(f"cannot be read ({e.strerror})")
+
+
+def _estimate_documents(name: str, source: bytes | Path) -> int:
+    if not name.lower().endswith((".jsonl", ".csv", ".tsv")):
+        return 1
+    try:
+        return (source if isinstance(source, bytes) else source.read_bytes()).count(b"\n") or 1
+    except OSError:
+        return 1
+
+
+def _make_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """A document that comes twice begins a new batch, as a newer version of itself."""
+    batch: dict[tuple[str, str], Document] = {}
+    characters = 0
+    for document in documents:
+        key = document.source, document.id
+        if key in batch or len(batch) >= BATCH_DOCUMENTS or characters > BATCH_CHARS:
+            yield list(batch.values())
+            batch, characters = {}, 0
+        batch[key] = document
+        characters += len(document.text)
+    if batch:
+        yield list(batch.values())
+
+
+def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], sources: dict[str, str]) -> list[Document]:
+    """The batch, with ids that differ from those of other files' documents: otherwise notes.txt would replace notes.md,
+    and a table that numbers its rows from 1 another one. In case of a conflict the file's name becomes part of the id,
+    now and whenever that file is added again. A known id without a conflict is that document, even if the file has
+    another name now. `sources`: id -> file of this ingest; it is added to."""
+    longer_ids = [d.source if _is_whole_file(d) else f"{d.source}-{d.id}" for d in batch]
+    with wb.read() as s:
+        stored = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
+    documents = []
+    for d, longer_id in zip(batch, longer_ids, strict=True):
+        source = sources.get(d.id) or (stored[d.id].source if d.id in stored else "") or d.source
+        has_same_stem = _is_whole_file(d) and _remove_suffix(source) == d.id
+        if source != d.source and (d.id in sources or longer_id in stored or has_same_stem):
+            d = replace(d, id=longer_id)
+        sources[d.id] = d.source
+        documents.append(d)
+    return documents
+
+
+def _is_whole_file(document: Document) -> bool:
+    """A document that is all of its file is named after it."""
+    return document.id == _remove_suffix(document.source)
+
+
+def _remove_suffix(source: str) -> str:
+    return PurePosixPath(source).with_suffix("").as_posix() if source else ""
+
+
+def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
+    from as2core.text import split_sentences
+
+    digests = {d.id: content_digest(d.title, d.text) for d in batch}
+    with wb.read() as s:
+        stored = rows.find_documents_by_name(s, corpus_id, list(digests))
+    # split before the transaction begins, to keep it short
+    pieces: dict[str, list[Sentence]] = {
+        d.id: split_sentences(d.text) for d in batch if d.id not in stored or stored[d.id].digest != digests[d.id]
+    }
+    with wb.write() as s:
+        lock_corpus(s, corpus_id)
+        stored = rows.find_documents_by_name(s, corpus_id, list(digests))
+        new = [d for d in batch if d.id in pieces and d.id not in stored]
+        changed = [d for d in batch if d.id in pieces and d.id in stored and stored[d.id].digest != digests[d.id]]
+        ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in new], wb.clock())
+        rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in new])
+        for d in changed:
+            document = s.get_one(DocumentRow, stored[d.id].id)
+            rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
+    tally.added += len(new)
+    tally.updated += len(changed)
+    tally.unchanged += len(batch) - len(new) - len(changed)
+    tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changed))
+
+
+def content_digest(title: str, text: str) -> str:
+    return hashlib.sha256(f"{title}\0{text}".encode()).hexdigest()

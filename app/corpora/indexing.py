@@ -1,0 +1,87 @@
+"""The search index, derived from the documents: updating it, rebuilding it, and vectors in the background.
+
+Every document stores whether its present content is indexed, so the next call completes an interrupted one.
+"""
+
+from __future__ import annotations
+
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.workbench.workbench import Workbench
+from as2core.types import Json, OnProgress, Progress
+from db.repositories import corpora as rows
+from db.repositories import jobs as job_rows
+
+BATCH_DOCUMENTS = 400
+BATCH_PASSAGES = 64
+
+
+def index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
+    """Index the documents whose present content is not indexed; returns how many. Quick when there are none."""
+    from as2core.retrieval.passages import split_passages
+
+    if not wb.has_index(corpus_id):
+        with wb.write() as s:
+            rows.mark_all_unindexed(s, corpus_id)
+    with wb.read() as s:
+        total = rows.count_unindexed(s, corpus_id)
+    indexed = 0
+    while indexed < total:
+        with wb.read() as s:
+            documents = rows.list_unindexed(s, corpus_id, BATCH_DOCUMENTS)
+            sentences: dict[int, list[str]] = {d.id: [] for d in documents}
+            for row in rows.list_sentences(s, list(sentences)):
+                sentences[row.document_id].append(row.text)
+        if not documents:
+            break
+        split = [(str(d.id), split_passages(str(d.id), sentences[d.id], title=d.title)) for d in documents]
+        wb.index(corpus_id).upsert_docs(split)
+        with wb.write() as s:
+            rows.mark_indexed(s, [(d.id, d.digest) for d in documents])
+        indexed += len(documents)
+        if on_progress:
+            on_progress(Progress(indexed, total, "building the search index"))
+    return indexed
+
+
+def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
+    """Delete the index and rebuild it from the documents; the vectors are computed in the background."""
+    wb.forget_index(corpus_id)
+    indexed = index_pending(wb, corpus_id, on_progress)
+    request_vectors(wb, corpus_id)
+    return indexed
+
+
+def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
+    """Queue a background job for the passages without a vector, unless one is queued; returns its id, or None if all
+    have a vector."""
+
+    if not wb.has_index(corpus_id) or not wb.index(corpus_id).list_pending(1):
+        return None
+    with wb.read() as s:
+        queued = [j.id for j in job_rows.active_jobs(s, "embed", corpus_id) if j.state == "queued"]
+    return queued[0] if queued else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
+
+
+def run_embed(job: JobRun) -> dict[str, Json]:
+    """The background job: vectors for the passages without one, in batches; a new run continues an interrupted one."""
+    from as2core.retrieval.sqlite import SqliteIndex
+
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None or not wb.has_index(corpus_id):
+        return {"passages": 0}
+    embedder, embedded = None, 0
+    # opened separately: another process may replace the file
+    index = SqliteIndex(wb.settings.index_file(corpus_id))
+    try:
+        while batch := index.list_pending(BATCH_PASSAGES):
+            job.step_back()
+            embedder = embedder or wb.models.embedder()
+            vectors = embedder.embed([p.text for p in batch])
+            index.set_vectors({p.id: v for p, v in zip(batch, vectors, strict=True)})
+            embedded += len(batch)
+            done, total = index.count_vectors(), index.count()
+            job.progress(done / max(1, total), f"{done:,} of {total:,} passages have vectors")
+    finally:
+        index.close()
+    return {"passages": embedded}

@@ -1,0 +1,102 @@
+"""Exports labels in the formats others use.
+
+JSONL keeps every label with its annotator, and the verdicts, so importing an export changes nothing. The other formats
+hold the consensus, correct or incorrect; labels that are unsure or evenly disputed are lost. An imported grade (a
+rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from app.corpora.corpora import get_corpus
+from app.exchange.imports import IMPORT
+from app.labels import consensus
+from app.labels.consensus import CORRECT, INCORRECT
+from app.versions import loading
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error, BadSetting
+from as2core.types import Question
+
+FORMATS = {
+    "jsonl": "one question per line with its candidates, every annotator's labels and the verdicts",
+    "csv": "query, docid, rating (1 or 0)",
+    "qrels": "qid 0 docid rel (1 or 0)",
+    "wikiqa": "WikiQA's TSV",
+    "beir": "corpus, queries and qrels, zipped",
+    "run": "the active version's ranking: qid Q0 docid rank score tag",
+    "pairs": "question and sentence pairs for sentence-transformers",
+    "triplets": "question, correct and incorrect sentence, for sentence-transformers",
+}
+
+
+def export_labels(
+    wb: Workbench, corpus_id: int, fmt: str, annotator: str | None = None, *, by: int | None = None
+) -> bytes:
+    """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
+    command line; unless an admin, they do not get others' labels of a pair that they have still to label.
+    Raises BadSetting, As2Error."""
+    from as2core.data import beir
+    from as2core.data.catalog import WRITERS
+
+    if fmt not in FORMATS:
+        raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
+    questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
+    if not questions:
+        if by is not None and labelled_questions(wb, corpus_id, annotator):
+            raise As2Error(
+                "the labels here are hidden until you have labelled the same pairs: label some of them first"
+            )
+        raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
+    if fmt == "beir":
+        return _zip(beir.dumps(questions))
+    if fmt == "run":
+        return _run_file(wb, questions).encode()
+    return "".join(WRITERS[fmt](questions)).encode()
+
+
+def labelled_questions(
+    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
+) -> list[Question]:
+    """Questions with their current labels, oldest first: the imported ones and those with a label, with their imported
+    and labelled candidates. `signed`: with every annotator's label (but for unsigned imports) and the verdicts. `by`:
+    as in `export_labels`."""
+    get_corpus(wb, corpus_id)
+    labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
+    return [
+        _drop_import_signature(x.question)
+        for x in labelled_rows
+        if (annotator is None and x.origin != "asked")
+        or any(c.label is not None or c.annotations for c in x.question.candidates)
+    ]
+
+
+def _drop_import_signature(question: Question) -> Question:
+    """Without the signature that an unsigned import gives."""
+    plain = (((IMPORT, CORRECT),), ((IMPORT, INCORRECT),))
+    candidates = (
+        replace(c, annotations=()) if c.annotations in plain and c.verdict is None else c for c in question.candidates
+    )
+    return replace(question, candidates=tuple(candidates))
+
+
+def _zip(files: Mapping[str, str]) -> bytes:
+    """The same files give the same bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def _run_file(wb: Workbench, questions: list[Question]) -> str:
+    from as2core.data.qrels import run_to_lines
+
+    version = loading.load_version(wb)
+    scores = {q.qid: np.asarray(version.ranker.score(q.text, q.candidates)) for q in questions}
+    return "".join(run_to_lines(questions, scores, tag=version.name))

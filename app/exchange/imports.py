@@ -1,0 +1,209 @@
+"""Label files in, in the formats others use.
+
+JSONL keeps every label with its annotator, and the adjudications, so importing an export changes nothing. What other
+formats hold is signed by whoever imports it. Only an admin imports what other people here sign.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from lzma import LZMAError
+from pathlib import Path, PurePath, PurePosixPath
+
+from sqlalchemy.orm import Session
+
+from app.corpora.corpora import create_corpus, get_corpus, list_corpora
+from app.corpora.indexing import index_pending, request_vectors
+from app.exchange import report
+from app.exchange.report import ImportView
+from app.exchange.storage import ImportCounts, ImportOptions, store_questions
+from app.workbench.people import ADMIN, MAX_NAME, NO_PERSON, NotAllowed, require
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import BadSetting, UnreadableFile
+from as2core.types import Question
+from db.repositories import labels as label_rows
+
+IMPORTS = (
+    "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
+    "asnq", "selqa", "selqa-tsv", "qed", "natural-questions", "yahooqa",
+)  # fmt: skip
+FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
+TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets")
+IMPORT = NO_PERSON[1]
+SPLITS = {
+    "": "split automatically when a model is adapted",
+    "train": "used for training",
+    "dev": "used for validation and held-out measurement, never for training",
+    "test": "left out of every retrain, for Compare",
+}
+
+
+def import_labels(
+    wb: Workbench,
+    corpus_id: int | None,
+    name: str,
+    data: bytes | Path,
+    fmt: str = "auto",
+    annotator: str = IMPORT,
+    *,
+    split: str = "",
+    by: int | None = None,
+) -> ImportView:
+    """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
+    one is made, named after the file. `split`, of SPLITS: which part of a divided set the file is. `by`: who imports;
+    None is the command line, which may sign for everybody.
+
+    Reported and left out: a line that cannot be read or names what the corpus does not have, and a label that differs
+    from an earlier one of the same annotator or from the verdict on the pair.
+
+    Raises NotAllowed if `by` is a viewer, or is no admin and the file holds verdicts or labels signed by somebody else
+    who is known here; UnreadableFile, BadSetting, UnknownCorpus, Gone.
+    """
+    if split not in SPLITS:
+        raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
+    content = _read_content(name, data)
+    fmt = _detect_format(name, content, fmt)
+    questions, problems, lines = _parse(name, content, fmt)
+    if corpus_id is None and fmt in TEXTLESS_FORMATS:
+        raise BadSetting(f"{name}: {fmt} holds no texts; choose the corpus whose sentences it labels")
+    if not questions and not problems:
+        raise UnreadableFile(f"{name}: no labelled question in it")
+    corpus = get_corpus(wb, corpus_id) if corpus_id is not None else None
+    counts = ImportCounts()
+    if questions:
+        options = _sign(wb, name, questions, annotator, by)
+        corpus = corpus or create_corpus(wb, _free_name(wb, name))
+        counts = store_questions(
+            wb, corpus.id, questions, replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
+        )
+        index_imported(wb, corpus.id)
+    rejected = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
+    malformed = tuple(sorted([*problems, *rejected]))
+    return ImportView(
+        new=counts.new,
+        same=counts.same,
+        conflicting=len(counts.conflicts),
+        malformed=malformed,
+        questions=counts.questions,
+        corpus_id=corpus.id if corpus else None,
+        format=fmt,
+        conflicts=tuple(counts.conflicts),
+        lines=report.report_lines(lines, counts.outcomes, malformed),
+        verdicts=counts.verdicts,
+        moved=tuple((before, now, n) for (before, now), n in sorted(counts.moved.items())),
+    )
+
+
+def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: str, by: int | None) -> ImportOptions:
+    """Who signs the labels of these questions. Raises NotAllowed, Gone where `by` may not import what they sign."""
+    judges = {c.verdict.by for q in questions for c in q.candidates if c.verdict is not None}
+    names = sorted(judges | {name for q in questions for c in q.candidates for name, _ in c.annotations})
+
+    def ensure(s: Session, name: str) -> int:
+        name, role = _tidy_name(name), wb.settings.newcomers
+        return label_rows.ensure_annotator(s, name, wb.clock(), imported=name in NO_PERSON, role=role).id
+
+    with wb.write() as s:
+        if by is not None and require(s, by).role != ADMIN:
+            for name in [annotator, *names]:
+                person = label_rows.annotator_named(s, _tidy_name(name))
+                if person is not None and not person.imported and person.id != by:
+                    raise NotAllowed(f"{file}: only {person.name} or an admin may import labels signed {person.name}")
+            if judges:
+                raise NotAllowed(f"{file}: it holds verdicts on conflicts, and only an admin may import those")
+        signers = {name: ensure(s, name) for name in names}
+        return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT)
+
+
+def _tidy_name(name: str) -> str:
+    return " ".join(storable(name).split())[:MAX_NAME] or IMPORT
+
+
+def index_imported(wb: Workbench, corpus_id: int) -> None:
+    """Index also where nothing is new: repeating an interrupted import finishes it."""
+    index_pending(wb, corpus_id)
+    request_vectors(wb, corpus_id)
+
+
+def _read_content(name: str, data: bytes | Path) -> bytes:
+    from as2core.data.source import read_bytes
+
+    try:
+        return read_bytes(data)
+    except UnreadableFile as e:
+        raise UnreadableFile(f"{name}: {str(e).partition(': ')[2] or e}") from e
+
+
+def _detect_format(name: str, content: bytes, fmt: str) -> str:
+    from as2core.data.catalog import sniff
+
+    if not content.strip():
+        raise UnreadableFile(f"{name}: the file is empty")
+    if fmt == "auto":
+        try:
+            fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
+            fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
+        except UnreadableFile as e:
+            raise _name_file(name, e) from e
+        if fmt == "run":
+            raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
+        if not fmt:
+            raise UnreadableFile(f"{name}: unknown format; known: {', '.join(IMPORTS)}")
+    if fmt in ("wikipassageqa", "insuranceqa"):
+        raise UnreadableFile(
+            f"{name}: {fmt} consists of several files; make one with `as2 data convert {name} labels.jsonl`"
+        )
+    if fmt not in IMPORTS:
+        raise BadSetting(f"no import format {fmt!r}; known: auto, {', '.join(IMPORTS)}")
+    return fmt
+
+
+def _parse(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]], report.Lines]:
+    """The questions, the malformed lines, and where each label stands."""
+    from as2core.data import beir
+    from as2core.data.catalog import RATING_STREAMS, STREAMS
+    from as2core.data.source import read_all
+
+    try:
+        if fmt == "beir":
+            with tempfile.TemporaryDirectory() as folder:
+                _unzip_beir(content, Path(folder))
+                questions, problems = beir.read(folder, split=None, keep_places=True)
+        else:
+            stream = RATING_STREAMS.get(fmt) or STREAMS[fmt]
+            questions, problems = read_all(stream, content, keep_places=True)
+    except UnreadableFile as e:
+        raise _name_file(name, e) from e
+    return questions, [(p.line, p.reason) for p in problems], problems.places
+
+
+def _name_file(name: str, error: UnreadableFile) -> UnreadableFile:
+    return UnreadableFile(f"{name}: {str(error).removeprefix('the data given: ')}")
+
+
+def _unzip_beir(content: bytes, folder: Path) -> None:
+    """Extract BEIR's files, wherever they are in the archive."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.namelist():
+                path = PurePosixPath(member)
+                if path.name.startswith("."):  # added by macOS
+                    continue
+                inside = path.name if path.parent.name != "qrels" else f"qrels/{path.name}"
+                if path.name in ("corpus.jsonl", "queries.jsonl") or inside.startswith("qrels/"):
+                    target = folder / inside
+                    target.parent.mkdir(exist_ok=True)
+                    target.write_bytes(archive.read(member))
+    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError) as e:
+        raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
+
+
+def _free_name(wb: Workbench, name: str) -> str:
+    stem = PurePosixPath(name).name.partition(".")[0].replace("_", " ").strip()[:60] or "labels"
+    names = {c.name for c in list_corpora(wb)}
+    return next(n for n in (stem, *(f"{stem} {i}" for i in range(2, len(names) + 3))) if n not in names)

@@ -1,0 +1,75 @@
+"""The report of an import, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
+Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
+Lines = Mapping[tuple[str, str], Place]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportView:
+    """The result of an import. `conflicting`: labels that differ from an earlier one of the same annotator, or from a
+    verdict; they are not stored. `malformed`: (line number, reason). `corpus_id`: None where no line could be read and
+    no corpus was made. `verdicts`: how many were new. `lines`: the outcome of each line. `moved`: questions that were
+    here in another split, as (split before or "", split now, how many)."""
+
+    new: int
+    same: int
+    conflicting: int
+    malformed: tuple[tuple[int, str], ...]
+    questions: int
+    corpus_id: int | None
+    format: str
+    conflicts: tuple[str, ...] = field(default=())
+    lines: tuple[ImportLine, ...] = ()
+    verdicts: int = 0
+    moved: tuple[tuple[str, str, int], ...] = ()
+
+    def describe_moved(self) -> str:
+        """As in "moved from train to test: 3"; empty where none was."""
+        return ", ".join(f"moved from {before or 'no split'} to {now}: {n:,}" for before, now, n in self.moved)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLine:
+    """One line of a file: "new", "same", "conflicting" or "malformed" (the worst of its labels), and what it is about;
+    line 0 where the format has no lines."""
+
+    line: int
+    outcome: str
+    what: str
+
+
+def report_lines(
+    lines: Lines, outcomes: Iterable[tuple[str, str, str]], malformed: Sequence[tuple[int, str]]
+) -> tuple[ImportLine, ...]:
+    """One entry a line. `outcomes`: (question id, candidate id, outcome) of every label that could be read. A line with
+    several labels has the worst of their outcomes, and names the sentences with it."""
+    by_place: dict[Place, list[tuple[str, str]]] = {}
+    for qid, candidate, outcome in outcomes:
+        by_place.setdefault(_find_place(lines, qid, candidate), []).append((outcome, f"{qid} {candidate}"))
+    rows = [ImportLine(line, "malformed", reason) for line, reason in malformed]
+    for place, labels in by_place.items():
+        worst = max((outcome for outcome, _ in labels), key=OUTCOMES.index)
+        line, what = _name_file(place, ", ".join(what for outcome, what in labels if outcome == worst))
+        rows.append(ImportLine(line, worst, what))
+    return tuple(sorted(rows, key=lambda r: r.line))
+
+
+def locate_reason(lines: Lines, qid: str, candidate: str, reason: str) -> tuple[int, str]:
+    """The line of the label that a reason is about, and the reason."""
+    return _name_file(_find_place(lines, qid, candidate), reason)
+
+
+def _find_place(lines: Lines, qid: str, candidate: str) -> Place:
+    """The line of a label: its own, else its question's, else 0."""
+    return lines.get((qid, candidate), lines.get((qid, ""), (0, "")))
+
+
+def _name_file(place: Place, what: str) -> tuple[int, str]:
+    line, file = place
+    return line, f"in {file}: {what}" if file else what

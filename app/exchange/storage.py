@@ -1,0 +1,384 @@
+"""Stores imported questions and labels in a corpus.
+
+A candidate is matched to a sentence by its id, or else by its text. A sentence that the corpus does not have is stored
+in a document made of such sentences. Ids are kept, so an export has the ids of the import.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count, groupby
+
+from sqlalchemy.orm import Session
+
+from app.corpora.corpora import STARTER, lock_corpus
+from app.corpora.documents import content_digest
+from app.labels.agreement import tidy_note
+from app.labels.consensus import UNSURE, resolve_labels, sentences_by_candidate_id
+from app.workbench.workbench import Workbench, storable
+from as2core.types import Candidate, Document, Question
+from db.models import Document as DocumentRow
+from db.models import Question as QuestionRow
+from db.models import Sentence as SentenceRow
+from db.models import text_key
+from db.repositories import corpora as corpus_rows
+from db.repositories import labels as label_rows
+from db.repositories import questions as rows
+from db.repositories import reviews
+
+MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
+SOURCE = "imported with labels"  # of the documents made from imported sentences
+LABELS = {1: "correct", 0: "incorrect"}
+_NUMBERED_ID = re.compile(r"(.+)-(\d{1,9})")  # document id, position
+Entry = tuple[QuestionRow, Question, dict[str, SentenceRow]]  # stored question, imported one, candidate id -> sentence
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """Whose labels these are and how they are stored.
+
+    `annotator_id`: who signs what the file does not sign; nobody if `unsigned`, so that a label that people settled
+    here already is the same as theirs or in conflict with it. `signers`: name in the file -> annotator id. `split`:
+    which part of a divided set the questions are, "" where they are divided here; an import of stored questions
+    replaces their split. `by_text`: a question is identified by its wording (CSV has no ids). `override`: a label that
+    differs from an earlier one replaces it; otherwise it is a conflict.
+    """
+
+    annotator_id: int
+    signers: Mapping[str, int] = field(default_factory=dict)
+    origin: str = "imported"
+    split: str = ""
+    by_text: bool = False
+    override: bool = False
+    unsigned: bool = False
+
+    def annotations(self, c: Candidate) -> dict[int, str]:
+        """Annotator id -> label."""
+        if c.annotations:
+            return {self.signers[name]: label for name, label in c.annotations}
+        return {} if c.label is None else {self.annotator_id: LABELS[c.label]}
+
+
+@dataclass(slots=True)
+class ImportCounts:
+    """What became of the labels so far; `verdicts`: how many of those were new."""
+
+    new: int = 0
+    same: int = 0
+    verdicts: int = 0
+    questions: int = 0
+    documents: int = 0
+    moved: Counter[tuple[str, str]] = field(default_factory=Counter)  # (the split before, the one now)
+    conflicts: list[str] = field(default_factory=list)
+    rejected: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id or "", reason
+    outcomes: list[tuple[str, str, str]] = field(default_factory=list)  # question id, candidate id, "new", "same", ...
+
+
+def store_questions(
+    wb: Workbench, corpus_id: int, questions: Iterable[Question], options: ImportOptions
+) -> ImportCounts:
+    """Store questions, their candidates, labels and adjudications, in batches of one transaction each. An adjudication
+    that differs from the one here is a conflict and not stored. Raises UnknownCorpus."""
+    counts = ImportCounts()
+    for batch in _batches(_to_storable(q) for q in questions):
+        with wb.write(durable=True) as s, s.no_autoflush:
+            lock_corpus(s, corpus_id)
+            _BatchImport(s, corpus_id, wb.clock(), options, counts).store(batch)
+    wb.analyze()
+    return counts
+
+
+def _batches(questions: Iterable[Question]) -> Iterator[list[Question]]:
+    """A question's candidates stay together, however many they are."""
+    batch: list[Question] = []
+    candidates = 0
+    for q in questions:
+        if len(batch) == MAX_BATCH_QUESTIONS or (batch and candidates + len(q.candidates) > MAX_BATCH_CANDIDATES):
+            yield batch
+            batch, candidates = [], 0
+        batch.append(q)
+        candidates += len(q.candidates)
+    if batch:
+        yield batch
+
+
+def _to_storable(q: Question) -> Question:
+    candidates = tuple(
+        replace(
+            c,
+            id=storable(c.id),
+            text=storable(c.text),
+            title=storable(c.title),
+            grade=_storable_grade(c.grade),
+            verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
+        )
+        for c in q.candidates
+    )
+    return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind))
+
+
+def _storable_grade(grade: int | None) -> int | None:
+    return grade if grade is not None and abs(grade) < 2**31 else None
+
+
+class _BatchImport:
+    """One batch in one transaction."""
+
+    def __init__(self, s: Session, corpus_id: int, now: datetime, options: ImportOptions, counts: ImportCounts) -> None:
+        self.s, self.corpus_id, self.now, self.options, self.counts = s, corpus_id, now, options, counts
+
+    def store(self, batch: Sequence[Question]) -> None:
+        question_rows = self._store_questions(batch)
+        sentences = _Sentences(self.s, self.corpus_id, self.now, batch)
+        candidates = sentences_by_candidate_id(self.s, [row.id for row in question_rows.values() if row.id is not None])
+        entries = [
+            (row, q, self._find_sentences(sentences, q, candidates.get(row.id, {})))
+            for q in batch
+            if (row := question_rows.get(q.qid)) is not None
+        ]
+        self.counts.documents += sentences.finish()
+        self.s.flush()
+        self.counts.questions += len(entries)
+        self._store_candidates(entries)
+        self._store_labels(entries)
+        self._store_verdicts(entries)
+
+    def _store_questions(self, batch: Sequence[Question]) -> dict[str, QuestionRow]:
+        """Id -> the stored question, made if need be; those without a text to store are rejected. Where an id belongs
+        to another question here (two sets may number theirs alike), the question gets a new one."""
+        s, options = self.s, self.options
+        batch_ids = [q.qid for q in batch]
+        by_name = rows.find_questions(s, self.corpus_id, batch_ids)
+        question_rows = {}
+        for q in batch:
+            row = by_name.get(q.qid)
+            is_other = row is not None and bool(q.text) and row.text.split() != q.text.split()
+            if is_other or options.by_text:
+                row = rows.find_question(s, self.corpus_id, q.text) or (None if is_other else row)
+            if row is None and q.text:
+                name = self._free_id(q.qid, batch_ids) if is_other else q.qid
+                more = {"external_id": name, "origin": options.origin, "kind": q.kind, "split": options.split}
+                row = rows.new_question(self.corpus_id, q.text, now=self.now, **more)
+                s.add(row)
+            if row is None:
+                reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"
+                self.counts.rejected.append((q.qid, "", reason))
+                continue
+            if options.split and row.split != options.split:
+                self.counts.moved[row.split, options.split] += 1
+                row.split = options.split
+            if options.origin == STARTER:
+                row.kind = q.kind
+            question_rows[q.qid] = row
+        return question_rows
+
+    def _free_id(self, qid: str, batch_ids: Sequence[str]) -> str:
+        """The id with a number that no question here or in the batch has."""
+        names = (f"{qid}-{n}" for n in count(2))
+        return next(n for n in names if n not in batch_ids and not rows.find_questions(self.s, self.corpus_id, [n]))
+
+    def _find_sentences(
+        self, sentences: _Sentences, question: Question, candidates: Mapping[str, SentenceRow]
+    ) -> dict[str, SentenceRow]:
+        """Candidate id -> sentence, where there is one or one could be made; `known`: the question's own candidates."""
+        sentence_rows: dict[str, SentenceRow] = {}
+        used: set[SentenceRow] = set()
+        for c in question.candidates:
+            row = candidates.get(c.id)
+            if row is None or row in used or (c.text and _key(row.text) != _key(c.text)):
+                row = sentences.find(c, question.qid, candidates.values(), used)
+            if row is None:
+                reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
+                self.counts.rejected.append((question.qid, c.id, reason))
+            else:
+                used.add(row)
+                sentence_rows[c.id] = row
+        return sentence_rows
+
+    def _store_candidates(self, entries: Sequence[Entry]) -> None:
+        next_place = rows.find_next_ordinals(self.s, [row.id for row, _, _ in entries])
+        new = [
+            (
+                row.id,
+                rows.NewCandidate(sentences[c.id].id, next_place.get(row.id, 0) + i, external_id=c.id, grade=c.grade),
+            )
+            for row, question, sentences in entries
+            for i, c in enumerate(question.candidates)
+            if c.id in sentences
+        ]
+        rows.add_candidates(self.s, new)
+
+    def _store_labels(self, entries: Sequence[Entry]) -> None:
+        options, counts = self.options, self.counts
+        ids = [row.id for row, _, _ in entries]
+        annotators = {a for _, question, _ in entries for c in question.candidates for a in options.annotations(c)}
+        current = {a: label_rows.labels_by(self.s, a, ids) for a in annotators}
+        of_people = _people_labels(self.s, ids) if options.unsigned else {}
+        events = []
+        for row, question, sentences in entries:
+            for c in question.candidates:
+                for annotator_id, label in options.annotations(c).items() if c.id in sentences else ():
+                    pair = (row.id, sentences[c.id].id)
+                    before = current[annotator_id].get(pair)
+                    if not c.annotations:  # without a signature: people's labels come first
+                        before = of_people.get(pair, before)
+                    outcome = "same" if before == label else "conflicting"
+                    if outcome == "same":
+                        counts.same += 1
+                    elif before is not None and not options.override:
+                        counts.conflicts.append(f"{question.qid} {c.id}: {label} in the file, {before} here")
+                    else:
+                        outcome = "new"
+                        counts.new += 1
+                        current[annotator_id][pair] = label
+                        event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": self.now}
+                        events.append({**event, "annotator_id": annotator_id})
+                    counts.outcomes.append((question.qid, c.id, outcome))
+        label_rows.add_events(self.s, events)
+
+    def _store_verdicts(self, entries: Sequence[Entry]) -> None:
+        counts = self.counts
+        verdicts = [
+            (question, c, (row.id, sentences[c.id].id), c.verdict)
+            for row, question, sentences in entries
+            for c in question.candidates
+            if c.verdict is not None and c.id in sentences
+        ]
+        ids = sorted({pair[0] for _, _, pair, _ in verdicts})
+        current = label_rows.verdicts(self.s, question_ids=ids) if ids else {}
+        for question, c, pair, verdict in verdicts:
+            before = current.get(pair)
+            if before is None:
+                counts.verdicts += 1
+                by = self.options.signers[verdict.by]
+                reviews.add_verdict(self.s, pair, by, verdict.label, verdict.note, self.now)
+            elif before != verdict.label:
+                counts.conflicts.append(f"{question.qid} {c.id}: verdict {verdict.label} in the file, {before} here")
+            outcome = "new" if before is None else "same" if before == verdict.label else "conflicting"
+            counts.outcomes.append((question.qid, c.id, outcome))
+
+
+def _people_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
+    """(question id, sentence id) -> the current label by people, or the verdict on it."""
+    labels = [r for r in label_rows.labels_of_questions(s, question_ids) if not r.imported]
+    grouped = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
+    current = {
+        (question_id, sentence_id): label
+        for question_id, group in grouped
+        for sentence_id, label in resolve_labels(group).items()
+    }
+    current |= label_rows.verdicts(s, question_ids=question_ids)
+    return {pair: label for pair, label in current.items() if label != UNSURE}
+
+
+class _Sentences:
+    """The corpus's sentences as a batch of candidates needs them; new ones are made on demand."""
+
+    def __init__(self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question]) -> None:
+        self._s, self._corpus_id, self._now = s, corpus_id, now
+        candidates = [c for q in batch for c in q.candidates]
+        self._named: dict[str, list[SentenceRow]] = {}
+        self._reading: dict[str, list[SentenceRow]] = {}
+        for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
+            self._named.setdefault(row.external_id, []).append(row)
+        texts = sorted({c.text for c in candidates if c.text})
+        for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
+            self._reading.setdefault(_key(row.text), []).append(row)
+        self._documents: dict[str, DocumentRow] = {}
+        self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
+
+    def find(
+        self, c: Candidate, qid: str, candidates: Iterable[SentenceRow], used: Set[SentenceRow]
+    ) -> SentenceRow | None:
+        """The sentence of a candidate that is none of `used`, made if need be; None without a text to make it from."""
+        for row in self._named.get(c.id, ()):
+            if row not in used and (not c.text or _key(row.text) == _key(c.text)):
+                return row
+        if not c.text.strip():
+            return None
+        for row in candidates:
+            if row not in used and _key(row.text) == _key(c.text):
+                return row
+        # an id of ours with another text now: the sentence was changed, so search by text
+        for row in self._reading.get(_key(c.text), ()):
+            if row not in used and (row.external_id == c.id or not self._is_imported(row)):
+                return row
+        return self._make(c, qid)
+
+    def _is_imported(self, row: SentenceRow) -> bool:
+        return self._document_of(row).source == SOURCE
+
+    def _document_of(self, row: SentenceRow) -> DocumentRow:
+        return self._s.get_one(DocumentRow, row.document_id)
+
+    def _make(self, c: Candidate, qid: str) -> SentenceRow:
+        numbered = _NUMBERED_ID.fullmatch(c.id)
+        document = self._document(numbered[1] if numbered else qid, qid, c)
+        is_foreign = document.source != SOURCE  # a document with a text of its own: the sentence is not in it now
+        row = SentenceRow(
+            corpus_id=self._corpus_id,
+            document_id=document.id,
+            external_id=c.id,
+            position=int(numbered[2]) if numbered else document.sentences,
+            paragraph=0,
+            start=0,
+            end=0,
+            text=c.text,
+            text_key=text_key(c.text),
+            retired=is_foreign,
+        )
+        self._s.add(row)
+        if not is_foreign:
+            document.sentences += 1
+            self._touched.setdefault(document.id, (document, []))[1].append(row)
+        self._named.setdefault(c.id, []).append(row)
+        self._reading.setdefault(_key(c.text), []).append(row)
+        return row
+
+    def _document(self, name: str, qid: str, c: Candidate) -> DocumentRow:
+        """The document of that name and the candidate's title, made if there is none. Where the name belongs to a
+        document with another title, or one that has another sentence of this id, the question gets its own."""
+        row = self._ensure_document(name, c.title)
+        if row.source != SOURCE and c.title in (row.title, ""):
+            return row  # the sentence stood in an earlier version of it
+        if row.title == c.title and all(x.document_id != row.id for x in self._named.get(c.id, ())):
+            return row
+        return self._ensure_document(f"{qid}:{name}", c.title)
+
+    def _ensure_document(self, name: str, title: str) -> DocumentRow:
+        row = self._documents.get(name) or self._find_document(name)
+        if row is None:
+            new = Document(name, title, "", SOURCE)
+            ids = corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
+            row = self._s.get_one(DocumentRow, ids[name])
+        self._documents[name] = row
+        return row
+
+    def _find_document(self, name: str) -> DocumentRow | None:
+        by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
+        return self._s.get_one(DocumentRow, by_name[name].id) if name in by_name else None
+
+    def finish(self) -> int:
+        """Write the text of the documents that got sentences, and mark them for the index; returns how many."""
+        stored: dict[int, list[SentenceRow]] = {}
+        for row in corpus_rows.list_sentences(self._s, list(self._touched)):
+            stored.setdefault(row.document_id, []).append(row)
+        for document, new in self._touched.values():
+            at, texts = 0, []
+            for row in sorted([*stored.get(document.id, ()), *new], key=lambda r: r.position):
+                row.start, row.end = at, at + len(row.text)
+                texts.append(row.text)
+                at = row.end + 1
+            document.text = "\n".join(texts)
+            document.digest = content_digest(document.title, document.text)
+            document.indexed = False
+            document.updated = self._now
+        return len(self._touched)
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split())

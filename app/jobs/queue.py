@@ -1,0 +1,201 @@
+"""The queue of background jobs: adding, reading, cancelling, pausing. The rows of the database are the queue entirely.
+
+A worker claims a row (`app.jobs.attempt`), and signs it with a heartbeat and its attempt's number. Nothing here that
+reads a job changes one or starts a worker; the supervisor (`app.jobs.supervisor`) sees to jobs that nobody runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from app.jobs.process import start_worker_if_needed
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
+from db.models import Job, JsonObject
+from db.repositories import jobs as rows
+from db.repositories.corpora import lock_corpus
+
+JOB_ACTIVE = ("queued", "running")
+MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned out
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """Of the jobs that wait for a slot of a worker, the one of the highest `priority` goes first. A long kind has a
+    slot of its own; the short kinds share one."""
+
+    name: str
+    priority: int
+    is_long: bool = False
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        JobKind("retrain", 30, is_long=True),
+        JobKind("compare", 20, is_long=True),
+        JobKind("doubt", 15),
+        JobKind("propose", 12),
+        JobKind("score", 10),
+        JobKind("embed", 0),
+    )
+}
+PRIORITIES = {kind.name: kind.priority for kind in KINDS.values()}
+# A worker's slots, each the priorities of the kinds that it runs.
+SLOTS = (
+    *({kind.name: kind.priority} for kind in KINDS.values() if kind.is_long),
+    {kind.name: kind.priority for kind in KINDS.values() if not kind.is_long},
+)
+
+
+def find_slot(kind: str) -> Mapping[str, int]:
+    """The slot that runs jobs of this kind."""
+    return next(slot for slot in SLOTS if kind in slot)
+
+
+class UnknownJob(As2Error):
+    """No job of that number."""
+
+
+class JobActive(As2Error):
+    """A job of this kind and corpus waits or runs already."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A background job as its row has it. `progress` is 0 to 1; `log` is the path of the full error, if any."""
+
+    id: int
+    kind: str
+    state: str
+    progress: float
+    message: str
+    events: tuple[JsonObject, ...]
+    result: JsonObject
+    error: str
+    log: str
+    settings: JsonObject
+    corpus_id: int | None
+    attempt: int
+    cancelling: bool
+    created: datetime
+    started: datetime | None
+    finished: datetime | None
+    paused: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.state in JOB_ACTIVE
+
+
+def to_view(row: Job, events: Iterable[JsonObject] = ()) -> JobView:
+    values = {f.name: getattr(row, f.name) for f in fields(JobView) if f.name != "events"}
+    values["paused"] = row.paused and row.state in JOB_ACTIVE
+    return JobView(**values, events=tuple(events))
+
+
+def enqueue(
+    wb: Workbench, kind: str, settings: Mapping[str, object], *, corpus_id: int | None = None, single: bool = False
+) -> JobView:
+    """Add a job and see that a worker runs. Raises JobActive if it is to be the `single` one of its kind and corpus and
+    there is another."""
+    with wb.write() as s:
+        if single and corpus_id is not None:
+            lock_corpus(s, corpus_id)
+            if others := rows.active_jobs(s, kind, corpus_id):
+                raise JobActive(f"job {others[0].id} ({kind}) of this corpus is not over: wait for it or cancel it")
+        job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id))
+    start_worker_if_needed(wb)
+    return job
+
+
+def load_job(wb: Workbench, job_id: int) -> JobView:
+    """Raises UnknownJob."""
+    with wb.read() as s:
+        row = rows.job(s, job_id)
+        if row is None:
+            raise UnknownJob(f"no job {job_id}: it may belong to another database")
+        return to_view(row, rows.events(s, [job_id], MAX_EVENTS)[job_id])
+
+
+def list_jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
+    """Newest first, of one of `KINDS` or of all."""
+    with wb.read() as s:
+        jobs = rows.jobs(s, kind, limit)
+        events = rows.events(s, [j.id for j in jobs], MAX_EVENTS)
+        return [to_view(j, events[j.id]) for j in jobs]
+
+
+def list_active(wb: Workbench, kind: str | None = None, corpus_id: int | None = None) -> list[JobView]:
+    """Those that wait or run, oldest first, without their events."""
+    with wb.read() as s:
+        return [to_view(j) for j in rows.active_jobs(s, kind, corpus_id)]
+
+
+def list_recent(wb: Workbench, corpus_id: int, limit: int = 10) -> list[JobView]:
+    """A corpus's last jobs of all kinds, newest first, without their events."""
+    with wb.read() as s:
+        return [to_view(j) for j in rows.jobs(s, None, limit, corpus_id=corpus_id)]
+
+
+def find_newest(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
+    """A corpus's last job of a kind, without its events."""
+    with wb.read() as s:
+        row = rows.newest_job(s, kind, corpus_id)
+        return None if row is None else to_view(row)
+
+
+def has_work(wb: Workbench) -> bool:
+    """Whether a job runs, or waits and is not paused."""
+    with wb.read() as s:
+        return any(j.state == "running" or not j.paused for j in rows.active_jobs(s))
+
+
+def cancel(wb: Workbench, job_id: int) -> JobView:
+    """A queued job is cancelled at once, a running one within seconds; one that is over stays as it is. What it did so
+    far stays for another run."""
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        if row is not None and row.state == "queued":
+            row.state, row.message, row.finished = "cancelled", "cancelled before it ran", wb.clock()
+        elif row is not None and row.state == "running":
+            row.cancelling, row.message = True, "stopping"
+    return load_job(wb, job_id)
+
+
+def pause(wb: Workbench, job_id: int) -> JobView:
+    """Let a job wait for somebody who needs the machine: a running one holds between two of its steps. If another job
+    waits for its slot it makes room, and goes on from its last checkpoint later."""
+    return _set_paused(wb, job_id, True)
+
+
+def resume(wb: Workbench, job_id: int) -> JobView:
+    """Let a paused job go on where it waits."""
+    job = _set_paused(wb, job_id, False)
+    start_worker_if_needed(wb)
+    return job
+
+
+def _set_paused(wb: Workbench, job_id: int, paused: bool) -> JobView:
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        if row is not None and row.state in JOB_ACTIVE and row.paused != paused:
+            row.paused = paused
+            rows.add_event(s, job_id, {"kind": "paused" if paused else "resumed"}, wb.clock())
+    return load_job(wb, job_id)
+
+
+def retry(wb: Workbench, job_id: int) -> JobView:
+    """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other."""
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        if row is not None and row.state not in ("failed", "cancelled", "lost"):
+            raise As2Error(f"job {job_id} is {row.state}: only one that failed, was cancelled or lost can be run again")
+        if row is not None:
+            row.state, row.cancelling, row.error, row.finished = "queued", False, "", None
+            row.paused = False
+            row.attempts, row.message = row.attempt + rows.MAX_ATTEMPTS, "waiting for the worker"
+    start_worker_if_needed(wb)
+    return load_job(wb, job_id)

@@ -1,0 +1,110 @@
+"""Whether a corpus is due for an automatic retrain: after so many new labels, or at night.
+
+The rule is stored with the corpus. The app wakes the worker when a retrain is due; the worker alone starts it
+(`app.adapt.schedule`), so that none is started twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from app.jobs.process import start_worker_if_needed
+from app.jobs.queue import JobView, to_view
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error, BadSetting
+from db.models import Corpus, Job
+from db.repositories import choices as rows
+from db.repositories import jobs as job_rows
+
+log = logging.getLogger(__name__)
+
+NIGHT_HOURS = range(1, 5)  # of the machine's own clock
+CHECK_SECONDS = 60.0
+RETRY_SHARE = 10  # after a retrain that came to nothing, this fraction (1/10) of the labels wanted makes another due
+NIGHT_REST = timedelta(hours=12)  # between two retrains at night
+
+
+@dataclass(frozen=True, slots=True)
+class RetrainRule:
+    """`after`: a retrain is due when people gave so many labels since the last one that was done, None for never.
+    `at_night`: one is due between 1 and 5 o'clock if there is any new label. `refused`: why the last one that was due
+    could not start; empty if it could, or since the rule was set."""
+
+    after: int | None = None
+    at_night: bool = False
+    refused: str = ""
+
+
+def load_rule(wb: Workbench, corpus_id: int) -> RetrainRule:
+    with wb.read() as s:
+        row = s.get(Corpus, corpus_id)
+        return RetrainRule(**((row.automatic if row else None) or {}))
+
+
+def set_rule(
+    wb: Workbench, corpus_id: int, *, after: int | None = None, at_night: bool = False, by: int | None = None
+) -> RetrainRule:
+    """Raises BadSetting for a number below 1, NotAllowed for a viewer."""
+    if after is not None and after < 1:
+        raise BadSetting(f"after {after} new labels: give 1 or more, or nothing to leave it off")
+    rule = RetrainRule(after, at_night)
+    with wb.write() as s:
+        people.allow(s, by)
+        s.get_one(Corpus, corpus_id).automatic = asdict(rule) if rule != RetrainRule() else None
+    return rule
+
+
+def count_new_labels(wb: Workbench, corpus_id: int) -> int:
+    """How many labels people gave since the corpus's last retrain that was done was queued."""
+    with wb.read() as s:
+        return _count_since(s, corpus_id, job_rows.newest_job(s, "retrain", corpus_id, "done"))
+
+
+def wake_worker_if_due(wb: Workbench) -> None:
+    """See that a worker runs if a retrain is due; cheap, and at most once a minute."""
+    try:
+        if find_due_corpora(wb, "woken for"):
+            start_worker_if_needed(wb)
+    except As2Error as e:
+        log.info("whether a retrain is due is not known: %s", e)
+
+
+def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
+    """Corpora with a retrain due that was not due, with as many labels, at an earlier check of this `mark`."""
+    if time.monotonic() - wb.marks.get(mark, -CHECK_SECONDS) < CHECK_SECONDS:
+        return []
+    wb.marks[mark] = time.monotonic()
+    due = []
+    with wb.read() as s:
+        for corpus in rows.automatic_corpora(s):
+            last = job_rows.newest_job(s, "retrain", corpus.id)
+            new = _count_since(s, corpus.id, job_rows.newest_job(s, "retrain", corpus.id, "done"))
+            fresh = _count_since(s, corpus.id, last)
+            rule = RetrainRule(**(corpus.automatic or {}))
+            checked = f"{mark} {corpus.id} {last.id if last else 0}"
+            if is_due(rule, new, wb.clock(), to_view(last) if last else None, fresh) and new != wb.marks.get(checked):
+                wb.marks[checked] = new
+                due.append(corpus.id)
+    return due
+
+
+def _count_since(s: Session, corpus_id: int, job: Job | None) -> int:
+    return rows.labelled_since(s, corpus_id, job.created if job else None)
+
+
+def is_due(rule: RetrainRule, new: int, now: datetime, last: JobView | None, fresh: int | None = None) -> bool:
+    """`last`: the corpus's last retrain; `fresh`: the labels since then, `new` if it was done. One that came to nothing
+    is not tried again with the labels it had."""
+    fresh = new if fresh is None else fresh
+    if new == 0 or fresh == 0 or (last is not None and last.active):
+        return False
+    if rule.after is not None and new >= rule.after and fresh * RETRY_SHARE >= rule.after:
+        return True
+    is_rested = last is None or now - last.created > NIGHT_REST
+    return rule.at_night and is_rested and now.astimezone().hour in NIGHT_HOURS

@@ -1,0 +1,65 @@
+"""Seeing to jobs that nobody runs: a worker was killed, the app was started again, a retrain is due at night.
+
+The process of the pages runs it in a thread; a command that follows a job calls `attend` itself; the worker reaps.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import timedelta
+
+from app.jobs import queue, retrain_rule
+from app.jobs.process import is_dead, start_worker_if_needed
+from app.workbench.workbench import Workbench
+from db.repositories import jobs as rows
+
+STALE = timedelta(seconds=25)  # with the two seconds between checks, a dead worker is noticed within 30
+CHECK_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
+
+
+def start_supervisor(wb: Workbench) -> threading.Thread:
+    """Attend to the jobs every two seconds, until the workbench is closed."""
+    thread = threading.Thread(target=_supervise, args=(wb,), name="job supervisor", daemon=True)
+    thread.start()
+    return thread
+
+
+def _supervise(wb: Workbench) -> None:
+    while not wb.is_closed.wait(CHECK_SECONDS):
+        try:
+            attend(wb)
+            retrain_rule.wake_worker_if_due(wb)
+        except Exception:
+            if not wb.is_closed.is_set():
+                log.exception("attending to the jobs")
+
+
+def attend(wb: Workbench) -> None:
+    """Queue lost jobs again, and start a worker if jobs wait for one."""
+    if queue.has_work(wb):
+        reap(wb)
+        start_worker_if_needed(wb)
+
+
+def reap(wb: Workbench) -> None:
+    """Turn runs whose heartbeat stopped into lost ones, queued again while attempts remain. A run that comes back finds
+    that its attempt no longer counts, and can write nothing."""
+    now = wb.clock()
+    with wb.read() as s:
+        dead = [w for w in rows.running_workers(s) if is_dead(w)]
+        if not rows.silent_jobs(s, heard_before=now - STALE, dead_workers=dead):
+            return
+    with wb.write() as s:
+        for row in rows.silent_jobs(s, heard_before=now - STALE, dead_workers=dead, lock=True):
+            rows.add_event(s, row.id, {"kind": "lost", "attempt": row.attempt}, now)
+            if row.cancelling:
+                row.state, row.message, row.finished = "cancelled", "cancelled", now
+            elif row.attempt < row.attempts:
+                row.state = "queued"
+                row.message = f"the worker was interrupted; queued again after attempt {row.attempt}"
+            else:
+                row.state, row.finished, row.message = "lost", now, ""
+                row.error = f"the worker was interrupted {row.attempt} times; look into its log and run it again"

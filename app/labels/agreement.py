@@ -1,0 +1,306 @@
+"""Whether people agree, what they disagree on, how it is settled, and how much seeing a score sways them.
+
+Cohen's kappa for two people is scikit-learn's, Krippendorff's alpha for any number (who need not have labelled the same
+pairs) is the `krippendorff` package's, nominal. Only correct and incorrect are judgements: "unsure" counts as missing.
+Intervals come from resampling questions, since the pairs of one question are not independent. What a measure is made
+of adds up over questions, so a resample takes sums of theirs and no library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, groupby
+from typing import Generic, TypeVar
+
+import numpy as np
+from sqlalchemy import Row
+
+from app.labels.consensus import BINARY, CORRECT, MAX_NOTE_CHARS, check_label
+from app.workbench.people import ADMIN, Gone, require
+from app.workbench.workbench import Workbench, storable
+from db.models import WITHDRAWN
+from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
+from db.repositories import reviews
+
+RESAMPLES, LEVEL = 300, 0.95
+_ASKS = re.compile(r"\b(?:how\s+(?:many|much)|how|who(?:m|se)?|what|when|where|which|why)\b", re.IGNORECASE)
+Votes = Mapping[str, int]  # person -> 1 correct, 0 incorrect
+Unit = tuple[int, Votes]  # question id, its labels
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval (of coefficients by bootstrap over questions); all None where it cannot be
+    computed. `n`: pairs of question and sentence that went in."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementView:
+    """`alpha`: Krippendorff's, nominal, over everyone. `kappas`: (name, name) -> Cohen's. `over_time`: (day the second
+    label came, alpha). `per_kind`: question kind -> alpha. `annotators`: everybody with a label that somebody else's
+    stands beside."""
+
+    alpha: Estimate
+    kappas: tuple[tuple[str, str, Estimate], ...]
+    over_time: tuple[tuple[str, Estimate], ...]
+    per_kind: tuple[tuple[str, Estimate], ...]
+    annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictView:
+    """A pair that people label differently, or did before it was settled. `verdict`, `by`, `note` are empty until then;
+    the labels stay."""
+
+    question_id: int
+    sentence_id: int
+    question: str
+    text: str
+    title: str
+    labels: tuple[tuple[str, str], ...]
+    verdict: str = ""
+    by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoringView:
+    """Labels on pairs where chance decided whether the scores were on the screen. `agree_*`: share of labels that say
+    what the model said; `shift`: shown minus blind, what seeing the score adds."""
+
+    shown: int
+    blind: int
+    agree_shown: float | None
+    agree_blind: float | None
+    shift: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(Generic[T]):
+    """`of_units` is the figure, None where it is undefined. It is a function of what `parts` (k numbers a unit) add up
+    to, and `of_sums` is that function: (n, k) -> (n,), NaN where undefined."""
+
+    of_units: Callable[[Sequence[tuple[int, T]]], float | None]
+    parts: Callable[[T], tuple[float, ...]]
+    of_sums: Callable[[np.ndarray], np.ndarray]
+
+
+def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
+    """Over the pairs that two or more people judged."""
+    units, days, kinds = [], [], []
+    for group in _pairs(wb, corpus_id):
+        judged = [r for r in group if r.label in BINARY]
+        if len(judged) > 1:
+            units.append((group[0].question_id, {r.name: BINARY[r.label] for r in judged}))
+            days.append(judged[1].created.date().isoformat())
+            kinds.append(group[0].kind or infer_question_kind(group[0].question))
+    people = sorted({name for _, said in units for name in said})
+    kappas = []
+    for a, b in combinations(people, 2):
+        common = [u for u in units if a in u[1] and b in u[1]]
+        if common:
+            kappas.append((a, b, _estimate(common, _kappa_of(a, b), seed)))
+    return AgreementView(
+        alpha=_estimate(units, ALPHA, seed),
+        kappas=tuple(kappas),
+        over_time=_by(days, units, seed),
+        per_kind=_by(kinds, units, seed),
+        annotators=tuple(people),
+    )
+
+
+def infer_question_kind(question: str) -> str:
+    """The kind of a question that came without one: its first word that asks."""
+    said = _ASKS.search(question)
+    if said is None:
+        return "other"
+    word = said[0].lower()
+    return "how-many" if word.split()[1:] else "who" if word.startswith("who") else word
+
+
+def alpha(units: Sequence[Unit]) -> float | None:
+    """Krippendorff's alpha; None where everybody always says the same one thing, since then it is undefined."""
+    import krippendorff
+
+    counts = np.array([[list(said.values()).count(value) for value in (0, 1)] for _, said in units])
+    if not len(counts) or (counts.sum(axis=0) == 0).any():
+        return None
+    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+
+
+def _coincidences(said: Mapping[str, int]) -> tuple[float, ...]:
+    """How often a judgement of the unit meets another of its value, by value, and one of the other (Krippendorff 2011,
+    "Computing Krippendorff's Alpha-Reliability", part C)."""
+    ones = sum(said.values())
+    zeros, others = len(said) - ones, max(1, len(said) - 1)
+    return zeros * (zeros - 1) / others, ones * (ones - 1) / others, zeros * ones / others
+
+
+def _alpha_of_sums(sums: np.ndarray) -> np.ndarray:
+    same_zeros, same_ones, mixed = sums.T
+    zeros, ones = same_zeros + mixed, same_ones + mixed
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((zeros > 0) & (ones > 0), 1 - (zeros + ones - 1) * mixed / (zeros * ones), np.nan)
+
+
+ALPHA = Measure(alpha, _coincidences, _alpha_of_sums)
+
+
+def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
+    """Cohen's kappa of two people; None where both always say the same one thing."""
+    from sklearn.metrics import cohen_kappa_score
+
+    left, right = ([said[name] for _, said in units] for name in (a, b))
+    if len({*left, *right}) < 2:
+        return None
+    return float(cohen_kappa_score(left, right))
+
+
+def _kappa_of(a: str, b: str) -> Measure[Votes]:
+    return Measure(partial(kappa, a=a, b=b), partial(_cell, a=a, b=b), _kappa_of_sums)
+
+
+def _cell(said: Mapping[str, int], a: str, b: str) -> tuple[float, ...]:
+    """The unit's place in the table of two people: both incorrect, both correct, only b, only a."""
+    pair = (said[a], said[b])
+    return tuple(float(pair == cell) for cell in ((0, 0), (1, 1), (0, 1), (1, 0)))
+
+
+def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
+    both, only_b, only_a = sums.T[1:]
+    n, ones_a, ones_b = sums.sum(axis=1), both + only_a, both + only_b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_chance = (ones_a * (n - ones_b) + (n - ones_a) * ones_b) / n
+        return np.where(by_chance > 0, 1 - (only_a + only_b) / by_chance, np.nan)
+
+
+def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
+    """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
+    counts until it is taken back. An admin sees all; others those they labelled themselves, so that nobody learns what
+    peers say before their own label is in."""
+    found = []
+    with wb.read() as s:
+        me = people_rows.person(s, annotator_id)
+        everything = me is not None and me.role == ADMIN
+        verdicts = reviews.verdicts(s, corpus_id)
+        for group in _pairs(wb, corpus_id):
+            first, said = group[0], {r.label for r in group if r.label in BINARY}
+            ruled = verdicts.get((first.question_id, first.sentence_id))
+            if ruled is None and len(said) < 2:
+                continue
+            if not (everything or any(r.annotator_id == annotator_id for r in group)):
+                continue
+            found.append(
+                ConflictView(
+                    first.question_id,
+                    first.sentence_id,
+                    first.question,
+                    first.text,
+                    first.title,
+                    tuple((r.name, r.label) for r in group),
+                    *(() if ruled is None else (ruled.label, ruled.name, ruled.note)),
+                )
+            )
+    return tuple(sorted(found, key=lambda c: bool(c.verdict)))
+
+
+def adjudicate(
+    wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, label: str | None, note: str = ""
+) -> None:
+    """An adjudicator's verdict: what the pair counts as from now on, whatever the labels say; they stay. None opens the
+    pair again. Raises NotAllowed unless an admin, BadSetting, Gone."""
+    if label is not None:
+        check_label(label)
+    pair = (question_id, sentence_id)
+    with wb.write(durable=True) as s:
+        require(s, annotator_id, ADMIN)
+        if not label_rows.labels_of_pair(s, *pair):
+            raise Gone("this pair no longer has a label; reload the page")
+        reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, tidy_note(note), wb.clock())
+
+
+def tidy_note(note: str) -> str:
+    return " ".join(storable(note).split())[:MAX_NOTE_CHARS]
+
+
+def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AnchoringView:
+    """How often labels say what the model said, with its score on the screen and without, on pairs where chance decided
+    which; the difference is what seeing does."""
+    with wb.read() as s:
+        found = label_rows.labels_with_arm(s, corpus_id)
+    units = [
+        (r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in found if r.label in BINARY
+    ]
+    blind = [agrees for _, (is_blind, agrees) in units if is_blind]
+    shown = [agrees for _, (is_blind, agrees) in units if not is_blind]
+    return AnchoringView(
+        shown=len(shown),
+        blind=len(blind),
+        agree_shown=float(np.mean(shown)) if shown else None,
+        agree_blind=float(np.mean(blind)) if blind else None,
+        shift=_estimate(units, SHIFT, seed),
+    )
+
+
+def _shift(units: Sequence[tuple[int, tuple[bool, bool]]]) -> float | None:
+    blind = [agrees for _, (is_blind, agrees) in units if is_blind]
+    shown = [agrees for _, (is_blind, agrees) in units if not is_blind]
+    return float(np.mean(shown) - np.mean(blind)) if shown and blind else None
+
+
+def _arm(unit: tuple[bool, bool]) -> tuple[float, ...]:
+    """Whether the unit is blind and whether shown, each with whether it agrees."""
+    blind, agrees = unit
+    return float(blind), float(blind and agrees), float(not blind), float(agrees and not blind)
+
+
+def _shift_of_sums(sums: np.ndarray) -> np.ndarray:
+    blind, agree_blind, shown, agree_shown = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return agree_shown / shown - agree_blind / blind
+
+
+SHIFT = Measure(_shift, _arm, _shift_of_sums)
+
+
+def _pairs(wb: Workbench, corpus_id: int) -> Iterable[list[Row]]:
+    """The people's labels, pair by pair, of those that two or more of them labelled or a verdict settles."""
+    with wb.read() as s:
+        rows = reviews.comparable_labels(s, corpus_id)
+    return [list(group) for _, group in groupby(rows, key=lambda r: (r.question_id, r.sentence_id))]
+
+
+def _by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:
+    named: dict[str, list[Unit]] = {}
+    for name, unit in zip(names, units, strict=True):
+        named.setdefault(name, []).append(unit)
+    return tuple((name, _estimate(named[name], ALPHA, seed)) for name in sorted(named))
+
+
+def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) -> Estimate:
+    """The measure with its percentile interval over resampled questions (the first of each unit)."""
+    value = measure.of_units(units)
+    if value is None:
+        return Estimate(None, None, None, len(units))
+    places = {question: i for i, question in enumerate(dict.fromkeys(question for question, _ in units))}
+    of_questions = np.zeros((len(places), len(measure.parts(units[0][1]))))  # (questions, parts)
+    np.add.at(of_questions, [places[question] for question, _ in units], [measure.parts(unit) for _, unit in units])
+    draw = np.random.default_rng(seed)
+    drawn = (draw.integers(len(places), size=len(places)) for _ in range(RESAMPLES))
+    sums = np.array([np.bincount(d, minlength=len(places)) @ of_questions for d in drawn])  # (resamples, parts)
+    found = measure.of_sums(sums)
+    found = found[np.isfinite(found)]
+    if len(places) < 2 or not len(found):
+        return Estimate(value, None, None, len(units))
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, float(low), float(high), len(units))

@@ -1,0 +1,366 @@
+"""Labelling: every act is an event on the disk before the call ends.
+
+The label of a pair is its newest event's; undoing adds an event that restores the state before the act. What to label
+next is up to `queues`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice, pairwise, takewhile
+from typing import TypeVar
+
+from sqlalchemy import Row
+from sqlalchemy.orm import Session
+
+from app.jobs import retrain_rule
+from app.labels.consensus import LABELS, MAX_NOTE_CHARS, check_label, resolve_labels
+from app.labels.guidelines import rules_of_corpus
+from app.labels.queues import Presentation, queue_request
+from app.labels.strategies import NO_OVERLAP_LIMIT, QUEUES, RANDOM, REVIEWS
+from app.workbench.people import Gone, require
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from db.models import WITHDRAWN, LabelEvent
+from db.repositories import corpora as corpus_rows
+from db.repositories import labels as rows
+from db.repositories import leases, queues, reviews
+from db.repositories import questions as question_rows
+from db.repositories.pairs import Pair
+from db.repositories.questions import NewCandidate
+
+SESSION_PAUSE = timedelta(minutes=5)  # a longer pause ends a session
+PACE_EVENTS = 30
+UNRANKED = 10**9
+SLOW_COUNT_SECONDS, CACHE_FACTOR, MAX_CACHE_SECONDS = 0.1, 10, 10.0  # a slow count is cached ten times as long
+T = TypeVar("T")
+
+
+class OverlapReached(As2Error):
+    """As many people as wanted labelled the pair meanwhile."""
+
+
+class CannotUndo(As2Error):
+    """What an undo would bring back is not wanted any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelView:
+    """The state of one pair for one annotator after an event: `label` None when it carries none any more.
+
+    `changed` is False when the call repeated what was already so and no event was written. `pairs`: how many the
+    same act was about.
+    """
+
+    event_id: int
+    question_id: int
+    sentence_id: int
+    annotator_id: int
+    label: str | None
+    created: datetime
+    changed: bool = True
+    pairs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressView:
+    """How far labelling is. `today` and `mine` are this annotator's pairs, `all` everyone's; `remaining` are those this
+    annotator could still label in the queue; `per_label` counts `all` by the resolved label: LABELS, and "disputed"
+    where people disagree evenly. `pace`: labels a minute in the current session, None without one.
+    `target`: the pairs wanted, None if none were set."""
+
+    today: int
+    mine: int
+    all: int
+    questions_labelled: int
+    remaining: int
+    per_label: Mapping[str, int]
+    pace: float | None = None
+    target: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActView:
+    """One act that could be undone. `pairs`: how many it was about; the first is shown. `label` may be "withdrawn"."""
+
+    question_id: int
+    sentence_id: int
+    question: str
+    text: str
+    label: str
+    pairs: int = 1
+
+
+def give_label(
+    wb: Workbench,
+    *,
+    question_id: int,
+    sentence_id: int,
+    annotator_id: int,
+    label: str,
+    presentation: Presentation | None = None,
+) -> LabelView:
+    """Label a pair; on the disk when this returns. The label a pair has already is not stored again (`changed` False),
+    unless a review asked for it: to confirm a label is an act there.
+
+    Raises BadSetting for an unknown label, Gone, NotAllowed for a viewer, OverlapReached.
+    """
+    check_label(label)
+    with wb.write(durable=True) as s:
+        _check_pair(s, question_id, sentence_id, annotator_id)
+        view = add_label(s, wb, (question_id, sentence_id), annotator_id, label, presentation)
+    retrain_rule.wake_worker_if_due(wb)
+    return view
+
+
+def give_labels(
+    wb: Workbench, *, question_id: int, annotator_id: int, label: str, presentations: Mapping[int, Presentation]
+) -> tuple[LabelView, ...]:
+    """Label several sentences of a question (the keys of `presentations`) in one act, undone in one. Those that enough
+    people labelled meanwhile are left out. Raises as `give_label` does."""
+    check_label(label)
+    act, views = secrets.token_hex(8), []
+    with wb.write(durable=True) as s:
+        for sentence_id, presentation in sorted(presentations.items()):
+            _check_pair(s, question_id, sentence_id, annotator_id)
+            try:
+                pair = (question_id, sentence_id)
+                views.append(add_label(s, wb, pair, annotator_id, label, presentation, act=act))
+            except OverlapReached:
+                continue
+    retrain_rule.wake_worker_if_due(wb)
+    return tuple(views)
+
+
+def add_label(
+    s: Session,
+    wb: Workbench,
+    pair: Pair,
+    annotator_id: int,
+    label: str,
+    presentation: Presentation | None,
+    *,
+    act: str = "",
+) -> LabelView:
+    """`give_label` in the transaction of a caller who has checked the person and the pair. Raises OverlapReached."""
+    queue, now = presentation.queue if presentation else "", wb.clock()
+    newest = rows.newest_event(s, *pair, annotator_id)
+    leases.release(s, pair[0], [pair[1]], annotator_id)
+    columns = presentation.to_columns() if presentation else {}
+    if newest is not None and newest.label == label:
+        if queue not in REVIEWS:
+            return _view(newest, changed=False)
+        # an act of its own, to be undone; the label is still from the draw it was first given in
+        columns |= {name: getattr(newest, name) for name in ("control", "arm", "model_says")}
+    if not question_rows.find_candidate_ids(s, pair[0], [pair[1]]):
+        place = NewCandidate(pair[1], question_rows.find_next_ordinals(s, [pair[0]]).get(pair[0], 0))
+        question_rows.put_candidates(s, pair[0], [place], origin="labelled")
+    if newest is None or newest.label == WITHDRAWN:
+        _check_overlap(s, pair, annotator_id, queue)
+    if queue in QUEUES and (settle := QUEUES[queue].settle):
+        settle(s, pair, now)
+    return _view(rows.add_event(s, *pair, annotator_id, label, now, columns | {"act": act}))
+
+
+def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo") -> None:
+    """Whether one more may label the pair; a review takes a label more for what it asks about. Raises OverlapReached,
+    Gone."""
+    if queue in NO_OVERLAP_LIMIT or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
+        return
+    queues.lock_candidate(s, *pair)
+    others = [r for r in rows.labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
+    if len(others) >= rules_of_corpus(s, _find_corpus_id(s, pair)).overlap:
+        raise OverlapReached("Others labelled this pair in the meantime. The next item follows.")
+
+
+def _find_corpus_id(s: Session, pair: Pair) -> int:
+    question, sentence = question_rows.get_question(s, pair[0]), corpus_rows.get_sentence(s, pair[1])
+    if question is None or sentence is None or question.corpus_id != sentence.corpus_id:
+        raise Gone("this question or sentence no longer exists: its corpus was changed or deleted; reload the page")
+    return question.corpus_id
+
+
+def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
+    _find_corpus_id(s, (question_id, sentence_id))
+    require(s, annotator_id)
+
+
+def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
+    """Take one's label of a pair back; None if there was none. Raises Gone, NotAllowed."""
+    with wb.write(durable=True) as s:
+        _check_pair(s, question_id, sentence_id, annotator_id)
+        newest = rows.newest_event(s, question_id, sentence_id, annotator_id)
+        if newest is None or newest.label == WITHDRAWN:
+            return _view(newest, changed=False) if newest else None
+        return _view(rows.add_event(s, question_id, sentence_id, annotator_id, WITHDRAWN, wb.clock()))
+
+
+def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | None:
+    """Restore the state before the annotator's last act in the corpus, by one more event a pair; what it took out of a
+    review goes back there. Called again, the act before that one. Returns the state of its best-ranked pair, None if
+    there is nothing left to undo. Raises NotAllowed, Gone, or CannotUndo for a withdrawal of what others labelled
+    since, as many as are wanted: once, the next undo leaves that pair alone."""
+    with wb.write(durable=True) as s:
+        require(s, annotator_id)
+        events = rows.last_act(s, annotator_id, corpus_id)
+        if not events:
+            return None
+        try:
+            return _undo(s, events, wb.clock())
+        except OverlapReached:  # from a withdrawal, the one event of its act
+            _leave_withdrawn(s, events[0], corpus_id, wb.clock())
+    raise CannotUndo(
+        "Your withdrawn label stays withdrawn: enough others have labelled the pair since. Undo again to take back "
+        "what you did before it."
+    )
+
+
+def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
+    """Take back the events of one act. Raises OverlapReached where a label that was withdrawn is not wanted any more,
+    wherever it was given."""
+    undone = []
+    for event in events:
+        pair = (event.question_id, event.sentence_id)
+        before = rows.newest_event(s, *pair, event.annotator_id, before=event.id)
+        source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
+        if event.label == WITHDRAWN != label:
+            _check_overlap(s, pair, event.annotator_id)
+        columns = rows.presentation_columns(source)  # it comes back as it was assigned
+        undone.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))
+        if event.queue in REVIEWS:
+            reviews.restore_reviews(s, pair, event.created)
+    ranks = [UNRANKED if event.shown_rank is None else event.shown_rank for event in events]
+    best = min(reversed(range(len(events))), key=ranks.__getitem__)  # of equals the first
+    return _view(undone[best], pairs=len(undone))
+
+
+def _leave_withdrawn(s: Session, withdrawal: LabelEvent, corpus_id: int, now: datetime) -> None:
+    """Have nothing left to undo on the pair: what the annotator did there before the withdrawal is taken back by it."""
+    pair = (withdrawal.question_id, withdrawal.sentence_id, withdrawal.annotator_id)
+    for event in rows.acts_on(s, *pair, corpus_id):
+        rows.add_event(s, *pair, WITHDRAWN, now, {"undoes": event.id})
+
+
+def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) -> tuple[ActView, ...]:
+    """What `undo_last` would take back, newest first: from the events, so it is there after a reload."""
+    acts: dict[str | int, list[Row]] = {}
+    page, before = 40 * limit, None
+    with wb.read() as s:
+        while len(acts) <= limit:  # until one more has begun, those before it are whole
+            found = rows.recent_acts(s, annotator_id, corpus_id, page, before=before)
+            for row in found:
+                before = row.LabelEvent.id
+                acts.setdefault(row.LabelEvent.act or before, []).append(row)
+            if len(found) < page:
+                break
+    return tuple(_view_act(events) for events in islice(acts.values(), limit))
+
+
+def _view_act(events: list[Row]) -> ActView:
+    first = events[-1]
+    event = first.LabelEvent
+    return ActView(event.question_id, event.sentence_id, first.question, first.sentence, event.label, len(events))
+
+
+def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> None:
+    """Put a pair into the queue of flagged ones, with a note for others. Raises Gone, NotAllowed, BadSetting."""
+    note = " ".join(storable(note).split())
+    if len(note) > MAX_NOTE_CHARS:
+        raise BadSetting(f"a note has at most {MAX_NOTE_CHARS} characters, not {len(note)}")
+    with wb.write(durable=True) as s:
+        _check_pair(s, question_id, sentence_id, annotator_id)
+        reviews.add_flag(s, (question_id, sentence_id), annotator_id, note, wb.clock())
+
+
+def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None) -> dict[int, str]:
+    """Sentence id -> label: one annotator's, or what everyone's come to (pairs in dispute are left out)."""
+    with wb.read() as s:
+        if annotator_id is not None:
+            return {sentence: label for (_, sentence), label in rows.labels_by(s, annotator_id, [question_id]).items()}
+        verdicts = rows.verdicts(s, question_id=question_id)
+        resolved = resolve_labels(rows.labels_of_questions(s, [question_id]))
+    return resolved | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
+
+
+def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:
+    """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
+    labels = read_labels(wb, question_id)
+    with wb.read() as s:
+        question = question_rows.get_question(s, question_id)
+        if question is None or rules_of_corpus(s, question.corpus_id).overlap == 1:
+            return labels
+        of_people = {r.sentence_id for r in rows.labels_of_questions(s, [question_id]) if not r.imported}
+    own = read_labels(wb, question_id, annotator_id)
+    return {c: label for c, label in labels.items() if c in own or c not in of_people}
+
+
+def measure_progress(
+    wb: Workbench,
+    corpus_id: int,
+    annotator_id: int,
+    queue: str = RANDOM,
+    *,
+    pool: Collection[str] = (),
+    ahead: timedelta = timedelta(),
+) -> ProgressView:
+    """How far labelling of the corpus is; a day begins at midnight where clocks are `ahead` of UTC. Slow counts are
+    cached for some seconds and corrected by one's own count, which is always exact."""
+    now = wb.clock()
+    today = (now + ahead).replace(hour=0, minute=0, second=0, microsecond=0) - ahead
+    with wb.read() as s:
+        mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
+        rules = rules_of_corpus(s, corpus_id)
+        tally = partial(rows.tally, s, corpus_id)
+        (per_label, questions), more = _count_cached(wb, (corpus_id, annotator_id), mine, tally)
+        request = queue_request(s, corpus_id, queue, leases.Holder(annotator_id), rules, pool)
+        count = partial(queues.count_open, s, request, now)
+        # what one labels does not leave a review as it leaves another queue
+        remaining, fewer = (count(), 0) if queue in REVIEWS else _count_cached(wb, (request,), mine, count)
+        newest = rows.recent_acts(s, annotator_id, corpus_id, PACE_EVENTS)
+    # "the rest are incorrect" is one act with as many labels as the list is long: no measure of pace
+    last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]
+    return ProgressView(
+        today=of_today,
+        mine=mine,
+        all=max(mine, sum(per_label.values()) + more),
+        questions_labelled=questions,
+        remaining=max(0, remaining - fewer),
+        per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
+        pace=_measure_pace([now, *last]),
+        target=rules.target,
+    )
+
+
+def _count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) -> tuple[T, int]:
+    """What `count` gives or gave some seconds ago, and how many pairs its reader has labelled since."""
+    until, cached, then = wb.results.get(key, (0.0, None, 0))
+    if time.monotonic() < until:
+        return cached, mine - then
+    began = time.thread_time()
+    fresh = count()
+    seconds = time.thread_time() - began
+    if seconds > SLOW_COUNT_SECONDS:
+        wb.results[key] = time.monotonic() + min(MAX_CACHE_SECONDS, CACHE_FACTOR * seconds), fresh, mine
+    return fresh, 0
+
+
+def _measure_pace(times: list[datetime]) -> float | None:
+    """Labels a minute in the session that lasts until the first of `times`, newest first; None before three labels."""
+    session = times[:1]
+    for later, earlier in pairwise(times):
+        if later - earlier > SESSION_PAUSE:
+            break
+        session.append(earlier)
+    labels, seconds = len(session) - 1, (session[0] - session[-1]).total_seconds()
+    return labels / seconds * 60 if labels >= 3 and seconds > 0 else None
+
+
+def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:
+    label = None if event.label == WITHDRAWN else event.label
+    pair = event.question_id, event.sentence_id
+    return LabelView(event.id, *pair, event.annotator_id, label, event.created, changed, pairs)

@@ -1,0 +1,208 @@
+"""The label that counts for a pair, and the questions as training and exports see them.
+
+A verdict outranks every label, labels of people outrank imported ones. Among equals the majority of correct against
+incorrect counts; a tie is a dispute, and "unsure" counts for neither side.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from sqlalchemy import Row
+from sqlalchemy.orm import Session
+
+from app.labels.guidelines import rules_of_corpus
+from app.workbench.people import ADMIN
+from app.workbench.workbench import Workbench
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Question, Verdict
+from db.models import Sentence
+from db.repositories import corpora as corpus_rows
+from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
+from db.repositories import questions as question_rows
+from db.repositories import reviews
+from db.repositories.pairs import Pair
+from db.repositories.questions import IMPORTED
+
+CORRECT, INCORRECT, UNSURE = LABELS = ("correct", "incorrect", "unsure")
+BINARY = {CORRECT: 1, INCORRECT: 0}
+MAX_NOTE_CHARS = 500  # of a verdict or a flag
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A stored question with its candidates as they are labelled now. `disputed` counts pairs on which people disagree
+    evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here."""
+
+    id: int
+    question: Question
+    origin: str
+    split: str
+    own: bool
+    disputed: int
+    unsure: int
+
+    @classmethod
+    def build(
+        cls, row: Row, candidates: tuple[Candidate, ...], labels: Iterable[Row], resolved: Mapping[int, str | None]
+    ) -> LabelledQuestion:
+        """From a stored row of the question, its `labels`, and sentence id -> `resolve_label` of those."""
+        question = Question(row.qid, row.question, candidates, row.kind)
+        own = any(not x.imported for x in labels)
+        disputed, unsure = (list(resolved.values()).count(label) for label in (None, UNSURE))
+        return cls(row.question_id, question, row.origin, row.split, own, disputed, unsure)
+
+
+def check_label(label: str) -> None:
+    """Raises BadSetting."""
+    if label not in LABELS:
+        raise BadSetting(f"no label {label!r}; known: {', '.join(LABELS)}")
+
+
+def resolve_labels(rows: Iterable[Row]) -> dict[int, str]:
+    """Rows (sentence_id, imported, label) of one question -> sentence id -> the label that counts; "unsure" where
+    nobody decided; pairs in dispute are left out."""
+    resolved = {sentence_id: resolve_label(votes) for sentence_id, votes in group_by_sentence(rows).items()}
+    return {sentence_id: label for sentence_id, label in resolved.items() if label is not None}
+
+
+def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    votes: dict[int, list[Row]] = {}
+    for row in rows:
+        votes.setdefault(row.sentence_id, []).append(row)
+    return votes
+
+
+def resolve_label(votes: Sequence[Row], verdict: str | None = None, conflicts: str = "majority") -> str | None:
+    """The label that counts for one pair, from its labels, oldest first: CORRECT, INCORRECT, UNSURE where nobody
+    decided, None where they are in conflict and the chosen way (of `label_selection.CONFLICTS`) leaves them so."""
+    decided = [v for v in votes if v.label in BINARY]
+    counted = [v.label for v in decided if not v.imported] or [v.label for v in decided]
+    if not counted:
+        return verdict or UNSURE
+    if conflicts == "leave-out":
+        return counted[0] if len(set(counted)) == 1 else None
+    if verdict:
+        return verdict
+    if len(set(counted)) == 1 or conflicts == "latest":
+        return counted[-1]
+    ahead = counted.count(CORRECT) - counted.count(INCORRECT)
+    if conflicts == "adjudicated" or ahead == 0:
+        return None
+    return CORRECT if ahead > 0 else INCORRECT
+
+
+def load_questions(
+    wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
+) -> list[LabelledQuestion]:
+    """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
+    one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them."""
+    with wb.read() as s:
+        found = question_rows.list_candidate_rows(s, corpus_id)
+        labels = label_rows.labels_of_corpus(s, corpus_id)
+        verdicts = reviews.verdicts(s, corpus_id) if annotator is None else {}
+        ids = unique_candidate_ids(s, found)
+        waiting = _find_waiting(s, corpus_id, labels, by)
+    labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
+    verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
+    by_question: dict[int, list[Row]] = {}
+    for row in labels:
+        if annotator is None or row.annotator == annotator:
+            by_question.setdefault(row.question_id, []).append(row)
+    return [
+        _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed)
+        for question_id, group in groupby(found, key=lambda r: r.question_id)
+    ]
+
+
+def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
+    """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
+    than wanted and none of `by`. None where `by` is an admin, or the command line."""
+    if by is None or ((person := people_rows.person(s, by)) is not None and person.role == ADMIN):
+        return set()
+    annotators: dict[Pair, set[int]] = {}
+    for row in labels:
+        if not row.imported:
+            annotators.setdefault((row.question_id, row.sentence_id), set()).add(row.annotator_id)
+    overlap = rules_of_corpus(s, corpus_id).overlap
+    return {pair for pair, people in annotators.items() if len(people) < overlap and by not in people}
+
+
+def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
+    """The texts (question, sentence) of the pairs whose label `by` may not know yet."""
+    with wb.read() as s:
+        waiting = _find_waiting(s, corpus_id, label_rows.labels_of_corpus(s, corpus_id), by)
+        pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
+        return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
+
+
+def sentences_by_candidate_id(s: Session, question_ids: Sequence[int]) -> dict[int, dict[str, Sentence]]:
+    """Question id -> id -> sentence, of all its candidates. The id is the one a candidate came with, or its sentence's;
+    where an older candidate has that one already, the sentence's own, or that with a number. So an export comes back
+    to the same sentences."""
+    found: dict[int, dict[str, Sentence]] = {}
+    for question_id, external_id, sentence in corpus_rows.list_candidate_sentences(s, question_ids):
+        taken, own = found.setdefault(question_id, {}), sentence.external_id
+        ids = (own if external_id is None else external_id, own, *(f"{own} {n}" for n in range(2, len(taken) + 3)))
+        taken[next(i for i in ids if i not in taken)] = sentence
+    return found
+
+
+def unique_candidate_ids(s: Session, rows: Iterable[Row]) -> dict[Pair, str]:
+    """(question id, sentence id) -> the candidate's id, of those questions in whose rows (question_id, sentence_id,
+    candidate) an id stands twice."""
+    times = Counter((row.question_id, row.candidate) for row in rows if row.sentence_id is not None)
+    twice = sorted({question_id for (question_id, _), n in times.items() if n > 1})
+    return {
+        (q, sentence.id): i
+        for q, of_one in sentences_by_candidate_id(s, twice).items()
+        for i, sentence in of_one.items()
+    }
+
+
+def _build_question(
+    group: list[Row],
+    labels: list[Row],
+    verdicts: Mapping[Pair, Row],
+    ids: Mapping[Pair, str],
+    signed: bool,
+) -> LabelledQuestion:
+    question_id = group[0].question_id
+    votes = group_by_sentence(labels)
+    adjudicated = {
+        i: Verdict(v.name, v.label, v.note) for i in votes if (v := verdicts.get((question_id, i))) is not None
+    }
+    imported = {row.sentence_id: row.label for row in labels if row.imported}
+    resolved = {i: resolve_label(v, adjudicated[i].label if i in adjudicated else None) for i, v in votes.items()}
+    candidates = tuple(
+        Candidate(
+            ids.get((question_id, i), row.candidate),
+            row.text,
+            BINARY.get(resolved.get(i) or ""),
+            row.title,
+            row.grade if resolved.get(i) == imported.get(i) else None,
+            annotations=tuple(sorted({v.annotator: v.label for v in votes.get(i, ())}.items())) if signed else (),
+            verdict=adjudicated.get(i) if signed else None,
+        )
+        for row in group
+        if (i := row.sentence_id) is not None and (row.candidate_origin == IMPORTED or i in resolved)
+    )
+    return LabelledQuestion.build(group[0], candidates, labels, resolved)
+
+
+def drop_unlabelled(question: Question) -> Question:
+    """The question with only the candidates that carry a label: the others are not presumed incorrect."""
+    return replace(question, candidates=tuple(c for c in question.candidates if c.label is not None))
+
+
+def count_labels(labelled: Sequence[LabelledQuestion]) -> Mapping[str, int]:
+    """Pairs by label."""
+    return {
+        CORRECT: sum(x.question.positives for x in labelled),
+        INCORRECT: sum(x.question.negatives for x in labelled),
+        UNSURE: sum(x.unsure for x in labelled),
+    }

@@ -1,0 +1,112 @@
+"""How a corpus is labelled: overlap, control share, target, and the guidelines with their versions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TypedDict, Unpack
+
+from sqlalchemy import Row
+from sqlalchemy.orm import Session
+
+from app.workbench.people import ADMIN, require
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import BadSetting
+from db.models import Corpus
+from db.repositories import reviews
+
+MAX_OVERLAP, MAX_TEXT = 20, 20_000
+FIRST_GUIDELINES = """\
+- **Correct**: read with its neighbours, the sentence answers the question. It need not be the best answer.
+- **Incorrect**: it is on topic but does not answer, or answers only together with another sentence.
+- Judge the text, not your own knowledge: a sentence with a wrong fact can still answer.
+- **Unsure** is a valid label, and better than a guess. Flag what others should check.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a corpus is labelled. `overlap`: people a pair. `control`: share of an adaptive queue drawn at random.
+    `blind`: share of what is drawn at random that is shown without scores. `target`: pairs wanted, None for no end."""
+
+    overlap: int = 1
+    control: float = 0.1
+    blind: float = 0.5
+    target: int | None = None
+
+
+class RuleChanges(TypedDict, total=False):
+    """The same, each if it changes."""
+
+    overlap: int
+    control: float
+    blind: float
+    target: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelineView:
+    """One version of the guidelines; 0 is the text that comes with the program, by nobody."""
+
+    version: int
+    text: str
+    by: str = ""
+    created: datetime | None = None
+
+
+def read_rules(wb: Workbench, corpus_id: int) -> Rules:
+    with wb.read() as s:
+        return rules_of_corpus(s, corpus_id)
+
+
+def rules_of_corpus(s: Session, corpus_id: int) -> Rules:
+    """Within a session; the defaults for a corpus that is gone."""
+    corpus = s.get(Corpus, corpus_id)
+    return Rules(**((corpus.rules if corpus else None) or {}))
+
+
+def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleChanges]) -> Rules:
+    """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting."""
+    with wb.write() as s:
+        require(s, by, ADMIN)
+        made = replace(rules_of_corpus(s, corpus_id), **changes)
+        if not 1 <= made.overlap <= MAX_OVERLAP:
+            raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {made.overlap}")
+        for name in ("control", "blind"):
+            if not 0 <= getattr(made, name) <= 1:
+                raise BadSetting(f"the {name} share is 0 to 1, not {getattr(made, name)}")
+        if made.target is not None and made.target < 1:
+            raise BadSetting(f"the target is 1 pair or more, not {made.target}")
+        s.get_one(Corpus, corpus_id).rules = asdict(made)
+        return made
+
+
+def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:
+    """The version in force."""
+    with wb.read() as s:
+        row = reviews.newest_guideline(s, corpus_id)
+    return _view(row) if row is not None else GuidelineView(0, FIRST_GUIDELINES)
+
+
+def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
+    """Newest first, down to the text that comes with the program."""
+    with wb.read() as s:
+        return (*map(_view, reviews.guidelines(s, corpus_id)), GuidelineView(0, FIRST_GUIDELINES))
+
+
+def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> GuidelineView:
+    """A new version, unless the text is the one in force. Raises NotAllowed unless `by` is an admin, BadSetting."""
+    text = storable(text).strip() + "\n"
+    if not text.strip() or len(text) > MAX_TEXT:
+        raise BadSetting(f"guidelines have 1 to {MAX_TEXT:,} characters, not {len(text.strip()):,}")
+    with wb.write() as s:
+        require(s, by, ADMIN)
+        row = reviews.newest_guideline(s, corpus_id)
+        if text != (_view(row).text if row is not None else FIRST_GUIDELINES):
+            reviews.add_guideline(s, corpus_id, (row[0].version if row else 0) + 1, text, by, wb.clock())
+    return read_guidelines(wb, corpus_id)
+
+
+def _view(row: Row) -> GuidelineView:
+    guideline, name = row
+    return GuidelineView(guideline.version, guideline.text, name, guideline.created)

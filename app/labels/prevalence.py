@@ -1,0 +1,70 @@
+"""The share of correct pairs, estimated from the fair sample, and beside it from each adaptive queue.
+
+What an adaptive queue chooses is no sample of anything; its random share is one, and so is the whole queue "random".
+Of a list that was drawn at random only the drawn row counts: lists are labelled from the top and seldom to the end.
+The interval is Wilson's (1927): it stays inside 0 and 1 and holds for few pairs. It takes pairs for independent, so
+with several of one question the truth is somewhat wider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.labels.agreement import Estimate
+from app.labels.consensus import BINARY
+from app.labels.strategies import ADAPTIVE, RANDOM
+from app.workbench.workbench import Workbench
+from db.repositories import labels as rows
+from db.repositories.pairs import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class PrevalenceView:
+    """Share of correct pairs. `fair`: among those drawn at random; `chosen`: adaptive queue -> among those it chose,
+    a biased estimate."""
+
+    fair: Estimate
+    chosen: tuple[tuple[str, Estimate], ...]
+
+
+def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
+    """A pair counts once, as its verdict or the majority of its labels; unsure and even ones not at all. A label that
+    was changed later counts as it is now, where it was first assigned."""
+    with wb.read() as s:
+        found = rows.assigned_labels(s, corpus_id, (*ADAPTIVE, RANDOM))
+        verdicts = rows.verdicts(s, corpus_id=corpus_id)
+    drawn = {(r.question_id, r.sentence_id, r.annotator_id) for r in found if r.control or r.queue == RANDOM}
+    samples: dict[str, dict[Pair, dict[int, str]]] = {}
+    for r in found:
+        pair = (r.question_id, r.sentence_id)
+        sample = RANDOM if (*pair, r.annotator_id) in drawn else r.queue
+        samples.setdefault(sample, {}).setdefault(pair, {})[r.annotator_id] = verdicts.get(pair, r.label)
+    estimates = {
+        name: _estimate_share(map(_find_majority, (labels.values() for labels in pairs.values())))
+        for name, pairs in samples.items()
+    }
+    fair = estimates.get(RANDOM, Estimate(None, None, None, 0))
+    return PrevalenceView(fair, tuple((q, estimates[q]) for q in ADAPTIVE if q in estimates))
+
+
+def wilson_interval(correct: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share."""
+    from scipy.stats import binomtest
+
+    found = binomtest(correct, n).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def _find_majority(labels: Iterable[str]) -> bool | None:
+    """Whether more labels say correct than incorrect, None if as many."""
+    votes = [BINARY[label] for label in labels if label in BINARY]
+    difference = 2 * sum(votes) - len(votes)
+    return None if difference == 0 else difference > 0
+
+
+def _estimate_share(pairs: Iterable[bool | None]) -> Estimate:
+    decided = [p for p in pairs if p is not None]
+    if not decided:
+        return Estimate(None, None, None, 0)
+    return Estimate(sum(decided) / len(decided), *wilson_interval(sum(decided), len(decided)), len(decided))

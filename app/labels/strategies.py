@@ -1,0 +1,280 @@
+"""The label queues, one entry each: what a queue offers, in which order, and how it explains an item.
+
+To add a queue, add one entry to `QUEUES`. Its name is stored in label events and leases and never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Float, Row, Select, SQLColumnExpression, case, cast, func, select
+from sqlalchemy.orm import Session, aliased
+
+from db.models import Candidate, Question, Run, Suspicion, current_label
+from db.repositories import reviews
+from db.repositories.pairs import Pair
+from db.repositories.queues import (
+    EARLY,
+    GENERATIVE,
+    LAST,
+    POOL_DEPTH,
+    Order,
+    QueueRequest,
+    doubt,
+    oldest_flag,
+    own_label,
+    pooled_rank,
+    shuffle,
+)
+
+RANDOM = "random"
+# Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
+ASK, AGAIN, ALONG = "ask", "again", "along"
+NO_OVERLAP_LIMIT = ("", ASK)  # labels from here may exceed the overlap
+
+CONTROL = "A random pick, the control share of this queue"
+BLIND = "Shown without scores, to measure how much scores influence labels."
+NEAR = 0.03  # in probability
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the reason for an item is written from. `row`: the candidate, as `open_pairs` gives it, ranked among
+    `candidates`. `flags`: (name, note). `own`: the reader's label. `reveals_labels`: whether the reader may know what
+    others chose."""
+
+    row: Row
+    candidates: int = 0
+    flags: tuple[tuple[str, str], ...] = ()
+    own: str | None = None
+    suspicion: Suspicion | None = None
+    reveals_labels: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """`explain` gives the reason for an item, or "" where a review has none. `is_adaptive`: it chooses what teaches the
+    model most, so a share of it is drawn at random. `settle`: what a label given in a review settles there.
+    `title`: its name on the page, by default `name`. `when_empty`: the text shown in place of an item."""
+
+    name: str
+    description: str
+    order: Order
+    explain: Callable[[Evidence], str]
+    title: str = ""
+    is_adaptive: bool = False
+    settle: Callable[[Session, Pair, datetime], None] | None = None
+    when_empty: str = ""
+
+    @property
+    def display_name(self) -> str:
+        return self.title or self.name.capitalize()
+
+    @property
+    def is_review(self) -> bool:
+        """It offers what is labelled already."""
+        return self.order.is_review
+
+    @property
+    def keeps_labelled(self) -> bool:
+        """A label given here does not take the pair out of the queue."""
+        return self.is_review and self.settle is None
+
+
+# --- reasons ---------------------------------------------------------------------------------------------------------
+
+
+def explain(name: str, evidence: Evidence, *, is_control: bool, is_blind: bool, with_scores: bool = True) -> str:
+    """Why the queue of that name offers an item: without scores if the item is blind or the reader hides them."""
+    queue = QUEUES.get(name)
+    if is_blind:
+        return f"A random pick. {BLIND}"
+    if queue and queue.is_review and (reason := queue.explain(evidence)):
+        return reason
+    if evidence.row.rank is None:
+        is_random = is_control or name == RANDOM
+        return "A random pick, not ranked by any model yet." if is_random else "Not ranked by any model yet."
+    if not with_scores:
+        return f"{CONTROL}." if is_control else queue.description if queue else "Shown again."
+    if is_control:
+        return f"{CONTROL}, {_rank(evidence)}."
+    if queue and not queue.is_review:
+        return queue.explain(evidence)
+    return f"{_rank(evidence).capitalize()}, probability {evidence.row.probability:.2f}."
+
+
+def explain_list(name: str, candidates: int, *, is_control: bool, is_blind: bool, is_drawn: bool) -> str:
+    """Why a question is offered with its list; `is_drawn`: its first row was drawn at random."""
+    first = " Only the first row was drawn; the others are listed with it." if is_drawn else ""
+    if is_blind:
+        return f"A random question. {BLIND} The order is random too.{first}"
+    if is_control:
+        return f"A random question, the control share of this queue.{first}"
+    description = f"{QUEUES[name].description} " if name in QUEUES else ""
+    return f"{description}{candidates} candidates.{first}"
+
+
+def _rank(evidence: Evidence) -> str:
+    return f"ranked {evidence.row.rank} of {evidence.candidates}"
+
+
+def _explain_uncertain(evidence: Evidence) -> str:
+    row = evidence.row
+    distance = abs(row.probability - row.threshold)
+    near = "right at the threshold" if distance <= NEAR else f"{distance:.2f} from the threshold"
+    return f"Layer {row.last_exit} gives {row.probability:.2f}: {near} of {row.threshold:.2f}."
+
+
+def _explain_cut(evidence: Evidence) -> str:
+    row = evidence.row
+    is_in = row.cut_rank <= row.cut_kept
+    steps = row.cut_kept - row.cut_rank + 1 if is_in else row.cut_rank - row.cut_kept
+    places = "1 place" if steps == 1 else f"{steps} places"
+    side = f"{places} from being dropped" if is_in else f"dropped by {places}"
+    return f"Layer {row.cut_layer} keeps the best {row.cut_kept} and ranks this one {row.cut_rank}: {side}."
+
+
+def _explain_flags(evidence: Evidence) -> str:
+    flags = (name + (f": {note}" if note else ", without a note") for name, note in evidence.flags)
+    return "Flagged by " + "; by ".join(flags) if evidence.flags else ""
+
+
+def _explain_doubt(evidence: Evidence) -> str:
+    if evidence.suspicion is None:
+        return ""
+    doubt = f"{evidence.suspicion.doubt:.2f}"
+    if evidence.reveals_labels:
+        return f"It is labelled {evidence.suspicion.label}, which a model of the other labels doubts by {doubt}."
+    return f"A model of the other labels doubts its label by {doubt}. You see that label after giving yours."
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------
+
+
+def _furthest_apart(other: SQLColumnExpression[int]) -> Callable[[Select, QueueRequest], Select]:
+    """Two ranks furthest apart as a ratio, so that 1 against 20 comes before 50 against 100."""
+    a, b = cast(LAST.rank, Float), cast(other, Float)
+    ratio = case((a > b, a / b), else_=b / a)
+    return lambda found, _: found.where(other.is_not(None), other != LAST.rank).order_by(ratio.desc(), Candidate.id)
+
+
+def _best_ranked(found: Select, request: QueueRequest) -> Select:
+    best = pooled_rank(request.pool)
+    return (found.where(best <= POOL_DEPTH) if request.pool else found).order_by(best, shuffle(Candidate.id))
+
+
+def _without_label(found: Select, request: QueueRequest) -> Select:
+    asked = aliased(Question, name="asked")
+    labelled = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
+        select(current_label.c.question_id)
+        .join(asked, asked.id == current_label.c.question_id)
+        .where(asked.corpus_id == request.corpus_id)
+    )
+    return found.where(Question.id.not_in(labelled)).order_by(
+        shuffle(Question.id), Question.id, LAST.rank, Candidate.id
+    )
+
+
+def _newest_own(found: Select, request: QueueRequest) -> Select:
+    own = own_label(request.who.annotator_id)
+    return found.where(own.exists()).order_by(own.scalar_subquery().desc())
+
+
+QUEUES = {
+    queue.name: queue
+    for queue in (
+        Queue(
+            name="uncertain",
+            description="Probability closest to the threshold. Labels here teach the model most.",
+            order=Order(lambda found, _: found.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
+            explain=_explain_uncertain,
+            is_adaptive=True,
+        ),
+        Queue(
+            name="disagree",
+            description="The cascade and the generative ranker disagree most about the rank. One of them is wrong.",
+            order=Order(_furthest_apart(GENERATIVE.rank), scores=(LAST, GENERATIVE)),
+            explain=lambda e: (
+                f"Of {e.candidates}, the cascade ranks it {e.row.rank}, the generative ranker {e.row.generative_rank}."
+            ),
+            is_adaptive=True,
+        ),
+        Queue(
+            name="early",
+            description="The first and the last exit disagree most about the rank. Shows the errors of early exits.",
+            order=Order(_furthest_apart(EARLY.rank), scores=(LAST, EARLY)),
+            explain=lambda e: (
+                f"Of {e.candidates}, layer {e.row.early_exit} ranks it {e.row.early_rank} "
+                f"and layer {e.row.last_exit} {e.row.rank}."
+            ),
+            is_adaptive=True,
+        ),
+        Queue(
+            name="dropped",
+            description="Closest to a cut, where a small error drops a correct candidate or keeps a wrong one.",
+            order=Order(
+                lambda found, _: found.where(Candidate.cut_margin.is_not(None)).order_by(
+                    Candidate.cut_margin, Candidate.id
+                )
+            ),
+            explain=_explain_cut,
+            is_adaptive=True,
+        ),
+        Queue(
+            name="tops",
+            description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
+            order=Order(_best_ranked),
+            explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
+        ),
+        Queue(
+            name="unlabelled",
+            description="Questions without any label, the best candidate first.",
+            order=Order(_without_label),
+            explain=lambda e: f"The question has no label yet; {_rank(e)}.",
+        ),
+        Queue(
+            name="flagged",
+            description="Flagged by an annotator, with a note. A label here clears the flag.",
+            order=Order(
+                lambda found, _: found.order_by(oldest_flag(), Candidate.id),
+                scores=(),
+                is_review=True,
+                waiting=oldest_flag().is_not(None),
+            ),
+            explain=_explain_flags,
+            settle=reviews.clear_flags,
+            when_empty="Nothing is flagged. Press f on an item to flag it with a note.",
+        ),
+        Queue(
+            name="second",
+            title="Second look",
+            description="Labels that a model of all the other labels doubts. Confirm or correct them.",
+            order=Order(
+                lambda found, _: found.order_by(doubt().desc(), Candidate.id),
+                scores=(),
+                is_review=True,
+                waiting=doubt().is_not(None),
+            ),
+            explain=_explain_doubt,
+            settle=reviews.mark_reviewed,
+            when_empty="No label is in doubt. To check labels again, use Second looks on the page Agreement.",
+        ),
+        Queue(
+            name="own",
+            description="Your own labels, newest first, for review.",
+            order=Order(_newest_own, scores=(), is_review=True),
+            explain=lambda e: f"You labelled it {e.own}." if e.own else "",
+            when_empty="You have reviewed all your labels. Press → to start again.",
+        ),
+        Queue(
+            name=RANDOM,
+            description="A random sample of the open pairs.",
+            order=Order(lambda found, _: found.order_by(shuffle(Candidate.id), Candidate.id), scores=()),
+            explain=lambda e: f"A random pick, {_rank(e)}.",
+        ),
+    )
+}
+ADAPTIVE = tuple(name for name, queue in QUEUES.items() if queue.is_adaptive)
+REVIEWS = tuple(name for name, queue in QUEUES.items() if queue.is_review)

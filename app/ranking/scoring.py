@@ -1,0 +1,318 @@
+"""Ranking a question over a corpus, and storing what the rankers scored: for Ask, the queues and comparisons.
+
+Ask ranks a question as it is typed; the background job `score` does the same for questions that the active version has
+not ranked yet, so that the queues have candidates to offer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.ranking import retrieval
+from app.ranking.first_stage import first_stage
+from app.ranking.retrieval import RetrievedSentence
+from app.versions import loading, registry
+from app.versions.loading import LoadedVersion
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import EncoderShape
+from as2core.errors import DamagedModel
+from as2core.metrics import order, to_ranks
+from as2core.rankers.first_stage import FirstStage, with_first
+from as2core.text import tokenize
+from as2core.types import Candidate, Json, OnProgress, Progress
+from db.models import Run
+from db.repositories import corpora as corpus_rows
+from db.repositories import questions as rows
+from db.repositories import versions as version_rows
+from db.repositories.questions import Cut, NewCandidate
+
+if TYPE_CHECKING:
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.generative import GenerativeRanker
+
+MAX_DOCUMENTS = 30
+MAX_JOB_QUESTIONS = 40
+MAX_CACHED_TRACES = 64  # of a loaded version
+
+_caches: WeakKeyDictionary[object, OrderedDict[tuple[str, str, tuple[str, ...]], CascadeTrace]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class RankLimits:
+    """How many documents are retrieved, how many of their sentences, and how many of those the first stage keeps."""
+
+    documents: int
+    candidates: int
+    first_keep: int
+
+    @classmethod
+    def from_settings(cls, settings: Settings, **limits: int | None) -> RankLimits:
+        """The defaults, with those of `limits` that are not None."""
+        defaults = cls(MAX_DOCUMENTS, settings.candidates, settings.first_keep)
+        return replace(defaults, **{name: value for name, value in limits.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A trace over candidates, complete for those who entered the encoder, and probabilities by its scores, `(n,)`."""
+
+    trace: CascadeTrace
+    probability: np.ndarray
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedQuestion:
+    """A question ranked over a corpus. Candidates are in document order; trace positions and `probability`, `(n,)`,
+    follow it. `seconds`: "retrieve", "rank". `notes` are sentences for the reader."""
+
+    question: str
+    candidates: tuple[RetrievedSentence, ...]
+    left_out: int
+    trace: CascadeTrace
+    probability: np.ndarray
+    limits: RankLimits
+    seconds: dict[str, float]
+    notes: tuple[str, ...]
+
+    def rank_of(self, sentence_id: int) -> int | None:
+        """From 1; None if the sentence was not retrieved."""
+        ranking = (self.candidates[i].sentence_id for i in self.trace.ranking().tolist())
+        return next((rank for rank, ranked_id in enumerate(ranking, 1) if ranked_id == sentence_id), None)
+
+
+def rank_question(
+    wb: Workbench,
+    corpus_id: int,
+    question: str,
+    model: LoadedVersion,
+    *,
+    limits: RankLimits | None = None,
+    correct: Callable[[str, Sequence[RetrievedSentence]], str] | None = None,
+    on_progress: OnProgress | None = None,
+) -> RankedQuestion:
+    """Retrieve, apply the first stage, and rank what it keeps without dropping. `store_ranking` stores the result.
+
+    `correct` gets the question and what was retrieved for it, and returns the question to rank; if its words differ,
+    they are searched for. Raises EmptyCorpus, BadSetting, DamagedModel.
+    """
+    limits = limits or RankLimits.from_settings(wb.settings)
+    report = on_progress or (lambda progress: None)
+    search = partial(retrieval.retrieve, wb, corpus_id, documents=limits.documents, candidates=limits.candidates)
+    report(Progress(0, 3, "searching the documents"))
+    retrieved = search(question, on_progress=on_progress)
+    text = correct(question, retrieved.candidates) if correct else question
+    if tokenize(text) != tokenize(question):
+        corrected = search(text)
+        retrieved = replace(corrected, seconds=retrieved.seconds + corrected.seconds)
+    found = retrieved.candidates
+    report(Progress(1, 3, f"ranking {min(limits.first_keep, len(found))} of {len(found):,} sentences"))
+    ranked = rank(model, text, as_candidates(found), first_stage(found, limits.first_keep))
+    seconds = {"retrieve": retrieved.seconds, "rank": ranked.seconds}
+    return RankedQuestion(
+        text, found, retrieved.left_out, ranked.trace, ranked.probability, limits, seconds, retrieved.notes
+    )
+
+
+def as_cascade(model: LoadedVersion) -> CascadeRanker:
+    """The ranker of a version of the kind "cascade"."""
+    return cast("CascadeRanker", model.ranker)
+
+
+def as_generative(model: LoadedVersion) -> GenerativeRanker:
+    """The ranker of a version of the kind "generative"."""
+    return cast("GenerativeRanker", model.ranker)
+
+
+def as_candidates(sentences: Iterable[RetrievedSentence]) -> list[Candidate]:
+    return [Candidate(str(s.sentence_id), s.text, title=s.title) for s in sentences]
+
+
+def rank(
+    model: LoadedVersion, question: str, candidates: Sequence[Candidate], first: FirstStage | None = None
+) -> Ranked:
+    """Every candidate that `first` keeps, through every exit; traces are cached by question and texts."""
+    started = time.perf_counter()
+    ranker = as_cascade(model)
+    cut = first.cut(question, candidates) if first else None
+    entered = candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
+    key = (ranker.engine.name, question, tuple(c.titled_text for c in entered))
+    with _lock:
+        cache = _caches.setdefault(ranker, OrderedDict())
+        trace = cache.get(key)
+    if trace is None:
+        trace = ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        with _lock:
+            cache[key] = trace
+            while len(cache) > MAX_CACHED_TRACES:
+                cache.popitem(last=False)
+    if cut is not None:
+        trace = with_first(trace, cut, candidates)
+    return Ranked(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
+
+
+def find_nearest_cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:
+    """The cut of this schedule nearest to each candidate, by position.
+
+    The margin is the logit's distance from the middle between the last that stays and the first that goes.
+    """
+    nearest: dict[int, Cut] = {}
+    for e in trace.replay(schedule).exits:
+        if not len(e.dropped):
+            continue
+        best_first = order(e.scores)
+        middle = float(e.scores[best_first[e.survivors - 1]] + e.scores[best_first[e.survivors]]) / 2
+        for place, i in enumerate(best_first.tolist(), 1):
+            margin = abs(float(e.scores[i]) - middle)
+            position = int(e.alive[i])
+            if position not in nearest or margin < nearest[position].margin:
+                nearest[position] = Cut(e.layer, place, e.survivors, margin)
+    return nearest
+
+
+def trace_from_scores(exits: Sequence[tuple[int, np.ndarray]]) -> CascadeTrace:
+    """A complete trace from (layer, scores) of every exit, without its costs."""
+    everyone, none = np.arange(len(exits[0][1])), np.zeros(0, int)
+    records = tuple(ExitRecord(layer, everyone, scores, none, 0.0, 0, 0) for layer, scores in exits)
+    schedule = DropSchedule.constant(0.0, exits=len(exits))
+    return CascadeTrace(np.zeros(len(everyone), int), records, schedule, EncoderShape(1, 1, exits[-1][0]))
+
+
+def store_ranking(
+    wb: Workbench, question_id: int, model: LoadedVersion, ranked: RankedQuestion, *, by: str
+) -> tuple[int, tuple[RetrievedSentence, ...]]:
+    """Store a run with the candidates that the encoder read, and their scores; returns the run's id, and the candidates
+    with theirs. Not stored are those that the first stage dropped, and those that left their document meanwhile. `by`
+    says what asked for the run."""
+    ranker, trace, found = as_cascade(model), ranked.trace, ranked.candidates
+    cuts = find_nearest_cuts(trace, ranker.schedule) if found else {}
+    entered = trace.entered.tolist()
+    with wb.write() as s:
+        existing = corpus_rows.lock_sentences(s, [found[i].sentence_id for i in entered])
+        stored = [i for i in entered if found[i].sentence_id in existing]
+        run = Run(
+            question_id=question_id,
+            version_id=model.id,
+            last_exit=ranker.exits[-1],
+            threshold=float(ranker.threshold),
+            settings={**asdict(ranked.limits), "by": by, "ranked": len(stored)},
+            seconds=ranked.seconds,
+            created=wb.clock(),
+        )
+        s.add(run)
+        s.flush()
+        new = [
+            NewCandidate(found[i].sentence_id, ordinal, found[i].retrieval_rank, cut=cuts.get(i))
+            for ordinal, i in enumerate(stored)
+        ]
+        ids = rows.put_candidates(s, question_id, new, origin=rows.RETRIEVED, run_id=run.id)
+        for number, e in enumerate(trace.exits):
+            columns = (e.alive, e.scores, np.asarray(ranker.probability(e.scores, number)), to_ranks(e.scores))
+            scores = zip(*(column.tolist() for column in columns), strict=True)
+            stored_scores = ((ids.get(found[i].sentence_id), *values) for i, *values in scores)
+            rows.put_scores(s, model.id, e.layer, (x for x in stored_scores if x[0] is not None))
+        run_id = run.id
+    return run_id, tuple(replace(c, id=ids.get(c.sentence_id)) for c in found)
+
+
+def score_generative(
+    wb: Workbench,
+    model: LoadedVersion,
+    run_id: int,
+    question: str,
+    candidates: Sequence[RetrievedSentence],
+    entered: np.ndarray,
+) -> np.ndarray:
+    """Score those candidates that entered the encoder with a generative ranker, and store that beside the run.
+
+    `candidates` as `store_ranking` returned them. Returns float `(n,)`, NaN for those that did not enter.
+    """
+    scores = np.full(len(candidates), np.nan)
+    scores[entered] = as_generative(model).score(question, as_candidates(candidates[i] for i in entered))
+    store_generative(wb, run_id, model.id, candidates, scores)
+    return scores
+
+
+def store_generative(
+    wb: Workbench, run_id: int, version_id: int, candidates: Sequence[RetrievedSentence], scores: np.ndarray
+) -> None:
+    """Store a generative ranker's scores beside a run, NaN aside; nothing if the run was deleted with its corpus."""
+    ids = {i: c.id for i, c in enumerate(candidates) if c.id is not None and np.isfinite(scores[i])}
+    ranked = scores[list(ids)]
+    with wb.write() as s:
+        run = s.get(Run, run_id)
+        if run is None:
+            return
+        run.generative_id = version_id
+        existing = set(rows.find_candidate_ids(s, run.question_id).values())
+        ranking = zip(ids.values(), ranked.tolist(), to_ranks(ranked).tolist(), strict=True)
+        rows.put_scores(s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in existing))
+
+
+def _restore_cuts(job: JobRun, corpus_id: int, model: LoadedVersion) -> None:
+    """The nearest cuts of a version that is active again, from the stored scores."""
+    wb, ranker = job.wb, as_cascade(model)
+    with wb.read() as s:
+        question_ids = rows.list_questions_without_cuts(s, corpus_id, model.id)
+    for question_id in question_ids:
+        job.check()
+        with wb.write() as s:
+            by_exit = rows.load_scores_by_exit(s, question_id, model.id)
+            ids = list(by_exit.get(ranker.exits[-1], ()))
+            if ids and all(by_exit.get(layer, {}).keys() == set(ids) for layer in ranker.exits):
+                scores = [
+                    (layer, np.array([by_exit[layer][i] for i in ids], dtype=np.float32)) for layer in ranker.exits
+                ]
+                cuts = find_nearest_cuts(trace_from_scores(scores), ranker.schedule)
+                rows.put_cuts(s, {ids[position]: cut for position, cut in cuts.items()})
+
+
+def start_scoring(wb: Workbench, corpus_id: int, limit: int = MAX_JOB_QUESTIONS) -> JobView:
+    """Rank questions of the corpus that the active version has not ranked, in the background: this fills the queues."""
+    return queue.enqueue(wb, "score", {"limit": limit}, corpus_id=corpus_id)
+
+
+def run_score(job: JobRun) -> dict[str, Json]:
+    """The background job. Each ranked question is stored at once, so an interrupted run continues where it stopped."""
+    wb, corpus_id = job.wb, job.corpus_id
+    if corpus_id is None:
+        return {"questions": 0}
+    model = loading.load_version(wb)
+    try:
+        generative = loading.load_version(wb, kind=registry.GENERATIVE)
+    except DamagedModel as e:
+        generative = None
+        job.event({"kind": "note", "message": f"without generative scores: {e}"})
+    limit = int(job.settings.get("limit", MAX_JOB_QUESTIONS))
+    if job.settings.get("again"):
+        _restore_cuts(job, corpus_id, model)
+    with wb.read() as s:
+        if job.settings.get("again"):
+            questions = version_rows.ranked_by_others(s, model.id, corpus_id)[:limit]
+        else:
+            questions = rows.list_unranked_questions(s, corpus_id, model.id, limit)
+    for done, question in enumerate(questions):
+        job.step_back()
+        job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")
+        ranked = rank_question(wb, corpus_id, question.text, model)
+        run_id, candidates = store_ranking(wb, question.id, model, ranked, by="job")
+        if generative is not None and candidates:
+            score_generative(wb, generative, run_id, question.text, candidates, ranked.trace.entered)
+    wb.analyze()
+    return {"questions": len(questions)}

@@ -1,0 +1,288 @@
+"""The card of a retrained version: before and after on held-out questions, question by question, exit by exit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
+from app.ui.charts.intervals import Change, before_after
+from app.ui.charts.reliability import reliability
+from app.ui.text import count, escaped, plain, shorten
+from app.ui.wording import METRICS, describe_seconds, describe_test, headline
+from app.versions.benchmarks import TITLES
+from as2core.types import Json
+
+HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
+MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
+CLASSES = {"correct": "up", "incorrect": "down"}
+MIN_FALL = 0.01  # AP lost on a frozen benchmark that is worth a word
+ORIGINS = {"asked": "typed", "starter": "from the starter corpus"}  # the others keep their names
+LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read
+
+
+def draw_card(card: Mapping[str, Json], hidden: HiddenLabels) -> None:
+    """A version's card: its figures if it was made here, and its full content. Raises DamagedModel."""
+    report = RetrainReport.from_card(card)
+    if report is not None:
+        draw(report, hidden)
+    else:
+        origin = "was imported" if card.get("imported_from") else "came with the program"
+        st.caption(f"This version {origin}; it was not retrained here.")
+    with st.expander("Full card", icon=":material/data_object:", expanded=report is None, key="adapt_whole_card"):
+        st.json({k: v for k, v in card.items() if k not in LONG_KEYS}, expanded=2)
+
+
+def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
+    _draw_headline(report)
+    left, right = st.columns([1.15, 1], gap="large")
+    with left:
+        _draw_metrics(report)
+    with right:
+        _draw_exits(report)
+        _draw_benchmarks(report)
+        _draw_reliability(report)
+    _draw_questions(report, hidden)
+    _draw_left_out(report, hidden)
+    if facts := describe_training(report):
+        st.html(f'<p class="as2-facts">{escaped(facts)}</p>')
+
+
+def _draw_headline(report: RetrainReport) -> None:
+    st.html(
+        f'<div class="as2-outcome {report.outcome}" data-testid="as2-outcome"><b>{headline(report.paired)}</b>'
+        f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
+    )
+    st.markdown(plain(describe_test(report.paired)))
+
+
+def _draw_metrics(report: RetrainReport) -> None:
+    st.markdown("**Before and after, on held-out questions**")
+    names = [m for m in METRICS if m in report.before and m in report.after]
+    before, after = report.intervals.before, report.intervals.after
+    rows = [Change(m, report.before[m], report.after[m], *after.get(m, (None, None))) for m in names]
+    _draw_changes(rows, "adapt_before_after", "Each metric before (grey) and after (coloured) with its 95 % interval")
+    cells = "".join(
+        f"<tr><th title='{METRICS[m]}'>{m}</th><td>{_format_interval(report.before[m], before.get(m))}</td>"
+        f"<td>{_format_interval(report.after[m], after.get(m))}</td><td>{report.after[m] - report.before[m]:+.3f}</td>"
+        "</tr>"
+        for m in names
+    )
+    st.html(
+        '<table class="as2-table"><thead><tr><th></th><th>before</th><th>after</th><th>change</th></tr></thead>'
+        f"<tbody>{cells}</tbody></table>"
+    )
+    st.caption("Small: the 95 % interval, from resampling the held-out questions.")
+
+
+def _draw_changes(rows: Sequence[Change], key: str, alt: str) -> None:
+    st.altair_chart(before_after(rows), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
+
+
+def _format_interval(value: float, interval: tuple[float, float] | None) -> str:
+    small = f"<small>{interval[0]:.2f} – {interval[1]:.2f}</small>" if interval else ""
+    return f"{value:.3f}{small}"
+
+
+def _draw_exits(report: RetrainReport) -> None:
+    before, after = report.per_exit.before, report.per_exit.after
+    rows = [Change(f"layer {n}", before[n], after[n]) for n in sorted(after, key=int) if n in before]
+    if not rows:
+        return
+    st.markdown("**At every exit**")
+    _draw_changes(rows, "adapt_exits", "Average precision at every exit of the cascade, before and after")
+    st.caption("The small grey dot is before, the large one after, with the change above it.")
+
+
+def _draw_benchmarks(report: RetrainReport) -> None:
+    if report.benchmarks:
+        st.markdown("**On the frozen benchmarks**")
+        st.markdown(describe_forgetting(report.benchmarks))
+        st.html(benchmarks_table(report.benchmarks))
+
+
+def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
+    """How AP changed on every benchmark, or only where it fell by more than MIN_FALL; Markdown."""
+    changes = {
+        name: (b.before["AP"], b.after["AP"]) for name, b in benchmarks.items() if "AP" in b.before and "AP" in b.after
+    }
+    fell = {name: (before, after) for name, (before, after) in changes.items() if after < before - MIN_FALL}
+    values = " and ".join(
+        f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})"
+        for name, (before, after) in (fell or changes).items()
+    )
+    end = "some of it was **forgotten**; weigh that against the gain." if fell else "nothing of note was forgotten."
+    noun = "benchmark" if len(changes) == 1 else "benchmarks"
+    return f"On the frozen {noun}, which no retrain trains on, AP {'fell' if fell else 'went'} {values}: {end}"
+
+
+def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
+    """A row a benchmark, before and after by every metric that both have."""
+
+    def format_change(sides: BeforeAfter[Metrics], metric: str) -> str:
+        if metric not in sides.before or metric not in sides.after:
+            return "<td></td>"
+        return f"<td>{sides.before[metric]:.3f} → {sides.after[metric]:.3f}</td>"
+
+    head = "".join(f"<th title='{title}'>{m}</th>" for m, title in METRICS.items())
+    rows = "".join(
+        f"<tr><th>{escaped(TITLES.get(name, name))}</th>{''.join(format_change(sides, m) for m in METRICS)}</tr>"
+        for name, sides in benchmarks.items()
+    )
+    return f'<table class="as2-table as2-wraps"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _draw_reliability(report: RetrainReport) -> None:
+    chart = reliability(report.reliability.before, report.reliability.after)
+    if chart is None:
+        return
+    st.markdown("**Calibration of its probabilities**")
+    st.altair_chart(chart, width="stretch", key="adapt_reliability",
+                    alt="Share of correct sentences by probability, before and after")  # fmt: skip
+
+
+def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
+    questions = report.per_question
+    if not questions:
+        return
+    won = sorted((q for q in questions if q.change > 0), key=lambda q: -q.change)
+    lost = sorted((q for q in questions if q.change < 0), key=lambda q: q.change)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**Won** · {count(len(won), 'question')}")
+        _draw_list(won, hidden, "No question improved.")
+    with right:
+        st.markdown(f"**Lost** · {count(len(lost), 'question')}")
+        _draw_list(lost, hidden, "No question got worse.")
+    title = f"All {count(len(questions), 'held-out question')}"
+    with st.expander(title, icon=":material/list:", key="adapt_all_questions"):
+        number = st.column_config.NumberColumn(format="%.3f", width="small")
+        st.dataframe(
+            questions_frame(questions, hidden), hide_index=True,
+            key="adapt_questions", column_config={"before": number, "after": number, "change": number},
+        )  # fmt: skip
+
+
+def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: HiddenLabels) -> str:
+    if (question, sentence.text) in hidden:
+        return "shown once you have labelled it"
+    return "correct" if sentence.correct else "incorrect"
+
+
+def questions_frame(questions: Sequence[QuestionChange], hidden: HiddenLabels) -> pd.DataFrame:
+    """Every held-out question with what was first before and after, where the report has it."""
+    frame = pd.DataFrame([{k: getattr(q, k) for k in ("question", "before", "after", "change")} for q in questions])
+    for column, tops in (
+        ("first before", [q.top_before for q in questions]),
+        ("first after", [q.top_after for q in questions]),
+    ):
+        if any(tops):
+            frame[column] = [
+                top and f"{top.text} ({describe_label(q.question, top, hidden)})"
+                for q, top in zip(questions, tops, strict=True)
+            ]
+    return frame
+
+
+def _draw_list(questions: Sequence[QuestionChange], hidden: HiddenLabels, none: str) -> None:
+    if not questions:
+        st.caption(none)
+        return
+    items = "".join(
+        f'<div class="q"><span class="n {"up" if q.change > 0 else "down"}">{q.before:.2f} → {q.after:.2f}</span>'
+        f"<span>{escaped(q.question)}{_format_tops(q, hidden)}</span></div>"
+        for q in questions[:MAX_QUESTIONS]
+    )
+    st.html(f'<div class="as2-wins">{items}</div>')
+    if len(questions) > MAX_QUESTIONS:
+        st.caption(f"and {len(questions) - MAX_QUESTIONS:,} more below")
+
+
+def _format_tops(q: QuestionChange, hidden: HiddenLabels) -> str:
+    """The sentences that were first before and after; "" where the first stayed."""
+    if not q.top_before or not q.top_after or q.top_before.text == q.top_after.text:
+        return ""
+    lines = []
+    for when, top in (("before", q.top_before), ("now", q.top_after)):
+        label = describe_label(q.question, top, hidden)
+        text = escaped(shorten(top.text, MAX_SENTENCE_CHARS))
+        lines.append(f'<small class="{CLASSES.get(label, "")}">{when}, {label}: {text}</small>')
+    return "".join(lines)
+
+
+def _draw_left_out(report: RetrainReport, hidden: HiddenLabels) -> None:
+    """Labels that looked wrong and were not trained on."""
+    left_out = report.left_out
+    if left_out is None:
+        return
+    title = f"{count(left_out.labels, 'label')} left out, more likely wrong than right"
+    with st.expander(title, icon=":material/rule:", key="adapt_left_out"):
+        st.caption(
+            f"An estimated {left_out.rate:.0%} of the labels are wrong. Of those left out, {left_out.correct:,} are "
+            "“correct”. The labels stay as they are; to check such labels, use Second looks on the page Agreement."
+        )
+        rows = [
+            {"Question": x.question, "Sentence": x.text, "Labelled": describe_label(x.question, x, hidden)}
+            for x in left_out.to_read
+        ]
+        st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="adapt_left_out_list")
+        if len(rows) < left_out.labels:
+            st.caption(f"The {len(rows):,} least likely to be right.")
+
+
+def describe_training(report: RetrainReport) -> str:
+    """`Trained on 12 questions (9 typed, 3 proposed; 13 correct, 36 incorrect labels), 2 validation questions, 4 held
+    out. Labels by ann (40), bob (9). ...`, ending with the snapshot."""
+    n, sentences = report.labels, []
+    parts = []
+    if n.questions:
+        origins = ", ".join(f"{k:,} {ORIGINS.get(origin, origin)}" for origin, k in n.origins.items())
+        labels = f"{n.correct:,} correct, {n.incorrect:,} incorrect labels" if n.correct is not None else ""
+        inside = "; ".join(filter(None, (origins, labels)))
+        parts.append(f"Trained on {count(n.questions, 'question')}" + (f" ({inside})" if inside else ""))
+    if n.dev_questions:
+        parts.append(count(n.dev_questions, "validation question"))
+    if n.held_out_questions:
+        parts.append(f"{n.held_out_questions:,} held out")
+    if parts:
+        sentences.append(", ".join(parts) + ".")
+    sentences += [*_describe_labels(report), *_describe_run(report)]
+    if report.snapshot:
+        sentences.append(f"Snapshot of the labels: {report.snapshot[:12]}")
+    return " ".join(sentences)
+
+
+def _describe_labels(report: RetrainReport) -> list[str]:
+    n, choice, sentences = report.labels, report.choice, []
+    if n.givers:
+        sentences.append(f"Labels by {', '.join(f'{who} ({k:,})' for who, k in n.givers.items())}.")
+    if n.replayed_questions:
+        sentences.append(f"{count(n.replayed_questions, 'shipped question')} mixed in.")
+    if report.left_out:
+        sentences.append(f"{count(report.left_out.labels, 'label')} left out.")
+    if choice.annotators:
+        sentences.append(f"Only labels of {', '.join(choice.annotators)}.")
+    if choice.since:
+        sentences.append(f"Labels since {choice.since}.")
+    if choice.conflicts != "majority":
+        sentences.append(f"Conflicts: {choice.conflicts}.")
+    if choice.presumed:
+        sentences.append(f"Up to {choice.presumed:,} unlabelled sentences a question counted as incorrect.")
+    return sentences
+
+
+def _describe_run(report: RetrainReport) -> list[str]:
+    settings, sentences = report.settings, []
+    if report.weights:
+        weights = ", ".join(f"{name.rpartition('/')[2]} {w:.2f}" for name, w in report.weights.items())
+        sentences.append(f"Weights: {weights}.")
+    if isinstance(epochs := settings.get("epochs"), int):
+        sentences.append(f"{count(epochs, 'epoch')} at {settings['learning_rate']:.1e}, seed {settings['seed']}.")
+    if report.base:
+        sentences.append(f"Made from {report.base}.")
+    if report.seconds:
+        total, training = describe_seconds(report.seconds), describe_seconds(report.training_seconds)
+        sentences.append(f"{total} in all, {training} of training.")
+    return sentences

@@ -1,0 +1,53 @@
+"""A version as a file: export and import."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.ui.errors import boundary
+from app.ui.roles import barred
+from app.ui.text import plain
+from app.versions import archive
+from app.versions.registry import VersionView
+from app.workbench.people import AnnotatorView
+from app.workbench.workbench import Workbench
+
+EXPORT_KEY = "_adapt_export"  # version, format and content of the last zip: one a session, since it is large
+FORMATS = {"as2": "This workbench", "hf": "Hugging Face", "cross-encoder": "sentence-transformers", "onnx": "ONNX"}
+
+
+def draw_export(wb: Workbench, version: VersionView) -> None:
+    popover = st.popover("Export", type="tertiary", key=f"adapt_export_{version.id}", on_change="rerun")
+    if not popover.open:
+        return
+    with popover:
+        to = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__,
+                          key=f"adapt_export_to_{version.id}")  # fmt: skip
+        st.caption(plain(archive.FORMATS[to]))
+        if st.button("Create the file", key=f"adapt_export_make_{version.id}"):
+            st.session_state.pop(EXPORT_KEY, None)
+            with boundary(), st.spinner("Writing the version …", show_time=True):
+                st.session_state[EXPORT_KEY] = (version.id, to, archive.export_zip(wb, version.name, to))
+        version_id, made_format, content = st.session_state.get(EXPORT_KEY, (None, None, b""))
+        if (version_id, made_format) == (version.id, to):
+            st.download_button(f"Download, {len(content) / 1e6:,.1f} MB", content, f"{version.name}.{to}.zip",
+                               "application/zip", key=f"adapt_export_get_{version.id}", on_click="ignore",
+                               icon=":material/download:")  # fmt: skip
+
+
+def draw_import(wb: Workbench, me: AnnotatorView) -> None:
+    """An imported version becomes a candidate, like one that was made here."""
+    why = barred(me, "change versions")
+    with st.expander("Import a version", icon=":material/upload_file:", key="adapt_import"):
+        st.caption("A zip from Export, made here or elsewhere. The version becomes a candidate.")
+        round_ = st.session_state.setdefault("_adapt_import_round", 0)
+        file = st.file_uploader("Zip file", key=f"adapt_import_file_{round_}", type="zip", disabled=bool(why),
+                                help=why)  # fmt: skip
+        name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=60, disabled=bool(why))
+        ready = file is not None and bool(name.strip()) and not why
+        if st.button("Import", type="primary", key="adapt_import_start", disabled=not ready, help=why) and file:
+            with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
+                version = archive.import_zip(wb, file, filename=file.name, name=name, by=me.id)
+                st.session_state["_adapt_import_round"] = round_ + 1
+                st.session_state["_adapt_message"] = f"{version.name} is a candidate now."
+                st.rerun()

@@ -1,0 +1,78 @@
+"""The corpus's recent jobs, and a line at the top of the page if the last retrain failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import streamlit as st
+
+from app.jobs import queue
+from app.jobs.queue import JobView
+from app.ui import url
+from app.ui.errors import guarded
+from app.ui.text import plain
+from app.workbench.workbench import Workbench
+
+KINDS = {
+    "retrain": "Retrain",
+    "score": "Ranking for the queues",
+    "embed": "Vectors of the sentences",
+    "doubt": "Second looks",
+    "propose": "Proposing questions",
+}
+STATES = {
+    "queued": "waiting for the worker",
+    "running": "running",
+    "done": "done",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "lost": "its worker was interrupted",
+}
+
+
+def draw_lost(recent: Sequence[JobView], newest: JobView | None, *, shown: JobView | None) -> None:
+    """One line if the newest retrain failed, unless an older one was run again and is done since, or it is the one on
+    the page."""
+    if newest is None or newest.state not in ("failed", "lost") or (shown and shown.id == newest.id):
+        return
+    if any(j.kind == "retrain" and j.state == "done" and _when(j) > _when(newest) for j in recent):
+        return
+    what = "failed" if newest.state == "failed" else "was interrupted"
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_lost"):
+        st.markdown(f":material/error: The last retrain {what} ({_when(newest):%d %b %Y, %H:%M}).", width="stretch")
+        st.button("Open", key="adapt_lost_open", on_click=_open, args=(newest.id,))
+
+
+def draw_list(wb: Workbench, recent: Sequence[JobView]) -> None:
+    """Newest first. A retrain can be opened; a failed job of another kind can be run again from here."""
+    if not recent:
+        return
+    with st.expander("Jobs", icon=":material/list:", key="adapt_jobs"):
+        for job in recent:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(_line(job), width="stretch")
+                if job.kind == "retrain":
+                    st.button("Open", key=f"adapt_jobs_open_{job.id}", on_click=_open, args=(job.id,))
+                elif job.state in ("failed", "cancelled", "lost"):
+                    st.button("Run again", key=f"adapt_jobs_again_{job.id}", on_click=_retry, args=(wb, job.id))
+
+
+def _line(job: JobView) -> str:
+    state = "paused" if job.paused else STATES[job.state]
+    why = f": {plain(job.error)}" if job.error and job.state in ("failed", "lost") else ""
+    kind = KINDS.get(job.kind, job.kind)
+    return f"**{kind}**, job {job.id}, {_when(job):%d %b %Y, %H:%M}: {state}{why}"
+
+
+def _when(job: JobView) -> datetime:
+    return job.finished or job.started or job.created
+
+
+def _open(job_id: int) -> None:
+    url.put(job=job_id, version=None)
+
+
+@guarded
+def _retry(wb: Workbench, job_id: int) -> None:
+    queue.retry(wb, job_id)

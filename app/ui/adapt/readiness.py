@@ -1,0 +1,165 @@
+"""How much training data there is, what blocks a retrain, and the form that starts one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.adapt import readiness
+from app.adapt.readiness import Readiness
+from app.adapt.settings import FITTED, RetrainSettings
+from app.corpora.corpora import CorpusView
+from app.jobs import queue
+from app.ui import navigation, url
+from app.ui.adapt import selection
+from app.ui.errors import guarded
+from app.ui.figures import figures
+from app.ui.roles import barred
+from app.ui.text import count, percent, plain
+from app.versions import registry
+from app.workbench.people import AnnotatorView
+from app.workbench.workbench import Workbench
+
+DEFAULT = "default for its kind"
+
+
+def draw_labels(ready: Readiness) -> None:
+    """Counts, balance, and how the questions are divided."""
+    st.subheader("Labels", anchor=False)
+    figures(
+        (
+            ("Labels", ready.labels, "Pairs of a question and a sentence that carry a label"),
+            ("Training questions", ready.train_questions, "The ranker is trained on these"),
+            ("Validation questions", ready.dev_questions, "They decide when training stops"),
+            ("Held-out questions", ready.heldout_questions, "Never trained on: before and after are compared on these"),
+        ),
+        name="as2-ready",
+    )
+    if ready.labels:
+        st.html(balance_bar(ready))
+    if summary := describe_training_data(ready):
+        st.caption(summary)
+    for problem in ready.problems:
+        st.error(plain(problem), icon=":material/block:")
+    for warning in ready.warnings:
+        st.warning(plain(warning), icon=":material/info:")
+    if ready.problems:
+        with st.container(horizontal=True):
+            navigation.to("label", "Label sentences")
+            navigation.to("ask", "Ask and label")
+            if not ready.labels:
+                navigation.to("data", "Propose questions or import labels")
+        if not ready.labels:
+            st.caption(
+                "There are three ways to get labels: type a question on **Ask** and label its sentences, let "
+                "questions be proposed from your documents on **Data**, or import labels there."
+            )
+
+
+def describe_training_data(ready: Readiness) -> str:
+    """In a line; "" before there is any."""
+    if not ready.train_questions:
+        return ""
+    text = f"Training data: {ready.train_correct:,} correct and {ready.train_incorrect:,} incorrect labels"
+    if ready.presumed:
+        text += f", {ready.presumed:,} of them presumed"
+    return text + (f"; {count(ready.replayed, 'shipped question')} mixed in." if ready.replayed else ".")
+
+
+def balance_bar(ready: Readiness) -> str:
+    """The labels as one divided bar with its legend."""
+    counts = {"correct": ready.correct, "incorrect": ready.incorrect, "unsure": ready.unsure}
+    total = sum(counts.values()) or 1
+    bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
+    legend = "".join(
+        f'<span><i class="{k}"></i><b>{n:,}</b> {k} ({percent(n / total)})</span>' for k, n in counts.items() if n
+    )
+    alt = ", ".join(f"{n} {k}" for k, n in counts.items())
+    return f'<div class="as2-balance" role="img" aria-label="{alt}">{bar}</div><div class="as2-shares">{legend}</div>'
+
+
+def read_settings(wb: Workbench, corpus_id: int) -> RetrainSettings:
+    """Of the whole form. The base is the version in use until the form was drawn."""
+    names = _list_bases(wb)
+    base = st.session_state.get("adapt_base")
+    return selection.read_settings(corpus_id, base if base in names else names[0])
+
+
+def _list_bases(wb: Workbench) -> list[str]:
+    """What a retrain of the chosen kind may start from, the version in use first."""
+    kind = RetrainSettings(kind=selection.read_kind()).version_kind
+    usable = [v for v in registry.list_versions(wb, kind=kind) if not v.problem]
+    active = next((v.name for v in usable if v.state == "active"), "active")
+    return [active, *(v.name for v in usable if v.name != active)]
+
+
+def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, me: AnnotatorView) -> None:
+    """Base, settings and the button; starting puts the job into the address."""
+    why = barred(me, "retrain")
+    under_way = queue.list_active(wb, "retrain")
+    busy = any(j.corpus_id == corpus.id for j in under_way)
+    _draw_settings(_list_bases(wb))
+    st.button(
+        "Retrain from labels",
+        type="primary",
+        icon=":material/model_training:",
+        disabled=busy or not ready.ready or bool(why),
+        key="adapt_start",
+        on_click=_start,
+        args=(wb, corpus.id, me.id),
+        help=why or "Runs in the background: you can go on working, or close the page.",
+    )
+    if busy:
+        st.caption("A retrain of this corpus is running; its progress is above.")
+    elif ready.ready:
+        if under_way:
+            st.caption(f"Job {under_way[0].id} retrains from another corpus: this one starts when it has ended.")
+        st.caption(
+            f"Trains on {count(ready.train_questions, 'question')}; nothing changes until you promote the result."
+        )
+
+
+def _draw_settings(bases: list[str]) -> None:
+    _update_base(bases)
+    active, fitted = bases[0], selection.read_kind() in FITTED
+    with st.expander("Training settings", icon=":material/tune:", key="adapt_settings"):
+        left, right = st.columns(2)
+        with left:
+            st.selectbox(
+                "Start from", bases, key="adapt_base", format_func=lambda n: _describe_base(n, active),
+                help="The version that is trained further; it stays as it is.",
+            )  # fmt: skip
+            st.number_input(
+                "Epochs", 1, 50, None, key="adapt_epochs", disabled=fitted, placeholder=DEFAULT,
+                help="Passes over the labels. Training may stop earlier, on the validation questions.",
+            )  # fmt: skip
+        with right:
+            st.number_input(
+                "Learning rate", 1e-6, 1e-2, None, step=5e-6, format="%.1e", key="adapt_rate", disabled=fitted,
+                placeholder=DEFAULT, help="The size of a step. A large one forgets more.",
+            )  # fmt: skip
+            st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
+                            help="The same labels, settings and seed give the same version.")  # fmt: skip
+            st.text_input("Note", key="adapt_note", max_chars=200, placeholder="What is this version for?")
+
+
+def _update_base(names: list[str]) -> None:
+    """Once another version is in use, a form that had the one before starts from the new one. The choice is set again
+    even if it stays: a browser keeps an option's words, and "(in use)" has moved."""
+    form, active = st.session_state, names[0]
+    before, base = form.get("_adapt_base_active", active), form.get("adapt_base", active)
+    if (before != active and base in (before, active)) or base not in names:
+        form["adapt_base"] = active
+    form["_adapt_base_active"] = active
+
+
+def _describe_base(name: str, active: str) -> str:
+    if name == "active":
+        return "a new ranker from the catalog"
+    return f"{name} (in use)" if name == active else name
+
+
+@guarded
+def _start(wb: Workbench, corpus_id: int, by: int) -> None:
+    """Reads the form as it is now: what was typed just before the click had no run of its own."""
+    job = readiness.start_retrain(wb, corpus_id, read_settings(wb, corpus_id), by=by)
+    url.put(job=job.id, version=None)

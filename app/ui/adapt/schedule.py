@@ -1,0 +1,62 @@
+"""Automatic retraining: off, after so many new labels, at night; and the note that a better version is waiting."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.adapt import schedule
+from app.adapt.report import RetrainReport
+from app.jobs import retrain_rule
+from app.ui import url
+from app.ui.errors import guarded
+from app.ui.roles import barred
+from app.ui.text import count, plain
+from app.versions import registry
+from app.versions.outcome import Outcome
+from app.workbench.people import AnnotatorView
+from app.workbench.workbench import Workbench
+
+
+def draw_waiting(wb: Workbench) -> None:
+    waiting = schedule.find_waiting(wb)
+    if waiting is None or waiting.change is None or url.get("version") == waiting.name or url.get("job"):
+        return
+    report = RetrainReport.from_card(registry.load_card(wb, waiting.name))
+    clearly = report is not None and report.outcome is Outcome.BETTER
+    result = "is better than" if clearly else "scored higher, but not clearly so, than"
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
+        st.markdown(
+            f":material/notifications: **{plain(waiting.name)}** {result} the version in use on held-out questions "
+            f"(AP {waiting.change.before:.3f} → {waiting.change.after:.3f}). It is waiting for your decision.",
+            width="stretch",
+        )
+        st.button("Review", key="adapt_look", on_click=_open, args=(waiting.name,))
+
+
+def _open(name: str) -> None:
+    url.put(version=name, job=None)
+
+
+def draw_rule(wb: Workbench, corpus_id: int, me: AnnotatorView) -> None:
+    rule, closed = retrain_rule.load_rule(wb, corpus_id), barred(me, "change this") is not None
+    args = (wb, corpus_id, me.id)
+    with st.expander("Automatic retraining", icon=":material/schedule:", key="adapt_automatic"):
+        st.toggle("Retrain after new labels", rule.after is not None, key=f"adapt_auto_on_{corpus_id}",
+                  on_change=_set_rule, args=args, disabled=closed)  # fmt: skip
+        st.number_input("Number of new labels", 1, 100_000, rule.after or 100, key=f"adapt_auto_after_{corpus_id}",
+                        on_change=_set_rule, args=args, disabled=closed)  # fmt: skip
+        st.toggle("Retrain at night if there are new labels", rule.at_night, key=f"adapt_auto_night_{corpus_id}",
+                  on_change=_set_rule, args=args, disabled=closed)  # fmt: skip
+        st.caption(
+            f"{count(retrain_rule.count_new_labels(wb, corpus_id), 'new label')} since the last retrain. An automatic "
+            "version answers only once it is promoted. At night a worker has to run (`as2 worker`)."
+        )
+        if rule.refused:
+            st.warning(f"The last automatic retrain could not start: {plain(rule.refused)}", icon=":material/block:")
+
+
+@guarded
+def _set_rule(wb: Workbench, corpus_id: int, by: int) -> None:
+    form = st.session_state
+    after = int(form[f"adapt_auto_after_{corpus_id}"]) if form[f"adapt_auto_on_{corpus_id}"] else None
+    retrain_rule.set_rule(wb, corpus_id, after=after, at_night=form[f"adapt_auto_night_{corpus_id}"], by=by)

@@ -1,0 +1,242 @@
+"""Promote, reject and roll back versions; and the list of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import streamlit as st
+
+from app.ui import navigation, url
+from app.ui.adapt import files, selection
+from app.ui.errors import boundary, guarded
+from app.ui.roles import barred
+from app.ui.text import plain
+from app.versions import management, promotion, registry
+from app.versions.registry import Promotion, VersionView
+from app.workbench.people import AnnotatorView
+from app.workbench.workbench import Workbench
+
+Colour = Literal["green", "gray", "blue", "orange"]
+BADGES: dict[str, tuple[str, Colour, str]] = {
+    "active": ("in use", "green", ":material/check_circle:"),
+    "shipped": ("shipped", "gray", ":material/inventory_2:"),
+    "candidate": ("candidate", "blue", ":material/hourglass_empty:"),
+    "rejected": ("rejected", "orange", ":material/block:"),
+    "former": ("used before", "gray", ":material/history:"),
+}
+
+
+ANSWERING = (registry.CASCADE, registry.GENERATIVE)
+NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
+
+
+def draw_decision(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
+    """Promote or reject a candidate. One with a lower AP than its parent needs a reason."""
+    active = _active(wb, version.kind)
+    for promoted in version.promotions:
+        st.caption(plain(describe_promotion(version, promoted)))
+    if version.name == active:
+        answers = version.kind in ANSWERING
+        st.success(
+            f"{plain(version.name)} is in use.{'' if answers else f' {NOT_ANSWERING}'}", icon=":material/check_circle:"
+        )
+        with st.container(horizontal=True):
+            if answers:
+                navigation.to("ask", "Ask with it")
+            navigation.to("compare", "Compare it", **_against(version.name, version.parent))
+        return
+    if version.problem:
+        st.error(plain(version.problem), icon=":material/error:")
+        return
+    current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
+    st.markdown(f"**{plain(version.name)}** is not in use; {current}. Promote it?")
+    if version.is_below_parent:
+        st.text_input(
+            "Its AP on the held-out questions is lower than its parent's. To promote it, give a reason",
+            key="adapt_reason", max_chars=300,
+            placeholder="for example: the held-out questions are from another domain",
+        )  # fmt: skip
+    if version.state == "former":
+        st.caption("It was in use before.")
+    why = barred(me, "change versions")
+    with st.container(horizontal=True):
+        st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
+                  args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
+        if version.state == "candidate":
+            st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
+                      args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
+
+
+def describe_promotion(version: VersionView, promoted: Promotion) -> str:
+    """`Promoted on 4 May 2024, 12:30, although its AP was lower: “it knows our words”`."""
+    although = ", although its AP was lower" if version.is_below_parent else ""
+    return f"Promoted on {promoted.at.day} {promoted.at:%b %Y, %H:%M}{although}: “{promoted.words}”"
+
+
+def _against(*names: str | None) -> dict[str, str]:
+    """The address of a comparison of these; empty for fewer than two."""
+    chosen = list(dict.fromkeys(filter(None, names)))
+    return {"rankers": ",".join(chosen)} if len(chosen) > 1 else {}
+
+
+def _active(wb: Workbench, kind: str) -> str:
+    return next((v.name for v in registry.list_versions(wb, kind=kind) if v.state == "active"), "")
+
+
+def draw_list(wb: Workbench, me: AnnotatorView) -> None:
+    """The versions of one kind as a tree: those made from a version are below it."""
+    known = registry.list_versions(wb, kind=None)
+    kinds = sorted({v.kind for v in known}, key=lambda k: (k != "cascade", k))
+    kind = "cascade"
+    if len(kinds) > 1:
+        _update_kind(kinds)
+        kind = st.segmented_control("Kind", kinds, key="adapt_kind_shown") or kinds[0]
+    shown = [v for v in known if v.kind == kind]
+    active = next((v.name for v in shown if v.state == "active"), None)
+    usable = {v.name for v in known if not v.problem}
+    for version, depth in tree(shown):
+        other = version.parent if version.parent in usable else active
+        _draw_version(wb, version, depth, me, _against(version.name, other))
+    files.draw_import(wb, me)
+
+
+def _update_kind(kinds: Sequence[str]) -> None:
+    """Show the versions of the kind that is adapted, if there are any, until another is chosen here."""
+    form = st.session_state
+    wanted = selection.read_kind() if selection.read_kind() in kinds else kinds[0]
+    if form.get("_adapt_followed") != wanted or "adapt_kind_shown" not in form:
+        form["_adapt_followed"] = form["adapt_kind_shown"] = wanted
+
+
+def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
+    """Each version with how deep it stands, parents before their children, the newest branch first."""
+    names = {v.name for v in known}
+    newest = sorted(known, key=lambda v: v.created, reverse=True)
+
+    def below(parent: str | None, depth: int) -> list[tuple[VersionView, int]]:
+        mine = [v for v in newest if (v.parent if v.parent in names else None) == parent]
+        return [row for v in mine for row in [(v, depth), *below(v.name, depth + 1)]]
+
+    return below(None, 0)
+
+
+def _draw_version(wb: Workbench, version: VersionView, depth: int, me: AnnotatorView, against: dict[str, str]) -> None:
+    """`against` is the address of its comparison with what it was made from."""
+    active, why = version.state == "active", barred(me, "change versions")
+    with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
+            _badge(version.state)
+            st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
+            if against and not version.problem:
+                navigation.to("compare", "Compare", **against)
+            if not version.problem:
+                files.draw_export(wb, version)
+            if not management.is_shipped(wb, version):
+                st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog,
+                          args=("_adapt_edit", version.name),
+                          type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip
+            if not active and not version.problem:
+                st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
+                          key=f"adapt_use_{version.id}", on_click=_open_dialog, args=("_adapt_use", version.name),
+                          disabled=bool(why), help=why)  # fmt: skip
+        parts = [f"{version.created:%d %b %Y, %H:%M}"]
+        if version.parent:
+            parts.append(f"from {version.parent}")
+        parts += [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+        if version.note:
+            parts.append(version.note)
+        st.caption(plain(" · ".join(parts)))
+        if version.promotions:
+            st.caption(plain(describe_promotion(version, version.promotions[-1])))
+        if version.problem:
+            st.caption(f":orange[{plain(version.problem)}]")
+
+
+def _badge(state: str) -> None:
+    label, colour, icon = BADGES[state]
+    st.badge(plain(label), color=colour, icon=icon)
+
+
+def dialogs(wb: Workbench, me: AnnotatorView) -> None:
+    """Open the dialog of the last click; called once, at the page's end."""
+    known = {v.name: v for v in registry.list_versions(wb, kind=None)}
+    if version := known.get(st.session_state.get("_adapt_use", "")):
+        _use(wb, version, me)
+    elif version := known.get(st.session_state.get("_adapt_edit", "")):
+        _edit(wb, version, me)
+
+
+def _close() -> None:
+    st.session_state.pop("_adapt_use", None)
+    st.session_state.pop("_adapt_edit", None)
+    st.session_state.pop("_adapt_sure", None)
+
+
+@st.dialog("Edit a version", on_dismiss=_close)
+def _edit(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
+    name = st.text_input("Name", version.name, key="adapt_new_name", max_chars=60)
+    note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=300)
+    with st.container(horizontal=True):
+        if st.button("Save", type="primary", key="adapt_edit_save"):
+            with boundary():
+                named = version.name
+                if name.strip() != version.name:
+                    named = management.rename(wb, version.name, name, by=me.id).name
+                    if url.get("version") == version.name:
+                        url.put(version=named)
+                management.set_note(wb, named, note, by=me.id)
+                _finish("Saved.")
+        if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
+            st.session_state["_adapt_sure"] = version.name
+    if st.session_state.get("_adapt_sure") == version.name:
+        st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
+        if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
+            with boundary():
+                management.delete(wb, version.name, by=me.id)
+                url.put(version=None)
+                _finish(f"{version.name} is deleted.")
+
+
+def _finish(message: str) -> None:
+    _close()
+    st.session_state["_adapt_message"] = message
+    st.rerun()
+
+
+@st.dialog("Change the version in use", on_dismiss=_close)
+def _use(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
+    before = _active(wb, version.kind)
+    instead = f" instead of {plain(before)}" if before else ""
+    where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
+    st.markdown(f"**{plain(version.name)}** will be used{instead}{where}")
+    reason = st.text_input("Reason", key="adapt_use_reason", max_chars=300, placeholder="saved with the version")
+    if st.button("Use this version", type="primary", key="adapt_use_confirm"):
+        if not reason.strip():
+            st.error("Give a reason: it is saved with the version.", icon=":material/edit:")
+            return
+        with boundary():
+            promotion.promote(wb, version.name, reason.strip(), by=me.id)
+            _finish(f"{version.name} is in use.")
+
+
+@guarded
+def _promote(wb: Workbench, name: str, me: AnnotatorView) -> None:
+    promotion.promote(wb, name, st.session_state.get("adapt_reason", "").strip(), by=me.id)
+    st.session_state["_adapt_message"] = f"{name} is in use."
+
+
+@guarded
+def _reject(wb: Workbench, name: str, me: AnnotatorView) -> None:
+    promotion.reject(wb, name, by=me.id)
+    st.session_state["_adapt_message"] = f"{name} is rejected; it can still be used from the list."
+
+
+def _open(name: str) -> None:
+    url.put(version=name)
+
+
+def _open_dialog(dialog: str, name: str) -> None:
+    _close()
+    st.session_state[dialog] = name

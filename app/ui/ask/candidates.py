@@ -1,0 +1,138 @@
+"""The table of candidates: their rank by each ranker and by both together, their scores, where the rankers disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
+
+from app.ask.asking import AskView
+from as2core.cascade.trace import CascadeTrace
+from as2core.metrics import order, to_ranks
+from as2core.rankers.fusion import weigh_pair
+
+MIN_RANK_RATIO, MAX_TOP_RANK = 4.0, 10  # a disagreement: one rank in the top, the other so many times as far down
+ROW_PIXELS, HEAD_PIXELS, MAX_TABLE_PIXELS = 36, 40, 388
+COLUMNS = ["cascade", "generative", "together", "sentence", "differ", "by exit", "probability", "dropped", "label",
+           "document"]  # fmt: skip
+WITH_GENERATIVE = {"generative", "together", "differ"}
+
+
+def describe_disagreement(discriminative: int, generative: int) -> str:
+    """Which ranker ranks a candidate much higher, or nothing."""
+    high, low = sorted((discriminative, generative))
+    if high > MAX_TOP_RANK or low < MIN_RANK_RATIO * high or low - high < 3:
+        return ""
+    return "cascade higher" if discriminative < generative else "generative higher"
+
+
+def rank_together(run: CascadeTrace, generative: np.ndarray) -> np.ndarray:
+    """Those who stayed to the end and have both scores, best first by the two together; docs/results.md measures this
+    without drops. float `(n,)`, NaN where not scored -> positions, int `(m,)`."""
+    last = run.exits[-1]
+    scores = generative[last.alive]
+    scored = np.isfinite(scores)
+    return last.alive[scored][order(weigh_pair(last.scores[scored], scores[scored]))]
+
+
+def make_table(
+    view: AskView, run: CascadeTrace, generative: np.ndarray | None, labels: Mapping[int, str]
+) -> pd.DataFrame:
+    """One row a candidate, best first by `run`; `position` is its place in `view.candidates`.
+
+    Columns: position, cascade, generative (ranks; none if not scored), together (the rank by both), differ, sentence,
+    document, by exit (logits until it was dropped), dropped (after which exit), probability (if not dropped), label.
+    `labels` by sentence id.
+    """
+    ranks = to_ranks(run.scores())
+    scores = np.full(len(ranks), np.nan) if generative is None else generative
+    generative_ranks = to_ranks(scores)  # NaN comes last
+    both = [] if generative is None else rank_together(run, generative).tolist()
+    together = {i: rank for rank, i in enumerate(both, start=1)}
+    by_exit: list[list[float]] = [[] for _ in view.candidates]
+    for e in run.exits:
+        for i, score in zip(e.alive.tolist(), e.scores.tolist(), strict=True):
+            by_exit[i].append(round(score, 3))
+    dropped = run.dropped_at()
+    rows = []
+    for i in run.ranking().tolist():
+        candidate, rank = view.candidates[i], int(ranks[i])
+        generative_rank = None if np.isnan(scores[i]) else int(generative_ranks[i])
+        rows.append(
+            {
+                "position": i,
+                "cascade": rank,
+                "generative": generative_rank,
+                "together": together.get(i),
+                "differ": "" if generative_rank is None else describe_disagreement(rank, generative_rank),
+                "sentence": candidate.text,
+                "document": candidate.title,
+                "by exit": by_exit[i],
+                "dropped": run.stages[dropped[i]].title if dropped[i] >= 0 else "not dropped",
+                "probability": None if dropped[i] >= 0 else float(view.probability[i]),
+                "label": labels.get(candidate.sentence_id, ""),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def table_height(rows: int) -> int:
+    """Pixels: the head and every row; it scrolls from some ten rows on."""
+    return min(MAX_TABLE_PIXELS, HEAD_PIXELS + ROW_PIXELS * rows)
+
+
+def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable[[int], None]) -> None:
+    """`choose` gets the position of the candidate whose row is clicked."""
+    positions = table["position"].tolist()
+    key = "as2_candidates"
+
+    def on_select() -> None:
+        selected = st.session_state[key]["selection"]["rows"]
+        if selected and selected[0] < len(positions):
+            choose(positions[selected[0]])
+
+    selection = [positions.index(chosen)] if chosen in positions else []
+    if key in st.session_state and st.session_state[key]["selection"]["rows"] != selection:
+        st.session_state[key] = {"selection": {"rows": selection}}
+    hidden = WITH_GENERATIVE if table["generative"].isna().all() else set()
+    if not table["label"].any():
+        hidden = hidden | {"label"}
+    st.dataframe(
+        table.assign(probability=table["probability"].astype(float) * 100),
+        key=key,
+        hide_index=True,
+        placeholder="",
+        column_order=[c for c in COLUMNS if c not in hidden],
+        height=table_height(len(table)),
+        row_height=ROW_PIXELS,
+        on_select=on_select,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": selection}},
+        column_config=_column_config(table),
+    )
+
+
+def _column_config(table: pd.DataFrame) -> dict[str, ColumnConfig]:
+    scores = [s for by_exit in table["by exit"] for s in by_exit]
+    column = st.column_config
+    return {
+        "cascade": column.NumberColumn("Cascade", help="Rank by the cascade", width=70),
+        "generative": column.NumberColumn(
+            "Generative", help="Rank by how likely the question is, given the sentence", width=82
+        ),
+        "together": column.NumberColumn(
+            "Together", help="Rank by both scores, among the sentences not dropped", width=78
+        ),
+        "differ": column.TextColumn("Differ", help="Where the two rankers disagree most", width=118),
+        "sentence": column.TextColumn("Sentence", width=350),
+        "by exit": column.LineChartColumn(
+            "Score by exit", y_min=min(scores), y_max=max(scores), width=110, help="Ends where the sentence was dropped"
+        ),
+        "probability": column.ProgressColumn("Probability", min_value=0, max_value=100, format="%.0f %%", width=110),
+        "dropped": column.TextColumn("Dropped after", width=96),
+        "label": column.TextColumn("Label", width=84),
+        "document": column.TextColumn("Document", width=160),
+    }

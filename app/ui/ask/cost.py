@@ -1,0 +1,111 @@
+"""What each exit cost and saved, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.ask.asking import MeasuredTimes
+from app.ui.text import percent
+from as2core.cascade.trace import CascadeTrace
+from as2core.cost import head_flops, layer_flops
+
+CLASSIFIER_NOTE = " It took more, because it has a classifier at every exit."
+RESCORING_NOTE = " The last exit scores the first places a second time, in float32; that lowers its saving."
+
+
+def compute_saving(run: CascadeTrace) -> float:
+    """The share of the monolithic model's compute that this run saved; below 0 if it took more."""
+    return 1.0 - run.relative_cost
+
+
+def compute_encoder_saving(run: CascadeTrace, full: CascadeTrace) -> float:
+    """The share of the encoder's compute over the candidates that entered it that dropping saved."""
+    whole = sum(e.flops for e in full.exits)
+    return 1.0 - sum(e.flops for e in run.exits) / whole if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """A stage. `saved`: the share of what its layers cost with every candidate in them; None for a first stage."""
+
+    title: str
+    entered: int
+    kept: int
+    ms: float
+    saved: float | None
+
+
+def list_costs(run: CascadeTrace) -> list[CostRow]:
+    rows = []
+    below = 0
+    for e in run.stages:
+        whole = (e.layer - below) * layer_flops(run.lengths, run.shape) + head_flops(run.candidates, run.shape)
+        saved = None if e is run.first else 1 - e.flops / whole if whole else 0.0
+        rows.append(CostRow(e.title, len(e.alive), e.survivors, e.seconds * 1000, saved))
+        below = e.layer
+    return rows
+
+
+def draw_saving(run: CascadeTrace, full: CascadeTrace) -> None:
+    """The numbers beside the slider."""
+    share = compute_saving(run)
+    saving = f"<b>{percent(share)}</b> of the compute saved" if share > 0 else "nothing saved"
+    remaining = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the end"
+    st.html(f'<p class="as2-saved">{saving} <span>·</span> {remaining}</p>')
+    if run.first is not None:
+        st.caption(
+            f"The {run.first.title} kept {run.first.survivors:,} of {run.candidates:,} sentences. For those, dropping "
+            f"saves {compute_encoder_saving(run, full) * 100:.0f} % of the encoder's compute."
+        )
+
+
+def draw_times(times: MeasuredTimes, saving: float) -> None:
+    """The time that dropping saved, beside the share of the encoder's compute (`compute_encoder_saving`)."""
+    share = 1 - times.dropping / times.full if times.full else 0.0
+    st.html(
+        f'<p class="as2-note">Measured: {times.full * 1000:,.0f} ms without dropping, {times.dropping * 1000:,.0f} ms '
+        f"with it. <b>{share * 100:.0f} %</b> of the time saved, for {saving * 100:.0f} % of the encoder's compute.</p>"
+    )
+
+
+def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
+    """`run` is `full` (measured, nothing dropped) under the chosen schedule."""
+    is_measured = not any(len(e.dropped) for e in run.exits)
+    if is_measured:
+        run = full
+    rows = list_costs(run)
+    body = "".join(
+        f"<tr><th scope=row>{r.title}</th><td>{r.entered:,}</td><td>{r.kept:,}</td>"
+        f"<td>{r.ms:,.0f} ms</td><td>{'' if r.saved is None else _render_bar(r.saved)}</td></tr>"
+        for r in rows
+    )
+    total = (
+        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].entered:,}</td><td>{rows[-1].kept:,}</td>"
+        f"<td>{run.seconds * 1000:,.0f} ms</td><td>{_render_bar(compute_saving(run))}</td></tr>"
+    )
+    time = f"time, {'measured' if is_measured else 'estimated'}"
+    head = "".join(f"<th scope=col>{name}</th>" for name in ("exit", "in", "out", time, "compute saved"))
+    st.html(f'<table class="as2-table as2-costs"><thead><tr>{head}</tr></thead><tbody>{body}{total}</tbody></table>')
+    note = "Savings are relative to one full model that reads every candidate."
+    note += CLASSIFIER_NOTE if compute_saving(run) <= -0.005 else ""
+    note += RESCORING_NOTE if len(run.exits[-1].again) else ""
+    if is_measured:
+        st.caption(f"Times are measured in this run, which dropped nothing. {note}")
+    else:
+        st.caption(
+            "For the slider's replay, this page scores the encoder's candidates at every exit, which took "
+            f"{full.seconds * 1000:,.0f} ms. The times above are estimates: the measured time of each exit, scaled by "
+            f"its share of the compute. {note}"
+        )
+
+
+def _render_bar(share: float) -> str:
+    width = max(0.0, min(1.0, share)) * 100
+    return f'<span class="as2-bar"><i style="width:{width:.0f}%"></i></span> {describe_share(share)}'
+
+
+def describe_share(share: float) -> str:
+    """`30 %`; `1 % more` for a run that took more than the full model, because of its classifiers and its rescoring."""
+    return f"{-share * 100:.0f} % more" if share <= -0.005 else percent(max(0.0, share))

@@ -1,0 +1,143 @@
+"""The current question and its result, in the session; they start from the address.
+
+A thread computes the generative scores, so that the answer is on the page first and the slider stays quick meanwhile;
+`await_generative` adds the scores when they are ready.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from app.ask import asking
+from app.ask.asking import AskView
+from app.ui import url
+from app.ui.page import Frame
+from app.ui.text import capital, plain
+from as2core.types import Progress
+
+MAX_LINK_CHARS = 1500  # of a question that is written to the address
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answered question and its generative scores, by candidate position, as a future."""
+
+    view: AskView
+    generative: Future[np.ndarray]
+
+    @property
+    def generative_scores(self) -> np.ndarray | None:
+        """None while they are computed, or if that failed."""
+        is_done = self.generative.done() and not self.generative.cancelled()
+        return self.generative.result() if is_done and self.generative.exception() is None else None
+
+
+@st.cache_resource(show_spinner=False)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="generative")
+
+
+def read_question() -> str:
+    """The current question: the session's; the address's at first, and when the browser went back or forward to it."""
+    state, address = st.session_state, url.get("q")
+    submitted = state.pop("_as2_submitted", False)  # takes precedence over an older address
+    if "_as2_question" not in state:
+        state["_as2_question"] = address
+    elif url.moved("q") and not submitted:
+        _set_question(address)
+        renew_box()
+    return state["_as2_question"]
+
+
+def box_key() -> str:
+    """The key of the text field. A field keeps what is typed in it, so a question from elsewhere needs another key."""
+    return f"as2_question_{st.session_state.get('_as2_box', 0)}"
+
+
+def renew_box() -> None:
+    st.session_state["_as2_box"] = st.session_state.get("_as2_box", 0) + 1
+
+
+def submit(text: str) -> None:
+    """Make it the question of the run that follows."""
+    st.session_state["_as2_submitted"] = True
+    _set_question(text)
+
+
+def _set_question(text: str) -> None:
+    st.session_state["_as2_question"] = text.strip()
+    _forget()
+
+
+def clear_address() -> None:
+    url.put(q=None, as_typed=None)
+
+
+def search_as_typed() -> None:
+    """Ask the current question again, without correcting its spelling."""
+    st.session_state["_as2_as_typed"] = st.session_state["_as2_question"]
+    _forget()
+
+
+def _is_as_typed(text: str) -> bool:
+    state = st.session_state
+    if url.get("as_typed") and url.get("q") == text:
+        state["_as2_as_typed"] = text
+    return state.get("_as2_as_typed") == text
+
+
+def _forget() -> None:
+    """Drop the last result, and cancel its generative scores if they have not started."""
+    for name in ("_as2_chosen", "_as2_explained"):
+        st.session_state.pop(name, None)
+    stored = st.session_state.pop("_as2_result", None)
+    if stored is not None:
+        stored[1].generative.cancel()
+
+
+def load_result(frame: Frame, text: str) -> Result:
+    """Ask, unless the stored result is of this question, corpus and model."""
+    as_typed = _is_as_typed(text)
+    url.put(q=text if len(text) <= MAX_LINK_CHARS else None, as_typed="1" if as_typed else None)
+    slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
+    key = (frame.corpus.id, text, frame.version, as_typed)
+    stored = st.session_state.get("_as2_result")
+    if stored is not None and stored[0] == key:
+        return stored[1]
+    _forget()
+    bar = slot.progress(0.0, text="Searching the documents …")
+
+    def report(p: Progress) -> None:
+        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=f"{capital(plain(p.stage)) or 'Ranking'} …")
+
+    try:
+        view = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, as_typed=as_typed, on_progress=report)
+    finally:
+        slot.empty()
+    result = Result(view, _pool().submit(asking.score_generative, frame.wb, view))
+    st.session_state["_as2_result"] = (key, result)
+    return result
+
+
+def get_chosen() -> int | None:
+    """The position of the candidate chosen in the picture or in the table."""
+    return st.session_state.get("_as2_chosen")
+
+
+def choose(position: int | None) -> None:
+    st.session_state["_as2_chosen"] = position
+
+
+@st.fragment(run_every=0.7)
+def await_generative(result: Result) -> None:
+    """Draw the page again once the scores are ready.
+
+    Never within another fragment: Streamlit 1.67 blanks the page when an act in the outer one overtakes what the run
+    before has sent of both.
+    """
+    if result.generative.done():
+        st.rerun()

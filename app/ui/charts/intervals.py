@@ -1,0 +1,93 @@
+"""Values with their intervals: rankers side by side, before and after, and the differences question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import altair as alt
+import pandas as pd
+from altair.typing import ChartType
+
+from app.compare.comparison import RankerResult
+from app.ui.theme import BLUE, GREEN, GREY, ORANGE
+
+ROW_HEIGHT = 30  # pixels a line of a dot plot
+
+
+def intervals(results: Sequence[RankerResult], *, metric: str = "AP") -> ChartType:
+    """A dot a ranker with the 95 % interval of its metric. Best first, and in the accent."""
+    ordered = sorted(results, key=lambda r: -r.figures[metric].value)
+    frame = pd.DataFrame(
+        [
+            {"ranker": r.ranker, "value": f.value, "low": f.low, "high": f.high, "best": r is ordered[0]}
+            for r in ordered
+            for f in (r.figures[metric],)
+        ]
+    )
+    names = frame["ranker"].tolist()
+    y = alt.Y("ranker:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=160))
+    x = alt.X("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".2f"))
+    colour = alt.condition("datum.best", alt.value(BLUE), alt.value(GREY))
+    tip = [
+        "ranker:N",
+        alt.Tooltip("value:Q", title=metric, format=".3f"),
+        alt.Tooltip("low:Q", title="low (95 %)", format=".3f"),
+        alt.Tooltip("high:Q", title="high (95 %)", format=".3f"),
+    ]
+    base = alt.Chart(frame)
+    bar = base.mark_rule(strokeWidth=2).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour, tooltip=tip)
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x, y, color=colour, tooltip=tip)
+    number = base.mark_text(dy=-11, fontSize=11, color=GREY).encode(x, y, text=alt.Text("value:Q", format=".3f"))
+    return alt.layer(bar, dot, number).properties(height=max(60, ROW_HEIGHT * len(names) + 20), width="container")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value before and after; `low`, `high`: the interval of `after`."""
+
+    name: str
+    before: float
+    after: float
+    low: float | None = None
+    high: float | None = None
+
+
+def before_after(rows: Sequence[Change]) -> ChartType:
+    """A line a row; green where it rose, orange where it fell."""
+    frame = pd.DataFrame([asdict(r) for r in rows])
+    frame["difference"] = frame["after"] - frame["before"]
+    frame["change"] = [f"{d:+.3f}" for d in frame["difference"]]
+    y = alt.Y("name:N", sort=frame["name"].tolist(), title=None, axis=alt.Axis(domain=False, ticks=False))
+    scale = alt.Scale(zero=False, nice=True, padding=16)
+    within = "datum.value > 1.001 ? '' : datum.label"  # the room on the right is for the numbers
+    x = alt.X("after:Q", title=None, scale=scale, axis=alt.Axis(format=".2f", tickCount=6, labelExpr=within))
+    colour = alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE))
+    tip = ["name:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("before", "after", "low", "high"))]
+    base = alt.Chart(frame)
+    spread = base.mark_rule(strokeWidth=7, opacity=0.22).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour)
+    way = base.mark_rule(strokeWidth=2.4).encode(alt.X("before:Q"), y, alt.X2("after:Q"), color=colour)
+    was = base.mark_point(filled=True, size=70, color=GREY, opacity=1).encode(alt.X("before:Q"), y, tooltip=tip)
+    now = base.mark_point(filled=True, size=100, opacity=1).encode(x, y, color=colour, tooltip=tip)
+    numbers = base.mark_text(dy=-12, fontSize=11).encode(x, y, text="change:N", color=colour)
+    return alt.layer(spread, way, was, now, numbers).properties(height=max(70, 38 * len(frame) + 24), width="container")
+
+
+def differences(frame: pd.DataFrame, *, metric: str = "AP") -> ChartType:
+    """A bar a question, sorted: how far the second ranker is above (green) or below (orange) the first.
+
+    `frame`: columns `question` (text) and `difference`.
+    """
+    data = frame.sort_values("difference", ascending=False).reset_index(drop=True)
+    data["place"] = data.index + 1
+    return (
+        alt.Chart(data)
+        .mark_bar()
+        .encode(
+            alt.X("place:O", title="questions, most gained first", axis=alt.Axis(labels=False, ticks=False)),
+            alt.Y("difference:Q", title=f"difference in {metric}", axis=alt.Axis(format="+.2~f")),
+            color=alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE)),
+            tooltip=[alt.Tooltip("question:N"), alt.Tooltip("difference:Q", format="+.3f")],
+        )
+        .properties(height=200, width="container")
+    )

@@ -1,0 +1,95 @@
+"""Slope picture: where several rankers put the candidates of one question.
+
+One line a candidate, one upright a ranker; correct ones green with diamonds, the best of any ranker blue with dots,
+the others grey. Ranks run downwards on a log axis, as in the cascade picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+from altair.typing import ChartType
+
+from app.ui.charts.labels import spread_labels
+from app.ui.text import shorten
+from app.ui.theme import BLUE, GREEN, GREY
+
+HEIGHT_PX = 420
+MAX_LINES = 300
+KINDS = ["correct", "among the best", "other"]
+
+
+def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> ChartType:
+    """`ranks`: a row a candidate, columns `candidate` (text), `label` (1, 0 or None) and one rank column a ranker.
+
+    A candidate among the `best` first of any ranker is drawn in blue; of the others at most `MAX_LINES`, the highest
+    first. Draw it with `st.altair_chart(..., width="stretch")`.
+    """
+    rankers = list(rankers)
+    wide = ranks.reset_index(drop=True)
+    wide["top"] = wide[rankers].min(axis=1)
+    wide["kind"] = "other"
+    wide.loc[wide["top"] <= best, "kind"] = "among the best"
+    wide.loc[wide["label"] == 1, "kind"] = "correct"
+    others = wide[wide["kind"] == "other"].nsmallest(MAX_LINES, "top")
+    wide = pd.concat([wide[wide["kind"] != "other"], others])
+    wide["text"] = [shorten(t, 160) for t in wide["candidate"]]
+    long = wide.rename_axis("cand").reset_index().melt(["cand", "kind", "text"], rankers, "ranker", "rank")
+    long["x"] = long["ranker"].map({name: i for i, name in enumerate(rankers)})
+    low, high = 0.8, max(float(ranks[rankers].max().max()), 2) * 1.12
+    x, y = _axes(rankers, low, high)
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=KINDS, range=[GREEN, BLUE, GREY]),
+        legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4),
+    )
+    base = alt.Chart(long)
+    highlights = base.transform_filter("datum.kind != 'other'")
+    background = (
+        base.transform_filter("datum.kind == 'other'")
+        .mark_line(strokeWidth=0.9, opacity=0.3, color=GREY, aria=False)
+        .encode(x, y, detail="cand:N")
+    )
+    lines = highlights.mark_line(strokeWidth=2.6).encode(x, y, colour, detail="cand:N")
+    points = highlights.mark_point(filled=True, size=60, opacity=1).encode(
+        x,
+        y,
+        colour,
+        shape=alt.Shape("kind:N", scale=alt.Scale(domain=KINDS, range=["diamond", "circle", "circle"]), legend=None),
+        tooltip=[alt.Tooltip("text:N", title="candidate"), "ranker:N", "rank:Q", "kind:N"],
+    )
+    return alt.layer(background, lines, points, _labels(long, rankers, low, high, colour)).properties(
+        height=HEIGHT_PX, width="container"
+    )
+
+
+def _axes(rankers: list[str], low: float, high: float) -> tuple[alt.X, alt.Y]:
+    names = " ".join(f"datum.value == {i} ? {name!r} :" for i, name in enumerate(rankers)) + " ''"
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(domain=[-0.15, (len(rankers) - 1) * 1.55 + 0.3], nice=False),
+        axis=alt.Axis(values=list(range(len(rankers))), labelExpr=names, title=None, grid=True, domain=False,
+                      ticks=False, labelOverlap=False, labelLimit=120),
+    )  # fmt: skip
+    y = alt.Y(
+        "rank:Q",
+        scale=alt.Scale(type="log", domain=[low, high], reverse=True, nice=False),
+        axis=alt.Axis(values=[v for v in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if v <= high],
+                      title="rank (log scale, 1 = best)", gridOpacity=0.25, format=",d", domain=False, ticks=False),
+    )  # fmt: skip
+    return x, y
+
+
+def _labels(long: pd.DataFrame, rankers: list[str], low: float, high: float, colour: alt.Color) -> ChartType:
+    """The coloured candidates' texts, right of the last ranker."""
+    at_end = long[(long["ranker"] == rankers[-1]) & (long["kind"] != "other")].copy()
+    at_end["y"] = spread_labels(at_end["rank"].tolist(), height=HEIGHT_PX, low=low, high=high)
+    at_end["short"] = [("✓ " if k == "correct" else "") + shorten(t, 60) for k, t in
+                       zip(at_end["kind"], at_end["text"], strict=True)]  # fmt: skip
+    return (
+        alt.Chart(at_end)
+        .mark_text(align="left", dx=10, fontSize=12, limit=alt.expr("width * 0.32"))
+        .encode(alt.X("x:Q"), alt.Y("y:Q"), colour, text="short:N")
+    )

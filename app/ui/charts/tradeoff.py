@@ -1,0 +1,83 @@
+"""Accuracy against cost: one point a ranker, and the front of those that nothing both cheaper and better beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import altair as alt
+import pandas as pd
+from altair.typing import ChartType
+
+from app.compare.comparison import RankerResult
+from app.ui.charts.labels import shift_labels
+from app.ui.theme import BLUE, GREY
+from as2core.cost import pareto
+
+HEIGHT_PX, NARROW_WIDTH_PX, LETTER_PX = 320, 380, 7
+COST_TITLES = {
+    "relative_cost": "compute, as a share of the whole model",
+    "seconds": "seconds for all questions",
+}
+Cost = Literal["relative_cost", "seconds"]
+
+
+def tradeoff(results: Sequence[RankerResult], *, metric: str = "AP", cost: Cost = "relative_cost") -> ChartType | None:
+    """Rankers without the cost are left out; None if no ranker has it."""
+    points = [
+        {"ranker": r.ranker, "cost": getattr(r, cost), "value": f.value, "low": f.low, "high": f.high}
+        for r in results
+        if (f := r.figures.get(metric)) is not None and getattr(r, cost) is not None
+    ]
+    if not points:
+        return None
+    frame = pd.DataFrame(points)
+    front = pareto(list(zip(frame["cost"], frame["value"], strict=True)))
+    frame["on the front"] = ["yes" if f else "no" for f in front]
+    cost_title = COST_TITLES[cost]
+    axis = alt.Axis(labelExpr="datum.value < 0 ? '' : datum.label")  # the room on the left is for the points
+    x = alt.X("cost:Q", title=cost_title, axis=axis, scale=alt.Scale(zero=True, nice=True, padding=24))
+    y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True, padding=12), axis=alt.Axis(format=".2f"))
+    colour = alt.condition("datum['on the front'] == 'yes'", alt.value(BLUE), alt.value(GREY))
+    base = alt.Chart(frame)
+    line = (
+        base.transform_filter("datum['on the front'] == 'yes'")
+        .mark_line(strokeDash=[5, 4], strokeWidth=1.4, color=BLUE, interpolate="step-after", aria=False)
+        .encode(x, y, order="cost:Q")
+    )
+    bars = base.mark_rule(strokeWidth=1.6, opacity=0.6).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), color=colour)
+    dots = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x,
+        y,
+        color=colour,
+        tooltip=[
+            "ranker:N",
+            alt.Tooltip("value:Q", title=metric, format=".3f"),
+            alt.Tooltip("low:Q", format=".3f"),
+            alt.Tooltip("high:Q", format=".3f"),
+            alt.Tooltip("cost:Q", title=cost_title, format=".2f"),
+            "on the front:N",
+        ],
+    )
+    frame["right"] = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
+    frame["dy"] = _place_names(frame)
+    names = [
+        alt.Chart(part)
+        .mark_text(align="right" if right else "left", dx=-9 if right else 9, dy=dy, fontSize=12, color=GREY)
+        .encode(x, y, text="ranker:N")
+        for (right, dy), part in frame.groupby(["right", "dy"])
+    ]
+    return alt.layer(line, bars, dots, *names).properties(height=HEIGHT_PX, width="container")
+
+
+def _place_names(frame: pd.DataFrame) -> list[float]:
+    """Pixels from a point to its name, which stands above it or, where another does, further up or down."""
+    bottom, top = frame[["low", "value"]].min(axis=None), frame[["high", "value"]].max(axis=None)
+    pixels = HEIGHT_PX / ((top - bottom) or 1.0)
+    across = NARROW_WIDTH_PX / (frame["cost"].max() or 1.0)
+    boxes = []
+    for r in frame.itertuples():
+        at, width = r.cost * across, LETTER_PX * len(r.ranker)
+        start = at - 9 - width if r.right else at + 9
+        boxes.append((start, start + width, (top - r.value) * pixels - 9))
+    return [shift - 9.0 for shift in shift_labels(boxes, low=0, high=HEIGHT_PX)]

@@ -1,0 +1,44 @@
+"""Where a cascade dropped correct candidates, stage by stage, and which questions were left with none."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app.compare.comparison import ComparisonView
+from app.ui.text import count, plain
+
+
+def draw_cuts(view: ComparisonView) -> None:
+    """Nothing where no ranker dropped a candidate."""
+    dropping = {r.ranker: r.cuts for r in view.results if r.cuts}
+    if not dropping:
+        return
+    st.subheader("Where correct answers were dropped", anchor=False)
+    names = list(dropping)
+    ranker = st.selectbox("Ranker", names, key="compare_cuts") if len(names) > 1 else names[0]
+    cuts = dropping[ranker]
+    frame = pd.DataFrame(cuts)[["stage", "entered", "dropped", "correct"]]
+    frame["questions lost"] = [len(cut.lost) for cut in cuts]
+    st.dataframe(
+        frame, hide_index=True, key="compare_cuts_table",
+        column_config={
+            "correct": st.column_config.NumberColumn(help="How many of the dropped candidates were correct"),
+            "questions lost": st.column_config.NumberColumn(
+                help="Questions whose last correct candidate was dropped here"
+            ),
+        },
+    )  # fmt: skip
+    lost = [(cut.stage, qid) for cut in cuts for qid in cut.lost]
+    correct = count(int(frame["correct"].sum()), "correct candidate")
+    st.caption(
+        f"{plain(ranker)}, {count(view.questions, 'question')}: {correct} dropped before the last exit, "
+        f"{count(len(lost), 'question')} left without a correct candidate."
+    )
+    if lost:
+        texts = view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
+        with st.expander(count(len(lost), "question"), icon=":material/list:", key="compare_lost"):
+            lines = [(stage, texts.get(qid, qid)) for stage, qid in lost]
+            st.dataframe(
+                pd.DataFrame(lines, columns=["dropped at", "question"]), hide_index=True, key="compare_lost_list"
+            )

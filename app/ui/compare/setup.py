@@ -1,0 +1,113 @@
+"""The form of a new comparison, and the list of earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.compare import comparison
+from app.compare.comparison import ComparisonSettings
+from app.jobs.queue import JobView
+from app.ui import navigation, url
+from app.ui.compare.sweep import RATIOS, spec
+from app.ui.errors import guarded
+from app.ui.text import percent, plain
+from app.ui.wording import describe_seconds
+from app.workbench.workbench import Workbench
+
+DEFAULT_RANKERS = ("cascade", "bi-encoder", "bm25")
+SETTINGS = {
+    "clean": "Questions with both correct and incorrect candidates.",
+    "no-all-neg": "Questions with at least one correct candidate.",
+    "raw": "All questions; one without a correct candidate counts as 0.",
+}
+
+
+def rankers_in_url() -> list[str]:
+    return [name for name in url.get("rankers").split(",") if name]
+
+
+def draw(wb: Workbench, *, corpus_name: str) -> None:
+    """The form; starting puts the job into the address."""
+    all_rankers, sets = comparison.list_rankers(wb), comparison.list_datasets(wb)
+    if not sets:
+        st.info("There is no labelled set yet. Label some sentences, or import a set on the Data page.",
+                icon=":material/checklist:")  # fmt: skip
+        with st.container(horizontal=True):
+            navigation.to("label", "Label")
+            navigation.to("data", "Import a set")
+        return
+    own = f"labels:{corpus_name}"
+    left_column, right_column = st.columns([1.4, 1], gap="large")
+    with left_column:
+        rankers = st.multiselect(
+            "Rankers",
+            all_rankers,
+            default=[n for n in rankers_in_url() or DEFAULT_RANKERS if n in all_rankers],
+            key="compare_rankers",
+            accept_new_options=True,
+            help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
+            "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`; or "
+            "type the directory that `as2 train` wrote.",
+        )
+        sweep = st.toggle("Compare drop ratios", key="compare_sweep",
+                          help=f"Adds the active cascade with {', '.join(map(percent, RATIOS))} of the candidates "
+                          "dropped at each exit, to show what the saved compute costs in accuracy.")  # fmt: skip
+    with right_column:
+        st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
+        setting = st.selectbox("Questions to include", list(SETTINGS), key="compare_setting")
+        st.caption(SETTINGS[setting])
+        st.number_input("Maximum number of questions", 0, 100_000, 0, step=50, key="compare_limit",
+                        help="0 means all. Fewer questions are quicker, and the result is less certain.")  # fmt: skip
+    enough = len(add_sweep(rankers, sweep)) >= 2
+    st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=not enough,
+              on_click=_start, args=(wb,))  # fmt: skip
+    if not enough:
+        st.caption("Choose at least two rankers.")
+
+
+def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
+    """The rankers, and with a `sweep` the active cascade at every ratio of it."""
+    return [*rankers, *(spec("active", ratio) for ratio in RATIOS)] if sweep else list(rankers)
+
+
+@guarded
+def _start(wb: Workbench) -> None:
+    """Reads the form at the click: a choice made just before it had no run of its own."""
+    form = st.session_state
+    job = comparison.start_compare(
+        wb,
+        add_sweep(form["compare_rankers"], form["compare_sweep"]),
+        form["compare_data"],
+        setting=form["compare_setting"],
+        limit=int(form["compare_limit"]) or None,
+    )
+    url.put(job=job.id, rankers=None)
+
+
+def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
+    """Comparisons made before, each a click away."""
+    others = [j for j in jobs if j.id != current]
+    if not others:
+        return
+    with st.expander("Earlier comparisons", icon=":material/history:", key="compare_earlier"):
+        for job in others:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(plain(title(job)), width="stretch")
+                st.caption(f"{job.created:%d %b, %H:%M}")
+                st.button("Open", key=f"compare_open_{job.id}", on_click=_open, args=(job.id,))
+
+
+def title(job: JobView) -> str:
+    """`cascade, bm25 on starter-dev (failed)`."""
+    settings = ComparisonSettings.of(job)
+    state = "" if job.state == "done" else f" ({job.state})"
+    duration = ""
+    if job.state == "done" and job.started and job.finished:
+        duration = f", {describe_seconds((job.finished - job.started).total_seconds())}"
+    return f"{', '.join(settings.rankers)} on {settings.data}{duration}{state}"
+
+
+def _open(job_id: int) -> None:
+    st.query_params["job"] = str(job_id)

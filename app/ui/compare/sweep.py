@@ -1,0 +1,94 @@
+"""The drop-ratio sweep: one cascade at several ratios, as the curve of what each saves and costs.
+
+A comparison has a sweep when several of its rankers are `spec(cascade, ratio)`; `split_sweeps` takes these out, so that
+the other pictures show only what was chosen by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+from altair.typing import ChartType
+
+from app.compare.comparison import RankerResult
+from app.ui.text import percent
+from app.ui.theme import BLUE
+from as2core.cost import pareto
+
+RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+MAX_LOSS = 0.01  # of the metric, that a ratio may cost to be recommended
+Results = list[RankerResult]
+
+
+def spec(cascade: str, ratio: float) -> str:
+    return f"{cascade}:drop_ratio={ratio:g}"
+
+
+def parse_ratio(ranker: str) -> tuple[str, float] | None:
+    """The cascade and the ratio of a sweep's ranker; None for any other."""
+    match = re.fullmatch(r"(.+):drop_ratio=(\d*\.?\d+)", ranker)
+    return (match[1], float(match[2])) if match else None
+
+
+def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Results]]:
+    """(rankers chosen by name, those of each swept cascade); a single ratio is no sweep and stays with the others."""
+    by_cascade: dict[str, Results] = {}
+    for r in results:
+        if parsed := parse_ratio(r.ranker):
+            by_cascade.setdefault(parsed[0], []).append(r)
+    sweeps = {cascade: several for cascade, several in by_cascade.items() if len(several) > 1}
+    return [r for r in results if not any(r in several for several in sweeps.values())], sweeps
+
+
+def sweep_chart(sweep: Sequence[RankerResult], *, metric: str) -> ChartType:
+    """The metric against compute, a labelled point a ratio, with its interval as a band. A ratio that another beats in
+    both is pale."""
+    frame = pd.DataFrame(
+        [
+            {"ratio": _ratio(r), "compute": r.relative_cost, "value": f.value, "low": f.low, "high": f.high}
+            for r in sweep
+            for f in (r.figures[metric],)
+        ]
+    ).sort_values("ratio")
+    frame["front"] = pareto(list(zip(frame["compute"], frame["value"], strict=True)))
+    frame["label"] = [percent(r) for r in frame["ratio"]]
+    x = alt.X(
+        "compute:Q", title="compute, as a share of the whole model", scale=alt.Scale(zero=False, nice=True, padding=20),
+        axis=alt.Axis(format=".0%", grid=False),
+    )  # fmt: skip
+    y = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".2f"))
+    tip = [alt.Tooltip("label:N", title="dropped at each exit"), alt.Tooltip("compute:Q", format=".0%")]
+    tip += [alt.Tooltip(f"{c}:Q", format=".3f") for c in ("value", "low", "high")]
+    base = alt.Chart(frame)
+    band = base.mark_area(opacity=0.12, color=BLUE, aria=False).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"))
+    line = base.mark_line(strokeWidth=2.2, color=BLUE, aria=False).encode(x, y, order="ratio:Q")
+    opacity = alt.Opacity("front:N", scale=alt.Scale(domain=[True, False], range=[1.0, 0.3]), legend=None)
+    dots = base.mark_point(filled=True, size=85, color=BLUE).encode(x, y, opacity, tooltip=tip)
+    names = base.mark_text(dy=-13, fontSize=12, color=BLUE).encode(x, y, text="label:N")
+    return alt.layer(band, line, dots, names).properties(height=300, width="container")
+
+
+def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
+    """The cheapest ratio that costs at most a hundredth of the metric, in a sentence."""
+    full = max(sweep, key=_compute)
+    allowed = [r for r in sweep if r.figures[metric].value >= full.figures[metric].value - MAX_LOSS]
+    best = min(allowed, key=_compute)
+    saved = 1 - _compute(best) / _compute(full)
+    if best is full or saved < 0.005:
+        return f"None of these ratios saves compute without losing more than {MAX_LOSS} {metric}."
+    return (
+        f"Dropping {percent(_ratio(best))} at each exit saves {percent(saved)} of the compute "
+        f"and changes {metric} by {best.figures[metric].value - full.figures[metric].value:+.3f}."
+    )
+
+
+def _compute(result: RankerResult) -> float:
+    return result.relative_cost or 0.0
+
+
+def _ratio(result: RankerResult) -> float:
+    parsed = parse_ratio(result.ranker)
+    return parsed[1] if parsed else 0.0

@@ -1,0 +1,57 @@
+"""Adding your own questions, a list at a time: stored, ranked in the background, and then offered by the queues."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from app.ask import questions
+from app.ask.questions import AddedQuestionsView
+from app.corpora.corpora import CorpusView
+from app.ui import navigation
+from app.ui.errors import guarded
+from app.ui.roles import barred
+from app.ui.text import count, plain, shorten
+from app.workbench.people import AnnotatorView
+from app.workbench.workbench import Workbench
+
+MAX_LISTED = 5  # of the questions that existed already
+_REPORT = "_data_added_questions"
+_LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each line of a pasted list
+
+
+def draw(wb: Workbench, corpus: CorpusView, annotator: AnnotatorView) -> None:
+    st.subheader("Add your questions", anchor=False)
+    why = barred(annotator)
+    key = f"data_typed_{corpus.id}"
+    st.text_area("One question per line", key=key, height=120, disabled=bool(why),
+                 placeholder="Type questions as people would ask them, or paste a list")  # fmt: skip
+    st.button("Add", key="data_typed_add", icon=":material/playlist_add:", disabled=bool(why),
+              help=why, on_click=_add, args=(wb, corpus.id, annotator.id, key))  # fmt: skip
+    corpus_id, report = st.session_state.get(_REPORT, (None, None))
+    if corpus_id == corpus.id:
+        _draw_report(report)
+
+
+def _draw_report(report: AddedQuestionsView) -> None:
+    sentences = [f"{count(report.added, 'question')} added."]
+    if report.added:
+        sentences.append("Their candidates are being ranked; then they appear in Label.")
+    if report.repeated:
+        sentences.append(f"{count(report.repeated, 'repeated line')} skipped.")
+    if existing := report.existing:
+        listed = "; ".join(plain(shorten(text, 80)) for text in existing[:MAX_LISTED])
+        more = f"; and {len(existing) - MAX_LISTED:,} more" if len(existing) > MAX_LISTED else ""
+        sentences.append(f"{count(len(existing), 'question')} existed already: {listed}{more}")
+    st.info(" ".join(sentences), icon=":material/playlist_add_check:")
+    navigation.to("label", "Label them")
+
+
+@guarded
+def _add(wb: Workbench, corpus_id: int, annotator_id: int, key: str) -> None:
+    st.session_state.pop(_REPORT, None)
+    lines = [_LIST_MARK.sub("", line) for line in st.session_state[key].splitlines()]
+    report = questions.add_questions(wb, corpus_id, lines, by=annotator_id)
+    st.session_state[_REPORT] = (corpus_id, report)
+    st.session_state[key] = ""

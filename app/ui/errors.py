@@ -1,0 +1,70 @@
+"""The one error boundary: errors that a user can solve are shown as their text, all others as a message with an id.
+
+The id is at the start of the traceback's line in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+from app.ui.text import plain
+from as2core.errors import As2Error
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+
+
+def show(error: Exception) -> None:
+    """Draw an error in place of what failed."""
+    if isinstance(error, As2Error):
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    error_id = secrets.token_hex(4)
+    log.error("[%s] %s", error_id, error, exc_info=error)
+    st.error(
+        f"Something went wrong. Try again. If the error persists, look for `{error_id}` in the log.",
+        icon=":material/error:",
+    )
+
+
+@contextmanager
+def boundary() -> Iterator[None]:
+    """Show errors instead of tracebacks; `st.stop` and `st.rerun` pass through."""
+    try:
+        yield
+    except Exception as error:  # the one place that catches everything
+        show(error)
+
+
+def on_script_error(error: Exception) -> bool:
+    """For `st.App`: errors in a fragment's rerun are outside `boundary`."""
+    show(error)
+    return True
+
+
+def guarded(callback: Callable[P, None]) -> Callable[P, None]:
+    """A widget callback whose error the frame shows at the top of the page."""
+
+    @wraps(callback)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            callback(*args, **kwargs)
+        except Exception as error:  # shown by show_pending, in the run that follows
+            st.session_state["_as2_error"] = error
+
+    return run
+
+
+def show_pending() -> None:
+    """Draw the error of a guarded callback, once. Its container is there in every run, so that nothing below moves."""
+    error = st.session_state.pop("_as2_error", None)
+    with st.container():
+        if error is not None:
+            show(error)

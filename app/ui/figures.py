@@ -1,0 +1,19 @@
+"""A row of figures with their names, smaller than `st.metric` and never wider than the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.ui.text import escaped
+
+
+def figures(rows: Sequence[tuple[str, int, str]], *, name: str, even: bool = False) -> None:
+    """`rows`: (name, number, tooltip). `name` is a test id; `even`: in columns, for a narrow place."""
+    cells = "".join(
+        f'<span title="{escaped(about)}"><small>{escaped(label)}</small><b>{number:,}</b></span>'
+        for label, number, about in rows
+    )
+    kind = "as2-figures as2-figures-even" if even else "as2-figures"
+    st.html(f'<div class="{kind}" data-testid="{escaped(name)}">{cells}</div>')

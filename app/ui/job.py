@@ -1,0 +1,134 @@
+"""A retrain as it goes: redrawn every second while it runs, and once more, with the whole page, when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.adapt.settings import RetrainSettings
+from app.jobs import queue
+from app.jobs.queue import JobView
+from app.ui.charts.training import Event, dev_curve, loss_curve
+from app.ui.errors import guarded
+from app.ui.text import capital, escaped, plain
+from app.ui.wording import describe_seconds, describe_state, describe_wait, format_event
+from app.workbench.workbench import Workbench
+
+POLL_SECONDS = 1.0
+MAX_LOG_LINES = 8
+
+
+def draw(wb: Workbench, job: JobView) -> None:
+    """The panel of one job."""
+    st.fragment(_panel, run_every=POLL_SECONDS if job.active else None)(wb, job.id, job.active)
+
+
+def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
+    job = queue.load_job(wb, job_id)
+    if was_active != job.active:  # ended, or run again: a click in here redraws the panel alone
+        st.rerun()
+    if job.state == "done":
+        with st.expander(_title(job), icon=":material/show_chart:", key="adapt_training"):
+            _curves(job)
+        return
+    with st.container(border=True, key="adapt_job"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{_title(job)}**", width="stretch")
+            if job.active:
+                st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
+                          icon=":material/play_arrow:" if job.paused else ":material/pause:",
+                          on_click=_resume if job.paused else _pause, args=(wb, job.id),
+                          help="It resumes where it stopped." if job.paused else
+                          "It keeps its progress and makes room for other jobs.")  # fmt: skip
+            draw_cancel_or_retry(wb, job, "adapt")
+        if job.active:
+            st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
+        if job.state != "running" and not job.paused:
+            st.caption(describe_state(job))
+        if why := describe_wait(wb, job):
+            st.caption(why)
+        if job.state in ("failed", "lost") and job.error:
+            st.error(plain(job.error), icon=":material/error:")
+            if job.log:
+                st.caption(f"The full error log is in {plain(job.log)}.")
+        _curves(job)
+
+
+def _title(job: JobView) -> str:
+    title = {
+        "queued": "Retraining: queued",
+        "running": "Retraining",
+        "done": "Training curves",
+        "failed": "The retrain failed",
+        "cancelled": "The retrain was cancelled",
+        "lost": "The retrain was interrupted",
+    }[job.state]
+    attempt = f", attempt {job.attempt}" if job.attempt > 1 else ""
+    return f"{title} ({RetrainSettings.from_json(job.settings).kind}, job {job.id}{attempt})"
+
+
+def _where(job: JobView) -> str:
+    if job.paused and not job.cancelling:
+        return "Paused. Press Resume to continue."
+    if job.state == "queued":
+        return "Queued …"
+    if job.cancelling:
+        return describe_state(job)
+    parts = [capital(job.message or describe_state(job))]
+    seconds = next((e["seconds_left"] for e in reversed(job.events) if e.get("seconds_left") is not None), 0)
+    if seconds and not any(e.get("kind") == "end" for e in job.events):
+        parts.append(f"about {describe_seconds(seconds)} of training left")
+    return " · ".join(parts)
+
+
+def _curves(job: JobView) -> None:
+    events = latest_by_step(job.events)
+    loss, dev = loss_curve(events), dev_curve(events)
+    if loss is not None or dev is not None:
+        left, right = st.columns(2, gap="medium")
+        if loss is not None:
+            left.altair_chart(loss, width="stretch", key=f"adapt_loss_{job.id}",
+                              alt="Training loss by step, with its running mean")  # fmt: skip
+        if dev is not None:
+            right.altair_chart(dev, width="stretch", key=f"adapt_dev_{job.id}",
+                               alt="Mean average precision on the dev questions by step, a line an exit")  # fmt: skip
+    lines = [line for line in map(format_event, job.events) if line]
+    if lines:
+        st.html(f'<p class="as2-log" data-testid="as2-log">{escaped(chr(10).join(lines[-MAX_LOG_LINES:]))}</p>')
+
+
+def latest_by_step(events: Sequence[Event]) -> list[Event]:
+    """The events in the order of their steps. A resumed run repeats steps: the later event counts."""
+    newest = {(e.get("kind"), e.get("step")): e for e in events if e.get("kind") in ("start", "step", "eval")}
+    return sorted(newest.values(), key=lambda e: e.get("step", 0))
+
+
+def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str) -> None:
+    """The button that cancels an active job, or runs another again; `key` is the panel's."""
+    if job.active:
+        st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
+                  on_click=_cancel, args=(wb, job.id))  # fmt: skip
+    else:
+        st.button("Run again", key=f"{key}_again", icon=":material/replay:", type="primary", on_click=_retry,
+                  args=(wb, job.id))  # fmt: skip
+
+
+@guarded
+def _cancel(wb: Workbench, job_id: int) -> None:
+    queue.cancel(wb, job_id)
+
+
+@guarded
+def _pause(wb: Workbench, job_id: int) -> None:
+    queue.pause(wb, job_id)
+
+
+@guarded
+def _resume(wb: Workbench, job_id: int) -> None:
+    queue.resume(wb, job_id)
+
+
+@guarded
+def _retry(wb: Workbench, job_id: int) -> None:
+    st.query_params["job"] = str(queue.retry(wb, job_id).id)

@@ -1,0 +1,81 @@
+const FIELD = "input:not([type=checkbox]):not([type=radio]):not([type=hidden]),textarea";
+const CONTROL = "button,summary,[type=checkbox],[type=radio],[role=switch]";
+
+function late(state) {
+  if (!state.late) {
+    state.late = document.createElement("div");
+    state.late.setAttribute("role", "status");
+    state.late.dataset.testid = "as2-late";
+    state.late.style.cssText = "position:fixed;z-index:999;left:50%;bottom:1.5rem;transform:translateX(-50%);" +
+      "padding:.4rem .9rem;border-radius:.5rem;font:600 .9rem sans-serif;color:#fff;background:#31333f;" +
+      "border:1px solid #fff;pointer-events:none;visibility:hidden";
+    document.body.append(state.late);
+  }
+  clearTimeout(state.hide);
+  state.late.textContent = "Too fast: that key was not taken";
+  state.late.style.visibility = "visible";
+  state.hide = setTimeout(() => {
+    state.late.style.visibility = "hidden";
+    state.late.textContent = "";
+  }, 1500);
+}
+
+function focusField(dialog, tries) {
+  const field = dialog.querySelector(FIELD);
+  const elsewhere = dialog.contains(document.activeElement) && document.activeElement.matches("button,a,select");
+  if (field && !elsewhere && document.activeElement !== field) field.focus();
+  if (tries && dialog.isConnected) setTimeout(() => focusField(dialog, tries - 1), 50);
+}
+
+export default function (component) {
+  const state = (window.__as2keys = window.__as2keys || { calls: [] });
+  if (!state.listen) {
+    state.listen = (event) => {
+      if (event.key === "Tab") state.tabbed = true;
+      if (event.altKey || event.isComposing || !state.data) return;
+      const chord = event.ctrlKey || event.metaKey;
+      if (event.shiftKey && (chord || event.key.length > 1)) return;
+      if (event.key === "Enter" && event.target.matches("input")) setTimeout(() => event.target.blur(), 0);
+      const act = state.data.map[(chord ? "ctrl+" : "") + event.key.toLowerCase()];
+      if (!act) return;
+      const target = event.composedPath()[0];
+      if (target.isContentEditable) return;
+      // not :focus-visible, which any key makes of a control that was clicked
+      if (event.key === " " && state.tabbed && target.matches && target.matches(CONTROL)) return;
+      if (target.matches && target.matches("input:not([type=checkbox]):not([type=radio]),textarea,select,[role=combobox],[role=slider]")) return;
+      const open = document.querySelectorAll("[role=dialog],[role=alertdialog],[role=listbox],[role=menu]");
+      if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (event.repeat) return;
+      if (state.sentFor === state.data.doc) return late(state);
+      state.sentFor = state.data.doc;
+      state.send("key", { act, doc: state.data.doc });
+    };
+    window.addEventListener("keydown", state.listen, true);
+    state.pointed = () => { state.tabbed = false; };
+    window.addEventListener("pointerdown", state.pointed, true);
+    state.chosen = (event) => {
+      if (event.target.closest("[role=option]")) setTimeout(() => document.activeElement.blur(), 100);
+    };
+    window.addEventListener("click", state.chosen, true);
+    state.opened = new MutationObserver(() => {
+      const dialog = document.querySelector("[role=dialog]");
+      if (dialog === state.dialog || (dialog && !dialog.querySelector(FIELD))) return;
+      state.dialog = dialog;
+      if (dialog) focusField(dialog, 8);  // the dialog itself takes the focus once more when it is drawn
+    });
+    state.opened.observe(document.body, { childList: true, subtree: true });
+  }
+  const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
+  const use = ({ data, send }) => Object.assign(state, { data, send });
+  return newest(state.calls, call, use, () => {
+    window.removeEventListener("keydown", state.listen, true);
+    window.removeEventListener("pointerdown", state.pointed, true);
+    window.removeEventListener("click", state.chosen, true);
+    state.opened.disconnect();
+    clearTimeout(state.hide);
+    state.late?.remove();
+    window.__as2keys = undefined;
+  });
+}

@@ -1,0 +1,69 @@
+"""Correct, Incorrect, Unsure for a candidate on the page Ask, and its stored label."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.ask.asking import AskView
+from app.labels import annotation, guidelines
+from app.labels.annotation import Presentation
+from app.labels.consensus import CORRECT, INCORRECT, LABELS, UNSURE
+from app.labels.strategies import ASK
+from app.ui import errors
+from app.ui.page import Frame
+from app.ui.roles import barred
+from app.ui.text import plain
+
+STYLES = {
+    CORRECT: ("Correct", ":material/check:"),
+    INCORRECT: ("Incorrect", ":material/close:"),
+    UNSURE: ("Unsure", ":material/question_mark:"),
+}
+LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
+
+
+def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, mine: str | None, where: str) -> None:
+    """Draw them for the candidate at `position`. Keys are static a place: per-candidate ones replay old clicks when a
+    rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
+    sentence = asked.candidates[position].sentence_id
+    why = barred(frame.annotator)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-labels-{where}"):
+        for label in LABELS:
+            name, icon = STYLES[label]
+            st.button(
+                name,
+                icon=icon,
+                key=f"as2_label_{where}_{label}",
+                type="primary" if mine == label else "secondary",
+                disabled=bool(why),
+                help=why,
+                on_click=_give,
+                args=(frame, asked, sentence, rank, label),
+            )
+        if mine:
+            st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why),
+                      on_click=_withdraw, args=(frame, asked, sentence))  # fmt: skip
+            st.caption(f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}.")
+
+
+@errors.guarded
+def _give(frame: Frame, asked: AskView, sentence: int, rank: int, label: str) -> None:
+    annotation.give_label(
+        frame.wb,
+        question_id=asked.question_id,
+        sentence_id=sentence,
+        annotator_id=frame.annotator.id,
+        label=label,
+        presentation=Presentation(
+            version=asked.version,
+            rank=rank,
+            scores_visible=True,
+            queue=ASK,
+            guideline=guidelines.read_guidelines(frame.wb, asked.corpus_id).version,
+        ),
+    )
+
+
+@errors.guarded
+def _withdraw(frame: Frame, asked: AskView, sentence: int) -> None:
+    annotation.withdraw(frame.wb, question_id=asked.question_id, sentence_id=sentence, annotator_id=frame.annotator.id)

@@ -1,0 +1,55 @@
+"""The item to label, as markup: why it is offered, the question, and the candidate marked among its neighbours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.labels.queues import QueueItem
+from app.ui.text import escaped, titled
+
+_CSS = Path(__file__).with_name("label.css")
+
+
+def style() -> None:
+    """The style sheet of the label page's markup; once a run."""
+    st.html(_CSS)
+
+
+def tag(label: str) -> str:
+    """A label as a small pill."""
+    return f'<span class="as2-tag {escaped(label)}">{escaped(label.capitalize())}</span>'
+
+
+def draw(item: QueueItem, *, scores_visible: bool) -> None:
+    own = f"<span>Your label:</span> {tag(item.label)}" if item.label else ""
+    show_scores = scores_visible and not item.assignment.is_blind
+    why = item.why if show_scores else item.why_unscored
+    scores = f'<p class="scores">{_scores(item)}</p>' if show_scores else ""
+    others = "".join(f"<span>{escaped(name)}: {tag(label)}</span>" for name, label in item.peers)
+    peers = f'<p class="scores">{others}</p>' if others else ""
+    st.html(
+        f"""<div class="as2-item" data-testid="as2-item">
+        <p class="why"><span><b>Why this one:</b> {escaped(why)}</span> {own}</p>
+        <h2 class="asked">{escaped(item.question)}</h2>
+        <p class="source">{escaped(titled(item.title))}</p>
+        <p class="context"><span class="near">{escaped(item.before)}</span>
+        <mark>{escaped(item.text)}</mark> <span class="near">{escaped(item.after)}</span></p>
+        {scores}{peers}</div>"""
+    )
+
+
+def _scores(item: QueueItem) -> str:
+    parts = []
+    if item.rank is not None:
+        parts.append(f"cascade rank {item.rank} of {item.candidates}")
+    if item.probability is not None:
+        parts.append(f"probability {item.probability:.2f}")
+    if item.generative_rank is not None:
+        parts.append(f"generative rank {item.generative_rank}")
+    if not parts:
+        return "<span>Not scored by any model yet.</span>"
+    if item.version:
+        parts.append(f"version {escaped(item.version)}")
+    return "".join(f"<span>{p}</span>" for p in parts)

@@ -1,0 +1,75 @@
+"""A question's list as the page shows it: a window of rows around the one in front, each with its three buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.labels.consensus import LABELS
+from app.labels.queues import ListRow
+from app.ui.label.buttons import STYLES
+from app.ui.label.item import tag
+from app.ui.label.question_list import ListDesk
+from app.ui.text import count, escaped, titled
+
+
+def draw(
+    desk: ListDesk, *, scores_visible: bool, on_row: Callable[[str, str, int], None], closed: bool = False
+) -> None:
+    """`on_row(label, showing, place)` is called for a click, with the showing that the row was drawn for; `closed`:
+    nothing may be clicked. Keys of the buttons are those of the place in the window: keys of the row would replay old
+    clicks when a rerun interrupts the run."""
+    item = desk.item
+    if item is None:
+        return
+    done = sum(r.label is not None for r in item.rows)
+    st.html(
+        f"""<div class="as2-item" data-testid="as2-item">
+        <p class="why"><span><b>Why this one:</b> {escaped(item.why)}</span></p>
+        <h2 class="asked">{escaped(item.question)}</h2>
+        <p class="source">{done} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
+    )
+    scores = scores_visible and not item.assignment.is_blind
+    for slot, place in enumerate(desk.window):
+        row = item.rows[place]
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key=f"as2-row-{slot}", border=place == desk.row
+        ):
+            st.html(_row(row, place, here=place == desk.row, scores=scores), width="stretch")
+            for label in LABELS:
+                name, icon = STYLES[label]
+                st.button(
+                    f"{name}, row {place + 1}",
+                    icon=icon,
+                    key=f"label_row_{slot}_{label}",
+                    help=name,
+                    type="primary" if row.label == label else "tertiary",
+                    disabled=closed or not row.free,
+                    on_click=on_row,
+                    args=(label, desk.showing, place),
+                )
+    first, last = desk.window.start + 1, desk.window.stop
+    locked = sum(not r.free for r in item.rows)
+    note = f" Closed, since others have them or they have enough labels: {count(locked, 'row')}." if locked else ""
+    if not desk.rest:
+        note += " You have labelled all you can here. Press → for the next question."
+    st.caption(f"Rows {first} to {last} of {len(item.rows)}.{note}")
+
+
+def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
+    own = tag(row.label) if row.label else ""
+    parts = [f"row {place + 1}"]
+    if scores and row.rank is not None:
+        other = f", generative rank {row.generative_rank}" if row.generative_rank is not None else ""
+        parts.append(f"cascade rank {row.rank}{other}")
+        if row.probability is not None:
+            parts.append(f"probability {row.probability:.2f}")
+    why = row.why if scores else row.why_unscored
+    why = f"<small><b>Why this row:</b> {escaped(why)}</small>" if why else ""
+    kind = " here" if here else "" if row.free else " locked"
+    current = ' aria-current="true"' if here else ""
+    return (
+        f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{own} {escaped(row.text)}'
+        f"<small>{escaped(titled(row.title))} · {' · '.join(parts)}</small>{why}</div>"
+    )

@@ -1,0 +1,93 @@
+"""The keys of the label page: one table that the buttons, the listener and the help overlay read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.ui.text import escaped
+
+ONE, LIST = "one", "list"
+_OVERLAY = "_label_overlay"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`keys` as the browser names them, `printed` as the button shows it; `mode` ONE or LIST if it is of that mode
+    only."""
+
+    name: str
+    keys: tuple[str, ...]
+    printed: str
+    button: str
+    does: str
+    mode: str = ""
+
+
+ACTIONS = (
+    Action("correct", ("a",), "a", "Correct", "The sentence answers the question"),
+    Action("incorrect", ("x",), "x", "Incorrect", "The sentence does not answer it"),
+    Action("unsure", (" ",), "space", "Unsure", "You cannot tell; training leaves the pair out"),
+    Action(
+        "rest",
+        ("i",),
+        "i",
+        "The rest are incorrect",
+        "Labels every row without a label of yours; one undo takes them all back",
+        LIST,
+    ),
+    Action("up", ("arrowup",), "↑", "Up", "Go to the row above", LIST),
+    Action("down", ("arrowdown",), "↓", "Down", "Go to the row below", LIST),
+    Action(
+        "undo",
+        ("backspace", "ctrl+z"),
+        "⌫",
+        "Undo",
+        "Take back your last action and show its sentence again; repeat for earlier ones, also after a reload",
+    ),
+    Action("back", ("arrowleft",), "←", "Back", "Go to the previous item"),
+    Action("forward", ("arrowright",), "→", "Skip", "Go to the next item without labelling this one"),
+    Action("flag", ("f",), "f", "Flag", "Ask others to check the item, with a note"),
+    Action("help", ("h",), "h", "Help", "Show the keys"),
+)
+BY_NAME = {a.name: a for a in ACTIONS}
+
+
+def keymap(mode: str, without: Collection[str] = ()) -> dict[str, str]:
+    """`without`: names of actions whose keys are off."""
+    return {key: a.name for a in list_actions(mode) if a.name not in without for key in a.keys}
+
+
+def list_actions(mode: str) -> tuple[Action, ...]:
+    return tuple(a for a in ACTIONS if a.mode in ("", mode))
+
+
+def open_overlay(name: str) -> None:
+    """Show "help" or "flag" until it is dismissed: a rerun meanwhile, of which there are many, must not close it."""
+    st.session_state[_OVERLAY] = name
+
+
+def overlay() -> str:
+    return st.session_state.get(_OVERLAY, "")
+
+
+def close_overlay() -> None:
+    st.session_state.pop(_OVERLAY, None)
+
+
+@st.dialog("Keys", on_dismiss=close_overlay)
+def help_overlay(mode: str) -> None:
+    """The overlay; while it is open the keys are off, Escape closes it."""
+    rows = "".join(
+        f"<tr><td>{_format_keys(a)}</td><td><b>{escaped(a.button)}</b> · {escaped(a.does)}</td></tr>"
+        for a in list_actions(mode)
+    )
+    st.html(f'<table class="as2-keys">{rows}</table>')
+    st.caption("Keys are off while you type in a field and while this dialog is open. A held key counts once.")
+
+
+def _format_keys(action: Action) -> str:
+    extra = " or <kbd>ctrl</kbd>+<kbd>z</kbd>" if action.name == "undo" else ""
+    return f"<kbd>{escaped(action.printed)}</kbd>{extra}"

@@ -1,0 +1,85 @@
+"""Beside the item: how far labelling is, the guidelines, and the last acts with a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.labels.annotation import ActView, ProgressView
+from app.labels.guidelines import GuidelineView
+from app.labels.strategies import QUEUES
+from app.ui.figures import figures
+from app.ui.label.desk import Pair
+from app.ui.label.item import tag
+from app.ui.text import count, escaped, percent, plain, shorten
+
+
+def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
+    """Four numbers and a bar: towards the target, or this annotator's share of what the queue holds. A review has
+    none: what is left in it is counted under "Mine" or "All", too."""
+    is_review = QUEUES[queue].is_review
+    target = 0 if is_review else progress.target or 0
+    missing = max(0, target - progress.all)
+    rows = (
+        ("Today", progress.today, "Your labels since midnight"),
+        ("Mine", progress.mine, "Pairs with a label of yours"),
+        ("All", progress.all, "Pairs labelled by anyone, including labels imported with the corpus"),
+        ("Left", progress.remaining, "Pairs you can still label in this queue"),
+    )
+    figures(rows, name="as2-progress", even=True)
+    if target:
+        text = f"{progress.all:,} of {count(target, 'pair')} wanted, {missing:,} to go"
+        st.progress(min(1.0, progress.all / target), text=text)
+    elif not is_review:
+        total = progress.mine + progress.remaining
+        share = progress.mine / total if total else 0.0
+        st.progress(min(1.0, share), text=f"{percent(share)} of {count(total, 'candidate')} labelled by {plain(name)}")
+    if progress.pace:
+        goal = missing if target else progress.remaining
+        st.caption(f"{progress.pace:.1f} labels a minute. At this pace {_duration(goal / progress.pace)} to go.")
+    if progress.per_label:
+        parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
+        st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.questions_labelled, 'question')}.")
+
+
+def _duration(minutes: float) -> str:
+    if minutes < 1:
+        return "less than a minute"
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def draw_guidelines(guidelines: GuidelineView) -> None:
+    """They are an admin's text: Markdown is what they are written in."""
+    with st.expander("Guidelines", icon=":material/menu_book:", expanded=True, key="label_guidelines"):
+        st.markdown(guidelines.text)
+        by = f", by {plain(guidelines.by)}" if guidelines.by else ""
+        st.caption(f"Version {guidelines.version}{by}. Every label records the version in force.")
+
+
+def draw_acts(
+    acts: tuple[ActView, ...],
+    *,
+    on_undo: Callable[[], None],
+    on_open: Callable[[Pair], None],
+    closed: str | None = None,
+) -> None:
+    """Newest first. The newest can be undone unless `closed` says why not, the others opened to change them."""
+    st.subheader("Your last actions", anchor=False)
+    if not acts:
+        st.caption("Your last labels appear here. You can undo or change them.")
+        return
+    for i, act in enumerate(acts):
+        more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
+        with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"as2-act-{i}"):
+            st.html(
+                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 70))}{more}'
+                f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'
+            )
+            if i == 0:
+                st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=bool(closed),
+                          help=closed, on_click=on_undo)  # fmt: skip
+            else:
+                pair = (act.question_id, act.sentence_id)
+                st.button("Open", key=f"label_act_open_{i}", type="tertiary", icon=":material/edit:", on_click=on_open,
+                          args=(pair,), help="Show the item again to change its label")  # fmt: skip

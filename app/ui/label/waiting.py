@@ -1,0 +1,93 @@
+"""In the place of an item when a queue is empty: why it is, and the background job that fills it.
+
+Queues offer what a model has ranked. Questions that came with labels or a file were never ranked; a button starts the
+job that ranks some.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.corpora.corpora import CorpusView
+from app.jobs import queue
+from app.jobs.queue import JobView
+from app.labels.strategies import QUEUES
+from app.ranking import scoring
+from app.ui import navigation
+from app.ui.errors import guarded
+from app.ui.label import desk as label_desk
+from app.ui.label import question_list
+from app.ui.label.desk import Desk
+from app.ui.label.question_list import ListDesk
+from app.ui.text import count, plain
+from app.workbench.workbench import Workbench
+
+POLL_SECONDS = 2.0
+KEY = "_label_desk"
+
+
+def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
+    if not corpus.questions:
+        _draw_message(
+            "Nothing to label yet",
+            "This corpus has no questions yet. Ask one, import your own, or accept questions proposed from its "
+            "sentences. Their candidates then appear here.",
+        )
+        with st.container(horizontal=True, horizontal_alignment="center"):
+            navigation.to("ask", "Ask a question")
+            if corpus.sentences:
+                navigation.to("data", "Propose questions", view="proposals")
+            navigation.to("data", "Import questions")
+        return
+    if QUEUES[desk.seat.queue].is_review:
+        _draw_message("Nothing to review", QUEUES[desk.seat.queue].when_empty)
+        return
+    job = queue.find_newest(wb, "score", corpus.id)
+    if job is None or not job.active:
+        _draw_finished(wb, corpus, desk, job)
+        return
+    st.fragment(_wait, run_every=POLL_SECONDS)(wb, job.id)
+
+
+def _wait(wb: Workbench, job_id: int) -> None:
+    """Until the job ends, check whether it has brought something; then the whole page is drawn again."""
+    job = queue.load_job(wb, job_id)
+    desk = st.session_state[KEY]
+    desk = (question_list if isinstance(desk, ListDesk) else label_desk).draw_next(wb, desk)
+    if desk.item is not None or not job.active:
+        st.session_state[KEY] = desk.next_turn()
+        st.rerun()
+    _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
+    st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
+
+
+def _draw_finished(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk, job: JobView | None) -> None:
+    rest = f" You skipped {count(len(desk.passed), 'item')}. Press → to see them again." if desk.passed else ""
+    if job is None:
+        all_ranked, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
+    elif job.state == "done":
+        # what ranks anew passes over those that were never ranked
+        all_ranked = not job.result.get("questions") and not job.settings.get("again")
+        more = "Every question is ranked." if all_ranked else "Some questions may not be ranked yet."
+    else:
+        all_ranked, more = False, "The job that fills the queues did not finish."
+    title = "This queue is finished" if job else "Nothing is ranked yet"
+    _draw_message(title, f"Nothing is left for you here.{rest} Choose another queue above. {more}")
+    if job is not None and job.error:
+        st.error(plain(job.error), icon=":material/error:")
+    with st.container(horizontal=True, horizontal_alignment="center"):
+        if not all_ranked:
+            st.button("Rank more questions" if job else "Rank questions", key="label_rank_more",
+                      icon=":material/playlist_add:", on_click=_more, args=(wb, corpus.id))  # fmt: skip
+        navigation.to("adapt", "Adapt the ranker")
+        navigation.to("ask", "Ask a question")
+
+
+@guarded
+def _more(wb: Workbench, corpus_id: int) -> None:
+    scoring.start_scoring(wb, corpus_id)
+
+
+def _draw_message(title: str, text: str) -> None:
+    """`text` is not escaped."""
+    st.html(f'<div class="as2-item as2-done" data-testid="as2-finished"><h2>{title}</h2><p>{text}</p></div>')

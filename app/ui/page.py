@@ -1,0 +1,208 @@
+"""The frame of every page: log-in, side bar, and the objects that the page works with.
+
+    frame = page("Label", "One key, one label, next.")
+    item = queues.next_item(frame.wb, frame.corpus.id, frame.annotator.id, queue)
+
+The corpus is in the address (`?corpus=<name>`), so links keep it. The annotator is not (see `signin`): a link must not
+sign labels with someone else's name. Both stay when the page changes.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import cast
+
+import streamlit as st
+
+from app.ask import asking
+from app.bootstrap import open as open_workbench
+from app.corpora import corpora
+from app.corpora.corpora import CorpusView
+from app.exchange import starter
+from app.jobs.supervisor import start_supervisor
+from app.ui import errors, signin, url
+from app.ui.text import count, plain
+from app.versions import registry
+from app.workbench.people import AnnotatorView
+from app.workbench.workbench import Workbench
+from as2core.types import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a page gets. `version`: the chosen model's name if the page offers a choice, else the active one's."""
+
+    wb: Workbench
+    corpus: CorpusView  # None only if the page does not need one
+    corpora: tuple[CorpusView, ...]
+    annotator: AnnotatorView
+    version: str
+
+
+@st.cache_resource(show_spinner="Opening the workbench …")
+def workbench() -> Workbench:
+    """The one Workbench of this process: database, settings, loaded models."""
+    wb = open_workbench()
+    start_supervisor(wb)
+    return wb
+
+
+@st.cache_resource(show_spinner=False)
+def _gate() -> tuple[threading.Lock, threading.Event]:
+    return threading.Lock(), threading.Event()
+
+
+def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_corpus: bool = True) -> Frame:
+    """Draw the frame and return what the page works with. Stops the run with a message if the page needs a corpus and
+    there is none.
+
+    `title` and `subtitle` are Markdown: never pass foreign text.
+    """
+    st.header(title, anchor=False)
+    if subtitle:
+        st.caption(subtitle)
+    signin.gate()
+    errors.show_pending()
+    wb = workbench()
+    _first_start(wb)
+    known = tuple(corpora.list_corpora(wb))
+    if not known and needs_corpus:
+        st.info("There is no corpus yet. Open **Data** and add documents.", icon=":material/folder_open:")
+        st.stop()
+    with st.sidebar:
+        corpus = _choose_corpus(known) if known else None
+        version = _choose_version(wb) if choose_model else _show_version(wb)
+        annotator = signin.who(wb)
+    if needs_corpus and corpus is not None and _get_missing("as2_corpus"):
+        st.warning(_NO_CORPUS.format(plain(_get_missing("as2_corpus"))), icon=":material/folder_off:")
+        st.button(f"Use {plain(corpus.name)}", key="as2_go_on", on_click=_forget_missing, args=("as2_corpus",))
+        st.stop()
+    return Frame(wb, cast(CorpusView, corpus), known, annotator, version)
+
+
+def _first_start(wb: Workbench) -> None:
+    """Once per process: load the starter corpus, then preload the models in a thread. Other sessions wait until the
+    corpus is there."""
+    lock, done = _gate()
+    if done.is_set():
+        return
+
+    def report(p: Progress) -> None:
+        text = f"First start: {plain(p.stage) or 'reading the starter corpus'} …"
+        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=text)
+
+    slot = st.empty()
+    with slot.container():
+        bar = st.progress(0.0, text="First start: reading the starter corpus …")
+        with lock:
+            if not done.is_set():
+                starter.ensure_starter(wb, on_progress=report)
+                done.set()
+                threading.Thread(target=_preload, args=(wb,), name="preload", daemon=True).start()
+    slot.empty()
+
+
+def _preload(wb: Workbench) -> None:
+    """Load the models, and exclude their half million objects from garbage collection."""
+    asking.preload(wb)
+    gc.collect()
+    gc.freeze()
+
+
+_NO_CORPUS = "There is no corpus called “{}” here."
+
+
+def use_corpus(name: str) -> None:
+    """Choose the corpus of the next run."""
+    st.session_state["_as2_use"] = name
+
+
+def _choose_corpus(known: tuple[CorpusView, ...]) -> CorpusView:
+    """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
+    browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
+    by_name = {c.name: c for c in known}
+    linked = url.get("corpus") or st.session_state.get("_as2_corpus", "")
+    _report_missing("as2_corpus", linked, by_name, _NO_CORPUS)
+    names, state = list(by_name), st.session_state
+    followed = url.moved("corpus") and url.get("corpus") in by_name
+    used, current = state.pop("_as2_use", None), state.get("as2_corpus")
+    index = names.index(linked) if linked in by_name else 0
+    if used in by_name or (current is not None and (followed or current not in by_name)):
+        state["as2_corpus"] = used if used in by_name else names[index]
+        index = 0
+    elif current is not None:
+        index = names.index(current)
+    name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_forget_missing, args=("as2_corpus",))
+    corpus = by_name[name]
+    st.session_state["_as2_corpus"] = name
+    url.put(corpus=name)
+    parts = [count(corpus.documents, "document"), count(corpus.sentences, "sentence")]
+    if corpus.labels:
+        parts.append(count(corpus.labels, "label"))
+    st.caption(" · ".join(parts))
+    if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
+        st.caption(f"Semantic search: {corpus.vectors_ready} % ready. Until then, search matches words only.")
+    return corpus
+
+
+def _show_version(wb: Workbench) -> str:
+    active = registry.get_active(wb).name
+    st.caption(f"Model: {plain(active)}")
+    return active
+
+
+def _choose_version(wb: Workbench) -> str:
+    active = registry.get_active(wb).name
+    usable = [v for v in registry.list_versions(wb, kind="cascade") if not v.problem]
+    names = [v.name for v in usable]
+    states = {v.name: v.state for v in usable}
+    if active not in names:
+        names.insert(0, active)
+    linked = url.get("model") or active
+    _report_missing("as2_model", linked, names, "There is no model called “{}” any more. This is the active one.")
+    start = linked if linked in names else active
+    index = 0 if _set_model(names, start, active) else names.index(start)
+    name = st.selectbox(
+        "Model",
+        names,
+        index=index,
+        key="as2_model",
+        on_change=_forget_missing,
+        args=("as2_model",),
+        format_func=lambda n: f"{n} ({'active' if n == active else states[n]})",
+    )
+    url.put(model=None if name == active else name)
+    return name
+
+
+def _set_model(names: list[str], start: str, active: str) -> bool:
+    """Set the box to `start` if another version was promoted or its choice was deleted; returns whether it was set.
+    Without an explicit choice it follows the active version. A default would not change what the browser shows."""
+    state = st.session_state
+    was_promoted = state.get("_as2_active", active) != active
+    state["_as2_active"] = active
+    current = state.get("as2_model")
+    if current is None or (current in names and not was_promoted):
+        return False
+    state["as2_model"] = current if current in names and url.get("model") else start
+    return True
+
+
+def _report_missing(key: str, linked: str, names: Collection[str], text: str) -> None:
+    """Show that nothing has the linked name, until something else is chosen. The address is corrected at once, so the
+    name is kept in the session."""
+    if linked and linked not in names:
+        st.session_state[f"_{key}_missing"] = linked
+    if missing := _get_missing(key):
+        st.caption(text.format(plain(missing)))
+
+
+def _get_missing(key: str) -> str:
+    return st.session_state.get(f"_{key}_missing", "")
+
+
+def _forget_missing(key: str) -> None:
+    st.session_state.pop(f"_{key}_missing", None)

@@ -1,0 +1,75 @@
+"""Who is at the page: a name typed here, or whoever the identity provider says.
+
+Where `[auth]` is configured (.streamlit/secrets.toml), nobody gets further without logging in. Elsewhere a name is
+enough; the browser keeps it in a cookie, so that a reload does not change who signs. A second cookie names the desk:
+what was leased before a reload is still leased to whoever reloads.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from urllib.parse import unquote
+
+import streamlit as st
+from streamlit.user_info import UserInfoProxy
+
+from app.ui.scripts import load_script
+from app.ui.text import plain
+from app.workbench import people
+from app.workbench.people import NOBODY, AnnotatorView
+from app.workbench.workbench import Workbench
+
+NAME, DESK = "as2_name", "as2_desk"  # cookies
+
+
+def gate() -> None:
+    """Offer the log-in and stop the run where there is one to pass; called before anything of the home is drawn."""
+    if provider_configured() and not getattr(st.user, "is_logged_in", False):
+        st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
+        st.stop()
+
+
+def who(wb: Workbench) -> AnnotatorView:
+    """The person behind the `gate`, known to the database."""
+    person = _logged_in(wb, st.user) if provider_configured() else _named(wb)
+    cookies = [(DESK, desk(), "")]
+    if person.local and person.name != NOBODY:
+        cookies.append((NAME, person.name, "max-age=31536000; "))
+    st.components.v2.component("as2_kept", js=load_script("signin"))(key="as2_kept", data={"cookies": cookies})
+    return person
+
+
+def desk() -> str:
+    """Names this browser among all that sign with the same name."""
+    stored = st.context.cookies.get(DESK, "")
+    fresh = stored if re.fullmatch("[0-9a-f]{16}", stored) else secrets.token_hex(8)
+    return st.session_state.setdefault("_as2_desk", fresh)
+
+
+def provider_configured() -> bool:
+    return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
+
+
+def _logged_in(wb: Workbench, user: UserInfoProxy) -> AnnotatorView:
+    subject = f"{user.get('iss', '')}|{user.get('sub') or user.get('email') or ''}"
+    person = people.sign_in_subject(wb, subject, str(user.get("name") or user.get("email") or ""))
+    st.caption(f"Signed in as {plain(person.name)} ({person.role})")
+    st.button("Log out", key="as2_logout", type="tertiary", icon=":material/logout:", on_click=st.logout)
+    return person
+
+
+def _named(wb: Workbench) -> AnnotatorView:
+    state = st.session_state
+    if "_as2_name" not in state:
+        state["_as2_name"] = unquote(st.context.cookies.get(NAME, "")) or NOBODY
+    typed = st.text_input(
+        "Your name",
+        state["_as2_name"],
+        key="as2_name",
+        max_chars=people.MAX_NAME,
+        help="Labels are signed with it, and this browser remembers it. Two people, two names.",
+    )
+    name = " ".join(typed.split()) or NOBODY
+    state["_as2_name"] = name
+    return people.sign_in(wb, name)

@@ -1,0 +1,61 @@
+"""Foreign text (candidates, titles, questions, error messages), shown as text only.
+
+Streamlit reads most texts as Markdown: images load, `$` becomes LaTeX, `:red[` colours. Text from outside this
+repository goes through `escaped` into `st.html`, through `st.text`, or through `plain` where a widget takes Markdown
+only.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+_MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
+_LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
+_WWW = re.compile(r"\bwww\.", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Text for the inside of an HTML element or a quoted attribute."""
+    return escape(text, quote=True)
+
+
+def plain(text: str) -> str:
+    """Markdown that renders as exactly this text (runs of white space become one space)."""
+    one_line = " ".join(text.split())
+    marked = _MARKUP.sub(r"\\\1", one_line)
+    marked = _WWW.sub(lambda m: m.group()[:-1] + r"\.", marked)
+    return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", marked)
+
+
+def titled(title: str) -> str:
+    """A document's title, or a text for a missing one."""
+    return title or "Untitled document"
+
+
+def shorten(text: str, width: int) -> str:
+    """At most `width` characters, cut at a word and ended with an ellipsis."""
+    text = " ".join(text.split())
+    if len(text) <= width:
+        return text
+    cut = text[: width - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut).rstrip(" ,;:.") + "…"
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """`1,300 sentences`, `1 sentence`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def percent(share: float) -> str:
+    """`94 %`; never rounded to 0 or 100: `< 1 %`, `> 99 %`."""
+    if 0 < share < 0.01:
+        return "< 1 %"
+    if 0.99 < share < 1:
+        return "> 99 %"
+    return f"{share * 100:.0f} %"
+
+
+def capital(text: str) -> str:
+    """With a capital first letter; the others are not changed."""
+    return text[:1].upper() + text[1:]

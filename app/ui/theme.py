@@ -1,0 +1,26 @@
+"""The look beyond config.toml: one style sheet, and the colours that charts and markup share.
+
+Switching between dark and light does not rerun the script, so these are mid-tones for both backgrounds (contrast about
+4.2:1, enough for marks). The style sheet has darker or lighter variants for text, and derives every tint from the
+theme's text colour.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+BLUE = "#2a7bc8"  # returned; the accent's mid-tone
+GREEN = "#118866"  # correct and returned
+ORANGE = "#d2541c"  # correct and dropped
+GREY = "#7d818a"  # dropped, and secondary marks
+VIOLET = "#9a5fd0"  # the chosen candidate
+
+_HERE = Path(__file__).parent
+
+
+def apply() -> None:
+    """Add the style sheet and the logo; called once per run, by main."""
+    st.html(_HERE / "theme.css")
+    st.logo(_HERE / "logo.svg", size="large", icon_image=_HERE / "mark.svg")

@@ -1,0 +1,124 @@
+"""What a retrain's numbers, its job's states and its events mean, in plain sentences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app.jobs import queue
+from app.jobs.queue import JobView
+from app.ui.text import count
+from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome, find_outcome
+from app.workbench.workbench import Workbench
+from as2core.metrics import PairedTest
+
+METRICS = {
+    "AP": "average precision: how high all correct sentences rank",
+    "RR": "reciprocal rank: how high the first correct sentence ranks",
+    "P@1": "share of questions whose first sentence is correct",
+    "nDCG@10": "how good the first ten are",
+}
+HEADLINES = {
+    Outcome.BETTER: "Better on the held-out questions",
+    Outcome.WORSE: "Worse on the held-out questions",
+    Outcome.UNCLEAR: "No clear difference on the held-out questions",
+}
+STATES = {
+    "queued": "Waiting for the worker.",
+    "running": "Training in the background.",
+    "done": "Done.",
+    "cancelled": "You stopped it. No version was made; the version in use has not changed.",
+    "failed": "It failed, and no version was made. The version in use has not changed.",
+}
+NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
+PATIENCE_SECONDS = 30  # that a worker may take to start
+
+
+def headline(paired: PairedTest) -> str:
+    if paired.wins + paired.losses == 0:
+        return "No difference on the held-out questions"
+    return HEADLINES[find_outcome(paired)]
+
+
+def describe_test(paired: PairedTest, *, metric: str = "AP") -> str:
+    """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary."""
+    changed = paired.wins + paired.losses
+    counts = f"{count(paired.wins, 'question')} better, {paired.losses:,} worse, {paired.ties:,} the same"
+    if changed == 0:
+        return f"{counts}: the order of the correct sentences did not change."
+    p = "p < 0.001" if paired.p < 0.001 else f"p = {paired.p:.2f}" if paired.p >= 0.01 else f"p = {paired.p:.3f}"
+    change = f"{counts}. {metric} changed by {paired.difference:+.3f} (95 %: {paired.low:+.3f} to {paired.high:+.3f})"
+    if changed < MIN_CHANGED_QUESTIONS:
+        return f"{change}. Too few questions changed to tell ({p})."
+    if find_outcome(paired) is Outcome.UNCLEAR:
+        return f"{change}. This could be chance ({p})."
+    return f"{change}. This is more than chance ({p})."
+
+
+def describe_wait(wb: Workbench, job: JobView) -> str:
+    """What a queued job waits for, another job or a worker; "" for one that doesn't wait, or is paused."""
+    if job.state != "queued" or job.paused:
+        return ""
+    slot = queue.find_slot(job.kind)
+    if other := next((j for j in queue.list_active(wb) if j.state == "running" and j.kind in slot), None):
+        return f"Job {other.id} ({other.kind}) runs first. This job starts when that one ends or is paused."
+    return NO_WORKER if _waits_long(job) else ""
+
+
+def _waits_long(job: JobView) -> bool:
+    """Whether this session has seen the job queued for longer than a worker takes to start."""
+    seen = st.session_state.setdefault("_as2_queued", {})
+    if job.state != "queued":
+        seen.pop(job.id, None)
+        return False
+    return time.monotonic() - seen.setdefault(job.id, time.monotonic()) > PATIENCE_SECONDS
+
+
+def describe_state(job: JobView) -> str:
+    """What became of a job, and what that means for the versions."""
+    if job.state == "running" and job.cancelling:
+        return "Stopping at the next step …"
+    if job.state == "lost":
+        again = f" It was tried {count(job.attempt, 'time')}." if job.attempt > 1 else ""
+        return f"Its worker was interrupted, and no version was made.{again} Run it again: it resumes where it stopped."
+    return STATES[job.state]
+
+
+def describe_seconds(seconds: float) -> str:
+    """`40 s`, `2 min 10 s`, `1 h 5 min`."""
+    s = max(0, round(seconds))
+    if s < 60:
+        return f"{s} s"
+    if s < 3600:
+        return f"{s // 60} min {s % 60} s" if s % 60 else f"{s // 60} min"
+    return f"{s // 3600} h {s % 3600 // 60} min"
+
+
+def format_event(event: Mapping[str, Any]) -> str:
+    """An event of a training run as a line to read; "" for the steps, which the curve shows."""
+    kind, step = event.get("kind"), int(event.get("step", 0))
+    if kind == "start":
+        dev = f", dev MAP {_format_dev(event)}" if event.get("dev_ap") else ""
+        return f"start: {count(int(event.get('questions', 0)), 'question')}, {count(int(event['steps']), 'step')}{dev}"
+    if kind == "eval":
+        return f"step {step:,}: dev MAP {_format_dev(event)}"
+    if kind == "end":
+        return f"end at step {step:,}; best dev MAP {float(event.get('best_dev_ap', 0)):.3f}"
+    if kind in ("paused", "resumed"):
+        return kind
+    if kind == "lost":
+        return f"the worker was interrupted in attempt {event.get('attempt', 1)}"
+    return "" if kind == "step" else str(event.get("message", ""))
+
+
+def _format_dev(event: Mapping[str, Any]) -> str:
+    by_exit = event.get("dev_ap")
+    if not by_exit:
+        return "not measured"
+    exits = [e for e in by_exit if e.isdigit()]
+    if not exits:  # a ranker without exits has one value
+        return f"{float(*by_exit.values()):.3f}"
+    return f"{float(by_exit[max(exits, key=int)]):.3f} at the last exit"

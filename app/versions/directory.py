@@ -1,0 +1,67 @@
+"""What is in a version's directory: its configuration, its card, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+
+from as2core.types import Json
+
+FILES = ("config.json", "card.json", "model.safetensors")
+
+
+def read_config(folder: Path) -> dict[str, Json]:
+    """config.json, {} if it cannot be read."""
+    return _read_json(folder / "config.json")
+
+
+def read_card(folder: Path) -> dict[str, Json]:
+    """card.json, {} if it cannot be read. `as2core.rankers.versions.read_card` raises instead."""
+    return _read_json(folder / "card.json")
+
+
+def _read_json(path: Path) -> dict[str, Json]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def read_kind(folder: Path) -> str:
+    """The kind of ranker, "" if the configuration cannot be read."""
+    return str(read_config(folder).get("ranker", ""))
+
+
+def read_parts(folder: Path) -> list[str]:
+    """The rankers that a fusion is made of, by directory or catalog spec; [] for other kinds."""
+    settings = read_config(folder).get("settings")
+    parts = settings.get("rankers") if isinstance(settings, dict) else None
+    return [str(part) for part in parts] if isinstance(parts, list) else []
+
+
+def read_trained_on(folder: Path) -> list[str]:
+    """The questions that the version or its ancestors were trained on, as its card lists them."""
+    questions = read_card(folder).get("trained_on")
+    return [str(q) for q in questions] if isinstance(questions, list) else []
+
+
+def find_problem(folder: Path) -> str:
+    """Why the directory cannot be used, "" if nothing is missing."""
+    if not folder.is_dir():
+        return f"its directory {folder} is missing"
+    missing = [f for f in FILES if not (folder / f).is_file()]
+    return f"{', '.join(missing)} missing in {folder}" if missing else ""
+
+
+def flatten_metrics(metrics: object) -> dict[str, float]:
+    """The numbers of a card's metrics; nested ones are named "outer inner"."""
+    flat: dict[str, float] = {}
+    for key, value in metrics.items() if isinstance(metrics, Mapping) else ():
+        if isinstance(value, Mapping):
+            flat |= {f"{key} {inner}": v for inner, v in flatten_metrics(value).items()}
+        elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            flat[str(key)] = float(value)
+    return flat

@@ -1,0 +1,236 @@
+"""How good a ranker is, stored by ranker and questions: the same ranker is never evaluated twice on the same data.
+
+A retrain therefore evaluates the new version alone: its base was evaluated when it was made, and the frozen benchmark
+is the same for all. A retrain's measurement has more than an evaluation: AP at every exit, and how well the
+probabilities hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.versions.loading import load_ranker, locate
+from app.workbench.workbench import Workbench
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace
+from as2core.data.catalog import apply_setting
+from as2core.errors import As2Error
+from as2core.evaluation import Cut, Evaluation, evaluate
+from as2core.metrics import measure_mean
+from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
+from as2core.types import Candidate, Json, OnProgress, Progress, Question
+from db.repositories import versions as rows
+
+MAX_BATCH_CANDIDATES = 256  # between batches a run can be stopped
+SETTING = "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """A tenth of the probabilities: their mean, the share of correct candidates among them, and their number."""
+
+    confidence: float
+    frequency: float
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """`per_exit`: layer -> AP when nothing is dropped. `reliability`: over the labelled candidates. Both empty for a
+    ranker without exits."""
+
+    evaluation: Evaluation
+    per_exit: dict[str, float]
+    reliability: tuple[ReliabilityBin, ...]
+
+
+def load_or_evaluate(
+    wb: Workbench,
+    name: str,
+    questions: Sequence[Question],
+    *,
+    data: str,
+    setting: str = SETTING,
+    ranker: Ranker | None = None,
+    on_progress: OnProgress | None = None,
+) -> Evaluation:
+    """The evaluation of a version or catalog spec, from the store, or made now and stored. `ranker` is the loaded one,
+    if there is one. Raises BadSetting, UnknownRanker, DamagedModel."""
+    address = hash_ranker(wb, name), hash_questions(questions), setting
+    with wb.read() as s:
+        row = rows.evaluation(s, *address)
+        if row is not None and "cuts" in row.result:  # older ones do not say where candidates were dropped
+            return from_stored(row.result, name, setting)
+    made = evaluate(
+        load_ranker(wb, name) if ranker is None else ranker, questions, setting=setting, on_progress=on_progress
+    )
+    with wb.write() as s:
+        rows.put_evaluation(s, *address, ranker=name, data=data, result=to_stored(made), now=wb.clock())
+    return made
+
+
+def load_or_measure(
+    wb: Workbench,
+    name: str,
+    questions: Sequence[Question],
+    *,
+    data: str,
+    ranker: Ranker,
+    on_progress: OnProgress | None = None,
+) -> Measurement:
+    """The measurement of a loaded version, from the store, or made now and stored."""
+    with wb.read() as s:
+        row = rows.evaluation(s, hash_ranker(wb, name), hash_questions(questions), SETTING)
+        stored = dict(row.result) if row is not None else {}
+    if "per_exit" in stored:
+        reliability = tuple(ReliabilityBin(**row) for row in stored["reliability"])
+        return Measurement(from_stored(stored, name, SETTING), stored["per_exit"], reliability)
+    made = measure(ranker, questions, on_progress=on_progress)
+    store_measurement(wb, name, questions, made, data=data)
+    return made
+
+
+def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], made: Measurement, *, data: str) -> None:
+    address = hash_ranker(wb, name), hash_questions(questions), SETTING
+    more = {"per_exit": made.per_exit, "reliability": [asdict(row) for row in made.reliability]}
+    result = {**to_stored(made.evaluation), **more}
+    with wb.write() as s:
+        rows.put_evaluation(s, *address, ranker=name, data=data, result=result, now=wb.clock())
+
+
+def hash_ranker(wb: Workbench, name: str) -> str:
+    """The name, and for models the digest of their cards, which hold those of their weights. A ranker made of others
+    may hold any of the shipped ones."""
+    from as2core.rankers.catalog import CATALOG
+
+    kind = name.partition(":")[0]
+    if at := locate(wb, name):
+        folders = [at[0]]
+    elif kind in CATALOG and CATALOG[kind].nested:
+        folders = sorted(wb.settings.models_dir.glob("*"))
+    else:
+        folders = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
+    digest = hashlib.sha256()
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            digest.update((folder / "card.json").read_bytes())
+    return f"{name}@{digest.hexdigest()[:16]}"
+
+
+def hash_questions(questions: Sequence[Question]) -> str:
+    from as2core.data.jsonl import dumps
+
+    return hashlib.sha256(dumps(questions).encode()).hexdigest()
+
+
+def to_stored(e: Evaluation) -> dict[str, Json]:
+    return to_json({k: v for k, v in asdict(e).items() if k not in ("ranker", "setting")})
+
+
+def from_stored(stored: Mapping[str, Any], name: str, setting: str) -> Evaluation:
+    """Raises As2Error for one that an older program stored otherwise."""
+    plain = ("questions", "metrics", "per_question", "seconds", "relative_cost")
+    try:
+        return Evaluation(
+            ranker=name,
+            setting=setting,
+            scores={qid: np.array(values, dtype=np.float32) for qid, values in stored["scores"].items()},
+            cuts=tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in stored["cuts"]),
+            **{key: stored[key] for key in plain},
+        )
+    except (KeyError, TypeError) as e:
+        raise As2Error(f"a stored evaluation of {name} cannot be read ({json.dumps(str(e))}): compare again") from e
+
+
+def to_json(value: Any) -> Any:
+    """The value as JSON has it: arrays and tuples as lists, NaN and infinity as null."""
+    if isinstance(value, dict):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [to_json(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return int(value) if isinstance(value, np.integer) else value
+
+
+class RecordedCascade(KeepsTrace):
+    """A cascade whose complete traces were made beforehand, many questions together, and that ranks as its own schedule
+    would: one pass over the questions gives both its measures and those of its exits."""
+
+    def __init__(self, ranker: Any, questions: Sequence[Question], on_progress: OnProgress | None) -> None:
+        self.name, self._ranker = ranker.name, ranker
+        complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
+        self.traces: dict[tuple[str, tuple[Candidate, ...]], CascadeTrace] = {}
+        done = 0
+        for batch in _split_batches(questions):
+            if on_progress:
+                on_progress(Progress(done, len(questions), batch[0].text))
+            made = ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
+            self.traces |= {(q.text, q.candidates): t for q, t in zip(batch, made, strict=True)}
+            done += len(batch)
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        return self.trace(question, candidates).scores()
+
+    def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
+        return self.traces[question, tuple(candidates)].replay(self._ranker.schedule)
+
+
+def _split_batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
+    batch: list[Question] = []
+    for q in questions:
+        if batch and sum(len(b.candidates) for b in batch) + len(q.candidates) > MAX_BATCH_CANDIDATES:
+            yield batch
+            batch = []
+        batch.append(q)
+    if batch:
+        yield batch
+
+
+def measure(ranker: Any, questions: Sequence[Question], *, on_progress: OnProgress | None = None) -> Measurement:
+    """On the questions that the setting keeps. An exception from `on_progress` stops the run."""
+    kept = apply_setting(questions, SETTING)
+    if not (isinstance(ranker, TracesTogether) and isinstance(ranker, CalibratesScores)):
+        return Measurement(evaluate(ranker, kept, setting=SETTING, on_progress=on_progress), {}, ())
+    recorded = RecordedCascade(ranker, kept, on_progress)
+    evaluation = evaluate(recorded, kept, setting=SETTING)
+    seconds = sum(t.replay(ranker.schedule).seconds for t in recorded.traces.values())
+    traces = {q.qid: recorded.traces[q.text, q.candidates] for q in kept}
+    per_exit = {
+        str(layer): measure_mean(kept, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
+        for i, layer in enumerate(ranker.exits)
+    }
+    reliability = _measure_reliability(ranker.probability, kept, traces)
+    return Measurement(replace(evaluation, seconds=seconds), per_exit, reliability)
+
+
+def _measure_reliability(
+    to_probability: Callable[[np.ndarray], np.ndarray], questions: Sequence[Question], traces: dict[str, CascadeTrace]
+) -> tuple[ReliabilityBin, ...]:
+    from as2core.training.calibrate import reliability
+
+    labelled = [
+        (traces[q.qid].exits[-1].scores[i], c.label == 1)
+        for q in questions
+        for i, c in enumerate(q.candidates)
+        if c.label is not None
+    ]
+    p = np.asarray(to_probability(np.array([score for score, _ in labelled])))
+    rows_ = reliability(p, np.array([float(correct) for _, correct in labelled]))
+    return tuple(ReliabilityBin(row["confidence"], row["frequency"], int(row["candidates"])) for row in rows_)
+
+
+def use_engine(ranker: Any, engine: str, folder: Path | None = None, on_progress: OnProgress | None = None) -> None:
+    """Have a ranker run on an engine ("auto": the fastest here), if it can choose one; graphs are kept in `folder`."""
+    if isinstance(ranker, ChoosesEngine):
+        with contextlib.suppress(OSError):
+            ranker.use(engine, folder=folder, on_progress=on_progress)

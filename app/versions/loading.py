@@ -1,0 +1,134 @@
+"""From a name to a ranker: versions by name or directory, rankers of the catalog, and the fallback for damaged ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.versions.benchmarks import load_starter
+from app.versions.directory import read_parts, read_trained_on
+from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row, get_active, get_version, list_versions
+from app.workbench.workbench import Workbench
+from as2core.errors import BadSetting, DamagedModel
+from as2core.rankers.base import Ranker
+from db.repositories import versions as rows
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedVersion:
+    """A version ready to score. `note` is empty, or says that the shipped one answers instead."""
+
+    id: int
+    name: str
+    ranker: Ranker
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a retrain starts from: a version, or a ranker of the catalog that has no version of its kind yet. `spec`
+    finds it again, `name` is for people. `trained_on`: the questions that it or its ancestors were trained on. `id` is
+    the version's, which a renaming does not change; None for the catalog's."""
+
+    name: str
+    spec: str
+    trained_on: tuple[str, ...]
+    load: Callable[[], Ranker]
+    id: int | None = None
+
+
+def load_version(wb: Workbench, name: str = "active", kind: str = CASCADE) -> LoadedVersion:
+    """Load a version; if that fails, the shipped one of its kind, with a note that says so.
+
+    Raises UnknownVersion, BadSetting if it is of another kind, or DamagedModel when the shipped one is damaged too.
+    """
+    with wb.read() as s:
+        row = find_row(s, wb, name, kind)
+        if row.kind != kind:
+            raise BadSetting(f"{row.name} is a {row.kind} version: choose a {kind} to answer with")
+        fallback = rows.shipped(s, row.kind)
+    try:
+        return LoadedVersion(row.id, row.name, wb.models.version(Path(row.path)))
+    except DamagedModel as e:
+        if fallback is None or fallback.id == row.id:
+            raise
+        ranker = wb.models.version(Path(fallback.path))
+        note = f"Version {row.name} cannot be used ({e}). The shipped version {fallback.name} answered instead."
+        return LoadedVersion(fallback.id, fallback.name, ranker, note)
+
+
+def load_ranker(wb: Workbench, spec: str) -> Ranker:
+    """A ranker by a version's name or directory, or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
+    at = locate(wb, spec)
+    return wb.models.named(spec) if at is None else wb.models.version(*at)
+
+
+def locate(wb: Workbench, spec: str) -> tuple[Path, str] | None:
+    """The directory of the version that a spec names, or that it is itself, and the settings behind its colon. None for
+    a spec of the catalog, and for what is neither."""
+    from as2core.rankers.catalog import CATALOG, split_spec
+
+    with suppress(UnknownVersion):
+        return Path(get_version(wb, spec).path), ""
+    name, settings = split_spec(spec)
+    if spec.partition(":")[0] in CATALOG:
+        return None
+    with suppress(UnknownVersion):
+        return Path(get_version(wb, name).path), settings
+    return (Path(name), settings) if (Path(name) / "config.json").is_file() else None
+
+
+def find_base(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
+    """By a version's name, a catalog spec, or "active", which is the catalog's ranker where no version of the kind is.
+
+    Raises UnknownVersion, or BadSetting if it is of another kind.
+    """
+    if name == "active":
+        with wb.read() as s:
+            has_active = rows.active(s, kind) is not None
+        name = "active" if has_active or kind in (CASCADE, GENERATIVE) else _default_spec(wb, kind)
+    catalog_name, _, settings = name.partition(":")
+    if catalog_name == kind and (settings or kind not in {v.name for v in list_versions(wb, kind)}):
+        return Base(catalog_name, name, tuple(list_trained_on(wb, name)), lambda: wb.models.named(name))
+    version = get_version(wb, name, kind)
+    if version.kind != kind:
+        raise BadSetting(f"{version.name} is a {version.kind} version: choose a {kind} to start from")
+    path = Path(version.path)
+    trained_on = tuple(list_trained_on(wb, version.path))
+    return Base(version.name, version.name, trained_on, lambda: wb.models.version(path), version.id)
+
+
+def _default_spec(wb: Workbench, kind: str) -> str:
+    """The catalog spec to start from where there is no version of the kind. A fusion is one of the active versions."""
+    if kind != "fusion":
+        return kind
+    parts = [get_active(wb, k).path for k in (CASCADE, GENERATIVE)]
+    return f"fusion:method=zscore,rankers={'+'.join([*parts, 'bi-encoder'])}"
+
+
+def list_trained_on(wb: Workbench, ranker: str) -> list[str]:
+    """The questions that a ranker, or one it is made of, was trained on, by a version's directory or name, or a catalog
+    spec. For a shipped model those of the starter corpus's train part, too. Raises BadSetting for a spec that cannot be
+    read."""
+    from as2core.rankers.catalog import CATALOG, find_shipped_model
+    from as2core.rankers.specs import read_parts as read_spec_parts
+    from as2core.rankers.specs import read_settings
+
+    name, _, settings = ranker.partition(":")
+    entry = CATALOG.get(name)
+    if entry is not None and entry.nested:
+        parts = entry.nested_spec(read_settings(entry, settings))
+        return sorted({q for part in read_spec_parts(parts) for q in list_trained_on(wb, part.spec)})
+    if entry is not None:
+        model = find_shipped_model(ranker)
+        if model is None:
+            return []
+        folder = wb.settings.models_dir / model
+    else:
+        folder, _ = locate(wb, ranker) or (Path(ranker), "")
+    questions = set(read_trained_on(folder))
+    if folder.is_dir() and folder.resolve().parent == wb.settings.models_dir.resolve():
+        questions |= {q.text for q in load_starter(wb, "train")}
+    return sorted(questions.union(*(list_trained_on(wb, part) for part in read_parts(folder))))

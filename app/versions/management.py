@@ -1,0 +1,159 @@
+"""Looking after versions: rename, note, delete, export, import.
+
+A version's name is in the database; its directory keeps the name it was made under, so that renaming is one write.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from app.versions import registry
+from app.versions.directory import flatten_metrics, read_kind, read_parts
+from app.versions.outcome import compare_with_parent
+from app.versions.promotion import rescore_queues
+from app.versions.registry import UnknownVersion, VersionView
+from app.versions.startup import is_in_home
+from app.workbench import people
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from db.models import ModelVersion
+from db.repositories import versions as rows
+
+IMPORTED = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
+SIDES = {"": "metrics", "before ": "before"}  # prefix of a row's figures -> where the card has them
+NAME = re.compile(r"[\w][\w .-]{0,59}")
+
+
+class InUse(As2Error):
+    """A version that is active, or that others depend on, cannot be deleted."""
+
+
+def is_shipped(wb: Workbench, version: VersionView | ModelVersion) -> bool:
+    """Whether it came with the program, in use or not: such a version keeps its name and its place."""
+    return version.state == "shipped" or Path(version.path).parent == wb.settings.models_dir
+
+
+def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> VersionView:
+    """Raises UnknownVersion, BadSetting for a name that is taken or not allowed, or NotAllowed for a viewer."""
+    new = _check_name(new)
+    before = registry.get_version(wb, name)
+    if is_shipped(wb, before):
+        raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
+    with wb.write() as s:
+        people.allow(s, by)
+        if new != before.name:
+            _check_free(s, new)
+        rows.rename_version(s, before.id, new)
+    return registry.get_version(wb, new)
+
+
+def _check_name(name: str) -> str:
+    from as2core.rankers.catalog import CATALOG
+
+    name = " ".join(storable(name).split())
+    if not NAME.fullmatch(name) or name == "active":
+        raise BadSetting(f"{name!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
+    if name in CATALOG:
+        raise BadSetting(f"{name!r} is the name of a ranker of the catalog: choose another")
+    return name
+
+
+def _check_free(s: Session, name: str) -> None:
+    if rows.version_named(s, name) is not None:
+        raise BadSetting(f"there is a version {name!r} already: choose another name")
+
+
+def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> VersionView:
+    """Raises UnknownVersion, or NotAllowed for a viewer."""
+    view = registry.get_version(wb, name)
+    with wb.write() as s:
+        people.allow(s, by)
+        rows.set_note(s, view.id, storable(note).strip())
+    return registry.get_version(wb, view.name)
+
+
+def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
+    """The row, its promotions with their reasons, its scores, and its directory if that is in this home. Raises
+    UnknownVersion, NotAllowed for a viewer, or InUse for one that is active, is shipped, was promoted with a reason
+    although it was below its parent, has versions made from it, is part of a fusion, or is being retrained from."""
+    view = registry.get_version(wb, name)
+    with wb.write() as s:  # checked and deleted in one transaction: nobody promotes it in between
+        people.allow(s, by)
+        row = rows.lock_version(s, view.id)
+        if row is None:
+            raise UnknownVersion(f"{view.name} is deleted already")
+        if reason := _find_use(s, wb, row):
+            raise InUse(f"{row.name} cannot be deleted: {reason}")
+        rows.delete_version(s, row.id)
+    if is_in_home(wb, Path(view.path)):
+        shutil.rmtree(view.path, ignore_errors=True)
+    rescore_queues(wb, view.kind)
+
+
+def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
+    """Why a version has to stay, "" if it can be deleted."""
+    versions = rows.versions(s)
+    if row is rows.active(s, row.kind):
+        return "it is in use; promote another version or roll back first"
+    if is_shipped(wb, row):
+        return "it is shipped with the program"
+    change = compare_with_parent(flatten_metrics(row.metrics))
+    if change and change.is_loss and (reasons := rows.promotion_reasons(s, [row.id])):
+        return f"it was promoted although its AP was lower, and the reason is kept with it ({reasons[row.id][-1][0]!r})"
+    if children := [v.name for v in versions if v.parent == row.name]:
+        return f"{', '.join(children)} was made from it"
+    if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_parts(Path(v.path))]:
+        return f"the fusion {', '.join(fusions)} is made of it"
+    retrains = [j.id for j in rows.jobs_from(s, row.name)]
+    return f"job {retrains[0]} is retraining from it" if retrains else ""
+
+
+def export(wb: Workbench, name: str, to: str, folder: Path) -> list[Path]:
+    """Write a version for other programs: `to` is a format of `as2core.export`. Raises UnknownVersion, BadSetting for
+    an unknown format, a ranker the format cannot hold, or a folder that is not empty."""
+    from as2core.export import export_ranker
+
+    view = registry.get_version(wb, name)
+    return export_ranker(wb.models.version(Path(view.path)), to, folder, card=registry.load_card(wb, view.name))
+
+
+def import_version(
+    wb: Workbench, folder: Path, *, name: str | None = None, source: str = "", by: int | None = None
+) -> VersionView:
+    """Import a version from a directory: one of ours, or what `export` wrote. It becomes a candidate, below its parent
+    where its card says so. `source` is what its card gives as its origin, the folder by default.
+
+    Raises DamagedModel, BadSetting for a name that is taken or not allowed, or a directory that holds no version;
+    NotAllowed for a viewer.
+    """
+    from as2core.export import import_ranker
+    from as2core.rankers.versions import save_version
+
+    name = _check_name(name or Path(folder).resolve().name)
+    with wb.write() as s:
+        people.allow(s, by)
+        _check_free(s, name)
+    ranker, card = import_ranker(Path(folder))
+    path = registry.find_free_folder(wb, name, wb.settings.versions_dir / IMPORTED)
+    if path.exists():
+        shutil.rmtree(path)  # left by an import that was interrupted
+    save_version(ranker, path, {**card, "imported_from": source or str(folder)})
+    parent = str(card.get("parent") or "")
+    metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
+    with wb.write() as s:
+        rows.add_version(
+            s,
+            name,
+            kind=read_kind(path),
+            path=str(path),
+            state="candidate",
+            parent=parent if rows.version_named(s, parent) is not None else None,
+            note=str(card.get("note", "")),
+            metrics=metrics,
+            now=wb.clock(),
+        )
+    return registry.get_version(wb, name)

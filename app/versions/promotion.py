@@ -1,0 +1,103 @@
+"""Which version answers: promote, reject, roll back, and rank the queues' questions again afterwards."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from app.jobs import queue
+from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
+from db.repositories import jobs as job_rows
+from db.repositories import versions as rows
+
+MAX_RESCORED_QUESTIONS = 200  # of a corpus, after another version was promoted
+
+log = logging.getLogger(__name__)
+
+
+class NothingToRollBack(As2Error):
+    """The shipped version is active: there is nothing before it."""
+
+
+class NeedsReason(As2Error):
+    """A version with a lower AP than its parent is promoted only with a reason, which is stored."""
+
+
+def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None) -> VersionView:
+    """Make a version the active one of its kind. Raises UnknownVersion, DamagedModel if it cannot be loaded,
+    NeedsReason if its AP is lower than its parent's and no reason is given, or NotAllowed for a viewer."""
+    view = get_version(wb, name)
+    if (change := view.change) and change.is_loss and not reason.strip():
+        raise NeedsReason(
+            f"{view.name} has a lower AP than {view.parent or 'its parent'} on held-out questions ({change.after:.3f} "
+            f"against {change.before:.3f}): give a reason to promote it"
+        )
+    wb.models.version(Path(view.path))
+    with wb.write() as s:
+        people.allow(s, by)
+        row = find_row(s, wb, name)
+        before = rows.active(s, row.kind)
+        changed = before is not row
+        if changed:
+            if before is not None and before.state == "candidate":
+                before.state = "former"
+            if row.state == "rejected":
+                row.state = "former"
+            rows.add_activation(s, row.kind, row.id, reason, wb.clock())
+    if changed:
+        rescore_queues(wb, view.kind)
+    return get_version(wb, name)
+
+
+def reject(wb: Workbench, name: str, *, by: int | None = None) -> VersionView:
+    """Raises As2Error for the active or a shipped version, NotAllowed for a viewer."""
+    with wb.write() as s:
+        people.allow(s, by)
+        row = find_row(s, wb, name)
+        if row.state == "shipped":
+            raise As2Error(f"{name} is shipped with the program: it stays as the version to fall back to")
+        if row is rows.active(s, row.kind):
+            raise As2Error(f"{name} is active: promote another version or roll back first")
+        row.state = "rejected"
+    return get_version(wb, name)
+
+
+def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> VersionView:
+    """Undo the last promotion of a kind: the version that was active before it is active again. Raises
+    NothingToRollBack, or NotAllowed for a viewer."""
+    with wb.write() as s:
+        people.allow(s, by)
+        newest = rows.newest_activation(s, kind)
+        if newest is None:
+            why = "the shipped version is active" if rows.shipped(s, kind) else f"no {kind} version was promoted"
+            raise NothingToRollBack(f"{why}: there is nothing to roll back to")
+        newest.reverted = wb.clock()
+        s.flush()
+        if rows.active(s, kind) is None:
+            raise NothingToRollBack(f"no {kind} version was active before this one: there is nothing to roll back to")
+        replaced = rows.version(s, newest.version_id)
+        if replaced is not None and replaced.state == "candidate":
+            replaced.state = "former"
+    rescore_queues(wb, kind)
+    return get_active(wb, kind)
+
+
+def rescore_queues(wb: Workbench, kind: str) -> None:
+    """After another version of a kind became active: questions that it has ranked before follow that run at once. The
+    other questions in the queues are ranked again, corpus by corpus, in the background; a job that is queued already
+    will do, one that runs began with the version before. Only the cascade ranks the queues."""
+    if kind != CASCADE:
+        return
+    try:
+        active = get_active(wb)
+        with wb.write() as s:
+            stale = set(rows.adopt_newest_runs(s, active.id))
+            stale |= {q.corpus_id for q in rows.ranked_by_others(s, active.id)}
+            queued = [j for j in job_rows.active_jobs(s, "score") if j.state == "queued" and j.settings.get("again")]
+        for corpus_id in sorted(stale - {j.corpus_id for j in queued}):
+            queue.enqueue(wb, "score", {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
+    except As2Error as e:  # the promotion holds all the same
+        log.warning("the queues keep their old scores: %s", e)

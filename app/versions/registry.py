@@ -1,0 +1,144 @@
+"""Model versions: which there are, and which one of each kind is active.
+
+The shipped versions (models/) are there from the start. If a version cannot be loaded, the shipped one of its
+kind answers instead (`loading`). Which one is active changes in `promotion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from app.versions.directory import find_problem, flatten_metrics
+from app.versions.outcome import Change, compare_with_parent
+from app.workbench.workbench import Workbench
+from as2core.errors import As2Error, DamagedModel
+from as2core.types import Json
+from db.models import ModelVersion
+from db.repositories import versions as rows
+
+CASCADE, GENERATIVE = "cascade", "generative"
+
+
+class UnknownVersion(As2Error):
+    """No version of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """Why a version was promoted, and when."""
+
+    words: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    """A model version. `problem` is empty, or why its directory can't be used. `promotions` are those with a reason,
+    oldest first."""
+
+    id: int
+    name: str
+    kind: str
+    parent: str | None
+    created: datetime
+    note: str
+    state: str
+    metrics: Mapping[str, float]
+    path: str
+    problem: str = ""
+    promotions: tuple[Promotion, ...] = ()
+
+    @property
+    def change(self) -> Change | None:
+        """AP against the parent's, without the paired test, which is in the card; None without a parent's figures."""
+        return compare_with_parent(self.metrics)
+
+    @property
+    def is_below_parent(self) -> bool:
+        return self.change is not None and self.change.is_loss
+
+
+def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView]:
+    """Newest first; `kind` None for all kinds."""
+    with wb.read() as s:
+        versions = rows.versions(s, kind)
+        active = [rows.active(s, k) for k in {v.kind for v in versions}]
+        reasons = rows.promotion_reasons(s, [v.id for v in versions])
+        return [_to_view(v, v in active, reasons.get(v.id, ())) for v in versions]
+
+
+def get_active(wb: Workbench, kind: str = CASCADE) -> VersionView:
+    """The version in use. Raises DamagedModel if not even a shipped one is there."""
+    return get_version(wb, "active", kind)
+
+
+def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
+    """By name, or "active". Raises UnknownVersion listing those there are."""
+    with wb.read() as s:
+        row = find_row(s, wb, name, kind)
+        reasons = rows.promotion_reasons(s, [row.id])
+        return _to_view(row, row is rows.active(s, row.kind), reasons.get(row.id, ()))
+
+
+def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> ModelVersion:
+    """The row of a version, or of the active one of a kind for "active". Raises UnknownVersion, DamagedModel."""
+    if name == "active":
+        if (active := rows.active(s, kind)) is not None:
+            return active
+        from as2core.rankers.versions import describe_recovery
+
+        path = wb.settings.models_dir / kind
+        raise DamagedModel(f"there is no {kind} model: {path} is missing; it {describe_recovery(kind)}")
+    row = rows.version_named(s, name)
+    if row is None:
+        known = ", ".join(v.name for v in rows.versions(s)) or "none"
+        raise UnknownVersion(f"no version {name!r}; known: {known}")
+    return row
+
+
+def find_free_name(s: Session, wanted: str) -> str:
+    """`wanted`, or with a number where another version has that name."""
+    return next(name for name in _add_numbers(wanted) if rows.version_named(s, name) is None)
+
+
+def find_free_folder(wb: Workbench, wanted: str, below: Path) -> Path:
+    """A directory for a version of that name that no other version has: a renamed one keeps its own. What is in it was
+    left by a run that was interrupted."""
+    with wb.read() as s:
+        taken = {v.path for v in rows.versions(s)}
+    paths = (below / name for name in _add_numbers(wanted))
+    return next(path for path in paths if str(path) not in taken)
+
+
+def _add_numbers(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name} {n}" for n in count(2))
+
+
+def load_card(wb: Workbench, name: str) -> dict[str, Json]:
+    """The version's card: parent, data hash, seed, settings, metrics. Raises UnknownVersion, DamagedModel."""
+    from as2core.rankers.versions import read_card
+
+    return read_card(Path(get_version(wb, name).path))
+
+
+def _to_view(row: ModelVersion, active: bool, reasons: Iterable[tuple[str, datetime]]) -> VersionView:
+    return VersionView(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        parent=row.parent,
+        created=row.created,
+        note=row.note,
+        state="active" if active else row.state,
+        metrics=flatten_metrics(row.metrics),
+        path=row.path,
+        problem=find_problem(Path(row.path)),
+        promotions=tuple(Promotion(words, at) for words, at in reasons),
+    )

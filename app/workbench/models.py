@@ -1,0 +1,116 @@
+"""Loaded rankers, shared by the sessions of a process. Which version is meant is decided in `app.versions`."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from app.workbench.settings import Settings
+from as2core.types import OnProgress
+
+if TYPE_CHECKING:
+    from as2core.rankers.passage_cache import PassageCache
+
+MAX_LOADED = 6  # rankers in memory; a version is some 30 MB beside the shared backbone's 90
+LoadedRanker: TypeAlias = Any  # of a class that its directory or its spec names
+
+
+class Embedder(Protocol):
+    def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray: ...
+
+
+class ModelProvider(Protocol):
+    """Where rankers come from."""
+
+    def version(self, path: Path, settings: str = "") -> LoadedRanker:
+        """The ranker of a version's directory, with these settings. Raises DamagedModel, BadSetting."""
+
+    def named(self, spec: str) -> LoadedRanker:
+        """A ranker of the catalog. Raises UnknownRanker, BadSetting, DamagedModel."""
+
+    def embedder(self) -> Embedder:
+        """The model that turns passages and questions into vectors."""
+
+
+class LoadedModels:
+    """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew.
+
+    `engine` runs a cascade's layers; torch is used while the onnx engine's graphs are built into `graphs_dir`.
+    `passages_file` stores the sentences that a generative ranker has read; None: it reads them every time.
+    """
+
+    def __init__(
+        self,
+        models_dir: Path,
+        engine: str = "torch",
+        graphs_dir: Path | None = None,
+        passages_file: Path | None = None,
+    ) -> None:
+        self._passages_file = passages_file
+        self._passages: PassageCache | None = None
+        self._models_dir, self._engine, self._graphs_dir = models_dir, engine, graphs_dir
+        self._loaded: OrderedDict[tuple[str, int], LoadedRanker] = OrderedDict()
+        self._locks: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> LoadedModels:
+        return cls(settings.models_dir, settings.engine, settings.graphs_dir, settings.passages_file)
+
+    def version(self, path: Path, settings: str = "") -> LoadedRanker:
+        from as2core.rankers.base import ChoosesEngine
+        from as2core.rankers.catalog import apply_settings, load_version
+        from as2core.rankers.generative import GenerativeRanker
+
+        try:
+            stamp = (path / "card.json").stat().st_mtime_ns
+        except OSError:
+            stamp = 0  # load_version says what is missing
+
+        def load() -> LoadedRanker:
+            ranker = load_version(path)
+            engine = apply_settings(ranker, settings) or self._engine
+            if isinstance(ranker, ChoosesEngine):
+                ranker.use(engine, folder=self._graphs_dir, background=True)
+            if isinstance(ranker, GenerativeRanker):
+                ranker.cache, ranker.fast = self._passage_cache(), True
+            return ranker
+
+        return self._get(f"{path}:{settings}", stamp, load)
+
+    def _passage_cache(self) -> PassageCache | None:
+        """One file for all versions: an entry knows its model's weights."""
+        from as2core.rankers.passage_cache import PassageCache
+
+        with self._lock:
+            if self._passages is None and self._passages_file is not None:
+                self._passages = PassageCache(self._passages_file)
+            return self._passages
+
+    def named(self, spec: str) -> LoadedRanker:
+        from as2core.rankers.catalog import get
+
+        return self._get(f"catalog:{spec}", 0, lambda: get(spec, models_dir=self._models_dir, engine=self._engine))
+
+    def embedder(self) -> Embedder:
+        return self.named("bi-encoder")
+
+    def _get(self, name: str, stamp: int, load: Callable[[], LoadedRanker]) -> LoadedRanker:
+        with self._lock:
+            own = self._locks.setdefault(name, threading.Lock())
+        with own:  # a second session waits for the first one's load instead of loading again
+            with self._lock:
+                if (name, stamp) in self._loaded:
+                    self._loaded.move_to_end((name, stamp))
+                    return self._loaded[name, stamp]
+            ranker = load()
+            with self._lock:
+                self._loaded[name, stamp] = ranker
+                while len(self._loaded) > MAX_LOADED:
+                    self._loaded.popitem(last=False)
+            return ranker

@@ -1,0 +1,156 @@
+"""People: signing in by name or through an identity provider, and what each role may do.
+
+A viewer reads, an annotator labels, an admin also adjudicates conflicts, writes the guidelines and gives roles. A
+person who signs in while there is no admin becomes one. A session without a name signs as NOBODY, which does not count:
+the first person with a name becomes an admin too. Where newcomers are viewers, NOBODY is one from then on. Names that
+only came with imported labels cannot sign in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import As2Error, BadSetting
+from db.models import Annotator
+from db.repositories import labels as rows
+from db.repositories import people as people_rows
+
+ROLES = ("admin", "annotator", "viewer")
+
+ADMIN, ANNOTATOR, VIEWER = ROLES
+MAX_NAME = 60
+NOBODY = "me"
+NO_PERSON = ("starter", "import")  # the names that sign imported labels
+
+
+class NotAllowed(As2Error):
+    """This person's role does not allow it."""
+
+
+class Gone(As2Error):
+    """The question, sentence or person does not exist any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorView:
+    """`role` is one of ROLES; `local`: the name was typed here, without an identity provider."""
+
+    id: int
+    name: str
+    role: str = "annotator"
+    local: bool = True
+
+
+def sign_in(wb: Workbench, name: str) -> AnnotatorView:
+    """The person of that name, created if there is none. Raises BadSetting for an empty or overlong name, NotAllowed
+    for a name that signs imported labels or belongs to somebody who logs in through an identity provider."""
+    name = _tidy(name)
+    with wb.read() as s:
+        known = rows.annotator_named(s, name)
+        has_admin = people_rows.count(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
+    if name in NO_PERSON or (known is not None and known.imported):
+        raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
+    if known is not None and known.subject is not None:
+        raise NotAllowed(f"{name} logs in; choose another name")
+    if known is None or not has_admin:
+        with wb.write() as s:
+            known = rows.ensure_annotator(s, name, wb.clock(), role=wb.settings.newcomers)
+            _ensure_admin(s, wb, known)
+    return to_view(known)
+
+
+def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
+    """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
+    number."""
+    with wb.read() as s:
+        known = people_rows.find_by_subject(s, subject)
+        has_admin = people_rows.count(s, ADMIN, but=(NOBODY,)) > 0
+    if known is not None and has_admin:
+        return to_view(known)
+    wanted = _tidy(name[:MAX_NAME] or subject[:MAX_NAME])
+    with wb.write() as s:
+        known, number = people_rows.find_by_subject(s, subject), 1
+        while known is None or known.subject != subject:  # the name is another's, who may have come just now
+            free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
+            if free not in (*NO_PERSON, NOBODY):
+                known = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
+            number += 1
+        _ensure_admin(s, wb, known)
+        return to_view(known)
+
+
+def find_person(wb: Workbench, name: str) -> AnnotatorView:
+    """By name. Raises Gone."""
+    known = list_people(wb)
+    for person in known:
+        if person.name == " ".join(name.split()):
+            return person
+    raise Gone(f"nobody here is called {name!r}; known: {', '.join(p.name for p in known) or 'nobody yet'}")
+
+
+def list_people(wb: Workbench) -> tuple[AnnotatorView, ...]:
+    """In the order they came."""
+    with wb.read() as s:
+        return tuple(to_view(p) for p in people_rows.people(s))
+
+
+def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> None:
+    """`by` None is the command line, which may do anything. Raises NotAllowed unless `by` is an admin, or if there
+    would be no admin left; BadSetting, Gone."""
+    if role not in ROLES:
+        raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
+    with wb.write() as s:
+        people_rows.lock_roles(s)
+        allow(s, by, ADMIN)
+        person = rows.lock_annotator(s, annotator_id)
+        if person is None or person.imported:
+            raise Gone("this person does not exist any more: reload the page")
+        if role == ADMIN:
+            _ensure_admin(s, wb, person)
+        elif person.role == ADMIN and not people_rows.count(s, ADMIN, but=(NOBODY, person.name)):
+            raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
+        person.role = role
+
+
+def require(s: Session, annotator_id: int, least: str = ANNOTATOR) -> Annotator:
+    """The person, locked for this transaction, if their role is `least` or more. Raises NotAllowed, Gone."""
+    person = rows.lock_annotator(s, annotator_id)
+    if person is None:
+        raise Gone("this annotator is not known here: type your name again")
+    if ROLES.index(person.role) > ROLES.index(least):
+        needed = "an admin" if least == ADMIN else "an annotator"
+        raise NotAllowed(f"{person.name} is {_article(person.role)}, and this takes {needed}: ask an admin")
+    return person
+
+
+def allow(s: Session, by: int | None, least: str = ANNOTATOR) -> None:
+    """`require`, except for `by` None: the command line may do anything."""
+    if by is not None:
+        require(s, by, least)
+
+
+def to_view(person: Annotator) -> AnnotatorView:
+    return AnnotatorView(person.id, person.name, person.role, person.subject is None)
+
+
+def _ensure_admin(s: Session, wb: Workbench, person: Annotator) -> None:
+    people_rows.lock_roles(s)
+    if people_rows.count(s, ADMIN, but=(NOBODY,)):
+        return
+    person.role = ADMIN
+    if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.annotator_named(s, NOBODY)):
+        nobody.role = VIEWER
+
+
+def _tidy(name: str) -> str:
+    name = " ".join(storable(name).split())
+    if not name or len(name) > MAX_NAME:
+        raise BadSetting(f"an annotator's name has 1 to {MAX_NAME} characters, not {len(name)}")
+    return name
+
+
+def _article(role: str) -> str:
+    return f"an {role}" if role[0] in "aeiou" else f"a {role}"

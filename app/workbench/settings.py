@@ -1,0 +1,105 @@
+"""Where things are and how the app runs: read from the environment (`AS2_...`) once, at the edge."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from socket import gethostname
+from typing import Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from as2core.errors import BadSetting
+
+REPO = Path(__file__).resolve().parents[2]
+
+
+class Settings(BaseSettings):
+    """`home` holds everything the app makes: database, versions, indexes, job folders.
+
+    `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
+    `newcomers`: the role of people who sign in for the first time, after the first person.
+    `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
+    `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
+
+    home: Path = REPO / ".as2"
+    database_url: str = ""
+    models_dir: Path = REPO / "models"
+    corpora_dir: Path = REPO / "corpora"
+    data_dir: Path | None = None
+    worker: Literal["auto", "external"] = "auto"
+    engine: Literal["auto", "torch", "onnx"] = "auto"
+    newcomers: Literal["annotator", "viewer"] = "annotator"
+    candidates: int = Field(default=1300, ge=1)
+    first_keep: int = Field(default=100, ge=1)
+
+    @field_validator("home", "models_dir", "corpora_dir", "data_dir")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value and value.expanduser().absolute()
+
+    @field_validator("database_url")
+    @classmethod
+    def _absolute_file(cls, value: str) -> str:
+        """SQLite's file as seen from here: the worker and the server are started in another folder."""
+        kind, _, file = value.partition(":///")
+        if not kind.startswith("sqlite") or not file or file.startswith((":memory:", "file:")):
+            return value
+        return f"{kind}:///{Path(file).expanduser().absolute()}"
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.home / 'as2.db'}"
+
+    @property
+    def starter_dir(self) -> Path:
+        """The corpus that comes with the program: articles, and a file of labelled questions a part."""
+        return self.corpora_dir / "starter"
+
+    @property
+    def starter_removed_mark(self) -> Path:
+        """A file that is there when somebody deleted the starter corpus."""
+        return self.home / "starter-removed"
+
+    @property
+    def graphs_dir(self) -> Path:
+        return self.home / "graphs"
+
+    @property
+    def passages_file(self) -> Path:
+        """Sentences as generative rankers read them; may be deleted at any time."""
+        return self.home / "passages.db"
+
+    @property
+    def versions_dir(self) -> Path:
+        return self.home / "versions"
+
+    @property
+    def jobs_dir(self) -> Path:
+        return self.home / "jobs"
+
+    @property
+    def worker_lock(self) -> Path:
+        """With PostgreSQL one a machine: workers of several machines may share the home."""
+        return self.home / ("worker.lock" if self.database.startswith("sqlite") else f"worker-{gethostname()}.lock")
+
+    @property
+    def worker_log(self) -> Path:
+        return self.home / "worker.log"
+
+    def index_file(self, corpus_id: int) -> Path:
+        return self.home / "index" / f"{corpus_id}.db"
+
+
+@cache
+def get_settings() -> Settings:
+    """The process's settings. Raises BadSetting naming the variable."""
+    try:
+        return Settings()
+    except ValidationError as e:
+        first = e.errors()[0]
+        raise BadSetting(f"AS2_{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}") from e

@@ -1,0 +1,47 @@
+"""Options that several commands share, and a way to hand a command many of them as one record."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Literal, get_type_hints
+
+import typer
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Setting = Annotated[
+    Literal["raw", "no-all-neg", "clean"],
+    typer.Option(
+        help="Which questions count. raw: all; no-all-neg: those with a correct candidate; "
+        "clean: those with a correct and an incorrect one."
+    ),
+]
+
+
+def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command for typer to register: each parameter that is a dataclass becomes one option for each of its fields
+    (`Annotated` with `typer.Option`, defaults included), and the command gets them as that record."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    bundles: dict[str, type] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind))
+            continue
+        assert isinstance(kind, type)
+        bundles[name] = kind
+        field_hints = get_type_hints(kind, include_extras=True)
+        for option in inspect.signature(kind).parameters.values():
+            parameters.append(option.replace(annotation=field_hints[option.name]))
+
+    def run(**values: object) -> None:
+        records = {n: kind(**{f.name: values.pop(f.name) for f in fields(kind)}) for n, kind in bundles.items()}
+        command(**values, **records)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in ordered}
+    return run

@@ -1,0 +1,115 @@
+"""What the names on a command line mean: rankers, versions, labelled questions, files of candidates.
+
+The library must not import the workbench, so what only the workbench knows (labels in its database, versions made
+there) is found through entry-point groups; where it is not installed, those names are unknown.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import as2core
+from as2core.errors import UnknownData, UnreadableFile
+from as2core.rankers.base import Ranker
+from as2core.terminal import print_note
+from as2core.types import Candidate, Question
+
+COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
+
+
+def load_ranker(spec: str) -> Ranker:
+    """The ranker of a spec, a version's name, or its directory, on the engine of `AS2_ENGINE`. Raises UnknownRanker,
+    BadSetting, DamagedModel."""
+    from as2core.rankers.catalog import get
+
+    return get(spec, versions=list_versions, engine=os.environ.get("AS2_ENGINE") or "auto")
+
+
+def cite(spec: str) -> dict[str, str | None]:
+    """`version`: the name on a trained ranker's card, else the release of the code; `weights`: their SHA-256."""
+    from as2core.rankers.catalog import CATALOG, MODELS_DIR, find_shipped_model, split_spec
+
+    if spec.partition(":")[0] in CATALOG:
+        model = find_shipped_model(spec)
+        path = None if model is None else MODELS_DIR / model
+    else:
+        name, _ = split_spec(spec)
+        path = list_versions().get(name, Path(name))
+    try:
+        card = json.loads((path / "card.json").read_text()) if path else {}
+    except (OSError, ValueError):
+        card = {}
+    return {"version": card.get("name", f"as2core {as2core.__version__}"), "weights": card.get("sha256")}
+
+
+def list_versions() -> dict[str, Path]:
+    """The versions made here, by name, as the entry points of the group `as2.versions` list them."""
+    return {name: Path(path) for list_ in load_entry_points(VERSIONS).values() for name, path in list_().items()}
+
+
+def read_questions(spec: str) -> list[Question]:
+    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`.
+    Raises UnknownData, or UnreadableFile."""
+    from as2core.data.catalog import load_questions
+
+    name, _, which = spec.partition(":")
+    readers = load_entry_points(DATA)
+    if name in readers and not Path(spec).exists():
+        return readers[name](which)
+    if name == "labels" and not Path(spec).exists():
+        raise UnknownData(
+            "labels are in the workbench's database: run this in a checkout, with its `app` extra installed"
+        )
+    loaded = load_questions(spec)
+    if loaded.problems:
+        lines = f"{len(loaded.problems)} line{'s' if len(loaded.problems) > 1 else ''}"
+        print_note(f"as2: {spec}: {lines} left out, the first: {loaded.problems[0]}")
+    return loaded.questions
+
+
+def read_candidates(path: Path) -> list[Candidate]:
+    """Texts to rank: plain lines, or JSON lines that are strings or objects with "text" and perhaps "title".
+    Raises UnreadableFile."""
+    from as2core.data.source import read_lines
+
+    source = sys.stdin.buffer.read() if str(path) == "-" else path
+    candidates: list[Candidate] = []
+    for number, line in read_lines(source):
+        record: object = line.strip()
+        if line.strip().startswith(("{", '"')):
+            try:
+                record = json.loads(line)
+            except (json.JSONDecodeError, RecursionError):
+                if path.suffix == ".jsonl":
+                    raise UnreadableFile(f"{path}: line {number}: not JSON") from None
+        if isinstance(record, str):
+            record = {"text": record}
+        if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+            raise UnreadableFile(f'{path}: line {number}: "text" is missing')
+        title = record.get("title") or ""
+        if not isinstance(title, str):
+            raise UnreadableFile(f'{path}: line {number}: "title" is not a text')
+        key = record.get("id")
+        candidates.append(Candidate(str(len(candidates) if key is None else key), record["text"], title=title))
+    if not candidates:
+        raise UnreadableFile(f"{path}: holds no candidates: write one text a line")
+    return candidates
+
+
+def load_entry_points(group: str) -> dict[str, Callable[..., Any]]:
+    """What installed packages offer in an entry-point group, by name; one whose module is missing offers nothing."""
+    loaded = {}
+    for point in importlib.metadata.entry_points(group=group):
+        try:
+            loaded[point.name] = point.load()
+        except (ImportError, AttributeError) as error:
+            missing = error.name if isinstance(error, ImportError) else None
+            if missing not in (point.module, point.module.partition(".")[0]):
+                print_note(f"as2: {point.value} ({group}) left out: {error}")
+    return loaded

@@ -1,0 +1,54 @@
+"""The cascade's network: an encoder walked exit by exit, with a classifier at each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from as2core.nn.backbone import Backbone
+from as2core.nn.heads import ExitHead
+
+
+class CascadeModule(nn.Module):
+    """Backbone and heads, for training and for saving."""
+
+    def __init__(self, backbone: Backbone, exits: Sequence[int]) -> None:
+        super().__init__()
+        self.backbone, self.exits = backbone, tuple(exits)
+        self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
+
+    @property
+    def last_head(self) -> ExitHead:
+        """The final exit's classifier. Raises TypeError for one that reads the [CLS] token."""
+        head = self.heads[-1]
+        if not isinstance(head, ExitHead):
+            raise TypeError(f"the last exit has a {type(head).__name__}")
+        return head
+
+    def forward(
+        self,
+        ids: torch.Tensor,
+        mask: torch.Tensor,
+        second: torch.Tensor,
+        *,
+        exits: Sequence[int] | None = None,
+        stop_gradient: bool = False,
+    ) -> dict[int, torch.Tensor]:
+        """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them.
+
+        `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).
+        """
+        wanted = self.exits if exits is None else exits
+        hidden, below, out = self.backbone.embed(ids), 0, {}
+        for layer, head in zip(self.exits, self.heads, strict=True):
+            if layer > max(wanted):
+                break
+            hidden = self.backbone.run(hidden, mask, below, layer)
+            below = layer
+            if layer in wanted:
+                out[layer] = head(hidden, mask, second)
+            if stop_gradient:
+                hidden = hidden.detach()
+        return out

@@ -1,0 +1,67 @@
+"""The first stage: of more candidates than a limit, a cheap ranker's best go on to the encoder.
+
+With all sentences of the top documents (1,300 is usual) most of the encoder's time would go to sentences that their
+words, or vectors computed before, can tell apart. The stage is on the trace like any exit, as layer 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
+from as2core.errors import BadSetting
+from as2core.rankers.base import CountsFlops, Ranker
+from as2core.types import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStage:
+    """The cheap ranker, and how many candidates it keeps; it does not score a shorter list."""
+
+    ranker: Ranker
+    keep: int = 200
+
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise BadSetting(f"first_keep={self.keep} leaves the encoder nothing: give at least 1")
+
+    def cut(self, question: str, candidates: Sequence[Candidate]) -> ExitRecord | None:
+        """The stage's record; None if all candidates go on without being scored."""
+        if len(candidates) <= self.keep:
+            return None
+        began = time.perf_counter()
+        everyone = np.arange(len(candidates))
+        if isinstance(self.ranker, CountsFlops):
+            scores, flops = self.ranker.score_and_cost(question, candidates)
+        else:
+            scores, flops = self.ranker.score(question, candidates), 0
+        scores = np.asarray(scores, dtype=np.float32)
+        dropped = select_dropped(everyone, scores, self.keep)
+        seconds = time.perf_counter() - began
+        return ExitRecord(0, everyone, scores, dropped, seconds, 0, flops, self.ranker.name)
+
+
+def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Candidate]) -> CascadeTrace:
+    """The trace of those that went on, as one over all: positions are those of `candidates`."""
+    entered = np.setdiff1d(first.alive, first.dropped)
+    characters = np.array([len(c.titled_text) for c in candidates], dtype=np.float64)
+    slope, least = _fit_tokens(characters[entered], trace.lengths)
+    lengths = np.rint(least + slope * characters).astype(np.int64).clip(1)
+    lengths[entered] = trace.lengths
+    lengths = np.minimum(lengths, max(1, int(trace.lengths.max(initial=1))))
+    exits = tuple(
+        replace(e, alive=entered[e.alive], dropped=entered[e.dropped], again=entered[e.again]) for e in trace.exits
+    )
+    return replace(trace, lengths=lengths, exits=exits, first=first)
+
+
+def _fit_tokens(characters: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+    """A straight line through what was tokenised: (slope, tokens of an empty text)."""
+    if len(tokens) < 2 or np.ptp(characters) == 0:
+        return 0.0, float(tokens.mean()) if len(tokens) else 1.0
+    slope, least = np.polyfit(characters, tokens, 1)
+    return float(slope), float(least)

@@ -1,0 +1,263 @@
+"""The shipped models, trained again: `as2 transfer --recipe default`.
+
+Transfer (Garg et al., 2020) on data that may be redistributed (as2core.training.recipe_data). The generative ranker
+learns question likelihood (MLE), then to prefer the correct sentence (RLL). A cascade learns all exits at once, from
+labels and from the mean of the generative ranker's and the bi-encoder's scores; the result is the mean of the weights
+of several variants (Wortsman et al., 2022). Probabilities and the no-answer threshold are fitted on the starter
+corpus's dev questions, whose articles the models never see.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from as2core.errors import BadSetting
+from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.catalog import MODELS_DIR, load_version
+from as2core.rankers.fusion import standardise
+from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.rankers.versions import read_card, save_version, update_description
+from as2core.robustness import robustness
+from as2core.training.calibrate import calibrate, level_end
+from as2core.training.fine_tune import TrainingResult, fine_tune
+from as2core.training.learners import Teacher
+from as2core.training.loop import OnEvent, RunControl
+from as2core.training.mining import VectorCache
+from as2core.training.recipe_data import (
+    data_files,
+    data_sources,
+    digest,
+    gather,
+    pad_candidates,
+    sample_for_cascade,
+    starter_questions,
+)
+from as2core.training.recipes import RECIPES, Recipe
+from as2core.training.settings import TrainSettings
+from as2core.types import Candidate, OnProgress, Question
+
+LEVEL_QUESTIONS = 150  # that the end of a question is levelled by
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeRun:
+    """One run of a recipe. `card` is what the cards of all its versions have in common."""
+
+    recipe: Recipe
+    data_dir: Path
+    out: Path
+    card: dict
+    control: RunControl
+    on_progress: OnProgress | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Work files and checkpoints; vectors lie here."""
+        return self.out / ".work"
+
+    @property
+    def workdir(self) -> Path:
+        """The steps of this recipe on this data; those of others lie elsewhere."""
+        return self.folder / digest([asdict(self.recipe), data_sources(self.recipe, self.data_dir)])[:12]
+
+
+def run_recipe(
+    name: str,
+    data_dir: Path,
+    out: Path,
+    *,
+    stages: Sequence[str] = ("generative", "cascade"),
+    on_event: OnEvent | None = None,
+    on_progress: OnProgress | None = None,
+) -> list[Path]:
+    """Train and save `out/generative` and `out/cascade`, which learns from the former (the shipped one, without that
+    stage). Work files and checkpoints go to `out/.work`; a second call resumes there.
+
+    Raises BadSetting (no such recipe, or another's versions there), UnreadableFile (data missing)."""
+    if name not in RECIPES:
+        raise BadSetting(f"no recipe {name!r}; known: {', '.join(RECIPES)}")
+    recipe = RECIPES[name]
+    for path in (out / stage for stage in stages if (out / stage).is_dir()):
+        if (owner := read_card(path).get("recipe")) != name:
+            raise BadSetting(f"{path} was made by the recipe {owner!r}: choose another folder with --out")
+    data_files(data_dir)
+    card = {
+        "recipe": name,
+        "parent": DEFAULT_BACKBONE,
+        "seed": recipe.seed,
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU cores",
+    }
+    run = RecipeRun(recipe, data_dir, out, card, RunControl(on_event), on_progress)
+    for stage in stages:
+        if (out / stage).is_dir():
+            continue  # finished by an earlier call
+        if stage == "generative":
+            _train_generative(run)
+        else:
+            paths = [_train_cascade(replace(run, recipe=variant)) for variant in recipe.each_variant()]
+            ranker = mean_of_weights([load_cascade(path) for path in paths])
+            _save_compact(ranker, out / stage, _merge_cards([read_card(path) for path in paths]))
+    return [out / stage for stage in stages]
+
+
+def measure_again(out: Path) -> list[Path]:
+    """Fit the probabilities of `out/cascade` and measure its card's figures again, without training. Raises
+    DamagedModel."""
+    _measure(out / "cascade")
+    return [out / "cascade"]
+
+
+def mean_teacher(
+    generative: GenerativeRanker, vectors: VectorCache, originals: dict[str, str] | None = None
+) -> Teacher:
+    """The mean of the generative ranker's scores and the backbone's cosines, both standardised. Of a text in
+    `originals` they read the original."""
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        texts = [(originals or {}).get(t, t) for t in texts]
+        likelihood = generative.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
+        both = standardise(likelihood) + standardise(vectors.cosines(question, texts))
+        return (both / 2).astype(np.float32)
+
+    return teach
+
+
+def correct_teacher(teacher: Teacher, questions: Sequence[Question]) -> Teacher:
+    """On these questions, whose labels are complete, swap the scores of the best correct candidate and of a teacher's
+    first where that is incorrect."""
+    correct: dict[str, set[str]] = {}
+    for q in questions:
+        correct.setdefault(q.text, set()).update(c.titled_text for c in q.candidates if c.label == 1)
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        scores = np.array(teacher(question, texts))
+        right = [i for i, t in enumerate(texts) if t in correct.get(question, ())]
+        first = int(scores.argmax())
+        if right and first not in right:
+            best = max(right, key=lambda i: scores[i])
+            scores[[first, best]] = scores[[best, first]]
+        return scores
+
+    return teach
+
+
+def mean_of_weights(cascades: Sequence[CascadeRanker]) -> CascadeRanker:
+    """A copy of the first, each of its weights the mean of all theirs: a uniform soup (Wortsman et al., 2022, section
+    3). They have to start from the same weights, or their mean ranks by chance."""
+    states = [c.module.state_dict() for c in cascades]
+    mean = {
+        name: torch.stack([s[name].float() for s in states]).mean(0).to(t.dtype) if t.is_floating_point() else t
+        for name, t in states[0].items()
+    }
+    soup = copy.deepcopy(cascades[0])
+    soup.module.load_state_dict(mean)
+    return soup
+
+
+def _train_cascade(run: RecipeRun) -> Path:
+    """Train one variant's cascade, in `out/.work`; other recipes, data and teachers have other folders there."""
+    recipe, own_stage = run.recipe, run.out / "generative"
+    teacher_path = own_stage if own_stage.is_dir() else MODELS_DIR / "generative"
+    work = run.workdir / f"cascade-{read_card(teacher_path)['sha256'][:12]}"
+    path = work / "taught"
+    if not path.is_dir():
+        started = time.monotonic()
+        material = gather(recipe, run.data_dir, run.folder, run.on_progress)
+        train, originals = pad_candidates(sample_for_cascade(recipe, material), recipe)
+        labelled = train[-len(material.own + material.reworded) :]
+        own_teacher = load_version(teacher_path)
+        assert isinstance(own_teacher, GenerativeRanker)  # the folder is this recipe's
+        teacher = correct_teacher(mean_teacher(own_teacher, material.vectors, originals), labelled)
+        torch.manual_seed(recipe.seed)  # the heads' first values
+        base = CascadeRanker(load_backbone())
+        dev = [q.drop_titles() for q in material.dev]
+        result = fine_tune(base, train, dev, recipe.cascade, workdir=work, teacher=teacher, control=run.control)
+        card = _describe_training(run, result, {"transfer": recipe.cascade}, len(train), started)
+        save_version(result.ranker, path, {**card, "sample": recipe.sample})
+    return path
+
+
+def _train_generative(run: RecipeRun) -> None:
+    material, recipe = gather(run.recipe, run.data_dir, run.folder, run.on_progress), run.recipe
+    started, work = time.monotonic(), run.workdir
+    squad, asked, own, dev = (
+        [q.drop_titles() for q in some] for some in (material.squad, material.asked, material.own, material.dev)
+    )
+    train = squad + asked
+    ranked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))) + own
+    train = train + own
+    dev = dev[::3]  # a language model's dev pass costs more than a step; a third is enough for early stopping
+    torch.manual_seed(recipe.seed)
+    ranker = GenerativeRanker(load_question_lm())
+    settings = {"mle": recipe.mle, "rll": recipe.rll}
+    teacher, control = material.vectors.teach_vectors, run.control
+    mle = fine_tune(ranker, train, dev, recipe.mle, workdir=work / "mle", teacher=teacher, control=control)
+    level_end(mle.ranker, train[:LEVEL_QUESTIONS])
+    rll = fine_tune(mle.ranker, ranked, dev, recipe.rll, workdir=work / "rll", teacher=teacher, control=control)
+    _save_compact(rll.ranker, run.out / "generative", _describe_training(run, rll, settings, len(train), started))
+
+
+def _describe_training(
+    run: RecipeRun, result: TrainingResult, settings: dict[str, TrainSettings], questions: int, started: float
+) -> dict:
+    """The card of a trained version: its data and settings, and what it reached."""
+    return {
+        **run.card,
+        "data": data_sources(run.recipe, run.data_dir),
+        "questions": questions,
+        "settings": {name: asdict(s) for name, s in settings.items()},
+        "minutes": round((time.monotonic() - started) / 60, 1),
+        "dev_ap": [e["dev_ap"] for e in result.history if e["kind"] == "eval"][-1:],
+    }
+
+
+def _merge_cards(cards: Sequence[dict]) -> dict:
+    """The card of the mean of several: data and minutes of all, the most questions, the rest of each."""
+    data = {d["sha256"]: d for card in cards for d in card["data"]}
+    return {
+        **cards[0],
+        "data": list(data.values()),
+        "questions": max(card["questions"] for card in cards),
+        "sample": [card["sample"] for card in cards],
+        "settings": {"transfer": [card["settings"]["transfer"] for card in cards]},
+        "minutes": round(sum(card["minutes"] for card in cards), 1),
+        "dev_ap": [ap for card in cards for ap in card["dev_ap"]],
+    }
+
+
+def _save_compact(ranker: CascadeRanker | GenerativeRanker, path: Path, card: dict) -> None:
+    """Save with compact weights. A cascade is measured as it is stored, which is not exactly as it was trained."""
+    licence = "weights CC BY-SA 4.0 (SQuAD, SelQA, QED, this project's own questions); see docs/models.md"
+    part = path.parent / ".work" / path.name
+    shutil.rmtree(part, ignore_errors=True)  # of a call that was stopped here
+    save_version(ranker, part, {**card, "licence": licence}, compact=True)
+    if isinstance(ranker, CascadeRanker):
+        _measure(part)
+    part.rename(path)
+
+
+def load_cascade(path: Path) -> CascadeRanker:
+    ranker = load_version(path)
+    assert isinstance(ranker, CascadeRanker)  # the folder is this recipe's
+    return ranker
+
+
+def _measure(path: Path) -> None:
+    """Fit a version's probabilities; write its calibration and robustness into its card."""
+    ranker, test = load_cascade(path), starter_questions("starter-test")
+    report = {
+        "calibration": calibrate(ranker, starter_questions("starter-dev")),
+        "robustness": robustness(ranker, test),
+        "robustness_mended": robustness(ranker, test, corrected=True),
+    }
+    update_description(ranker, path, {**read_card(path), **report})

@@ -1,0 +1,18 @@
+"""A question and one of its sentences: what is labelled, flagged, doubted and leased."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from sqlalchemy import ColumnElement, and_
+
+Pair: TypeAlias = tuple[int, int]  # question id, sentence id
+Table: TypeAlias = Any  # a mapped class, an alias of one, or the columns of a view
+
+
+def is_on(table: Table, pair: Pair) -> ColumnElement[bool]:
+    return and_(table.question_id == pair[0], table.sentence_id == pair[1])
+
+
+def is_same_pair(one: Table, other: Table) -> ColumnElement[bool]:
+    return and_(one.question_id == other.question_id, one.sentence_id == other.sentence_id)

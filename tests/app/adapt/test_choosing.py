@@ -1,0 +1,133 @@
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from app.adapt import label_selection, readiness
+from app.adapt.label_selection import LabelSelection, with_presumed
+from app.adapt.settings import RetrainSettings
+from app.ask import asking
+from app.exchange import imports
+from app.labels import annotation
+from app.labels.consensus import resolve_label
+from as2core.data import jsonl
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Question
+
+
+def votes(*labels, verdict=None, imported=()):
+    return [
+        SimpleNamespace(label=label, imported=i in imported, verdict=verdict, annotator=str(i))
+        for i, label in enumerate(labels)
+    ]
+
+
+C, N, U = "correct", "incorrect", "unsure"
+
+
+@pytest.mark.parametrize(
+    ("given", "majority", "latest", "adjudicated", "leave_out"),
+    [
+        (votes(C), C, C, C, C),
+        (votes(C, C, N), C, N, None, None),
+        (votes(C, N), None, N, None, None),
+        (votes(C, N, verdict=C), C, C, C, None),
+        (votes(C, C, verdict=N), N, N, N, C),
+        (votes(N, C, imported=(0,)), C, C, C, C),
+        (votes(C, N, imported=(0, 1)), None, N, None, None),
+        (votes(U, C), C, C, C, C),
+        (votes(U), U, U, U, U),
+        (votes(U, verdict=N), N, N, N, N),
+    ],
+)
+def test_conflicts_are_settled_the_way_that_was_chosen(given, majority, latest, adjudicated, leave_out):
+    ways = ("majority", "latest", "adjudicated", "leave-out")
+    assert [resolve_label(given, given[0].verdict, way) for way in ways] == [majority, latest, adjudicated, leave_out]
+
+
+@pytest.mark.parametrize(
+    "bad", [{"conflicts": "dice"}, {"kinds": ()}, {"kinds": ("heard",)}, {"presumed": -1}, {"since": "soon"}]
+)
+def test_a_choice_that_cannot_be_is_refused(bad):
+    with pytest.raises(BadSetting):
+        LabelSelection(**bad)
+
+
+def test_a_choice_comes_back_from_where_it_is_kept():
+    choice = LabelSelection(annotators=("ann",), since="2024-05-01", conflicts="latest", presumed=3)
+    assert LabelSelection.from_json(choice.to_json()) == choice
+
+
+def test_presumed_negatives_are_drawn_once_and_only_beside_a_correct_sentence():
+    q = Question("q", "who", tuple(Candidate(str(i), f"t{i}", {0: 1, 1: 0}.get(i)) for i in range(10)))
+    made = with_presumed(q, 3, seed=1)
+    assert (made.positives, made.negatives) == (1, 4)
+    assert made == with_presumed(q, 3, seed=1)
+    assert with_presumed(q, 0).negatives == 1
+    without = Question("q", "who", q.candidates[1:])
+    assert with_presumed(without, 3).negatives == 1
+
+
+QUESTIONS = [
+    Question(
+        f"q{i}",
+        f"what is the {thing} of number {i}",
+        tuple(Candidate(f"q{i}-{j}", f"sentence {j} of {thing} {i}", int(j == 0)) for j in range(3)),
+    )
+    for i, thing in enumerate("height length colour weight price age depth speed".split())
+]
+
+
+@pytest.fixture
+def labelled(wb):
+    content = jsonl.dumps(QUESTIONS).encode()
+    return imports.import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
+
+
+def label_one(wb, corpus_id, annotator, question, label):
+    asked = asking.ask(wb, corpus_id, question.text)
+    found = {c.text: c.sentence_id for c in asked.candidates}
+    return annotation.give_label(
+        wb,
+        question_id=asked.question_id,
+        sentence_id=found[question.candidates[0].text],
+        annotator_id=annotator.id,
+        label=label,
+    )
+
+
+def counts(found):
+    return sum(x.question.positives for x in found), sum(x.question.negatives for x in found)
+
+
+def test_annotators_kinds_and_days_narrow_what_goes_in(wb, labelled, ann, bob, clock):
+    label_one(wb, labelled, ann, QUESTIONS[0], "incorrect")
+    clock.advance(days=3)
+    label_one(wb, labelled, bob, QUESTIONS[1], "correct")
+    today = f"{clock():%Y-%m-%d}"
+    assert counts(label_selection.load(wb, labelled, LabelSelection())) == (7, 17)
+    assert counts(label_selection.load(wb, labelled, LabelSelection(annotators=("ann",)))) == (0, 1)
+    assert counts(label_selection.load(wb, labelled, LabelSelection(kinds=("people",)))) == (1, 1)
+    assert counts(label_selection.load(wb, labelled, LabelSelection(kinds=("imported",)))) == (8, 16)
+    assert counts(label_selection.load(wb, labelled, LabelSelection(since=today))) == (1, 0)
+    later = f"{clock() + timedelta(days=1):%Y-%m-%d}"
+    assert counts(label_selection.load(wb, labelled, LabelSelection(since=later))) == (0, 0)
+
+
+def test_what_somebody_labelled_is_never_presumed_wrong_though_their_labels_were_left_out(wb, labelled, ann):
+    label_one(wb, labelled, ann, QUESTIONS[0], "unsure")
+    found = label_selection.load(wb, labelled, LabelSelection(annotators=("nobody",)))
+    for q, x in zip(QUESTIONS, found, strict=True):
+        assert not {c.id for c in q.candidates} & {c.id for c in x.question.candidates}
+
+
+def test_the_preview_counts_what_is_presumed_and_says_so(wb, labelled, ann):
+    for q in QUESTIONS:
+        asking.ask(wb, labelled, q.text)  # retrieval brings candidates nobody labelled
+    plain = readiness.check_readiness(wb, labelled)
+    ready = readiness.check_readiness(wb, labelled, RetrainSettings(choice=LabelSelection(presumed=2)))
+    assert plain.presumed == 0
+    assert ready.presumed > 0
+    assert ready.train_incorrect == plain.train_incorrect + ready.presumed
+    assert any("count as incorrect" in w for w in ready.warnings)
+    assert ready.by_annotator == {"import": 24}

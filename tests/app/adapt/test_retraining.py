@@ -1,0 +1,569 @@
+import json
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_models import tiny_models
+
+from app import bootstrap
+from app.adapt import label_noise, readiness, training
+from app.adapt import snapshot as snapshots
+from app.adapt.label_selection import LabelSelection
+from app.adapt.settings import RetrainSettings
+from app.ask import asking
+from app.corpora import corpora
+from app.exchange import imports
+from app.jobs import queue, supervisor
+from app.jobs.attempt import run_queued
+from app.labels import annotation
+from app.versions import evaluations, loading, management, promotion, registry
+from app.workbench.models import LoadedModels
+from app.workbench.settings import Settings
+from app.worker import RUNNERS
+from as2core.data import jsonl
+from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.rankers.passage_cache import fingerprint
+from as2core.types import Candidate, Question
+from db.repositories import jobs as rows
+
+CITIES = "oslo paris rome cairo lima quito delhi tokyo perth boston dakar seoul milan turin porto vienna".split()
+THINGS = {"built": ("tower", "bridge", "wall"), "sold": ("bread", "fish", "salt"), "sung": ("song", "psalm", "hymn")}
+
+
+def made_up(n: int, *, seed: int = 0, prefix: str = "q") -> list[Question]:
+    """Questions whose answers share their city and verb; the other candidates share one or none."""
+    rng = random.Random(seed)
+    questions = []
+    for i in range(n):
+        city, other = rng.sample(CITIES, 2)
+        verb, away = rng.sample(sorted(THINGS), 2)
+        thing = rng.choice(THINGS[verb])
+        texts = [
+            (f"In {city} a {thing} was {verb} in 18{i:02d}.", 1),
+            (f"In {other} a {rng.choice(THINGS[away])} was {away} in 17{i:02d}.", 0),
+            (f"In {other} nobody was seen in 16{i:02d}.", 0),
+            (f"In {city} rain fell in 15{i:02d}.", 0),
+        ]
+        rng.shuffle(texts)
+        candidates = tuple(Candidate(f"{prefix}{i}-{j}", text, label, city) for j, (text, label) in enumerate(texts))
+        questions.append(Question(f"{prefix}{i}", f"What was {verb} in {city} in the year 18{i:02d}?", candidates))
+    return questions
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    texts = [t for q in (*made_up(99), *made_up(99, seed=1)) for t in (q.text, *(c.text for c in q.candidates))]
+    return tiny_models(tmp_path_factory.mktemp("tiny"), texts)
+
+
+class Apart:
+    """Every text in a direction of its own: nothing is a rewording of anything."""
+
+    def embed(self, texts, on_progress=None):
+        out = np.stack([np.random.default_rng(list(t.encode())).normal(size=64) for t in texts]).astype(np.float32)
+        return out / np.linalg.norm(out, axis=1, keepdims=True)
+
+
+class TinyModels(LoadedModels):
+    def embedder(self):
+        return Apart()
+
+
+@pytest.fixture
+def wb(tmp_path, tiny, clock, database_url):
+    (tmp_path / "corpora" / "starter").mkdir(parents=True)
+    jsonl.write(made_up(6, seed=5, prefix="frozen"), tmp_path / "corpora" / "starter" / "test.jsonl")
+    settings = Settings(
+        home=tmp_path / "home",
+        database_url=database_url,
+        models_dir=tiny,
+        corpora_dir=tmp_path / "corpora",
+        worker="external",
+    )
+    opened = bootstrap.open(settings, TinyModels(tiny), clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def labelled(wb):
+    """A corpus with 24 labelled questions."""
+    content = jsonl.dumps(made_up(24)).encode()
+    return imports.import_labels(wb, None, "cities.jsonl", content, annotator="ann").corpus_id
+
+
+def retrained(wb, job_id, runner=RUNNERS["retrain"]):
+    run_queued(wb, {**RUNNERS, "retrain": runner})
+    job = queue.load_job(wb, job_id)
+    assert job.state == "done", job.error
+    return job
+
+
+def test_from_labels_to_a_promoted_version_that_answers(wb, labelled):
+    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=2, note="cities")).id)
+    result = job.result
+    ready = readiness.check_readiness(wb, labelled)
+    assert result["version"] == f"cities-{job.id}"
+    assert result["labels"]["questions"] == ready.train_questions
+    assert len(result["per_question"]) == ready.heldout_questions
+    made = next(v for v in registry.list_versions(wb) if v.name == result["version"])
+    assert (made.state, made.parent, made.note, made.problem) == ("candidate", "cascade", "cities", "")
+    assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
+    promotion.promote(wb, made.name, "a try")
+    assert asking.ask(wb, labelled, "What was built in oslo?").version == made.name
+
+
+def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_frozen_benchmark(wb, labelled):
+    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id).result
+    for side in ("before", "after"):
+        mean = sum(q[side] for q in result["per_question"]) / len(result["per_question"])
+        assert result[side]["AP"] == pytest.approx(mean)
+        low, high = result["intervals"][side]["AP"]
+        assert low <= result[side]["AP"] <= high
+        assert set(result["per_exit"][side]) == {"2", "3", "4", "5", "6"}
+        assert 0 < result["frozen"][side]["AP"] <= 1
+    paired = result["paired"]
+    assert paired["difference"] == pytest.approx(result["after"]["AP"] - result["before"]["AP"])
+    assert paired["wins"] + paired["losses"] + paired["ties"] == len(result["per_question"])
+    card = registry.load_card(wb, result["version"])
+    assert card["parent"] == "cascade"
+    assert card["data"]["sha256"] == result["snapshot"]
+    assert card["metrics"] == result["after"]
+    assert {"seed", "settings", "paired", "frozen"} <= set(card)
+
+
+def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, tmp_path):
+    from as2core.data import wikiqa
+
+    dev = made_up(5, seed=8, prefix="Q")
+    (tmp_path / "data" / "wikiqa").mkdir(parents=True)
+    (tmp_path / "data" / "wikiqa" / "WikiQA-dev.tsv").write_text("".join(wikiqa.to_lines(dev)), encoding="utf-8")
+    at_hand = replace(wb, settings=wb.settings.model_copy(update={"data_dir": tmp_path / "data"}))
+    asked = [*made_up(24), replace(dev[0], qid="again")]
+    imports.import_labels(at_hand, labelled, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
+    result = retrained(
+        at_hand, readiness.start_retrain(at_hand, labelled, RetrainSettings(kind="calibration")).id
+    ).result
+    for side in ("before", "after"):
+        assert set(result["frozen_others"]["wikiqa-dev"][side]) >= {"AP", "RR", "P@1", "nDCG@10"}
+    card = registry.load_card(at_hand, result["version"])
+    assert card["frozen_others"] == result["frozen_others"]
+    assert dev[0].text not in card["trained_on"]
+
+
+def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, labelled, monkeypatch):
+    judges = []
+
+    def without_one(judge, questions, *, seed, train_judge, on_progress):
+        judges.append(judge.name)
+        assert fingerprint(train_judge(questions, 0).module, 0) != fingerprint(judge.module, 0)
+        first, *others = questions
+        wrong = next(c for c in first.candidates if c.label == 0)
+        kept = replace(first, candidates=tuple(c for c in first.candidates if c != wrong))
+        return label_noise.FilteredLabels((kept, *others), 0.2, ((first, wrong),))
+
+    monkeypatch.setattr(label_noise, "filter_labels", without_one)
+    trained, train = [], training.train
+    monkeypatch.setattr(training, "train", lambda *a: trained.append(a[1]) or train(*a))
+    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id).result
+    assert judges == ["cascade"]
+    assert sum(q.negatives for q in trained[0].parts.train) == result["labels"]["incorrect"] - 1
+    assert registry.load_card(wb, result["version"])["left_out"] == result["left_out"]
+    assert (result["left_out"]["labels"], result["left_out"]["correct"]) == (1, 0)
+    for told in ({"kind": "calibration"}, {"epochs": 1, "choice": LabelSelection(doubtful=True)}):
+        assert retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(**told)).id).result["left_out"] == {}
+    assert judges == ["cascade"]
+
+
+def test_the_events_tell_the_training_as_it_goes(wb, labelled):
+    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=2)).id)
+    kinds = [e["kind"] for e in job.events]
+    assert kinds[0] == "start"
+    assert kinds[-1] == "end"
+    assert {"step", "eval"} <= set(kinds)
+    evals = [e for e in job.events if e["kind"] == "eval"]
+    assert all(set(e["dev_ap"]) == {"2", "3", "4", "5", "6"} for e in evals)
+
+
+def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is_measured_once(
+    wb, labelled, monkeypatch
+):
+    made, measure = [], evaluations.measure
+    monkeypatch.setattr(evaluations, "measure", lambda r, q, **more: made.append(r.name) or measure(r, q, **more))
+    first = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1, seed=3)).id).result
+    second = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1, seed=3)).id).result
+    assert first["version"] != second["version"]
+    assert first["after"] == second["after"]
+    assert first["snapshot"] == second["snapshot"]
+    assert len(made) == 6  # held out and frozen: base and version, then the second version alone
+
+
+def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(wb, labelled, ann, monkeypatch):
+    from app.adapt.retrain import run_retrain
+
+    def cancelled_at_its_first_step(job):
+        told = job.event
+
+        def event(payload):
+            told(payload)
+            job.cancelled = job.cancelled or payload["kind"] == "step"
+
+        job.event = event
+        return run_retrain(job)
+
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1))
+    run_queued(wb, {**RUNNERS, "retrain": cancelled_at_its_first_step})
+    assert queue.load_job(wb, job.id).state == "cancelled"
+    folder = wb.settings.jobs_dir / str(job.id)
+    snapshot = (folder / "snapshot.jsonl").read_bytes()
+    assert [v.name for v in registry.list_versions(wb)] == ["cascade"]
+    assert not list(wb.settings.versions_dir.glob("*"))
+    asked = asking.ask(wb, labelled, made_up(24)[0].text)
+    annotation.give_label(
+        wb,
+        question_id=asked.question_id,
+        sentence_id=asked.candidates[0].sentence_id,
+        annotator_id=ann.id,
+        label="unsure",
+    )
+    queue.retry(wb, job.id)
+    result = retrained(wb, job.id).result
+    assert (folder / "snapshot.jsonl").read_bytes() == snapshot
+    assert not (folder / "work").exists()
+    assert result["version"] == f"cities-{job.id}"
+
+
+def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, labelled, monkeypatch):
+    from app.adapt.retrain import run_retrain
+
+    def a_hundred_seconds_a_step(job):
+        told, now = job.event, [0.0]
+        job.seconds = lambda: now[0]
+
+        def event(payload):
+            told(payload)
+            now[0] += 100 * (payload["kind"] == "step")
+            job.cancelled = job.attempt == 1 and payload["kind"] == "eval"
+
+        job.event = event
+        return run_retrain(job)
+
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=2))
+    run_queued(wb, {**RUNNERS, "retrain": a_hundred_seconds_a_step})
+    queue.retry(wb, job.id)
+    over = retrained(wb, job.id, a_hundred_seconds_a_step)
+    taken_up = [e["step"] for e in over.events if e["kind"] == "step"]
+    end = over.events[-1]
+    assert (over.attempt, end["kind"]) == (2, "end")
+    assert taken_up[-1] == end["steps"]
+    assert over.result["training_seconds"] == over.result["seconds"] == 100 * end["steps"]
+
+
+def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, labelled, monkeypatch):
+    from app.adapt.retrain import run_retrain
+
+    def cancelled_at_the_benchmark(job):
+        told = job.progress
+
+        def progress(share, message):
+            told(share, message)
+            job.cancelled = job.cancelled or message == "measuring the new version on Starter, test"
+
+        job.progress = progress
+        return run_retrain(job)
+
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1))
+    run_queued(wb, {**RUNNERS, "retrain": cancelled_at_the_benchmark})
+    assert queue.load_job(wb, job.id).state == "cancelled"
+    assert not list(wb.settings.versions_dir.glob("*"))
+
+
+def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, labelled):
+    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id).result
+    assert result["after"] == result["before"]
+    assert result["reliability"]["after"] != result["reliability"]["before"]
+    made = registry.get_version(wb, result["version"])
+    assert (made.kind, made.parent) == ("cascade", "cascade")
+    assert loading.load_version(wb, made.name).ranker.calibration != ((1.0, 0.0),) * 5
+
+
+def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
+    management.export(wb, "cascade", "as2", tmp_path / "whole")
+    management.export(wb, "cascade", "hf", tmp_path / "last-exit")
+    whole = management.import_version(wb, tmp_path / "whole", name="from elsewhere")
+    last = management.import_version(wb, tmp_path / "last-exit")
+    assert [(v.name, v.kind, v.state, v.problem) for v in (whole, last)] == [
+        ("from elsewhere", "cascade", "candidate", ""),
+        ("last-exit", "cross-encoder", "candidate", ""),
+    ]
+    assert promotion.promote(wb, "last-exit").state == "active"
+    with pytest.raises(BadSetting, match="there is a version 'last-exit' already"):
+        management.import_version(wb, tmp_path / "last-exit")
+
+
+def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, labelled):
+    base = "fusion:method=zscore,rankers=bm25+wo"
+    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="fusion", base=base)).id).result
+    assert set(result["weights"]) == {"bm25", "wo"}
+    made = promotion.promote(wb, result["version"], "a try")
+    assert (made.kind, made.state) == ("fusion", "active")
+    assert registry.get_active(wb).name == "cascade"
+
+
+def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, labelled):
+    shipped = made_up(8, seed=7, prefix="shipped")
+    jsonl.write(shipped, wb.settings.corpora_dir / "starter" / "train.jsonl")
+    started = readiness.start_retrain(wb, labelled, RetrainSettings(kind="generative", epochs=1, replay=0.5))
+    result = retrained(wb, started.id).result
+    assert result["labels"]["replayed_questions"] == 4
+    made = registry.get_version(wb, result["version"])
+    assert (made.kind, made.parent) == ("generative", "generative")
+    card = registry.load_card(wb, made.name)
+    assert len(card["trained_on"]) == result["labels"]["questions"] + 8
+    assert {q.text for q in shipped} <= set(card["trained_on"])  # those not mixed in now taught the shipped one
+    assert card["replay"] == 0.5
+    assert card["settings"]["loss"] == "rll"  # MLE would make the questions of wrong sentences likely, too
+
+
+def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, labelled):
+    imports.import_labels(wb, labelled, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
+    with pytest.raises(NotEnoughLabels):
+        readiness.start_retrain(wb, labelled, RetrainSettings(choice=LabelSelection(annotators=("bob",))))
+    choice = LabelSelection(annotators=("ann",), conflicts="latest")
+    result = retrained(
+        wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration", choice=choice)).id
+    ).result
+    assert LabelSelection.from_json(registry.load_card(wb, result["version"])["choice"]) == choice
+
+
+def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learnt(wb, labelled, ann):
+    first = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration"))
+    told = retrained(wb, first.id).result["labels"]
+    assert told["origins"] == {"imported": told["questions"]}
+    assert told["givers"] == {"ann": told["correct"] + told["incorrect"]}
+    imports.import_labels(wb, labelled, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
+    choice = LabelSelection(annotators=("bob",))
+    result = retrained(
+        wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration", choice=choice)).id
+    ).result
+    assert set(result["labels"]["givers"]) == {"bob"}
+    assert registry.load_card(wb, result["version"])["data"]["origins"] == {"imported": result["labels"]["questions"]}
+
+
+def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, labelled):
+    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id)
+    lines = (wb.settings.jobs_dir / str(job.id) / "snapshot.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines[1:]]
+    assert json.loads(lines[0])["choice"]["conflicts"] == "majority"
+    assert {r["part"] for r in records} == {"train", "dev", "held_out"}
+    assert len({r["qid"] for r in records}) == len(records) == 24
+    assert all(c["label"] in (0, 1) for r in records for c in r["candidates"])
+
+
+def test_texts_with_line_separators_of_their_own_are_learnt_from_as_they_are(wb, tmp_path):
+    odd = [
+        replace(q, candidates=tuple(replace(c, text=f"{c.text}\u2028\u2029\x85\x0bYes.") for c in q.candidates))
+        for q in made_up(8)
+    ]
+    corpus_id = imports.import_labels(wb, None, "cities.jsonl", jsonl.dumps(odd).encode(), annotator="ann").corpus_id
+    made = snapshots.freeze(wb, corpus_id, tmp_path, RetrainSettings(replay=0.0))
+    parts = (*made.parts.train, *made.parts.dev, *made.parts.held_out)
+    assert {c.text for q in parts for c in q.candidates} == {c.text for q in odd for c in q.candidates}
+
+
+def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb, labelled, clock):
+    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id)
+    with wb.write() as s:
+        row = rows.lock_job(s, job.id)
+        row.state, row.result, row.heartbeat, row.worker = "running", {}, clock(), "another-machine:1:1"
+    clock.advance(minutes=1)
+    supervisor.reap(wb)
+    again = retrained(wb, job.id)
+    assert again.result == job.result
+    assert len(registry.list_versions(wb)) == 2
+
+
+def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, labelled):
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1))
+    left = wb.settings.versions_dir / f"cities-{job.id}"
+    left.mkdir(parents=True)
+    (left / "card.json").write_text("{}")
+    half_written = left.with_name(f".{left.name}.k2j1")
+    half_written.mkdir()
+    assert [v.name for v in registry.list_versions(wb)] == ["cascade"]
+    assert retrained(wb, job.id).result["version"] == left.name
+    assert not half_written.exists()
+
+
+def test_a_name_and_a_directory_that_others_have_are_left_to_them(wb, labelled, tmp_path):
+    management.export(wb, "cascade", "as2", tmp_path / "whole")
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration"))
+    name = f"cities-{job.id}"
+    management.import_version(wb, tmp_path / "whole", name=name)
+    assert retrained(wb, job.id).result["version"] == f"{name} 2"
+    assert [v.name for v in registry.list_versions(wb)] == [f"{name} 2", name, "cascade"]
+    management.rename(wb, name, "spring")
+    again = management.import_version(wb, tmp_path / "whole", name=name)
+    paths = {v.path for v in registry.list_versions(wb)}
+    assert len(paths) == 4 and again.path in paths
+    assert not any(v.problem for v in registry.list_versions(wb))
+
+
+def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_s(wb, labelled, clock):
+    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id)
+    management.rename(wb, job.result["version"], "spring")
+    with wb.write() as s:
+        row = rows.lock_job(s, job.id)
+        row.state, row.result = "queued", {}
+    assert retrained(wb, job.id).result == {**job.result, "version": "spring"}
+
+
+def test_a_job_whose_home_was_copied_after_it_kept_its_version_is_done_there(wb, labelled, tmp_path):
+    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id)
+    with wb.write() as s:
+        row = rows.lock_job(s, job.id)
+        row.state, row.result = "queued", {}
+    shutil.copytree(wb.settings.home, tmp_path / "backup")
+    there = bootstrap.open(wb.settings.model_copy(update={"home": tmp_path / "backup"}), wb.models, wb.clock)
+    assert retrained(there, job.id).result == job.result
+    assert len(registry.list_versions(there)) == 2
+    there.close()
+
+
+def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, labelled, monkeypatch):
+    write = Path.write_text
+
+    def killed(path, content, **how):
+        if path.stem != "result":
+            return write(path, content, **how)
+        write(path, content[:40], **how)
+        raise KeyboardInterrupt
+
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration"))
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "write_text", killed)
+        run_queued(wb, RUNNERS)
+    with wb.write() as s:
+        rows.lock_job(s, job.id).state = "queued"
+    assert retrained(wb, job.id).result["version"] == f"cities-{job.id}"
+
+
+def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, labelled):
+    first = readiness.start_retrain(wb, labelled)
+    with pytest.raises(Exception, match=f"job {first.id} .retrain. of this corpus"):
+        readiness.start_retrain(wb, labelled)
+    queue.pause(wb, first.id)
+    for _ in range(20):
+        queue.enqueue(wb, "retrain", {})
+    with pytest.raises(Exception, match=f"job {first.id} .retrain. of this corpus"):
+        readiness.start_retrain(wb, labelled)
+    queue.cancel(wb, first.id)
+    assert readiness.start_retrain(wb, labelled).state == "queued"
+
+
+def test_a_retrain_can_start_from_a_retrained_version(wb, labelled):
+    first = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id).result
+    second = retrained(
+        wb, readiness.start_retrain(wb, labelled, RetrainSettings(base=first["version"], epochs=1)).id
+    ).result
+    assert second["base"] == first["version"]
+    assert second["before"] == pytest.approx(first["after"])
+    made = next(v for v in registry.list_versions(wb) if v.name == second["version"])
+    assert made.parent == first["version"]
+
+
+def at(message, do):
+    """A retrain that does something else when it comes to a message."""
+    from app.adapt.retrain import run_retrain
+
+    def run(job):
+        told = job.progress
+
+        def progress(share, said):
+            told(share, said)
+            if said == message:
+                do()
+
+        job.progress = progress
+        return run_retrain(job)
+
+    return run
+
+
+def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, labelled):
+    base = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id).result[
+        "version"
+    ]
+    job = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration", base=base))
+    rename = at("saving the version", lambda: management.rename(wb, base, "spring"))
+    result = retrained(wb, job.id, rename).result
+    assert registry.get_version(wb, result["version"]).parent == "spring"
+
+
+@pytest.mark.parametrize(
+    "bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}, {"kind": "bm25"}, {"replay": 2.0}]
+)
+def test_settings_that_cannot_work_are_refused_before_the_start(wb, labelled, bad):
+    with pytest.raises(BadSetting):
+        readiness.start_retrain(wb, labelled, RetrainSettings(**bad))
+
+
+def readiness_of(wb, questions):
+    content = jsonl.dumps(questions).encode()
+    corpus = imports.import_labels(wb, None, "some.jsonl", content, annotator="ann").corpus_id
+    return corpus, readiness.check_readiness(wb, corpus)
+
+
+def relabelled(questions, label):
+    return [
+        Question(q.qid, q.text, tuple(Candidate(c.id, c.text, label, c.title) for c in q.candidates)) for q in questions
+    ]
+
+
+def test_nothing_labelled_is_said_with_what_is_needed(wb):
+    corpus = corpora.create_corpus(wb, "empty")
+    ready = readiness.check_readiness(wb, corpus.id)
+    assert not ready.ready
+    assert "4 questions" in ready.problems[0]
+    with pytest.raises(NotEnoughLabels, match="Nothing is labelled"):
+        readiness.start_retrain(wb, corpus.id)
+
+
+def test_too_few_questions_are_counted(wb):
+    _, ready = readiness_of(wb, made_up(3))
+    assert ready.problems == (
+        "3 questions have both a correct and an incorrect sentence, 4 are needed: label some more.",
+    )
+
+
+@pytest.mark.parametrize(("label", "missing"), [(1, "incorrect"), (0, "correct")])
+def test_one_class_alone_is_refused(wb, label, missing):
+    _, ready = readiness_of(wb, relabelled(made_up(8), label))
+    assert ready.problems[0].startswith(f"No sentence is labelled {missing}")
+
+
+def test_four_questions_are_enough_and_the_uncertainty_is_told(wb):
+    corpus, ready = readiness_of(wb, made_up(4))
+    assert ready.ready
+    assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
+    assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
+    assert any("uncertain" in w for w in ready.warnings)
+    assert readiness.start_retrain(wb, corpus).state == "queued"
+
+
+def test_questions_with_correct_sentences_only_are_warned_of(wb):
+    _, ready = readiness_of(wb, made_up(8) + relabelled(made_up(2, seed=9, prefix="only"), 1))
+    assert ready.ready
+    assert any(w.startswith("2 questions are labelled with correct sentences only") for w in ready.warnings)
+
+
+def test_pairs_in_dispute_are_left_out_and_told(wb):
+    corpus, _ = readiness_of(wb, made_up(8))
+    others = relabelled(made_up(1), 0)
+    imports.import_labels(wb, corpus, "other.jsonl", jsonl.dumps(others).encode(), annotator="bob")
+    ready = readiness.check_readiness(wb, corpus)
+    assert "1 pair is in conflict between annotators and left out." in ready.warnings
+    assert (ready.correct, ready.incorrect) == (7, 24)

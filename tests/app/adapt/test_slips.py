@@ -1,0 +1,158 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.adapt import label_noise
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import EncoderShape
+from as2core.errors import NotEnoughLabels
+from as2core.types import Candidate, Question
+
+
+class Judge:
+    """Knows from the text what is right, with an error of its own; one exit, calibrated."""
+
+    name, exits, calibrated, schedule = "judge", (6,), True, DropSchedule.constant(0.0, exits=1)
+
+    def __init__(self, error: float = 1.0, lift: float = 0.0) -> None:
+        self.error, self.lift = error, lift
+
+    def trace_many(self, asked, schedule):
+        return [self._trace(candidates, schedule) for _, candidates in asked]
+
+    def _trace(self, candidates, schedule):
+        draw = np.random.default_rng(len(candidates[0].text) + ord(candidates[0].text[0]))
+        logits = np.array([2.0 if "right" in c.text else -5.0 for c in candidates])
+        logits = (logits + draw.normal(0, self.error, len(logits)) + self.lift).astype(np.float32)
+        n = len(candidates)
+        lengths, none = np.full(n, 8), np.array([], dtype=int)
+        record = ExitRecord(6, np.arange(n), logits, none, 0.001, 8 * n, 1.0)
+        return CascadeTrace(lengths, (record,), schedule, EncoderShape(32, 64, 6))
+
+    def probability(self, logits, exit_index=-1):
+        return 1 / (1 + np.exp(-logits))
+
+
+def questions(n: int = 60, *, wrong: float = 0.0) -> list[Question]:
+    """Ten candidates each, one of them right; `wrong` of the labels turned round."""
+    draw = np.random.default_rng(0)
+    made = []
+    for i in range(n):
+        labels = [int(j == i % 10) for j in range(10)]
+        texts = [f"{'a' * i}: {'right' if right else 'not'} {j}" for j, right in enumerate(labels)]
+        turned = [1 - y if draw.random() < wrong else y for y in labels]
+        found = tuple(Candidate(f"{i}-{j}", t, y) for j, (t, y) in enumerate(zip(texts, turned, strict=True)))
+        made.append(Question(f"q{i}", f"Which {i}?", found))
+    return made
+
+
+def is_wrong(candidate: Candidate) -> bool:
+    return ("right" in candidate.text) != (candidate.label == 1)
+
+
+def test_right_labels_are_all_believed():
+    asked = questions()
+    found = label_noise.filter_labels(Judge(), asked)
+    assert found.questions == tuple(asked)
+    assert found.left_out == ()
+    assert found.rate < label_noise.MIN_WRONG_SHARE
+
+
+def test_of_many_wrong_labels_most_are_left_out_and_few_right_ones():
+    asked = questions(wrong=0.2)
+    found = label_noise.filter_labels(Judge(), asked)
+    assert found.rate == pytest.approx(0.2, abs=0.05)
+    wrong = sum(is_wrong(c) for q in asked for c in q.candidates)
+    hit = sum(is_wrong(c) for _, c in found.left_out)
+    assert hit / wrong > 0.8
+    assert hit / len(found.left_out) > 0.9
+    left = {c.id for _, c in found.left_out}
+    assert left.isdisjoint(c.id for q in found.questions for c in q.candidates)
+    assert sum(len(q.candidates) for q in found.questions) + len(left) == 600
+
+
+@pytest.mark.parametrize(
+    ("judge", "asked"),
+    [
+        (None, questions(wrong=0.2)),  # no shipped cascade
+        (Judge(lift=4.0), questions(wrong=0.2)),  # sure of nothing
+        (Judge(), questions(4, wrong=0.2)),  # too few labels
+    ],
+    ids=["no judge", "never sure", "few labels"],
+)
+def test_where_it_cannot_be_told_every_label_is_believed(judge, asked):
+    found = label_noise.filter_labels(judge, asked)
+    assert (found.questions, found.rate, found.left_out) == (tuple(asked), None, ())
+
+
+def test_labels_of_hard_pairs_alone_are_no_sign_of_slips():
+    """What an adaptive queue asks about: nothing is easy, so chance looks like slips to a model of the labels."""
+    found = label_noise.filter_labels(Judge(error=3.0, lift=3.0), questions())
+    assert found.left_out == ()
+
+
+def test_the_probability_that_a_label_is_right_is_bayes_rule():
+    p, rate = np.array([0.2, 0.5, 0.8]), 0.2  # before: 0, 1/2, 1
+    assert label_noise.probability_right(p, np.ones(3), rate) == pytest.approx([0, 0.8, 1])
+    assert label_noise.probability_right(p, np.zeros(3), rate) == pytest.approx([1, 0.8, 0])
+    assert label_noise.probability_right(p, np.ones(3), 0.0) == pytest.approx(np.ones(3))
+
+
+def test_the_share_of_wrong_labels_is_the_smaller_of_two_looks():
+    p, given = np.linspace(0.1, 0.9, 5), np.array([1, 0, 0, 0, 1])
+    assert label_noise.estimate_wrong_share(p, given, np.array([True, True, True, True, False])) == pytest.approx(0.25)
+    assert label_noise.estimate_wrong_share(p, given, np.array([True, False, False, False, False])) == pytest.approx(
+        0.26
+    )
+
+
+def test_where_many_are_wrong_each_half_is_judged_by_one_that_learnt_from_the_other():
+    asked, taught, judged = questions(wrong=0.2), [], {}
+
+    class Knowing(Judge):
+        def __init__(self, number):
+            super().__init__(error=0.5)
+            self.number = number
+
+        def trace_many(self, asked, schedule):
+            judged.setdefault(self.number, []).extend(text for text, _ in asked)
+            return super().trace_many(asked, schedule)
+
+    def knowing(half, number):
+        taught.append((number, [q.qid for q in half]))
+        return Knowing(number)
+
+    poor = Judge(error=4.0)  # knows little of the field
+    alone, helped = label_noise.filter_labels(poor, asked), label_noise.filter_labels(poor, asked, train_judge=knowing)
+    assert taught == [(0, [q.qid for q in asked[::2]]), (1, [q.qid for q in asked[1::2]])]
+    assert judged == {0: [q.text for q in asked[1::2]], 1: [q.text for q in asked[::2]]}
+
+    def hits(found):
+        return sum(is_wrong(c) for _, c in found.left_out) - sum(not is_wrong(c) for _, c in found.left_out)
+
+    assert hits(helped) > hits(alone)
+
+
+def test_nobody_is_taught_where_labels_are_right_and_a_half_that_teaches_nothing_is_no_error():
+    def never(half, number):
+        raise AssertionError("the labels are right")
+
+    def nothing(half, number):
+        raise NotEnoughLabels("no question has a sentence labelled correct")
+
+    label_noise.filter_labels(Judge(), questions(), train_judge=never)
+    asked = questions(wrong=0.2)
+    assert label_noise.filter_labels(Judge(), asked, train_judge=nothing) == label_noise.filter_labels(Judge(), asked)
+
+
+def test_judges_that_tell_the_labels_no_better_are_not_listened_to():
+    class Guessing(Judge):
+        def _trace(self, candidates, schedule):
+            return super()._trace([replace(c, text=c.text[::-1]) for c in candidates], schedule)
+
+    asked = questions(wrong=0.2)
+    assert label_noise.filter_labels(
+        Judge(), asked, train_judge=lambda half, number: Guessing()
+    ) == label_noise.filter_labels(Judge(), asked)

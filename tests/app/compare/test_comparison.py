@@ -1,0 +1,276 @@
+import numpy as np
+import pytest
+from fake_models import write_version
+
+from app.adapt import readiness
+from app.ask import asking
+from app.compare import comparison
+from app.exchange import imports
+from app.jobs import queue
+from app.jobs.attempt import run_queued
+from app.labels import annotation, guidelines
+from app.versions import evaluations
+from app.worker import RUNNERS
+from as2core.data import jsonl
+from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
+from as2core.metrics import measure_mean
+from as2core.types import Candidate, Question
+from db.repositories import versions as rows
+
+QUESTIONS = [
+    Question(
+        f"q{i}",
+        f"What does the {thing} do?",
+        (
+            Candidate(f"{thing}-0", "It rained all day.", 0),
+            Candidate(f"{thing}-1", f"The {thing} does what a {thing} has to do.", 1),
+            Candidate(f"{thing}-2", "Nobody saw it.", 0),
+            Candidate(f"{thing}-3", f"A {thing}.", None),
+        ),
+    )
+    for i, thing in enumerate("tower bridge river violin comet castle".split())
+]
+
+
+@pytest.fixture
+def data(wb):
+    imports.import_labels(wb, None, "things.jsonl", jsonl.dumps(QUESTIONS).encode())
+    return "labels:things"
+
+
+def compared(wb, *arguments, **more):
+    job = comparison.start_compare(wb, *arguments, **more)
+    run_queued(wb, RUNNERS)
+    done = queue.load_job(wb, job.id)
+    assert done.state == "done", done.error
+    return comparison.load_comparison(wb, job.id)
+
+
+def test_a_comparison_measures_what_the_metrics_measure(wb, data):
+    view = compared(wb, ["rr", "bm25"], data)
+    assert (view.data, view.setting, view.questions) == (data, "clean", 6)
+    [rr, bm25] = view.results
+    in_order = {q.qid: -np.arange(4.0) for q in QUESTIONS}
+    expected = measure_mean(QUESTIONS, in_order)
+    assert rr.ranker == "rr"
+    assert {m: rr.figures[m].value for m in expected} == pytest.approx(expected)
+    assert rr.figures["AP"].value == 0.5
+    assert rr.figures["AP"].low <= rr.figures["AP"].value <= rr.figures["AP"].high
+    assert bm25.figures["AP"].value == 1.0
+    assert bm25.relative_cost is None
+
+
+def test_what_missing_labels_could_make_of_the_figures_is_told(wb, data):
+    [rr, bm25] = compared(wb, ["rr", "bm25"], data).results
+    for ap in (rr.figures["AP"], bm25.figures["AP"]):
+        assert ap.least <= ap.value <= ap.most
+    assert (bm25.figures["P@1"].least, bm25.figures["P@1"].most) == (1.0, 1.0)  # its first candidates are all labelled
+
+
+def test_where_correct_candidates_were_dropped_is_told_from_the_store_too(wb, data):
+    for _ in range(2):
+        cascade, bm25 = compared(wb, ["active", "bm25"], data).results
+        assert cascade.cuts[0].stage.startswith("layer")
+        assert sum(cut.dropped for cut in cascade.cuts) > 0 and bm25.cuts == ()
+
+
+def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
+    view = compared(wb, ["rr", "bm25"], data)
+    [pair] = view.paired
+    assert (pair.a, pair.b, pair.metric) == ("bm25", "rr", "AP")
+    assert (pair.test.wins, pair.test.losses, pair.test.ties) == (6, 0, 0)
+    assert pair.test.difference == 0.5
+    assert pair.test.p == pytest.approx(2 / 2**6)
+
+
+def test_ranks_and_measures_are_there_question_by_question(wb, data):
+    view = compared(wb, ["rr", "bm25"], data)
+    frame = view.ranks["q2"]
+    assert list(frame["candidate"])[1].startswith("The river does")
+    assert list(frame["rr"]) == [1, 2, 3, 4]
+    assert frame["bm25"][1] == 1
+    assert [None if x != x else x for x in frame["label"]] == [0, 1, 0, None]
+    assert set(view.ranks) == {q.qid for q in QUESTIONS}
+    per = view.per_question
+    assert len(per) == 12
+    assert set(per.columns) >= {"qid", "question", "ranker", "AP", "RR", "P@1", "nDCG@10"}
+    assert per[(per.qid == "q0") & (per.ranker == "rr")].AP.item() == 0.5
+
+
+def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):
+    view = compared(wb, ["active", "bm25"], data)
+    assert [r.ranker for r in view.results] == ["cascade", "bm25"]
+    assert 0 < view.results[0].relative_cost < 1
+
+
+def test_a_version_takes_settings_as_the_catalog_does(wb, data, tmp_path):
+    trained = write_version(tmp_path / "trained")
+    specs = [f"{trained}:drop_ratio=0", f"{trained}:drop_ratio=0.6", "active:drop_ratio=0.6"]
+    full, half, answering = compared(wb, specs, data).results
+    assert half.relative_cost < full.relative_cost
+    assert answering.ranker == "cascade:drop_ratio=0.6"
+    assert evaluations.hash_ranker(wb, specs[-1]) != evaluations.hash_ranker(wb, str(trained))
+
+
+def test_a_directory_that_a_training_wrote_is_compared_and_scored_anew_when_it_changes(wb, data, models, tmp_path):
+    trained = write_version(tmp_path / "trained")
+    view = compared(wb, ["rr", str(trained)], data)
+    assert [r.ranker for r in view.results] == ["rr", str(trained)]
+    assert models.loaded == ["trained"]
+    before = evaluations.hash_ranker(wb, str(trained))
+    (trained / "card.json").write_text('{"name": "trained", "sha256": "another"}')
+    assert evaluations.hash_ranker(wb, str(trained)) != before
+
+
+def test_a_ranker_nobody_trained_says_that_its_order_is_chance(wb, data):
+    inside = "sequential:stages=wo@3+[fusion:rankers=wo+rel-cnn:hidden=4]"
+    view = compared(wb, ["rr", "cosinet:listwise,context=birnn,hidden=4", inside], data)
+    assert [note.partition(" has not been trained")[0] for note in view.notes if "as2 train" in note] == [
+        "cosinet:listwise,context=birnn,hidden=4: cosinet",
+        f"{inside}: rel-cnn",
+    ]
+
+
+def test_a_version_with_several_settings_says_once_what_it_learnt_from(wb, data):
+    jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
+    view = compared(wb, ["cascade:drop_ratio=0.3", "active:drop_ratio=0.5", "bm25"], data)
+    [told] = [note for note in view.notes if "was trained on" in note]
+    assert told.startswith("cascade was trained on 3 of these 6") and "`as2 versions show 'cascade'`" in told
+
+
+def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
+    learnt = [QUESTIONS[1].text, QUESTIONS[4].text, "What does nobody ask?"]
+    for name, trained_on in (("tuned", learnt), ("elsewhere", ["What does nobody ask?"])):
+        path = write_version(wb.settings.versions_dir / name, trained_on=trained_on)
+        with wb.write() as s:
+            rows.add_version(s, name, kind="cascade", path=str(path), state="candidate", now=wb.clock())
+    for _ in range(2):  # the second time from what is stored
+        [note] = [n for n in compared(wb, ["tuned", "elsewhere", "bm25"], data).notes if "was trained on" in n]
+        assert note.startswith("tuned was trained on 2 of these 6 questions")
+        assert "held-out" in note
+
+
+def test_a_shipped_model_says_that_it_learnt_from_the_starter_corpus_s_train_part(wb, data):
+    jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
+    asked = ["cascade", "cross-encoder", "sequential:stages=bm25@3+cascade", "bm25"]
+    notes = [n for n in compared(wb, asked, data).notes if "was trained on" in n]
+    assert [n.partition(" was trained on 3 of these 6")[0] for n in notes] == asked[:3]
+
+
+def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, monkeypatch):
+    scored = []
+    evaluate = evaluations.evaluate
+    monkeypatch.setattr(evaluations, "evaluate", lambda r, *a, **k: scored.append(r.name) or evaluate(r, *a, **k))
+    first = compared(wb, ["rr", "bm25"], data)
+    second = compared(wb, ["rr", "jaccard"], data)
+    assert scored == ["rr", "bm25", "jaccard"]
+    assert second.results[0] == first.results[0]
+
+
+def test_seconds_remembered_from_an_earlier_comparison_say_so(wb, data, clock):
+    first = compared(wb, ["rr", "bm25"], data)
+    assert [r.timed_here for r in first.results] == [True, True]
+    then = clock.now
+    clock.advance(days=2)
+    second = compared(wb, ["rr", "jaccard"], data)
+    assert [(r.timed_here, r.measured) for r in second.results] == [(False, then), (True, clock.now)]
+    again = comparison.load_comparison(wb, queue.list_jobs(wb, "compare")[-1].id)
+    assert [r.timed_here for r in again.results] == [True, True]
+
+
+def test_an_evaluation_replaced_or_gone_leaves_the_moment_of_the_seconds_unknown(wb, data, clock):
+    job = comparison.start_compare(wb, ["rr"], data)
+    run_queued(wb, RUNNERS)
+    done = queue.load_job(wb, job.id)
+    clock.advance(days=2)
+    row = done.result["rows"][0]
+    replaced, gone = (comparison._from_row(row, done, measured) for measured in (clock.now, None))
+    assert (replaced.measured, replaced.timed_here) == (gone.measured, gone.timed_here) == (None, False)
+
+
+def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data, ann):
+    job = comparison.start_compare(wb, ["rr"], data)
+    run_queued(wb, RUNNERS)
+    corpus = next(iter(queue.list_jobs(wb, "embed"))).corpus_id
+    asked = asking.ask(wb, corpus, QUESTIONS[0].text)
+    first = next(c for c in asked.candidates if c.text == "It rained all day.")
+    annotation.give_label(
+        wb, question_id=asked.question_id, sentence_id=first.sentence_id, annotator_id=ann.id, label="correct"
+    )
+    assert comparison.load_comparison(wb, job.id).results[0].figures["AP"].value == 0.5
+    assert compared(wb, ["rr"], data).results[0].figures["AP"].value > 0.5
+
+
+def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
+    corpus = next(iter(queue.list_jobs(wb, "embed"))).corpus_id
+    guidelines.set_rules(wb, corpus, by=ann.id, overlap=2)
+    asked = asking.ask(wb, corpus, QUESTIONS[0].text)
+    open_one = next(c for c in asked.candidates if c.text == "A tower.")
+    pair = {"question_id": asked.question_id, "sentence_id": open_one.sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="incorrect")
+    job = comparison.start_compare(wb, ["rr"], data)
+    run_queued(wb, RUNNERS)
+
+    def told(by):
+        frame = comparison.load_comparison(wb, job.id, by=by).ranks["q0"]
+        return frame.loc[frame["candidate"] == "A tower.", "label"].iloc[0]
+
+    assert told(None) == told(ann.id) == 0 and np.isnan(told(bob.id))
+    assert readiness.find_hidden_labels(wb, bob.id) == {
+        (QUESTIONS[0].text, "A tower.")
+    } and not readiness.find_hidden_labels(wb, ann.id)
+    annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct")
+    assert told(bob.id) == 0
+
+
+def test_a_limit_takes_a_fixed_sample(wb, data):
+    one, other = (compared(wb, ["rr"], data, limit=2) for _ in range(2))
+    assert one.questions == 2
+    assert set(one.ranks) == set(other.ranks)
+
+
+def test_a_ranker_that_cannot_be_loaded_is_left_out_and_said(wb, data, models):
+    from as2core.errors import DamagedModel
+
+    named = models.named
+
+    def damaged(spec):
+        if spec == "bi-encoder":
+            raise DamagedModel("the backbone is damaged: install it again")
+        return named(spec)
+
+    models.named = damaged
+    view = compared(wb, ["rr", "bi-encoder"], data)
+    assert [r.ranker for r in view.results] == ["rr"]
+    assert "bi-encoder was left out: the backbone is damaged: install it again" in view.notes
+
+
+def test_what_there_is_to_compare_is_listed(wb, data):
+    assert set(comparison.list_rankers(wb)) >= {"rr", "bm25", "bi-encoder", "cascade", "generative"}
+    assert comparison.list_datasets(wb) == [data]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ((["nothing-like-it"], "labels:things"), UnknownRanker, "bm25"),
+        ((["bm25:k9=1"], "labels:things"), BadSetting, "k1, b"),
+        ((["sequential:stages=wo@2+bm52"], "labels:things"), UnknownRanker, "no ranker 'bm52'"),
+        ((["active:k1=2"], "labels:things"), BadSetting, "drop_ratio, keep"),
+        ((["generative:drop_ratio=0.5"], "labels:things"), BadSetting, "has no setting"),
+        (([], "labels:things"), BadSetting, "choose"),
+        ((["rr"], "labels:nowhere"), As2Error, "things"),
+        ((["rr"], "no-such-file.jsonl"), UnknownData, "no-such-file"),
+        ((["rr"], "labels:things", "spotless"), BadSetting, "clean"),
+        ((["rr"], "labels:things", "clean", 0), BadSetting, "at least 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_before_the_start(wb, data, arguments, error, said):
+    with pytest.raises(error, match=said):
+        comparison.start_compare(wb, *arguments)
+
+
+def test_an_unfinished_comparison_has_nothing_to_show(wb, data):
+    job = comparison.start_compare(wb, ["rr"], data)
+    with pytest.raises(As2Error, match="not a finished comparison"):
+        comparison.load_comparison(wb, job.id)

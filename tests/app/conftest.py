@@ -1,0 +1,89 @@
+"""A workbench of its own for every test: fake models, a clock one can turn, no worker but the test itself."""
+
+from __future__ import annotations
+
+import pytest
+from fake_models import write_version
+from tower_texts import BREAD, BRIDGE, QUESTIONS, TOWER
+
+from app import bootstrap
+from app.ask import asking
+from app.corpora import corpora, documents
+from app.labels import annotation, guidelines
+from app.labels.annotation import Presentation
+from app.workbench import people
+from app.workbench.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path, database_url):
+    write_version(tmp_path / "models" / "cascade", note="shipped", metrics={"AP": 0.7})
+    write_version(tmp_path / "models" / "generative", "generative")
+    return Settings(
+        home=tmp_path / "home",
+        database_url=database_url,
+        models_dir=tmp_path / "models",
+        corpora_dir=tmp_path / "corpora",
+        worker="external",
+    )
+
+
+@pytest.fixture
+def wb(settings, models, clock):
+    opened = bootstrap.open(settings, models, clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def towers(wb):
+    """A corpus of three documents, fourteen sentences, nothing of its queues drawn at random."""
+    corpus = corpora.create_corpus(wb, "towers")
+    files = [("tower.txt", TOWER.encode()), ("bridge.txt", BRIDGE.encode()), ("bread.txt", BREAD.encode())]
+    documents.ingest(wb, corpus.id, files)
+    guidelines.set_rules(wb, corpus.id, by=people.sign_in(wb, "ann").id, control=0.0, blind=0.0)
+    return corpora.get_corpus(wb, corpus.id)
+
+
+@pytest.fixture
+def ann(wb):
+    return people.sign_in(wb, "ann")
+
+
+@pytest.fixture
+def bob(wb):
+    return people.sign_in(wb, "bob")
+
+
+@pytest.fixture
+def asked(wb, towers):
+    """One question, ranked."""
+    return asking.ask(wb, towers.id, QUESTIONS[0])
+
+
+@pytest.fixture
+def scored(wb, towers):
+    """The corpus with all QUESTIONS ranked by both models."""
+    for q in QUESTIONS:
+        asking.score_generative(wb, asking.ask(wb, towers.id, q))
+    return towers
+
+
+@pytest.fixture
+def give_signs(wb, asked):
+    """give_signs(annotator, "+-? ...", queue=...) labels the first candidates, a sign each: correct, incorrect, unsure,
+    none."""
+
+    def act(who, signs, **shown):
+        for candidate, sign in zip(asked.candidates, signs, strict=False):
+            if sign != " ":
+                annotation.give_label(
+                    wb,
+                    question_id=asked.question_id,
+                    sentence_id=candidate.sentence_id,
+                    annotator_id=who.id,
+                    label={"+": "correct", "-": "incorrect", "?": "unsure"}[sign],
+                    presentation=Presentation(**shown) if shown else None,
+                )
+
+    return act

@@ -1,0 +1,300 @@
+import json
+
+import pytest
+from sqlalchemy import text
+from tower_texts import TOWER
+
+from app.ask import asking, questions
+from app.corpora import corpora, documents, indexing
+from app.corpora.corpora import UnknownCorpus
+from app.exchange import exports
+from app.exchange.starter import ensure_starter
+from app.jobs import queue
+from app.labels import annotation
+from app.ranking import retrieval
+from app.workbench import people
+from as2core.errors import As2Error
+from as2core.types import Progress
+
+MANY = "\n".join(
+    json.dumps({"id": f"d{i}", "title": f"T{i}", "text": f"Fact number {i}. It is odd."}) for i in range(900)
+)
+
+
+def test_an_ingested_corpus_counts_its_documents_and_sentences(towers):
+    assert (towers.documents, towers.sentences, towers.questions, towers.labels) == (3, 14, 0, 0)
+    assert towers.vectors_done == 0
+    assert towers.vectors_total > 0
+
+
+def test_ingesting_the_same_files_again_changes_nothing(wb, towers):
+    files = [(d.source, (wb.settings.home / d.source)) for d in documents.list_documents(wb, towers.id)]
+    for name, path in files:
+        [document] = [d for d in documents.list_documents(wb, towers.id) if d.source == name]
+        with wb.read() as s:
+            path.write_text(s.scalar(text("SELECT text FROM document WHERE id = :i"), {"i": document.id}))
+    again = documents.ingest(wb, towers.id, files)
+    assert (again.added, again.updated, again.unchanged, again.failed) == (0, 0, 3, ())
+    assert corpora.get_corpus(wb, towers.id) == towers
+
+
+def test_a_changed_document_is_updated_and_found_by_its_new_words(wb, towers):
+    done = documents.ingest(
+        wb, towers.id, [("bread.txt", b"Bread is baked from flour and water. Rye grows in Poland.")]
+    )
+    assert (done.added, done.updated, done.unchanged) == (0, 1, 0)
+    found = asking.ask(wb, towers.id, "Where does rye grow?")
+    assert found.candidates[found.best].text == "Rye grows in Poland."
+    assert all("Sourdough" not in c.text for c in asking.ask(wb, towers.id, "sourdough yeast").candidates)
+
+
+def test_labels_survive_a_change_of_their_document(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "What is bread baked from?")
+    best = asked.candidates[asked.best]
+    annotation.give_label(
+        wb, question_id=asked.question_id, sentence_id=best.sentence_id, annotator_id=ann.id, label="correct"
+    )
+    documents.ingest(wb, towers.id, [("bread.txt", b"A new first sentence. " + best.text.encode())])
+    again = asking.ask(wb, towers.id, "What is bread baked from?")
+    assert {c.text: c.label for c in again.candidates}[best.text] == "correct"
+    assert corpora.get_corpus(wb, towers.id).labels == 1
+
+
+def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_goes_in(wb, towers, tmp_path):
+    files = [
+        ("broken.pdf", b"this is no PDF"),
+        ("picture.png", b"\x89PNG"),
+        ("lines.jsonl", b'{"id": "a", "text": "Good."}\nnot json\n{"id": "b", "text": "Also good."}\n'),
+        ("missing.txt", tmp_path / "missing.txt"),
+        ("fine.txt", b"This one is fine."),
+    ]
+    done = documents.ingest(wb, towers.id, files)
+    assert done.added == 3
+    reasons = dict(done.failed)
+    assert set(reasons) == {"broken.pdf", "picture.png", "lines.jsonl", "missing.txt"}
+    assert "line 2" in reasons["lines.jsonl"]
+    assert all(reasons.values())
+
+
+def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
+    odd = b'{"text": "Good."}\n' + b"[" * 100_000 + b"\n"
+    files = [("B\udce4che.txt", b"Brooks."), ("B\udcfcche.txt", b""), ("odd.jsonl", odd), ("fine.txt", b"Fine.")]
+    done = documents.ingest(wb, towers.id, files)
+    assert done.added == 3
+    assert done.failed == (
+        ("B\u00fcche.txt", "there is no text in it"),
+        ("odd.jsonl", "line 2: nested too deeply to read"),
+    )
+    assert [d.title for d in documents.list_documents(wb, towers.id, search="che")] == ["B\u00e4che"]
+
+
+def test_progress_is_told_up_to_the_end(wb, towers):
+    told: list[Progress] = []
+    documents.ingest(wb, towers.id, [("many.jsonl", MANY.encode())], on_progress=told.append)
+    assert [p.done for p in told] == sorted(p.done for p in told)
+    assert told[-1].done == told[-1].total == 900
+    assert len(told) >= 3
+
+
+def test_the_same_document_twice_in_one_call_ends_as_the_later_one(wb, towers):
+    done = documents.ingest(wb, towers.id, [("note.txt", b"First version."), ("note.txt", b"Second version.")])
+    assert (done.added, done.updated) == (1, 1)
+    [note] = documents.list_documents(wb, towers.id, search="note")
+    assert [s.text for s in documents.list_sentences(wb, note.id)] == ["Second version."]
+
+
+def test_files_that_would_share_an_id_replace_nothing_of_each_other(wb, towers):
+    tables = [(name, f"id,text\n1,The text of {name}.\n".encode()) for name in ("a.csv", "b.csv")]
+    files = [("note.md", b"From Markdown."), ("note.txt", b"From a text file."), *tables]
+    done = documents.ingest(wb, towers.id, files)
+    assert (done.added, done.updated) == (4, 0)
+    stored = {d.external_id: d.source for d in documents.list_documents(wb, towers.id)}
+    assert stored.items() >= {"note": "note.md", "note.txt": "note.txt", "1": "a.csv", "b.csv-1": "b.csv"}.items()
+    for again in (files, files[1:2], files[3:]):
+        assert documents.ingest(wb, towers.id, again).unchanged == len(again)
+
+
+def test_a_file_of_another_ending_that_comes_later_is_another_document(wb, towers):
+    assert documents.ingest(wb, towers.id, [("bread.md", b"Rye grows in Poland.")]).added == 1
+    assert documents.ingest(wb, towers.id, [("bread.md", b"Rye grows in Latvia.")]).updated == 1
+    assert sorted(d.source for d in documents.list_documents(wb, towers.id, search="bread")) == [
+        "bread.md",
+        "bread.txt",
+    ]
+
+
+def test_a_table_under_another_name_still_updates_the_documents_it_names(wb, towers):
+    documents.ingest(wb, towers.id, [("may.csv", b"id,text\nk1,Before.\n")])
+    assert documents.ingest(wb, towers.id, [("june.csv", b"id,text\nk1,After.\n")]).updated == 1
+
+
+def test_new_text_asks_for_vectors_once_until_the_job_is_taken(wb, towers):
+    first = documents.ingest(wb, towers.id, [("one.txt", b"One more.")])
+    second = documents.ingest(wb, towers.id, [("two.txt", b"And another.")])
+    assert first.job_id is not None
+    assert first.job_id == second.job_id
+
+
+def embedding(wb, corpus):
+    return [j.id for j in queue.list_active(wb, "embed", corpus.id)]
+
+
+def test_an_ingest_asks_for_no_vectors_where_none_is_missing(wb, towers, models):
+    index = wb.index(towers.id)
+    passages = index.list_pending(100)
+    index.set_vectors(
+        dict(zip([p.id for p in passages], models.vectors.embed([p.text for p in passages]), strict=True))
+    )
+    assert documents.ingest(wb, towers.id, [("bread.txt", b"")]).job_id is None
+
+
+def test_a_reader_who_leaves_during_an_ingest_leaves_a_job_for_the_vectors_of_what_went_in(wb):
+    class Left(BaseException):
+        """As Streamlit ends a page's script."""
+
+    def leaves(_):
+        raise Left
+
+    corpus = corpora.create_corpus(wb, "many")
+    with pytest.raises(Left):
+        documents.ingest(wb, corpus.id, [("many.jsonl", MANY.encode())], on_progress=leaves)
+    assert 0 < corpora.get_corpus(wb, corpus.id).documents < 900
+    assert len(embedding(wb, corpus)) == 1
+
+
+def test_the_same_files_again_ask_for_the_vectors_that_a_kill_left_out(wb, monkeypatch):
+    corpus, files = corpora.create_corpus(wb, "notes"), [("note.txt", b"Zebras have stripes.")]
+    with monkeypatch.context() as killed:
+        killed.setattr(documents, "request_vectors", lambda *_: None)
+        documents.ingest(wb, corpus.id, files)
+    assert embedding(wb, corpus) == []
+    again = documents.ingest(wb, corpus.id, files)
+    assert (again.unchanged, [again.job_id]) == (1, embedding(wb, corpus))
+
+
+def test_documents_are_listed_and_searched_by_title(wb, towers):
+    assert [d.title for d in documents.list_documents(wb, towers.id)] == ["tower", "bridge", "bread"]
+    assert [d.title for d in documents.list_documents(wb, towers.id, search="BRI")] == ["bridge"]
+    assert len(documents.list_documents(wb, towers.id, limit=2)) == 2
+
+
+def test_sentences_know_their_paragraph(wb, towers):
+    [tower] = documents.list_documents(wb, towers.id, search="tower")
+    found = documents.list_sentences(wb, tower.id)
+    assert [s.position for s in found] == list(range(6))
+    assert [s.paragraph for s in found] == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 200, "towers", " towers "])
+def test_a_name_that_is_empty_too_long_or_taken_is_refused(wb, towers, name):
+    with pytest.raises(As2Error):
+        corpora.create_corpus(wb, name)
+
+
+def test_a_deleted_corpus_is_gone_with_its_index(wb, towers):
+    asking.ask(wb, towers.id, "When was the tower finished?")
+    corpora.delete_corpus(wb, towers.id)
+    assert corpora.list_corpora(wb) == []
+    assert not wb.settings.index_file(towers.id).exists()
+    with pytest.raises(UnknownCorpus):
+        asking.ask(wb, towers.id, "When was the tower finished?")
+
+
+def test_an_index_that_was_deleted_is_built_anew_when_asked(wb, towers):
+    before = [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates]
+    wb.forget_index(towers.id)
+    assert [c.text for c in asking.ask(wb, towers.id, "When was the tower finished?").candidates] == before
+
+
+def test_documents_stored_but_not_indexed_when_the_process_died_are_found_and_get_vectors(wb, monkeypatch):
+    def dies(*_args):
+        raise KeyboardInterrupt
+
+    corpus = corpora.create_corpus(wb, "notes")
+    monkeypatch.setattr(documents, "index_pending", dies)
+    with pytest.raises(KeyboardInterrupt):
+        documents.ingest(wb, corpus.id, [("late.txt", b"Zebras have stripes.")])
+    found = asking.ask(wb, corpus.id, "What do zebras have?")
+    assert found.candidates[found.best].text == "Zebras have stripes."
+    assert len(embedding(wb, corpus)) == 1
+
+
+def test_reindexing_keeps_every_document_searchable(wb, towers):
+    assert indexing.reindex(wb, towers.id) == 3
+    assert corpora.get_corpus(wb, towers.id).vectors_total == towers.vectors_total
+
+
+ARTICLE = "---\ntitle: Tea\nsplit: train\n---\nTea is a drink. It comes from China. The leaf is dried.\n"
+
+
+@pytest.fixture
+def starter(wb):
+    folder = wb.settings.corpora_dir / "starter"
+    (folder / "articles").mkdir(parents=True)
+    (folder / "articles" / "tea.md").write_text(ARTICLE)
+    labels = zip(["Tea is a drink.", "It comes from China.", "The leaf is dried."], [1, 0, 0], strict=True)
+    candidates = [{"id": f"tea-{i}", "text": t, "label": y, "title": "Tea"} for i, (t, y) in enumerate(labels)]
+    question = {"qid": "tea-1", "question": "What is tea?", "candidates": candidates, "kind": "definition"}
+    (folder / "train.jsonl").write_text(json.dumps(question) + "\n")
+    return folder
+
+
+def test_the_starter_comes_with_labels_on_its_own_sentences(wb, starter):
+    corpus = ensure_starter(wb)
+    assert (corpus.name, corpus.documents, corpus.sentences, corpus.questions, corpus.labels) == ("starter", 1, 3, 1, 3)
+    assert questions.list_examples(wb, corpus.id) == ["What is tea?"]
+
+
+def test_the_starter_is_brought_in_once_and_again_when_it_changed(wb, starter):
+    first = ensure_starter(wb)
+    assert ensure_starter(wb) == first
+    relabelled = (starter / "train.jsonl").read_text().replace('"label": 0', '"label": 1', 1)
+    (starter / "train.jsonl").write_text(relabelled)
+    again = ensure_starter(wb)
+    assert (again.documents, again.labels) == (1, 3)
+    [question] = [a.question_id for a in [asking.ask(wb, again.id, "What is tea?")]]
+    assert sorted(annotation.read_labels(wb, question).values()) == ["correct", "correct", "incorrect"]
+
+
+def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
+    corpora.delete_corpus(wb, ensure_starter(wb).id)
+    assert ensure_starter(wb) is None
+    assert corpora.list_corpora(wb) == []
+    assert ensure_starter(wb, again=True).documents == 1
+
+
+def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    tower = next(d for d in documents.list_documents(wb, towers.id) if d.external_id == "tower")
+    documents.delete_document(wb, tower.id, by=ann.id)
+    left = corpora.get_corpus(wb, towers.id)
+    assert (left.documents, left.labels) == (towers.documents - 1, 1)
+    assert tower.id not in [d.id for d in documents.list_documents(wb, towers.id)]
+    assert documents.list_sentences(wb, tower.id) == []
+    assert wb.index(towers.id).count() < towers.sentences
+    assert not {c.title for c in asking.ask(wb, towers.id, "How high is the Eiffel Tower?").candidates} & {tower.title}
+    assert exports.labelled_questions(wb, towers.id)[0].positives == 1
+
+    assert documents.ingest(wb, towers.id, [("tower.txt", TOWER.encode())]).updated == 1
+    assert corpora.get_corpus(wb, towers.id).sentences == towers.sentences
+    again = asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
+    assert annotation.read_labels(wb, again.question_id) == {pair["sentence_id"]: "correct"}
+
+
+def test_a_corpus_whose_documents_are_all_deleted_is_empty_and_one_that_is_gone_says_so(wb, towers):
+    known = documents.list_documents(wb, towers.id)
+    for document in known:
+        documents.delete_document(wb, document.id)
+    with pytest.raises(retrieval.EmptyCorpus):
+        asking.ask(wb, towers.id, "How high is the Eiffel Tower?")
+    with pytest.raises(people.Gone, match="no longer exists"):
+        documents.delete_document(wb, 10**6)
+
+
+def test_a_viewer_deletes_no_document(wb, towers, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    with pytest.raises(people.NotAllowed):
+        documents.delete_document(wb, documents.list_documents(wb, towers.id)[0].id, by=bob.id)
+    assert corpora.get_corpus(wb, towers.id).documents == towers.documents

@@ -1,0 +1,83 @@
+"""Sets that come in parts: train, dev and test, each a file, together one corpus."""
+
+import pytest
+
+from app.adapt import readiness, snapshot
+from app.adapt.settings import RetrainSettings
+from app.exchange import exports, imports
+from as2core.data import jsonl
+from as2core.errors import BadSetting
+from as2core.types import Candidate, Question
+from db.repositories import questions as rows
+
+
+def a_part(first: int, questions: int, about: str) -> bytes:
+    """Questions numbered from `first`, each with a correct and an incorrect sentence of its own."""
+    return jsonl.dumps(
+        [
+            Question(
+                f"Q{n}",
+                f"{about} a{n} b{n} c{n} d{n}?",  # none nearly repeats another
+                (Candidate(f"D{n}-0", f"The {about} {n} it is.", 1), Candidate(f"D{n}-1", f"No {about} {n}.", 0)),
+            )
+            for n in range(first, first + questions)
+        ]
+    ).encode()
+
+
+def split_of(wb, corpus_id: int) -> dict[str, str]:
+    with wb.read() as s:
+        return {q.external_id: q.split for q in rows.list_questions(s, corpus_id)}
+
+
+@pytest.fixture
+def divided(wb):
+    corpus = imports.import_labels(wb, None, "set-train.jsonl", a_part(1, 12, "oak"), split="train").corpus_id
+    imports.import_labels(wb, corpus, "set-dev.jsonl", a_part(21, 5, "ash"), split="dev")
+    imports.import_labels(wb, corpus, "set-test.jsonl", a_part(31, 4, "elm"), split="test")
+    return corpus
+
+
+def test_a_retrain_learns_from_train_judges_by_dev_and_leaves_test_alone(wb, divided):
+    parts = snapshot.compose(wb, divided, RetrainSettings(replay=0.0)).parts
+    asked = {side: {q.text.split()[0] for q in getattr(parts, side)} for side in ("train", "dev", "held_out")}
+    assert asked == {"train": {"oak"}, "dev": {"oak"}, "held_out": {"ash"}}
+    assert len(parts.train) + len(parts.dev) == 12 and len(parts.held_out) == 5
+    assert readiness.check_readiness(wb, divided).heldout_questions == 5
+
+
+def test_the_part_may_be_told_of_questions_that_are_here_and_stays_where_it_is_not_told(wb, divided):
+    again = imports.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"))
+    assert (again.new, again.same) == (0, 8) and split_of(wb, divided)["Q31"] == "test"
+    assert again.moved == () and again.describe_moved() == ""
+    moved = imports.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"), split="train")
+    assert moved.moved == (("test", "train", 4),) and moved.describe_moved() == "moved from test to train: 4"
+    assert split_of(wb, divided)["Q31"] == "train"
+
+
+def test_two_parts_that_number_their_questions_alike_both_go_in_once(wb):
+    corpus = imports.import_labels(wb, None, "train.jsonl", a_part(1, 3, "oak"), split="train").corpus_id
+    for new, same in ((6, 0), (0, 6)):
+        done = imports.import_labels(wb, corpus, "dev.jsonl", a_part(1, 3, "ash"), split="dev")
+        assert (done.new, done.same, done.malformed) == (new, same, ())
+    assert split_of(wb, corpus) == {
+        "Q1": "train", "Q2": "train", "Q3": "train", "Q1-2": "dev", "Q2-2": "dev", "Q3-2": "dev"
+    }  # fmt: skip
+    texts = {c.text for q in exports.labelled_questions(wb, corpus) for c in q.candidates}
+    assert {"The oak 1 it is.", "The ash 1 it is."} <= texts
+
+
+def test_an_unknown_part_is_named_with_those_there_are(wb):
+    with pytest.raises(BadSetting, match="no split 'nope'; known: train, dev, test"):
+        imports.import_labels(wb, None, "set.jsonl", a_part(1, 2, "oak"), split="nope")
+
+
+def test_a_number_behind_an_id_is_none_that_the_file_gives_itself(wb):
+    corpus = imports.import_labels(wb, None, "train.jsonl", a_part(1, 1, "oak")).corpus_id
+    clashing = a_part(1, 1, "ash") + a_part(2, 1, "elm").replace(b'"Q2"', b'"Q1-2"')
+    for new, same in ((4, 0), (0, 4)):
+        done = imports.import_labels(wb, corpus, "dev.jsonl", clashing)
+        assert (done.new, done.same, done.malformed) == (new, same, ())
+    with wb.read() as s:
+        texts = {q.external_id: q.text.split()[0] for q in rows.list_questions(s, corpus)}
+    assert texts == {"Q1": "oak", "Q1-2": "elm", "Q1-3": "ash"}

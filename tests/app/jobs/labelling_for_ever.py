@@ -1,0 +1,87 @@
+"""A person at work, as a process to be killed: labels one by one and in lists, undoes, and sees that a retrain runs.
+
+    python labelling_for_ever.py <corpus> <file>
+
+What it is about to do to a whole list, and every event once it is confirmed, is a line of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+from app import bootstrap
+from app.adapt import readiness
+from app.adapt.settings import RetrainSettings
+from app.jobs import queue
+from app.labels import annotation, queues
+from app.labels.annotation import Presentation
+from app.workbench import people
+from as2core.errors import NotEnoughLabels
+
+RETRAINS = 40  # one after another, so that a kill seldom finds none at work
+PAUSE = 0.02
+
+
+def main(corpus_id: int, file: Path) -> None:
+    wb = bootstrap.open()
+    me = people.sign_in(wb, "ann").id
+    rng = random.Random(os.getpid())
+    out = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def tell(**line: object) -> None:
+        os.write(out, (json.dumps(line) + "\n").encode())
+
+    def confirm(given) -> None:
+        tell(confirmed=[[x.event_id, x.question_id, x.sentence_id, x.label] for x in given if x.changed])
+
+    looked = 0.0
+    while True:
+        if time.monotonic() - looked > 1:
+            looked = time.monotonic()
+            begin_retrain(wb, corpus_id)
+        chance = rng.random()
+        if chance < 0.1 and (undone := annotation.undo_last(wb, me, corpus_id)) is not None:
+            tell(undid=undone.event_id)
+        elif chance < 0.15 and (asked := queues.next_question(wb, corpus_id, me, "random")) is not None:
+            shown = {
+                r.sentence_id: Presentation(queue=asked.assignment.queue)
+                for r in asked.rows
+                if r.free and r.label is None
+            }
+            tell(will=[asked.question_id, sorted(shown)])
+            confirm(
+                annotation.give_labels(
+                    wb, question_id=asked.question_id, annotator_id=me, label="incorrect", presentations=shown
+                )
+            )
+        else:
+            item = queues.next_item(wb, corpus_id, me, "random") or queues.next_item(wb, corpus_id, me, "own")
+            if item is not None:
+                given = annotation.give_label(
+                    wb,
+                    question_id=item.question_id,
+                    sentence_id=item.sentence_id,
+                    annotator_id=me,
+                    label=rng.choice([x for x in ("correct", "incorrect", "unsure") if x != item.label]),
+                    presentation=Presentation(queue=item.assignment.queue),
+                )
+                confirm([given])
+        time.sleep(PAUSE)
+
+
+def begin_retrain(wb, corpus_id: int) -> None:
+    there = queue.list_jobs(wb, "retrain")
+    if len(there) < RETRAINS and not any(j.active for j in there):
+        try:
+            readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
+        except NotEnoughLabels:
+            return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,663 @@
+import logging
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import text
+
+from app import bootstrap, worker
+from app.ask import asking
+from app.corpora import corpora, documents
+from app.jobs import attempt, process, queue, retrain_rule, supervisor
+from app.jobs.attempt import run_queued
+from app.jobs.queue import UnknownJob
+from app.labels import annotation
+from app.worker import RUNNERS
+from as2core.errors import As2Error, BadSetting
+from db.repositories import jobs as rows
+
+
+@pytest.fixture
+def runners(monkeypatch):
+    """runners["kind"] = function(job) makes it what a job of that kind does."""
+    monkeypatch.setattr(attempt, "HEARTBEAT_SECONDS", 0.05)
+    return dict(RUNNERS)
+
+
+def in_background(wb, runners, **more):
+    thread = threading.Thread(target=run_queued, args=(wb, runners), kwargs=more)
+    thread.start()
+    return thread
+
+
+def until(condition, seconds=20.0):
+    give_up = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up, "it never happened"
+        time.sleep(0.02)
+
+
+def test_a_job_tells_where_it_is_and_ends_with_its_result(wb, runners):
+    went_on = threading.Event()
+
+    def work(job):
+        job.progress(0.5, "half way")
+        job.event({"kind": "eval", "dev_ap": {"6": 0.7}})
+        went_on.wait(20)
+        return {"answer": 42}
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {"x": 1})
+    assert (made.state, made.attempt, made.active) == ("queued", 0, True)
+    thread = in_background(wb, runners)
+    until(lambda: queue.load_job(wb, made.id).progress == 0.5)
+    now = queue.load_job(wb, made.id)
+    assert (now.state, now.message, now.attempt) == ("running", "half way", 1)
+    assert now.events == ({"kind": "eval", "dev_ap": {"6": 0.7}},)
+    went_on.set()
+    thread.join()
+    done = queue.load_job(wb, made.id)
+    assert (done.state, done.progress, done.result, done.settings) == ("done", 1.0, {"answer": 42}, {"x": 1})
+    assert done.finished is not None
+
+
+def test_of_many_steps_between_two_heartbeats_the_last_is_kept(wb, runners):
+    def work(job):
+        for i in range(100):
+            job.event({"kind": "step", "step": i})
+        job.event({"kind": "eval", "step": 99})
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    events = queue.load_job(wb, made.id).events
+    assert [e["step"] for e in events][-2:] == [99, 99]
+    assert len(events) < 50
+
+
+def test_a_failure_is_one_line_and_a_log(wb, runners):
+    def work(job):
+        raise ValueError("first line\nsecond   line")
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    failed = queue.load_job(wb, made.id)
+    assert (failed.state, failed.error) == ("failed", "ValueError: first line second line")
+    log = (wb.settings.jobs_dir / str(made.id) / "error.log").read_text()
+    assert failed.log.endswith("error.log")
+    assert "Traceback" in log
+
+
+def test_a_failure_whose_log_cannot_be_written_is_a_failure_still(wb, runners):
+    def work(job):
+        raise ValueError("no room")
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    wb.settings.jobs_dir.mkdir(parents=True)
+    (wb.settings.jobs_dir / str(made.id)).touch()  # where the job's folder would be
+    run_queued(wb, runners)
+    failed = queue.load_job(wb, made.id)
+    assert (failed.state, failed.error, failed.log) == ("failed", "ValueError: no room", "")
+
+
+def test_a_run_that_is_torn_away_beats_no_more(wb, runners):
+    def work(job):
+        raise KeyboardInterrupt
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    with pytest.raises(KeyboardInterrupt):
+        run_queued(wb, runners)
+    until(lambda: f"job-{made.id}" not in {t.name for t in threading.enumerate()}, seconds=5)
+
+
+def test_an_error_meant_for_people_is_told_as_it_is(wb, runners):
+    def work(job):
+        raise BadSetting("epochs 0: give at least 1")
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    assert queue.load_job(wb, made.id).error == "epochs 0: give at least 1"
+
+
+def test_a_running_job_is_cancelled_at_its_next_look(wb, runners):
+    started = threading.Event()
+
+    def work(job):
+        started.set()
+        while True:
+            job.check()
+            time.sleep(0.01)
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    thread = in_background(wb, runners)
+    started.wait(20)
+    before = time.monotonic()
+    queue.cancel(wb, made.id)
+    thread.join(5)
+    assert time.monotonic() - before < 5
+    over = queue.load_job(wb, made.id)
+    assert (over.state, over.cancelling) == ("cancelled", False)
+
+
+def test_a_job_asked_to_cancel_as_it_makes_room_is_not_queued_again(wb, runners):
+    def work(job):
+        if job.attempt == 1:
+            queue.cancel(wb, job.id)
+            raise attempt.SteppedBack
+
+    runners["embed"] = work
+    made = queue.enqueue(wb, "embed", {})
+    run_queued(wb, runners)
+    over = queue.load_job(wb, made.id)
+    assert (over.state, over.message, over.cancelling, over.attempt) == ("cancelled", "cancelled", False, 1)
+    assert over.finished is not None
+
+
+def test_a_job_that_will_not_listen_is_cancelled_over_its_head(wb, runners, monkeypatch):
+    monkeypatch.setattr(attempt, "CANCEL_SECONDS", 0.1)
+    started, let_go = threading.Event(), threading.Event()
+
+    def work(job):
+        started.set()
+        let_go.wait(20)
+        return {"too": "late"}
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    thread = in_background(wb, runners)
+    started.wait(20)
+    queue.cancel(wb, made.id)
+    until(lambda: queue.load_job(wb, made.id).state == "cancelled")
+    let_go.set()
+    thread.join()
+    over = queue.load_job(wb, made.id)
+    assert (over.state, over.result) == ("cancelled", {})
+
+
+def test_a_paused_job_holds_between_steps_and_goes_on_where_it_was(wb, runners, monkeypatch):
+    steps, naps, resumed = [], [], threading.Event()
+
+    def nap(seconds):
+        naps.append(len(steps))
+        time.sleep(0.01)
+
+    def work(job):
+        while not resumed.is_set():
+            if job.should_stop():
+                return None
+            steps.append(None)
+            time.sleep(0.005)
+        return {"steps": len(steps)}
+
+    monkeypatch.setattr(attempt, "time", SimpleNamespace(monotonic=time.monotonic, sleep=nap))
+
+    runners["embed"] = work
+    made = queue.enqueue(wb, "embed", {})
+    thread = threading.Thread(target=run_queued, args=(wb, runners))
+    thread.start()
+    until(lambda: steps)
+    assert queue.pause(wb, made.id).paused
+    until(lambda: len(naps) > 9)  # it looks again and again whether it may go on
+    assert set(naps) == {len(steps)}
+    assert queue.load_job(wb, made.id).state == "running"
+    resumed.set()
+    assert not queue.resume(wb, made.id).paused
+    thread.join()
+    over = queue.load_job(wb, made.id)
+    assert (over.state, over.result) == ("done", {"steps": naps[0] + 1})
+    assert [e["kind"] for e in over.events] == ["paused", "resumed"]
+
+
+def test_a_run_s_clock_stands_still_while_it_is_paused(wb, runners):
+    def work(job):
+        before, began = job.seconds(), time.monotonic()
+        queue.pause(wb, job.id)
+        until(lambda: job.paused)
+        going_on = threading.Timer(0.5, queue.resume, (wb, job.id))
+        going_on.start()
+        held = time.monotonic()
+        assert not job.should_stop()
+        held = time.monotonic() - held
+        going_on.join()
+        return {"held": held, "passed": time.monotonic() - began, "counted": job.seconds() - before}
+
+    runners["embed"] = work
+    made = queue.enqueue(wb, "embed", {})
+    run_queued(wb, runners)
+    told = queue.load_job(wb, made.id).result
+    assert told["held"] >= 0.5
+    assert told["counted"] == pytest.approx(told["passed"] - told["held"], abs=0.05)
+
+
+def test_a_paused_job_makes_room_for_another_of_its_slot_and_goes_on_from_what_it_kept(wb, runners):
+    order = []
+
+    def work(job):
+        order.append(f"{job.settings['name']} {job.attempt}")
+        while job.settings["name"] == "first" and job.attempt == 1:
+            job.check()
+            time.sleep(0.005)
+        return {"attempt": job.attempt}
+
+    runners["retrain"] = work
+    first = queue.enqueue(wb, "retrain", {"name": "first"})
+    thread = in_background(wb, runners)
+    until(lambda: order)
+    queue.pause(wb, first.id)
+    second = queue.enqueue(wb, "retrain", {"name": "second"})
+    thread.join(20)
+    assert queue.load_job(wb, second.id).state == "done"
+    waiting = queue.load_job(wb, first.id)
+    assert (waiting.state, waiting.paused, waiting.finished) == ("queued", True, None)
+    queue.resume(wb, first.id)
+    run_queued(wb, runners)
+    assert queue.load_job(wb, first.id).result == {"attempt": 2}
+    assert order == ["first 1", "second 1", "first 2"]
+    with wb.read() as s:
+        row = rows.job(s, first.id)
+        assert row.attempts - row.attempt == 2  # making room costs no attempt
+
+
+def test_no_worker_is_kept_for_a_paused_job_alone(wb, runners, monkeypatch):
+    started = []
+    monkeypatch.setattr(supervisor, "start_worker_if_needed", lambda wb: started.append(1))
+    made = queue.enqueue(wb, "embed", {})
+    queue.pause(wb, made.id)
+    supervisor.attend(wb)
+    assert not started
+
+
+def test_a_paused_job_can_be_cancelled(wb, runners):
+    def work(job):
+        while not job.should_stop():
+            time.sleep(0.005)
+        job.check()
+
+    runners["embed"] = work
+    made = queue.enqueue(wb, "embed", {})
+    thread = threading.Thread(target=run_queued, args=(wb, runners))
+    thread.start()
+    until(lambda: queue.load_job(wb, made.id).state == "running")
+    queue.pause(wb, made.id)
+    queue.cancel(wb, made.id)
+    thread.join(5)
+    assert queue.load_job(wb, made.id).state == "cancelled"
+
+
+def test_a_queued_job_that_is_paused_is_not_taken_up(wb, runners):
+    runners["embed"] = lambda job: {}
+    made = queue.enqueue(wb, "embed", {})
+    queue.pause(wb, made.id)
+    assert run_queued(wb, runners) == 0
+    queue.resume(wb, made.id)
+    assert run_queued(wb, runners) == 1
+
+
+def test_a_queued_job_is_cancelled_at_once(wb, runners):
+    made = queue.enqueue(wb, "compare", {})
+    assert queue.cancel(wb, made.id).state == "cancelled"
+    assert run_queued(wb, runners) == 0
+
+
+def test_a_finished_job_stays_as_it_is(wb, runners):
+    runners["compare"] = lambda job: None
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    assert queue.cancel(wb, made.id).state == "done"
+    with pytest.raises(As2Error, match="is done"):
+        queue.retry(wb, made.id)
+
+
+def test_a_failed_job_run_again_goes_on_in_its_folder(wb, runners):
+    def work(job):
+        mark = job.folder / "checkpoint"
+        if not mark.exists():
+            mark.touch()
+            raise RuntimeError("out of luck")
+        return {"resumed": True}
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    run_queued(wb, runners)
+    assert queue.load_job(wb, made.id).state == "failed"
+    assert queue.retry(wb, made.id).state == "queued"
+    run_queued(wb, runners)
+    again = queue.load_job(wb, made.id)
+    assert (again.state, again.result, again.attempt, again.error) == ("done", {"resumed": True}, 2, "")
+
+
+def die_in(wb, job_id, worker="another-machine:1:1"):
+    """Leave a job as a worker leaves it that was killed in the middle."""
+    with wb.write() as s:
+        claimed = rows.claim_next(s, queue.PRIORITIES, worker, wb.clock())
+        assert claimed.id == job_id
+
+
+def test_a_job_whose_heart_stopped_is_queued_again_and_says_so(wb, runners, clock):
+    runners["compare"] = lambda job: {"attempt": job.attempt}
+    made = queue.enqueue(wb, "compare", {})
+    die_in(wb, made.id)
+    supervisor.reap(wb)
+    assert queue.load_job(wb, made.id).state == "running"
+    clock.advance(seconds=31)
+    supervisor.reap(wb)
+    lost = queue.load_job(wb, made.id)
+    assert lost.state == "queued"
+    assert lost.events == ({"kind": "lost", "attempt": 1},)
+    run_queued(wb, runners)
+    assert queue.load_job(wb, made.id).result == {"attempt": 2}
+
+
+def test_after_three_lost_attempts_a_job_is_lost_and_can_still_be_run_again(wb, runners, clock):
+    runners["compare"] = lambda job: {"attempt": job.attempt}
+    made = queue.enqueue(wb, "compare", {})
+    for _ in range(3):
+        die_in(wb, made.id)
+        clock.advance(seconds=31)
+        supervisor.reap(wb)
+    lost = queue.load_job(wb, made.id)
+    assert (lost.state, lost.attempt) == ("lost", 3)
+    assert "run it again" in lost.error
+    queue.retry(wb, made.id)
+    run_queued(wb, runners)
+    assert queue.load_job(wb, made.id).result == {"attempt": 4}
+
+
+def test_a_dead_worker_of_this_machine_is_noticed_without_waiting(wb, runners):
+    host, _, born = process.worker_name().split(":")
+    made = queue.enqueue(wb, "compare", {})
+    die_in(wb, made.id, worker=f"{host}:999999999:{born}")
+    supervisor.reap(wb)
+    assert queue.load_job(wb, made.id).state == "queued"
+
+
+def test_a_living_worker_is_left_alone(wb, runners):
+    made = queue.enqueue(wb, "compare", {})
+    die_in(wb, made.id, worker=process.worker_name())
+    supervisor.reap(wb)
+    assert queue.load_job(wb, made.id).state == "running"
+
+
+def test_a_cancelled_job_whose_worker_died_is_cancelled(wb, runners, clock):
+    made = queue.enqueue(wb, "compare", {})
+    die_in(wb, made.id)
+    queue.cancel(wb, made.id)
+    clock.advance(minutes=1)
+    supervisor.reap(wb)
+    assert queue.load_job(wb, made.id).state == "cancelled"
+
+
+def test_vectors_step_back_for_a_more_urgent_job_of_their_slot_and_go_on_after_it(wb, towers, models, runners):
+    order = []
+    runners["score"] = lambda job: order.append(("score", wb.index(towers.id).count_vectors()))
+    [embed] = queue.list_jobs(wb, "embed")
+
+    def ask_in_between():
+        if not order:
+            order.append(("embed", 0))
+            queue.enqueue(wb, "score", {})
+
+    models.vectors.before = ask_in_between
+    documents.ingest(wb, towers.id, [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(130)])
+    run_queued(wb, runners)
+    total = corpora.get_corpus(wb, towers.id).vectors_total
+    assert order == [("embed", 0), ("score", 64)]
+    done = queue.load_job(wb, embed.id)
+    assert (done.state, done.attempt) == ("done", 2)
+    assert wb.index(towers.id).count_vectors() == total > 130
+    assert models.vectors.texts == total
+
+
+def test_a_worker_told_to_stop_queues_its_job_again_without_blame(wb, runners):
+    started, stopping = threading.Event(), threading.Event()
+
+    def work(job):
+        started.set()
+        while True:
+            job.check()
+            time.sleep(0.01)
+
+    runners["compare"] = work
+    made = queue.enqueue(wb, "compare", {})
+    thread = in_background(wb, runners, stopping=stopping.is_set)
+    started.wait(20)
+    stopping.set()
+    thread.join(5)
+    waiting = queue.load_job(wb, made.id)
+    assert waiting.state == "queued"
+    with wb.read() as s:
+        row = rows.job(s, made.id)
+        assert row.attempts - row.attempt == 3
+
+
+def test_the_most_urgent_job_runs_first(wb, runners):
+    order = []
+    for kind in ("embed", "score", "compare", "retrain"):
+        runners[kind] = lambda job: order.append(job.kind)
+        queue.enqueue(wb, kind, {})
+    assert run_queued(wb, runners) == 4
+    assert order == ["retrain", "compare", "score", "embed"]
+
+
+def test_a_heartbeat_that_cannot_be_written_loses_nothing_said(wb, runners, monkeypatch, caplog):
+    refusals = [0]
+    beat = rows.beat
+
+    def sometimes(*args):
+        if refusals[0] < 2:
+            refusals[0] += 1
+            raise As2Error("the database is busy")
+        return beat(*args)
+
+    def work(job):
+        job.event({"kind": "eval", "n": 1})
+        until(lambda: refusals[0] == 2)
+        job.event({"kind": "eval", "n": 2})
+
+    runners["compare"] = work
+    monkeypatch.setattr(attempt.rows, "beat", sometimes)
+    made = queue.enqueue(wb, "compare", {})
+    with caplog.at_level(logging.WARNING):
+        run_queued(wb, runners)
+    assert [e["n"] for e in queue.load_job(wb, made.id).events] == [1, 2]
+    assert "no heartbeat" in caplog.text
+
+
+def test_labels_given_while_a_job_writes_are_counted_exactly_once(wb, towers, models, ann, bob, runners):
+    files = [(f"note{i}.txt", f"Note number {i} says {i}.".encode()) for i in range(200)]
+    documents.ingest(wb, towers.id, files)
+    asked = asking.ask(wb, towers.id, "note number tower bridge")
+    models.vectors.before = lambda: time.sleep(0.05)
+    background = in_background(wb, runners)
+
+    def label(who):
+        for c in asked.candidates:
+            for _ in range(2):  # a double click
+                annotation.give_label(
+                    wb, question_id=asked.question_id, sentence_id=c.sentence_id, annotator_id=who.id, label="unsure"
+                )
+
+    threads = [threading.Thread(target=label, args=(who,)) for who in (ann, bob, ann, bob)]
+    for t in threads:
+        t.start()
+    for t in [*threads, background]:
+        t.join()
+    with wb.read() as s:
+        assert s.scalar(text("SELECT count(*) FROM label_event")) == 2 * len(asked.candidates)
+    assert [j.state for j in queue.list_jobs(wb, "embed")] == ["done"]
+
+
+def test_jobs_are_listed_newest_first_and_by_kind(wb, runners):
+    ids = [queue.enqueue(wb, kind, {}).id for kind in ("compare", "score", "compare")]
+    assert [j.id for j in queue.list_jobs(wb)] == ids[::-1]
+    assert [j.id for j in queue.list_jobs(wb, kind="compare")] == [ids[2], ids[0]]
+    assert len(queue.list_jobs(wb, limit=1)) == 1
+    with pytest.raises(UnknownJob):
+        queue.load_job(wb, 99)
+
+
+def test_a_corpus_s_recent_jobs_are_the_newest_of_its_own_without_their_events(wb, towers):
+    ids = [queue.enqueue(wb, k, {}, corpus_id=of).id for k, of in (("score", towers.id), ("compare", None),
+                                                                   ("retrain", towers.id))]  # fmt: skip
+    with wb.write() as s:
+        rows.add_event(s, ids[2], {"kind": "eval"}, wb.clock())
+    assert [(j.id, j.events) for j in queue.list_recent(wb, towers.id, 2)] == [(ids[2], ()), (ids[0], ())]
+
+
+def test_jobs_that_wait_or_run_are_known_without_their_events(wb, towers):
+    ids = [queue.enqueue(wb, "score", {}, corpus_id=of).id for of in (towers.id, None, towers.id)]
+    with wb.write() as s:
+        rows.add_event(s, ids[0], {"kind": "eval"}, wb.clock())
+    assert queue.load_job(wb, ids[0]).events
+    queue.cancel(wb, ids[2])
+    assert [(j.id, j.events) for j in queue.list_active(wb, "score")] == [(ids[0], ()), (ids[1], ())]
+    assert len(queue.list_active(wb)) == 3  # with the one for the vectors
+    assert [j.id for j in queue.list_active(wb, "score", towers.id)] == ids[:1]
+    assert queue.list_active(wb, "retrain") == []
+    assert queue.find_newest(wb, "score", towers.id).id == ids[2]
+    assert queue.find_newest(wb, "retrain", towers.id) is None
+
+
+@pytest.fixture
+def working(wb, monkeypatch):
+    """working(runners) starts a worker in this process; it is stopped after the test."""
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "CHECK_SECONDS", 0.05)
+    started = []
+
+    def start(runners, idle=None):
+        own = worker.Worker(wb, idle, runners)
+        thread = threading.Thread(target=own.work)
+        thread.start()
+        started.append((own, thread))
+        return own, thread
+
+    yield start
+    for own, thread in started:
+        own.stop.set()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_a_comparison_and_short_jobs_end_while_a_retrain_runs(wb, runners, working):
+    running, may_end = threading.Event(), threading.Event()
+
+    def retrain(job):
+        running.set()
+        assert may_end.wait(60)
+
+    runners |= {"retrain": retrain, "compare": lambda job: {"n": 1}, "embed": lambda job: {"n": 2}}
+    long = queue.enqueue(wb, "retrain", {})
+    working(runners)
+    assert running.wait(60)
+    others = [queue.enqueue(wb, kind, {}).id for kind in ("compare", "embed")]
+    until(lambda: all(queue.load_job(wb, i).state == "done" for i in others))
+    assert queue.load_job(wb, long.id).state == "running"
+    may_end.set()
+    until(lambda: queue.load_job(wb, long.id).state == "done")
+
+
+def test_a_slot_runs_one_job_at_a_time_the_most_urgent_first(wb, runners, working):
+    order, over = [], threading.Event()
+    running = threading.Lock()
+
+    def work(job):
+        assert running.acquire(blocking=False)
+        order.append(job.kind)
+        running.release()
+        if job.kind == "embed":
+            over.set()
+
+    runners |= dict.fromkeys(("embed", "score", "propose", "doubt"), work)
+    for kind in ("embed", "score", "propose", "doubt", "score"):
+        queue.enqueue(wb, kind, {})
+    working(runners)
+    assert over.wait(60)
+    assert order == ["doubt", "propose", "score", "score", "embed"]
+
+
+def test_two_workers_on_one_database_share_the_jobs_and_run_none_twice(wb, runners, settings, models, clock):
+    ran = []
+    runners["embed"] = lambda job: ran.append(job.id)
+    other = bootstrap.open(settings.model_copy(update={"home": settings.home.with_name("other")}), models, clock)
+    ids = [queue.enqueue(wb, "embed", {}).id for _ in range(20)]
+    threads = [in_background(own, runners) for own in (wb, other)]
+    for t in threads:
+        t.join(60)
+    other.close()
+    assert sorted(ran) == ids
+    assert {queue.load_job(wb, i).attempt for i in ids} == {1}
+
+
+def test_a_worker_without_work_ends_and_one_with_work_does_not(wb, runners, working):
+    running, may_end = threading.Event(), threading.Event()
+
+    def embed(job):
+        running.set()
+        assert may_end.wait(60)
+
+    runners["embed"] = embed
+    queue.enqueue(wb, "embed", {})
+    _, thread = working(runners, idle=0.2)
+    assert running.wait(60)
+    thread.join(1)
+    assert thread.is_alive()
+    may_end.set()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_reading_jobs_starts_no_worker_and_changes_no_job(wb, runners, clock, monkeypatch):
+    lost, waiting = (queue.enqueue(wb, kind, {}) for kind in ("compare", "embed"))
+    die_in(wb, lost.id)
+    clock.advance(minutes=1)
+    monkeypatch.setattr(queue, "start_worker_if_needed", lambda wb: pytest.fail("a worker was started"))
+    assert queue.load_job(wb, lost.id).state == "running"
+    assert [j.state for j in queue.list_jobs(wb)] == ["queued", "running"]
+    assert [j.id for j in queue.list_active(wb)] == [lost.id, waiting.id]
+
+
+def test_the_supervisor_queues_a_lost_job_again_and_starts_a_worker(wb, runners, clock, monkeypatch):
+    started = threading.Event()
+    monkeypatch.setattr(supervisor, "CHECK_SECONDS", 0.01)
+    made = queue.enqueue(wb, "compare", {})
+    die_in(wb, made.id)
+    clock.advance(minutes=1)
+    monkeypatch.setattr(supervisor, "start_worker_if_needed", lambda wb: started.set())
+    thread = supervisor.start_supervisor(wb)
+    assert started.wait(20)
+    assert queue.load_job(wb, made.id).state == "queued"
+    wb.is_closed.set()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_the_supervisor_wakes_a_worker_for_a_retrain_at_night(wb, towers, runners, monkeypatch):
+    woken = threading.Event()
+    run_queued(wb, runners)  # what the documents asked for
+    monkeypatch.setattr(supervisor, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(retrain_rule, "find_due_corpora", lambda wb, mark: [towers.id])
+    monkeypatch.setattr(retrain_rule, "start_worker_if_needed", lambda wb: woken.set())
+    thread = supervisor.start_supervisor(wb)
+    assert woken.wait(20)
+    wb.is_closed.set()
+    thread.join(20)
+
+
+def test_a_single_job_is_refused_while_another_of_its_kind_and_corpus_waits(wb, towers):
+    first = queue.enqueue(wb, "retrain", {}, corpus_id=towers.id, single=True)
+    with pytest.raises(queue.JobActive, match=f"job {first.id} "):
+        queue.enqueue(wb, "retrain", {}, corpus_id=towers.id, single=True)
+    queue.cancel(wb, first.id)
+    assert queue.enqueue(wb, "retrain", {}, corpus_id=towers.id, single=True).state == "queued"
+
+
+def test_every_kind_of_job_has_a_runner_and_one_slot():
+    assert set(RUNNERS) == set(queue.KINDS)
+    assert sorted(kind for slot in queue.SLOTS for kind in slot) == sorted(queue.KINDS)

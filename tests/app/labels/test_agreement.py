@@ -1,0 +1,327 @@
+import krippendorff
+import numpy as np
+import pytest
+from sqlalchemy import Engine, event
+
+from app.adapt import label_noise
+from app.adapt.label_noise import TooFewLabels, find_suspicious
+from app.ask import asking
+from app.jobs import queue
+from app.jobs.attempt import run_queued
+from app.labels import agreement, annotation, queues
+from app.labels import consensus as labels
+from app.labels.agreement import alpha, infer_question_kind, kappa
+from app.labels.annotation import Presentation
+from app.workbench import people
+from app.workbench.people import NotAllowed
+from app.worker import RUNNERS
+from db.repositories import reviews
+
+
+def units(a: str, b: str) -> list:
+    return [(i, {"a": int(x), "b": int(y)}) for i, (x, y) in enumerate(zip(a, b, strict=True))]
+
+
+def test_alpha_of_krippendorffs_two_observers_is_point_095():
+    # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example A
+    assert alpha(units("0100000010", "1110010000")) == pytest.approx(0.095, abs=5e-4)
+
+
+def test_kappa_of_fifty_proposals_is_point_4():
+    # 20 both yes, 15 both no, 5 and 10 mixed: observed 0.7, by chance 0.5
+    left, right = "1" * 25 + "0" * 25, "1" * 20 + "0" * 5 + "1" * 10 + "0" * 15
+    assert kappa(units(left, right), "a", "b") == pytest.approx(0.4)
+
+
+def test_agreement_is_undefined_where_everybody_always_says_the_same_one_thing():
+    assert alpha(units("111", "111")) is None
+    assert kappa(units("111", "111"), "a", "b") is None
+
+
+def test_agreement_takes_the_pairs_that_two_judged_and_leaves_unsure_out(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+-+-")
+    give_signs(bob, "+-?")
+    found = agreement.measure_agreement(wb, towers.id)
+    assert (found.alpha.n, found.alpha.value, found.annotators) == (2, 1.0, ("ann", "bob"))
+    [(a, b, estimate)] = found.kappas
+    assert (a, b, estimate.value, estimate.low) == ("ann", "bob", 1.0, None)  # one question: nothing to resample
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("When was the tower finished?", "when"),
+        ("In which year was it, and why?", "which"),
+        ("HOW  many came?", "how-many"),
+        ("How much does it weigh?", "how-many"),
+        ("How was it built?", "how"),
+        ("To whom does it belong?", "who"),
+        ("Name the somewhat whole builders.", "other"),
+    ],
+)
+def test_a_question_without_a_kind_has_that_of_its_first_word_that_asks(question, kind):
+    assert infer_question_kind(question) == kind
+
+
+def test_agreement_on_an_asked_question_goes_by_how_it_asks(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "+-")
+    give_signs(bob, "+-")
+    assert [(kind, e.n) for kind, e in agreement.measure_agreement(wb, towers.id).per_kind] == [("when", 2)]
+
+
+def test_agreement_over_time_goes_by_the_day_of_the_second_label(wb, towers, give_signs, clock, ann, bob):
+    give_signs(ann, "+-+-")
+    give_signs(bob, "+-")
+    clock.advance(days=3)
+    give_signs(bob, "  -+")
+    over_time = dict(agreement.measure_agreement(wb, towers.id).over_time)
+    assert {day: e.n for day, e in over_time.items()} == {"2024-05-01": 2, "2024-05-04": 2}
+    assert over_time["2024-05-01"].value == 1.0
+    assert over_time["2024-05-04"].value < 0
+
+
+def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towers, asked, give_signs, ann, bob):
+    give_signs(ann, "+")
+    give_signs(bob, "-")
+    [conflict] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert (conflict.labels, conflict.verdict) == ((("ann", "correct"), ("bob", "incorrect")), "")
+    assert annotation.read_labels(wb, asked.question_id) == {}
+    key = {"question_id": conflict.question_id, "sentence_id": conflict.sentence_id, "annotator_id": ann.id}
+    agreement.adjudicate(wb, **key, label="incorrect", note="the date is of the opening")
+    [settled] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert (settled.verdict, settled.by, settled.note) == ("incorrect", "ann", "the date is of the opening")
+    assert settled.labels == conflict.labels
+    assert annotation.read_labels(wb, asked.question_id) == {conflict.sentence_id: "incorrect"}
+    assert annotation.measure_progress(wb, towers.id, ann.id).per_label == {"correct": 0, "incorrect": 1, "unsure": 0}
+    [question] = [x.question for x in labels.load_questions(wb, towers.id) if x.own]
+    assert [c.label for c in question.candidates] == [0]
+    agreement.adjudicate(wb, **key, label=None)
+    assert annotation.measure_progress(wb, towers.id, ann.id).per_label["disputed"] == 1
+
+
+@pytest.fixture
+def agreed(wb, towers, asked, give_signs, ann, bob):
+    """A pair that ann and bob both call incorrect, settled as correct while they differed."""
+    give_signs(ann, "+")
+    give_signs(bob, "-")
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct")
+    give_signs(ann, "-")
+    return pair
+
+
+def counted(wb, corpus, who):
+    return {label: n for label, n in annotation.measure_progress(wb, corpus.id, who.id).per_label.items() if n}
+
+
+def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, agreed, ann, bob):
+    for who in (ann, bob):
+        [found] = agreement.list_conflicts(wb, towers.id, who.id)
+        assert (found.verdict, dict(found.labels)) == ("correct", {"ann": "incorrect", "bob": "incorrect"})
+    assert counted(wb, towers, ann) == {"correct": 1}
+    agreement.adjudicate(wb, **agreed, annotator_id=ann.id, label=None)
+    assert counted(wb, towers, ann) == {"incorrect": 1}
+    assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
+    assert agreement.measure_agreement(wb, towers.id).alpha.n == 1
+
+
+def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_when_somebody_does(
+    wb, towers, agreed, ann, bob, monkeypatch
+):
+    for who in (ann, bob):
+        annotation.withdraw(wb, **agreed, annotator_id=who.id)
+    assert annotation.read_labels(wb, agreed["question_id"]) == counted(wb, towers, ann) == {}
+    assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
+    learnt = []
+    monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
+    label_noise.start_second_looks(wb, towers.id)
+    run_queued(wb, RUNNERS)
+    assert learnt == []
+    annotation.give_label(wb, **agreed, annotator_id=bob.id, label="incorrect")
+    assert annotation.read_labels(wb, agreed["question_id"]) == {agreed["sentence_id"]: "correct"}
+    [found] = agreement.list_conflicts(wb, towers.id, ann.id)
+    assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
+
+
+def test_only_an_admin_settles_and_others_see_the_conflicts_they_are_part_of(wb, towers, give_signs, ann, bob):
+    carol = people.sign_in(wb, "carol")
+    give_signs(ann, "+")
+    give_signs(bob, "-")
+    [conflict] = agreement.list_conflicts(wb, towers.id, bob.id)
+    assert agreement.list_conflicts(wb, towers.id, carol.id) == ()
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        agreement.adjudicate(
+            wb,
+            question_id=conflict.question_id,
+            sentence_id=conflict.sentence_id,
+            annotator_id=bob.id,
+            label="correct",
+        )
+
+
+def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give_signs, ann, bob):
+    give_signs(ann, "++-", arm="shown", model_says=True)  # two of three follow the model
+    give_signs(bob, "+-", arm="blind", model_says=True)  # one of two
+    give_signs(bob, "  +", model_says=True)  # chance did not decide on its scores
+    found = agreement.measure_anchoring(wb, towers.id)
+    assert (found.shown, found.blind) == (3, 2)
+    assert (found.agree_shown, found.agree_blind) == pytest.approx((2 / 3, 1 / 2))
+    assert found.shift.value == pytest.approx(1 / 6)
+
+
+def judged(questions: int = 12, pairs: int = 5, people: str = "abc") -> list:
+    """Units of several a question, most of them agreed on; two people at least judge each."""
+    draw = np.random.default_rng(5)
+    found = []
+    for i in range(questions * pairs):
+        truth = draw.random() < 0.3
+        said = {p: int(truth != (draw.random() < 0.15)) for p in people if p in "ab" or draw.random() < 0.5}
+        found.append((i // pairs, said))
+    return found
+
+
+def resampled(units, measure, seed=0):
+    """The interval the long way: the measure itself on every resample."""
+    by_question = {}
+    for unit in units:
+        by_question.setdefault(unit[0], []).append(unit)
+    questions, draw, found = list(by_question.values()), np.random.default_rng(seed), []
+    for _ in range(agreement.RESAMPLES):
+        chosen = draw.integers(len(questions), size=len(questions))
+        again = measure([unit for i in chosen for unit in questions[i]])
+        if again is not None and np.isfinite(again):
+            found.append(again)
+    return np.quantile(found, [0.025, 0.975])
+
+
+@pytest.mark.parametrize(
+    ("units", "measure", "told"),
+    [
+        (judged(), alpha, agreement.ALPHA),
+        (judged(2, 2), alpha, agreement.ALPHA),  # resamples in which it is undefined
+        (judged(), lambda us: kappa(us, "a", "b"), agreement._kappa_of("a", "b")),
+        (judged(3, 2), lambda us: kappa(us, "b", "a"), agreement._kappa_of("b", "a")),
+        ([(q, (i % 2 == 0, q % 3 > 0)) for q in range(9) for i in range(q % 3 + 1)], agreement._shift, agreement.SHIFT),
+    ],
+    ids=["alpha", "alpha, few", "kappa", "kappa, few", "shift"],
+)
+def test_an_interval_from_sums_is_the_one_from_resampled_units(units, measure, told):
+    found = agreement._estimate(units, told, 0)
+    sums = np.array([[told.parts(unit) for _, unit in units]]).sum(axis=1)
+    assert told.of_sums(sums)[0] == pytest.approx(found.value, abs=1e-9)
+    assert (found.value, found.n) == (measure(units), len(units))
+    assert [found.low, found.high] == pytest.approx(resampled(units, measure), abs=1e-9)
+
+
+def test_the_libraries_are_asked_once_a_figure_however_many_resamples(monkeypatch):
+    calls = []
+    library = krippendorff.alpha
+    monkeypatch.setattr(krippendorff, "alpha", lambda **k: calls.append(1) or library(**k))
+    agreement._by(["May", "June"] * 30, judged(), 0)
+    assert len(calls) == 2
+
+
+def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, towers, asked, give_signs, ann, bob):
+    asked_of = []
+    listener = Engine, "before_cursor_execute", lambda *told: asked_of.append(told[2])
+    event.listen(*listener)
+    request.addfinalizer(lambda: event.remove(*listener))
+
+    def queries():
+        asked_of.clear()
+        agreement.list_conflicts(wb, towers.id, ann.id)
+        return len(asked_of)
+
+    give_signs(ann, "+")
+    give_signs(bob, "-")
+    one = queries()
+    give_signs(ann, "++++")
+    give_signs(bob, "----")
+    settled = {"question_id": asked.question_id, "sentence_id": asked.candidates[2].sentence_id}
+    agreement.adjudicate(wb, **settled, annotator_id=ann.id, label="correct")
+    assert queries() == one
+    assert [c.by for c in agreement.list_conflicts(wb, towers.id, ann.id)] == ["", "", "", "ann"]
+
+
+def planted(flipped: int = 8, questions: int = 30):
+    """Features that tell the labels apart, some of which are turned round."""
+    draw = np.random.default_rng(1)
+    labels = np.array([int(i % 4 == 0) for i in range(4 * questions)])
+    features = draw.normal(0, 0.5, (len(labels), 3)) + 3 * labels[:, None]
+    wrong = draw.choice(len(labels), flipped, replace=False)
+    given = labels.copy()
+    given[wrong] = 1 - given[wrong]
+    return features, given, [i // 4 for i in range(len(labels))], set(wrong.tolist())
+
+
+def test_labels_that_were_turned_round_are_the_ones_doubted():
+    features, given, questions, wrong = planted()
+    found = find_suspicious(features, given, questions)
+    assert {i for i, _ in found[: len(wrong)]} == wrong
+    assert all(0.5 < doubt <= 1 for _, doubt in found)
+
+
+def test_doubting_takes_labels_of_both_kinds_on_several_questions():
+    features, given, questions, _ = planted(0, 5)
+    with pytest.raises(TooFewLabels, match="10 correct and 10 incorrect"):
+        find_suspicious(features, given, questions)
+
+
+def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
+    asked = [asking.ask(wb, towers.id, f"When was the Eiffel Tower finished, says {i}?") for i in "abcdefghijkl"]
+    for view in asked:
+        for c in view.candidates:
+            right = "finished" in c.text
+            label = "correct" if right != (view is asked[0] and right) else "incorrect"
+            annotation.give_label(
+                wb, question_id=view.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label=label
+            )
+    job = label_noise.start_second_looks(wb, towers.id)
+    run_queued(wb, RUNNERS)
+    assert queue.load_job(wb, job.id).state == "done", queue.load_job(wb, job.id).error
+    assert label_noise.count_second_looks(wb, towers.id) == queue.load_job(wb, job.id).result["doubted"] >= 1
+    item = queues.next_item(wb, towers.id, ann.id, "second")
+    assert (item.question_id, item.label) == (asked[0].question_id, "incorrect")
+    assert "labelled incorrect" in item.why
+    annotation.give_label(
+        wb,
+        question_id=item.question_id,
+        sentence_id=item.sentence_id,
+        annotator_id=ann.id,
+        label="incorrect",
+        presentation=Presentation(queue="second"),
+    )
+    left = label_noise.count_second_looks(wb, towers.id)
+    label_noise.start_second_looks(wb, towers.id)
+    run_queued(wb, RUNNERS)
+    assert label_noise.count_second_looks(wb, towers.id) == left
+
+
+@pytest.fixture
+def outvoted(wb, asked, give_signs, ann, bob):
+    """A pair that ann and bob call correct and carol incorrect, and settle(label) for a verdict on it."""
+    for who, sign in ((ann, "+"), (bob, "+"), (people.sign_in(wb, "carol"), "-")):
+        give_signs(who, sign)
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    return tuple(pair.values()), lambda label: agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=label)
+
+
+def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, outvoted, ann):
+    pair, settle = outvoted
+    with wb.write() as s:
+        reviews.put_suspicions(s, towers.id, [(pair, "correct", 0.9)], wb.clock())
+    for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
+        settle(verdict)
+        assert label_noise.count_second_looks(wb, towers.id) == waiting
+        item = queues.next_item(wb, towers.id, ann.id, "second")
+        assert (item is not None) == bool(waiting)
+    assert "labelled correct" in item.why
+
+
+def test_what_a_label_looks_like_is_learnt_from_the_verdict_on_it(wb, towers, outvoted, monkeypatch):
+    learnt = []
+    monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
+    outvoted[1]("incorrect")
+    label_noise.start_second_looks(wb, towers.id)
+    run_queued(wb, RUNNERS)
+    assert learnt == [[0]]

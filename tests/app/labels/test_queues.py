@@ -1,0 +1,291 @@
+import re
+import threading
+from itertools import pairwise
+
+import pytest
+from sqlalchemy import Engine, event
+from tower_texts import QUESTIONS
+
+from app.ask import asking
+from app.corpora import corpora, documents
+from app.jobs import queue as jobs
+from app.jobs.attempt import run_queued
+from app.labels import annotation
+from app.labels import queues as queueing
+from app.labels.strategies import QUEUES
+from app.ranking import scoring
+from app.workbench import people
+from app.workbench.people import Gone
+from app.worker import RUNNERS
+from as2core.errors import BadSetting
+from db.repositories import questions as rows
+from db.repositories import queues
+from db.repositories.leases import Holder
+
+CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a label takes a pair out
+
+
+def walk(wb, corpus, who, queue, label="incorrect"):
+    """Label a queue to its end; the items met."""
+    met = []
+    while (item := queueing.next_item(wb, corpus.id, who.id, queue)) is not None:
+        met.append(item)
+        annotation.give_label(
+            wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
+        )
+    return met
+
+
+def pair(item):
+    return item.question_id, item.sentence_id
+
+
+@pytest.mark.parametrize("queue", CONSUMED)
+def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
+    left = annotation.measure_progress(wb, scored.id, ann.id, queue).remaining
+    met = walk(wb, scored, ann, queue)
+    assert len({pair(i) for i in met}) == len(met) == left > 1
+    assert queueing.next_item(wb, scored.id, ann.id, queue) is None
+
+
+@pytest.mark.parametrize("queue", CONSUMED)
+def test_every_item_says_why_with_a_number(wb, scored, ann, queue):
+    for item in walk(wb, scored, ann, queue):
+        assert re.search(r"\d", item.why), item.why
+        assert item.why.endswith(".")
+        assert item.assignment.queue == queue
+
+
+@pytest.mark.parametrize("queue", CONSUMED)
+def test_who_hides_the_scores_finds_none_in_the_reason(wb, scored, ann, queue):
+    for item in walk(wb, scored, ann, queue):
+        again = queueing.item_at(wb, item.question_id, item.sentence_id, ann.id)
+        for said in (item.why_unscored, again.why_unscored):
+            assert said.endswith(".")
+            assert not re.search(r"\d", said), said
+        assert (item.why_unscored == QUEUES[queue].description) != item.assignment.control
+
+
+def test_a_flag_s_note_is_told_to_those_who_hide_the_scores_too(wb, scored, ann):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    annotation.flag(wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, note="1889?")
+    flagged = queueing.next_item(wb, scored.id, ann.id, "flagged")
+    assert flagged.why_unscored == flagged.why == "Flagged by ann: 1889?"
+
+
+def test_all_who_flagged_a_pair_are_heard(wb, scored, ann, bob):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
+    for who, note in ((ann, "1889?"), (bob, "")):
+        annotation.flag(wb, **pair, annotator_id=who.id, note=note)
+    assert queueing.next_item(wb, scored.id, ann.id, "flagged").why == "Flagged by ann: 1889?; by bob, without a note"
+
+
+def test_uncertain_begins_nearest_to_the_threshold(wb, scored, ann):
+    met = walk(wb, scored, ann, "uncertain")
+    distances = [abs(i.probability - 0.5) for i in met]
+    assert distances == sorted(distances)
+    assert f"gives {met[0].probability:.2f}" in met[0].why
+    assert "0.50" in met[0].why
+
+
+def test_disagree_begins_where_the_ranks_are_furthest_apart(wb, scored, ann):
+    met = walk(wb, scored, ann, "disagree")
+    ratios = [max(i.rank / i.generative_rank, i.generative_rank / i.rank) for i in met]
+    assert ratios == pytest.approx(sorted(ratios, reverse=True))
+    assert str(met[0].generative_rank) in met[0].why
+
+
+def test_dropped_holds_only_candidates_that_met_a_cut_and_names_the_layer(wb, scored, ann):
+    for item in walk(wb, scored, ann, "dropped"):
+        kept, place = map(int, re.search(r"best (\d+) and ranks this one (\d+)", item.why).groups())
+        assert ("dropped by" in item.why) == (place > kept)
+        assert re.search(r"Layer [2345]\b", item.why)
+
+
+def test_tops_begins_with_the_first_of_every_question(wb, scored, ann):
+    met = walk(wb, scored, ann, "tops")
+    assert [i.rank for i in met[:3]] == [1, 1, 1]
+    assert {i.question for i in met[:3]} == set(QUESTIONS)
+
+
+def test_random_is_shuffled_and_always_alike(wb, scored, ann):
+    met = [pair(i) for i in walk(wb, scored, ann, "random")]
+    assert met != sorted(met)
+    while annotation.undo_last(wb, ann.id, scored.id):
+        pass
+    assert [pair(i) for i in walk(wb, scored, ann, "random")] == met
+
+
+def test_the_first_random_picks_meet_as_many_questions_as_a_draw_does(wb, towers, ann):
+    with wb.write() as s:
+        sentences = [c.id for d in documents.list_documents(wb, towers.id) for c in documents.list_sentences(wb, d.id)]
+        for i in range(100):
+            asked = rows.add_question(s, towers.id, f"Why {i}?", external_id=f"q{i}", origin="imported", now=wb.clock())
+            rows.add_candidates(s, [(asked.id, rows.NewCandidate(c, n)) for n, c in enumerate(sentences)])
+    with wb.read() as s:
+        picks = queues.open_pairs(
+            s, queues.QueueRequest(towers.id, QUEUES["random"].order, Holder(ann.id)), wb.clock(), 100
+        )
+    of_a_draw = 100 * (1 - (1 - 1 / 100) ** 100)  # 63.4
+    assert len({r.question_id for r in picks}) == pytest.approx(of_a_draw, abs=8)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_texts_are_read_of_the_head_of_a_queue_alone(request, wb, scored, ann, queue):
+    asked = []
+    listener = Engine, "before_cursor_execute", lambda *told: asked.append(told[2])
+    event.listen(*listener)
+    request.addfinalizer(lambda: event.remove(*listener))
+    with wb.read() as s:
+        found = queues.open_pairs(s, queues.QueueRequest(scored.id, QUEUES[queue].order, Holder(ann.id)), wb.clock(), 2)
+    in_order, *told = [x for x in asked if "candidate" in x]
+    assert not re.search(r"\.text|title", in_order)
+    assert len(told) == bool(found)
+    if queue in CONSUMED:
+        assert len(found) == 2
+
+
+def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
+    item = next(i for i in walk(wb, scored, ann, "tops") if i.question == QUESTIONS[0])
+    assert item.text == "The Eiffel Tower was finished on 31 March 1889."
+    assert (item.before, item.after, item.title) == ("", "It stands in Paris.", "tower")
+    assert (item.rank, item.version, item.label) == (1, "cascade", None)
+    assert 0 < item.probability < 1
+
+
+def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
+    first = queueing.next_item(wb, scored.id, ann.id, "tops")
+    clock.advance(minutes=5)
+    again = queueing.next_item(wb, scored.id, ann.id, "tops")
+    assert (pair(again), again.token) == (pair(first), first.token)
+    assert again.leased_until > first.leased_until
+
+
+def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
+    for _ in range(5):
+        one, other = (queueing.next_item(wb, scored.id, who.id, "uncertain") for who in (ann, bob))
+        assert pair(one) != pair(other)
+        for who, item in ((ann, one), (bob, other)):
+            annotation.give_label(
+                wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label="unsure"
+            )
+
+
+def test_two_sessions_under_one_name_get_different_items(wb, scored, ann):
+    left = queueing.next_item(wb, scored.id, ann.id, "tops", holder="left")
+    right = queueing.next_item(wb, scored.id, ann.id, "tops", holder="right")
+    assert pair(left) != pair(right)
+    assert pair(queueing.next_item(wb, scored.id, ann.id, "tops", holder="left")) == pair(left)
+
+
+def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
+    eight = [people.sign_in(wb, f"annotator {i}") for i in range(8)]
+    met: list[tuple] = []
+    threads = [
+        threading.Thread(target=lambda who=who: met.extend(map(pair, walk(wb, scored, who, "uncertain"))))
+        for who in eight
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(met) == len(set(met))
+    assert annotation.measure_progress(wb, scored.id, eight[0].id).all == len(met)
+
+
+def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
+    first = queueing.next_item(wb, scored.id, ann.id, "tops")
+    clock.advance(minutes=11)
+    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+
+
+def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
+    first = queueing.next_item(wb, scored.id, ann.id, "tops")
+    second = queueing.next_item(wb, scored.id, ann.id, "tops", passed=[pair(first)])
+    assert pair(second) != pair(first)
+    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+
+
+def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    annotation.give_label(
+        wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, label="correct"
+    )
+    assert queueing.item_at(wb, *pair(item), ann.id).label == "correct"
+    undone = annotation.undo_last(wb, ann.id, scored.id)
+    again = queueing.item_at(wb, undone.question_id, undone.sentence_id, ann.id)
+    assert (pair(again), again.label) == (pair(item), None)
+    assert again.leased_until is not None
+
+
+def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann):
+    corpus = corpora.create_corpus(wb, "refrains")
+    lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
+    other = ["A baker sold bread.", "Ships came in spring.", "Snow fell on the tower."]
+    documents.ingest(wb, corpus.id, [("a.txt", " ".join(lines + other).encode())])
+    asking.ask(wb, corpus.id, "Where did the old tower of the town stand?")
+    met = [i.text for i in walk(wb, corpus, ann, "tops")]
+    assert len(met) == 6
+    assert not any(a.startswith("The old") and b.startswith("The old") for a, b in pairwise(met))
+
+
+def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb, scored, ann, bob):
+    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    key = {"question_id": item.question_id, "sentence_id": item.sentence_id, "annotator_id": ann.id}
+    annotation.give_label(wb, **key, label="unsure")
+    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) != pair(item)
+    annotation.withdraw(wb, **key)
+    fresh = people.sign_in(wb, "carol")
+    assert pair(queueing.next_item(wb, scored.id, fresh.id, "tops")) == pair(item)
+
+
+def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
+    asked = asking.ask(wb, towers.id, QUESTIONS[0])
+    assert queueing.next_item(wb, towers.id, ann.id, "disagree") is None  # no generative scores yet
+    [bread] = documents.list_documents(wb, towers.id, search="bread")
+    sentence = documents.list_sentences(wb, bread.id)[0].id
+    key = {"question_id": asked.question_id, "sentence_id": sentence, "annotator_id": ann.id}
+    annotation.give_label(wb, **key, label="unsure")
+    annotation.withdraw(wb, **key)
+    unscored = [i for i in walk(wb, towers, ann, "random") if i.rank is None]
+    assert [i.sentence_id for i in unscored] == [sentence]
+    assert "not ranked by any model" in unscored[0].why
+
+
+def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, ann):
+    with wb.write() as s:
+        for i, q in enumerate(QUESTIONS):
+            rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
+    assert queueing.next_item(wb, towers.id, ann.id, "uncertain") is None
+    job = scoring.start_scoring(wb, towers.id, limit=2)
+    run_queued(wb, RUNNERS)
+
+    assert jobs.load_job(wb, job.id).result == {"questions": 2}
+    assert {i.question for i in walk(wb, towers, ann, "disagree")} == set(QUESTIONS[1:])
+
+
+def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, towers):
+    with wb.write() as s:
+        rows.add_question(s, towers.id, QUESTIONS[1], external_id="q1", origin="imported", now=wb.clock())
+    asking.ask(wb, towers.id, QUESTIONS[0])
+    job = scoring.start_scoring(wb, towers.id)
+    run_queued(wb, RUNNERS)
+    assert jobs.load_job(wb, job.id).result == {"questions": 1}
+
+
+def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
+    mine = queueing.next_item(wb, scored.id, bob.id, "tops")
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    seen = queueing.next_item(wb, scored.id, bob.id, "tops")
+    assert (pair(seen), seen.leased_until) == (pair(mine), None)
+    again = queueing.item_at(wb, *pair(mine), bob.id)
+    assert (again.leased_until, again.is_locked) == (None, False)
+    assert pair(queueing.next_item(wb, scored.id, ann.id, "tops")) == pair(mine)
+
+
+def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
+    with pytest.raises(BadSetting, match="uncertain"):
+        queueing.next_item(wb, scored.id, ann.id, "newest")
+    with pytest.raises(Gone):
+        queueing.item_at(wb, 999, 999, ann.id)

@@ -1,0 +1,86 @@
+import pytest
+
+from app.labels import agreement, guidelines, prevalence
+from app.labels.prevalence import wilson_interval
+from app.ui.label import desk as label_desk
+from app.ui.label import question_list
+from app.ui.label.desk import Display, Seat
+
+
+def test_wilsons_interval_of_ten_in_fifty():
+    # Wilson (1927), with z = 1.96: (0.2 + 0.0384) / 1.0768 = 0.2214, give or take 0.1089
+    assert wilson_interval(10, 50) == pytest.approx((0.1124, 0.3304), abs=1e-4)
+    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+
+
+def test_only_what_was_drawn_at_random_makes_the_estimate(wb, towers, give_signs, ann):
+    give_signs(ann, "++", queue="uncertain")
+    give_signs(ann, "  -+", queue="uncertain", control=True)
+    give_signs(ann, "    -?", queue="random")
+    found = prevalence.estimate_prevalence(wb, towers.id)
+    assert (found.fair.value, found.fair.n) == (pytest.approx(1 / 3), 3)
+    assert (found.fair.low, found.fair.high) == pytest.approx(wilson_interval(1, 3))
+    assert [(queue, e.value, e.n) for queue, e in found.chosen] == [("uncertain", 1.0, 2)]
+
+
+def test_a_label_changed_later_stays_where_it_was_dealt(wb, towers, give_signs, ann):
+    give_signs(ann, "+", queue="dropped", control=True)
+    give_signs(ann, "-", queue="own")
+    found = prevalence.estimate_prevalence(wb, towers.id)
+    assert (found.fair.value, found.fair.n, found.chosen) == (0.0, 1, ())
+
+
+def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give_signs, ann, bob):
+    give_signs(ann, "+", queue="random")
+    give_signs(bob, "-")
+    assert prevalence.estimate_prevalence(wb, towers.id).fair.value == 1.0
+    agreement.adjudicate(
+        wb,
+        question_id=asked.question_id,
+        sentence_id=asked.candidates[0].sentence_id,
+        annotator_id=ann.id,
+        label="incorrect",
+    )
+    found = prevalence.estimate_prevalence(wb, towers.id)
+    assert (found.fair.value, found.fair.n) == (0.0, 1)
+
+
+@pytest.mark.parametrize(("queue", "control"), [("random", 0), ("uncertain", 1)])
+@pytest.mark.parametrize("blind", [0, 1])
+def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb, scored, ann, queue, control, blind):
+    guidelines.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
+    seat, seen = Seat(scored.id, ann.id, queue, "here"), Display(scores=True, guideline=0)
+    alone = label_desk.start(wb, seat)
+    desk, ranks = question_list.start(wb, seat), []
+    assert (desk.pair, desk.row) == (alone.pair, 0)
+    while desk.item is not None:
+        ranks.append(desk.item.rows[desk.row].rank)
+        desk = question_list.give(wb, desk, "correct", seen)
+        assert desk.row == 1
+        desk, _ = question_list.reject_rest(wb, desk, seen)
+        desk = question_list.forward(wb, desk)
+    found = prevalence.estimate_prevalence(wb, scored.id)
+    assert (found.fair.value, found.fair.n, found.chosen) == (1.0, len(ranks), ())
+    assert len(ranks) == 3
+    assert ranks != [1, 1, 1]
+
+
+def test_what_came_along_stays_out_of_the_sample_when_it_is_labelled_anew(wb, scored, ann):
+    guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
+    seat, seen = Seat(scored.id, ann.id, "random", "here"), Display(scores=True, guideline=0)
+    desk = question_list.start(wb, seat)
+    desk = question_list.give(wb, question_list.pick(desk, 1), "correct", seen)
+    along = (desk.item.question_id, desk.item.rows[1].sentence_id)
+    for desks in (label_desk, question_list):
+        again = desks.open_pair(wb, desks.start(wb, seat), along)
+        assert again.item.assignment.arm == "blind"
+        desks.give(wb, again, "incorrect" if desks is label_desk else "correct", seen)
+        assert prevalence.estimate_prevalence(wb, scored.id).fair.n == 0
+    back = question_list.back(wb, question_list.forward(wb, question_list.start(wb, seat)))  # the one drawn, skipped
+    question_list.give(wb, back, "incorrect", seen)
+    assert prevalence.estimate_prevalence(wb, scored.id).fair.n == 1
+
+
+def test_without_a_fair_sample_there_is_no_estimate(wb, towers, asked):
+    found = prevalence.estimate_prevalence(wb, towers.id)
+    assert (found.fair.value, found.fair.n, found.chosen) == (None, 0, ())

@@ -1,0 +1,122 @@
+"""The charts several pages draw: what they keep, leave out and mark."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+
+from app.compare.comparison import Figure, RankerResult
+from app.ui.charts.intervals import Change, before_after, differences, intervals
+from app.ui.charts.slope import slope
+from app.ui.charts.tradeoff import tradeoff
+from app.ui.charts.training import dev_curve, loss_curve
+
+ROWS = [
+    RankerResult("bm25", {"AP": Figure(0.50, 0.40, 0.60)}, 0.1, None),
+    RankerResult("cascade", {"AP": Figure(0.72, 0.66, 0.78)}, 2.0, 0.63),
+    RankerResult("cross-encoder", {"AP": Figure(0.70, 0.64, 0.76)}, 3.0, 1.0),
+]
+
+
+def data(chart, column):
+    """Everything a chart draws under this name."""
+    spec = chart.to_dict()
+    return [row[column] for rows in spec["datasets"].values() for row in rows if column in row]
+
+
+def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
+    assert set(data(tradeoff(ROWS), "ranker")) == {"cascade", "cross-encoder"}
+    assert tradeoff(ROWS[:1]) is None
+    assert set(data(tradeoff(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
+
+
+def names_drawn(chart):
+    """(name, its offset from its point) of every name."""
+    spec = chart.to_dict()
+    texts = [layer for layer in spec["layer"] if layer["mark"]["type"] == "text"]
+    return [(row["ranker"], t["mark"]["dy"]) for t in texts for row in spec["datasets"][t["data"]["name"]]]
+
+
+def test_names_of_points_that_coincide_stand_on_lines_of_their_own():
+    same = [replace(ROWS[1], ranker=f"cascade:drop_ratio=0.{i}") for i in range(4)]
+    drawn = names_drawn(tradeoff([*same, ROWS[2]]))
+    offsets = sorted(dy for name, dy in drawn if name != "cross-encoder")
+    assert len(drawn) == 5
+    assert all(b - a >= 15 for a, b in pairwise(offsets))
+    assert (same[0].ranker, -9) in drawn  # the first stays where it was
+
+
+def test_the_trade_off_draws_no_empty_data():
+    for rows in (ROWS[1:2], ROWS[1:], [replace(ROWS[1], relative_cost=0.0)]):
+        assert all(tradeoff(rows).to_dict()["datasets"].values())
+
+
+def test_intervals_stand_best_first_and_mark_the_best():
+    chart = intervals(ROWS)
+    assert list(dict.fromkeys(data(chart, "ranker"))) == ["cascade", "cross-encoder", "bm25"]
+    assert {r for r, c in zip(data(chart, "ranker"), data(chart, "best"), strict=True) if c} == {"cascade"}
+
+
+def test_before_and_after_say_the_difference_with_its_sign():
+    rows = [Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)]
+    assert list(dict.fromkeys(data(before_after(rows), "change"))) == ["+0.040", "-0.050"]
+
+
+def test_differences_are_sorted_from_most_gained():
+    frame = pd.DataFrame({"question": ["a", "b", "c"], "difference": [-0.2, 0.3, 0.0]})
+    assert data(differences(frame), "question") == ["b", "c", "a"]
+
+
+def test_the_loss_is_drawn_with_its_running_mean():
+    events = [{"kind": "step", "step": i, "loss": float(i)} for i in range(1, 41)]
+    means = dict(zip(data(loss_curve(events), "step"), data(loss_curve(events), "mean"), strict=True))
+    assert means[40] == pytest.approx((37 + 38 + 39 + 40) / 4)
+    assert means[1] == 1.0
+
+
+def test_nothing_is_drawn_before_the_first_event():
+    assert loss_curve([{"kind": "start", "steps": 10}]) is None
+    assert dev_curve([{"kind": "step", "step": 1, "loss": 1.0}]) is None
+
+
+def test_every_exit_has_its_line_of_dev_values():
+    events = [{"kind": "eval", "step": s, "dev_ap": {"2": 0.6, "6": ap}} for s, ap in ((5, 0.75), (10, 0.8))]
+    chart = dev_curve(events)
+    rows = set(zip(data(chart, "layer"), data(chart, "step"), data(chart, "AP"), strict=True))
+    assert rows == {(2, 5, 0.6), (6, 5, 0.75), (2, 10, 0.6), (6, 10, 0.8)}
+
+
+def test_a_ranker_without_exits_has_one_line_and_no_legend():
+    chart = dev_curve([{"kind": "eval", "step": s, "dev_ap": {"lm": ap}} for s, ap in ((5, 0.75), (10, 0.8))])
+    assert set(zip(data(chart, "step"), data(chart, "AP"), strict=True)) == {(5, 0.75), (10, 0.8)}
+    assert chart.to_dict()["layer"][0]["encoding"]["color"]["legend"] is None
+
+
+def marked(chart, ticks):
+    """The labels of these ticks of the y axis: d3's format is Python's, but for the ~ that trims zeros."""
+    spec = chart.to_dict()
+    form = (spec["layer"][0] if "layer" in spec else spec)["encoding"]["y"]["axis"]["format"]
+    return {format(t, form.replace("~", "")) for t in ticks}
+
+
+def test_ticks_of_a_small_range_have_labels_of_their_own():
+    events = [{"kind": "eval", "step": s, "dev_ap": {"6": ap}} for s, ap in ((5, 0.750), (10, 0.756))]
+    assert len(marked(dev_curve(events), (0.750, 0.752, 0.754, 0.756))) == 4
+    frame = pd.DataFrame({"question": ["a", "b"], "difference": [-0.04, 0.02]})
+    assert len(marked(differences(frame), (-0.04, -0.02, 0.0, 0.02))) == 4
+
+
+def test_the_slope_picture_marks_correct_ones_and_the_best_of_any_ranker():
+    ranks = pd.DataFrame({"candidate": ["right", "high", "low"], "label": [1, 0, None], "a": [9, 1, 8], "b": [7, 6, 9]})
+    chart = slope(ranks, ["a", "b"], best=5)
+    kinds = dict(zip(data(chart, "text"), data(chart, "kind"), strict=True))
+    assert kinds == {"right": "correct", "high": "among the best", "low": "other"}
+
+
+def test_the_slope_picture_draws_at_most_so_many_other_lines():
+    n = 500
+    ranks = pd.DataFrame({"candidate": [f"s{i}" for i in range(n)], "label": 0, "a": range(1, n + 1)})
+    ranks["b"] = ranks["a"]
+    chart = slope(ranks, ["a", "b"], best=5)
+    assert len(set(data(chart, "text"))) == 305

@@ -1,0 +1,173 @@
+"""What the components compute before they draw."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from app.ui.ask.answer import describe_probability, percent
+from app.ui.ask.candidate import list_ranks
+from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
+from app.ui.ask.cost import compute_encoder_saving, compute_saving, describe_share, draw_costs, list_costs
+from app.ui.ask.drops import parse_percents
+from app.ui.ask.word_scores import compute_strength, render_word_scores
+from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cost import EncoderShape, head_flops, layer_flops
+from as2core.rankers.first_stage import with_first
+from as2core.types import Candidate
+
+SHAPE = EncoderShape(384, 1536, 6)
+
+
+def a_trace(scores):
+    n = len(scores[0])
+    lengths = np.full(n, 30)
+    exits = tuple(
+        ExitRecord(layer, np.arange(n), np.array(s, dtype=np.float32), np.array([], dtype=int), 0.2, 30 * n,
+                   span * layer_flops(lengths, SHAPE) + head_flops(n, SHAPE))
+        for layer, span, s in zip((2, 4, 6), (2, 2, 2), scores, strict=True)
+    )  # fmt: skip
+    return CascadeTrace(lengths, exits, DropSchedule.constant(0.0, exits=3), SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [(0.97, "Almost certainly the answer"), (0.8, "Very likely the answer"), (0.5, "Perhaps the answer"),
+     (0.2, "Possibly the answer")],
+)  # fmt: skip
+def test_a_probability_has_words(probability, words):
+    assert describe_probability(probability) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0.0, "0 %"), (0.004, "< 1 %"), (0.304, "30 %"), (0.996, "> 99 %"), (1.0, "100 %")]
+)
+def test_a_share_is_never_rounded_to_certainty(share, told):
+    assert percent(share) == told
+
+
+def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():
+    run = a_trace([[0.0] * 4, [0.0] * 4, [2.0, 1.0, 0.0, -3.0]])  # mean 0, deviation sqrt(3.5)
+    generative = np.array([-9.0, -1.0, -5.0, -5.0])  # mean -5, deviation sqrt(8)
+    # 5.35 - 4.24, 2.67 + 4.24, 0, -8.02
+    assert rank_together(run, generative).tolist() == [1, 0, 2, 3]
+
+
+def test_together_are_ranked_those_whom_both_rankers_read_to_the_end():
+    run = a_trace([[3.0, 2.0, 1.0, 0.0]] * 3).replay(DropSchedule.constant(0.3, exits=3))
+    assert rank_together(run, np.array([np.nan, -1.0, -2.0, -3.0])).tolist() == [
+        i for i in (1, 2, 3) if i in run.exits[-1].alive
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cascade", "generative", "told"),
+    [(1, 30, "cascade higher"), (40, 2, "generative higher"), (10, 40, "cascade higher"),
+     (1, 2, ""), (60, 90, ""), (10, 39, "")],
+)  # fmt: skip
+def test_disagreement_is_marked_where_one_ranker_has_it_high_and_the_other_far_down(cascade, generative, told):
+    assert describe_disagreement(cascade, generative) == told
+
+
+def test_the_way_of_a_candidate_ends_where_it_was_dropped():
+    run = a_trace([[4, 3, 2, 1], [1, 4, 3, 2], [0, 0, 0, 0]]).replay(DropSchedule((0.25, 0.5)))
+    assert list_ranks(run, 1) == [("layer 2", 2, 4), ("layer 4", 1, 3), ("layer 6", 1, 2)]
+    assert list_ranks(run, 0) == [("layer 2", 1, 4), ("layer 4", 3, 3)]
+    assert list_ranks(run, 3) == [("layer 2", 4, 4)]
+
+
+def test_the_cost_table_tells_what_each_stretch_saved():
+    full = a_trace([[4, 3, 2, 1]] * 3)
+    run = full.replay(DropSchedule((0.5, 0.5)))
+    rows = list_costs(run)
+    told = [(r.title, r.entered, r.kept) for r in rows]
+    assert told == [("layer 2", 4, 2), ("layer 4", 2, 1), ("layer 6", 1, 1)]
+    # equal lengths: half the candidates cost half, a quarter a quarter
+    assert [r.saved for r in rows] == pytest.approx([0.0, 0.5, 0.75])
+    assert [r.ms for r in rows] == pytest.approx([200, 100, 50])
+    # against one model with a single classifier: (2 + 1 + 0.5) of 6 layers' worth and 7 heads instead of 4
+    layers, heads = layer_flops(np.full(4, 30), SHAPE), head_flops(4, SHAPE)
+    assert compute_saving(run) == pytest.approx(1 - (3.5 * layers + 1.75 * heads) / (6 * layers + heads))
+    assert compute_encoder_saving(run, full) == pytest.approx(1 - 3.5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [(-0.002, "0 %"), (-0.0, "0 %"), (0.0, "0 %"), (-0.012, "1 % more"), (0.003, "< 1 %"), (0.304, "30 %")],
+)
+def test_a_saving_is_never_a_negative_zero(share, told):
+    assert describe_share(share) == told
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What is put on the page, a text a call."""
+    out = []
+    monkeypatch.setattr("app.ui.ask.cost.st", SimpleNamespace(html=out.append, caption=out.append))
+    return out
+
+
+def test_a_run_that_dropped_nobody_shows_the_times_measured_whatever_its_schedule(written):
+    full = a_trace([[2, 1]] * 3)
+    draw_costs(full.replay(DropSchedule((0.3, 0.3))), full)  # three tenths of two are nobody
+    assert "time, measured" in written[0]
+    assert "estimated" not in "".join(written)
+
+
+def test_the_second_look_is_told_where_there_was_one(written):
+    full = a_trace([[4, 3, 2, 1]] * 3)
+    draw_costs(full, full)
+    assert "second time" not in written[-1]
+    again = replace(full, exits=(*full.exits[:-1], replace(full.exits[-1], again=np.array([0, 1]))))
+    draw_costs(again, again)
+    assert "second time" in written[-1]
+
+
+def test_a_run_that_took_more_than_the_whole_model_says_why(written):
+    full = a_trace([[2, 1]] * 3)
+    draw_costs(full, full)
+    assert "took more" not in written[-1]
+    dearer = replace(full, exits=tuple(replace(e, flops=e.flops * 101 // 100) for e in full.exits))
+    draw_costs(dearer, dearer)
+    assert "1 % more" in written[-2]
+    assert "It took more" in written[-1]
+
+
+def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
+    assert table_height(2) == 112
+    assert table_height(100) == table_height(400) == 388
+
+
+def test_behind_a_first_stage_savings_are_told_against_everyone_and_the_promise_against_who_entered():
+    inside = a_trace([[4, 3, 2, 1]] * 3)
+    look = ExitRecord(0, np.arange(8), np.arange(8, 0, -1), np.arange(4, 8), 0.01, 0, 0, "first stage")
+    full = with_first(inside, look, [Candidate(str(i), "alike") for i in range(8)])
+    run = full.replay(DropSchedule((0.5, 0.5)))
+    rows = list_costs(run)
+    assert [(r.title, r.entered, r.kept) for r in rows[:2]] == [("first stage", 8, 4), ("layer 2", 4, 2)]
+    assert rows[0].saved is None
+    assert [r.saved for r in rows[1:]] == pytest.approx([0.5, 0.75, 0.875])
+    assert compute_encoder_saving(run, full) == pytest.approx(1 - 3.5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("30", [30]), ("30-20-50-10", [30, 20, 50, 10]), ("30-20", None), ("33", None), ("75", None), ("", None),
+     ("-5", None), ("x", None), ("٣٠", None)],
+)  # fmt: skip
+def test_the_address_gives_drop_shares_or_nothing(text, values):
+    assert parse_percents(text, 5) == values
+
+
+def test_heat_grows_from_minus_eight_to_zero_and_stays_within():
+    assert [compute_strength(p) for p in (-20, -8, -4, 0, 0.1)] == pytest.approx([0, 0, 0.5, 1, 1])
+
+
+def test_every_word_carries_its_number_and_is_escaped():
+    html = render_word_scores([("<b>", -0.25), ("tower", -7.0)])
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert "<small>-0.2</small>" in html
+    assert "<small>-7.0</small>" in html

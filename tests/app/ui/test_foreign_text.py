@@ -1,0 +1,62 @@
+"""Foreign text reaches the page as text."""
+
+import pytest
+
+from app.labels.queues import ListRow
+from app.ranking.retrieval import RetrievedSentence
+from app.ui.ask.answer import render_context
+from app.ui.label import rows
+from app.ui.text import count, escaped, plain, shorten
+
+
+def test_markup_is_escaped_for_html():
+    assert escaped("<img src=x onerror='a()'> & \"b\"") == (
+        "&lt;img src=x onerror=&#x27;a()&#x27;&gt; &amp; &quot;b&quot;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("$5 and $9", r"\$5 and \$9"),
+        ("![a](b)", r"\!\[a\](b)"),
+        (":red[x]", r"\:red\[x\]"),
+        ("**b** _i_ `c`", r"\*\*b\*\* \_i\_ \`c\`"),
+        ("# no heading", r"\# no heading"),
+        ("- no list", r"\- no list"),
+        ("1. no list", r"1\. no list"),
+        ("1.5 km - and more", "1.5 km - and more"),
+        ("https://a.b www.c.d", r"https\://a.b www\.c.d"),
+        ("two\n\nlines", "two lines"),
+    ],
+)
+def test_markdown_is_escaped_and_the_rest_left_alone(text, markdown):
+    assert plain(text) == markdown
+
+
+def test_a_long_text_is_cut_at_a_word():
+    assert shorten("one two three four", 12) == "one two…"
+    assert shorten("short", 12) == "short"
+    assert len(shorten("x" * 50, 12)) == 12
+
+
+def test_counts_have_their_plural_and_their_thousands():
+    assert [count(n, "sentence") for n in (0, 1, 1300)] == ["0 sentences", "1 sentence", "1,300 sentences"]
+    assert count(2, "query", "queries") == "2 queries"
+
+
+def test_a_sentence_of_a_document_without_a_title_says_so():
+    sentence = RetrievedSentence(1, "It is 330 metres high.", "", 1, 2, "", "", 1)
+    assert '<p class="as2-source">Untitled document <span>· sentence 3</span></p>' in render_context(sentence)
+    row = ListRow(
+        sentence_id=1,
+        text=sentence.text,
+        title="",
+        rank=None,
+        probability=None,
+        generative_rank=None,
+        model_says=None,
+        label=None,
+        free=True,
+    )
+    assert "<small>Untitled document · row 1</small>" in rows._row(row, 0, here=False, scores=True)

@@ -1,0 +1,341 @@
+import json
+from datetime import timedelta
+
+import pytest
+from fake_models import write_version
+from sqlalchemy import select
+
+from app import bootstrap
+from app.ask import asking
+from app.corpora import documents
+from app.jobs import queue
+from app.jobs.attempt import run_queued
+from app.labels import annotation, queues
+from app.versions import directory, loading, management, promotion, registry
+from app.versions.promotion import NothingToRollBack
+from app.versions.registry import UnknownVersion
+from app.worker import RUNNERS
+from as2core.errors import As2Error, BadSetting, DamagedModel
+from db.models import Candidate, ModelVersion, Run
+from db.repositories import versions as rows
+
+
+@pytest.fixture
+def made(wb):
+    """Two candidates, older first."""
+    for name in ("towers-1", "towers-2"):
+        path = write_version(wb.settings.versions_dir / name, parent="cascade")
+        with wb.write() as s:
+            rows.add_version(
+                s, name, kind="cascade", path=str(path), state="candidate", parent="cascade", now=wb.clock()
+            )
+    return "towers-1", "towers-2"
+
+
+def states(wb):
+    return {v.name: v.state for v in registry.list_versions(wb)}
+
+
+def test_the_shipped_versions_are_there_from_the_start(wb):
+    assert [v.name for v in registry.list_versions(wb)] == ["cascade"]
+    assert [v.name for v in registry.list_versions(wb, kind="generative")] == ["generative"]
+    assert registry.get_active(wb).state == "active"
+    assert registry.get_active(wb).metrics == {"AP": 0.7}
+    assert registry.get_active(wb).problem == ""
+
+
+def test_promoting_and_rolling_back_walk_the_same_way(wb, made):
+    promotion.promote(wb, "towers-1")
+    promotion.promote(wb, "towers-2", "better on held-out questions")
+    assert registry.get_active(wb).name == "towers-2"
+    assert states(wb) == {"cascade": "shipped", "towers-1": "former", "towers-2": "active"}
+    assert promotion.roll_back(wb).name == "towers-1"
+    assert promotion.roll_back(wb).name == "cascade"
+    with pytest.raises(NothingToRollBack):
+        promotion.roll_back(wb)
+    assert states(wb) == {"cascade": "active", "towers-1": "former", "towers-2": "former"}
+
+
+def test_one_can_go_to_any_earlier_version_and_back_from_there(wb, made):
+    promotion.promote(wb, "towers-1")
+    promotion.promote(wb, "towers-2")
+    promotion.promote(wb, "cascade")
+    assert registry.get_active(wb).name == "cascade"
+    assert promotion.roll_back(wb).name == "towers-2"
+
+
+def test_promoting_the_active_one_again_is_no_step(wb, made):
+    promotion.promote(wb, "towers-1")
+    promotion.promote(wb, "towers-1")
+    assert promotion.roll_back(wb).name == "cascade"
+
+
+def test_the_only_version_of_a_kind_stays_when_there_is_none_to_go_back_to(wb):
+    path = write_version(wb.settings.versions_dir / "crossed", "cross-encoder")
+    with wb.write() as s:
+        rows.add_version(s, "crossed", kind="cross-encoder", path=str(path), state="candidate", now=wb.clock())
+    promotion.promote(wb, "crossed")
+    with pytest.raises(NothingToRollBack, match="no cross-encoder version was active before"):
+        promotion.roll_back(wb, "cross-encoder")
+    assert registry.get_active(wb, "cross-encoder").name == "crossed"
+
+
+def test_a_rejected_version_is_put_aside_and_may_still_be_promoted(wb, made):
+    assert promotion.reject(wb, "towers-1").state == "rejected"
+    assert promotion.promote(wb, "towers-1").state == "active"
+
+
+@pytest.mark.parametrize("name", ["cascade", "towers-2"])
+def test_the_shipped_and_the_active_version_cannot_be_rejected(wb, made, name):
+    promotion.promote(wb, "towers-2")
+    with pytest.raises(As2Error):
+        promotion.reject(wb, name)
+
+
+def test_a_damaged_version_cannot_be_promoted(wb, made):
+    (wb.settings.versions_dir / "towers-1" / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(DamagedModel, match="damaged"):
+        promotion.promote(wb, "towers-1")
+    assert registry.get_active(wb).name == "cascade"
+
+
+def test_a_missing_directory_is_said_and_the_shipped_version_stands_in(wb, made):
+    promotion.promote(wb, "towers-1")
+    (wb.settings.versions_dir / "towers-1").rename(wb.settings.home / "elsewhere")
+    assert "missing" in registry.get_active(wb).problem
+    chosen = loading.load_version(wb)
+    assert chosen.name == "cascade"
+    assert "towers-1 cannot be used" in chosen.note
+
+
+def test_a_damaged_shipped_version_is_an_error_with_its_remedy(wb):
+    (wb.settings.models_dir / "cascade" / "model.safetensors").unlink()
+    with pytest.raises(DamagedModel, match="restore"):
+        loading.load_version(wb)
+
+
+def test_without_any_model_the_missing_folder_is_named(settings, models, tmp_path):
+    bare = settings.model_copy(update={"models_dir": tmp_path / "nothing"})
+    wb = bootstrap.open(bare, models)
+    with pytest.raises(DamagedModel, match="nothing"):
+        registry.get_active(wb)
+    wb.close()
+
+
+def test_moved_models_are_followed(settings, models, wb, tmp_path):
+    (tmp_path / "models").rename(tmp_path / "moved")
+    again = bootstrap.open(settings.model_copy(update={"models_dir": tmp_path / "moved"}), models)
+    assert registry.get_active(again).path == str(tmp_path / "moved" / "cascade")
+    assert len(registry.list_versions(again)) == 1
+    again.close()
+
+
+def updated(wb, settings, models, **card):
+    """The workbench of a program whose cascade is another."""
+    described = {"name": "cascade", "metrics": {"AP": 0.8}, "sha256": "b", **card}
+    (settings.models_dir / "cascade" / "card.json").write_text(json.dumps(described))
+    wb.clock.advance(hours=1)
+    return bootstrap.open(settings, models, wb.clock)
+
+
+def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_questions_anew(
+    wb, settings, models, towers, ann
+):
+    run_queued(wb, RUNNERS)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    closed = asking.ask(wb, towers.id, "Who built the bridge?")
+    for c in closed.candidates:
+        annotation.give_label(
+            wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
+        )
+    there = updated(wb, settings, models, note="from spring")
+    now = registry.get_active(there)
+    assert (now.name, now.state, now.metrics, now.note) == ("cascade", "active", {"AP": 0.8}, "from spring")
+    run_queued(there, RUNNERS)
+    assert [(j.corpus_id, j.result) for j in queue.list_jobs(there, "score")] == [(towers.id, {"questions": 1})]
+    with there.read() as s:
+        begun = dict(s.execute(select(Candidate.question_id, Run.created).join(Run, Run.id == Candidate.run_id)).all())
+    assert begun == {asked.question_id: there.clock(), closed.question_id: there.clock() - timedelta(hours=1)}
+    pair = {"question_id": closed.question_id, "sentence_id": closed.candidates[0].sentence_id}
+    item = queues.item_at(there, **pair, annotator_id=ann.id)
+    assert (item.version, item.label) == ("cascade", "incorrect")
+    assert item.rank is not None  # what was said of it once can still be read
+    assert annotation.read_labels(there, closed.question_id).keys() == {c.sentence_id for c in closed.candidates}
+    there.close()
+
+
+@pytest.mark.parametrize(("sums", "jobs_then"), [({}, []), ({"config_sha256": "c"}, ["queued"])])
+def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
+    wb, settings, models, towers, sums, jobs_then
+):
+    asking.ask(wb, towers.id, "When was the tower finished?")
+    first = updated(wb, settings, models)  # the row knew no sum: it is from an older program
+    assert [j.state for j in queue.list_jobs(first, "score")] == ["queued"]
+    run_queued(first, RUNNERS)
+    again = updated(wb, settings, models, licence="another line of the card", **sums)
+    assert [j.state for j in queue.list_jobs(again, "score")] == [*jobs_then, "done"]
+    for there in (first, again):
+        there.close()
+
+
+def test_an_update_of_the_version_behind_the_one_in_force_ranks_nothing_until_it_is_in_force_again(
+    wb, settings, models, made, towers
+):
+    run_queued(wb, RUNNERS)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    promotion.promote(wb, "towers-1")
+    run_queued(wb, RUNNERS)
+    there = updated(wb, settings, models)
+    assert registry.get_version(there, "cascade").metrics == {"AP": 0.8}
+    assert [j.state for j in queue.list_jobs(there, "score")] == ["done"]
+    promotion.roll_back(there)
+    assert followed(there, asked) == {"towers-1"}  # not the scores that the old weights gave
+    run_queued(there, RUNNERS)
+    assert queue.list_jobs(there, "score")[0].result == {"questions": 1}
+    assert followed(there, asked) == {"cascade"}
+    there.close()
+
+
+def test_a_note_given_here_stays_where_the_new_card_has_none(wb, settings, models):
+    management.set_note(wb, "cascade", "good enough")
+    there = updated(wb, settings, models)
+    assert registry.get_active(there).note == "good enough"
+    there.close()
+
+
+def test_an_unknown_version_is_answered_with_the_known_ones(wb, made):
+    with pytest.raises(UnknownVersion, match="towers-2, towers-1"):
+        promotion.promote(wb, "towers-9")
+
+
+def test_a_version_that_is_no_cascade_is_not_asked(wb, towers):
+    with pytest.raises(BadSetting, match="generative is a generative version: choose a cascade"):
+        asking.ask(wb, towers.id, "When was the tower finished?", version="generative")
+
+
+def test_a_fusion_has_learnt_what_its_parts_have(wb):
+    cascade = write_version(wb.settings.versions_dir / "towers-1", parent="cascade", trained_on=["When?"])
+    fused = write_version(wb.settings.versions_dir / "both", "fusion", trained_on=["Who?"])
+    inside = {"rankers": [str(cascade), "bm25"]}
+    (fused / "config.json").write_text(json.dumps({"ranker": "fusion", "settings": inside}))
+    for name, kind, path in (("towers-1", "cascade", cascade), ("both", "fusion", fused)):
+        with wb.write() as s:
+            rows.add_version(s, name, kind=kind, path=str(path), state="candidate", now=wb.clock())
+    promotion.promote(wb, "towers-1")
+    assert loading.find_base(wb, "active", "fusion").trained_on == ("When?",)
+    assert loading.find_base(wb, "both", "fusion").trained_on == ("When?", "Who?")
+    nested = "fusion:rankers=[fusion:rankers=towers-1+bm25]+wo"
+    assert loading.find_base(wb, nested, "fusion").trained_on == ("When?",)
+
+
+def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, made, towers, ann):
+    run_queued(wb, RUNNERS)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    closed = asking.ask(wb, towers.id, "Who built the bridge?")
+    for c in closed.candidates:
+        annotation.give_label(
+            wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
+        )
+    promotion.promote(wb, "towers-1")
+    promotion.promote(wb, "towers-2")
+    [job] = queue.list_jobs(wb, "score")
+    assert (job.state, job.corpus_id) == ("queued", towers.id)
+    run_queued(wb, RUNNERS)
+    assert queue.load_job(wb, job.id).result == {"questions": 1}
+    with wb.read() as s:
+        ranked = s.scalars(select(Run.question_id).where(Run.version_id == registry.get_active(wb).id))
+        assert list(ranked) == [asked.question_id]
+    promotion.roll_back(wb)
+    assert [j.state for j in queue.list_jobs(wb, "score")] == ["queued", "done"]
+    run_queued(wb, RUNNERS)
+    promotion.promote(wb, "towers-2")  # it has ranked them
+    assert followed(wb, asked) == {"towers-2"}
+    run_queued(wb, RUNNERS)
+    assert queue.list_jobs(wb, "score")[0].result == {"questions": 0}
+
+
+def followed(wb, asked):
+    """The versions whose scores the queues go by."""
+    with wb.read() as s:
+        of = select(Run.version_id).join(Candidate).where(Candidate.question_id == asked.question_id)
+        return set(s.scalars(select(ModelVersion.name).where(ModelVersion.id.in_(of))))
+
+
+def cut(wb, asked):
+    found = select(Candidate.id, Candidate.cut_layer, Candidate.cut_rank, Candidate.cut_kept, Candidate.cut_margin)
+    with wb.read() as s:
+        return s.execute(found.where(Candidate.question_id == asked.question_id).order_by(Candidate.id)).all()
+
+
+def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, towers, ann):
+    run_queued(wb, RUNNERS)  # the vectors
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    before = cut(wb, asked)
+    promotion.promote(wb, "towers-1")
+    run_queued(wb, RUNNERS)
+    assert followed(wb, asked) == {"towers-1"}
+    promotion.roll_back(wb)
+    assert followed(wb, asked) == {"cascade"}
+    assert queues.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+    assert queues.next_item(wb, towers.id, ann.id, "dropped") is None  # where towers-1 cut is not where it does
+    run_queued(wb, RUNNERS)
+    assert [c[:4] for c in cut(wb, asked)] == [c[:4] for c in before]
+    assert [c.cut_margin for c in cut(wb, asked)] == pytest.approx([c.cut_margin for c in before])
+    management.delete(wb, "towers-1")
+    assert followed(wb, asked) == {"cascade"}
+
+
+def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, made, towers, ann):
+    promotion.promote(wb, "towers-1")
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    promotion.roll_back(wb)
+    management.delete(wb, "towers-1")
+    assert queues.next_item(wb, towers.id, ann.id, "uncertain") is None
+    run_queued(wb, RUNNERS)
+    assert followed(wb, asked) == {"cascade"}
+    assert queues.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+
+
+@pytest.fixture
+def outdated(wb, made, towers):
+    """A question that a version ranked with more sentences than the one before it, which is in force again."""
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    promotion.promote(wb, "towers-1")
+    documents.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
+    run_queued(wb, RUNNERS)
+    promotion.roll_back(wb)
+    return asked
+
+
+def test_what_only_a_deleted_version_found_is_ranked_by_an_older_one_in_force_again(wb, outdated):
+    management.delete(wb, "towers-1")
+    run_queued(wb, RUNNERS)
+    with wb.read() as s:
+        unranked = select(Candidate.id).where(Candidate.question_id == outdated.question_id, Candidate.run_id.is_(None))
+        assert s.scalars(unranked).all() == []
+
+
+def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, outdated):
+    assert followed(wb, outdated) == {"cascade", "towers-1"}
+    run_queued(wb, RUNNERS)
+    assert followed(wb, outdated) == {"cascade"}
+    promotion.promote(wb, "towers-1")
+    promotion.promote(wb, "cascade")
+    assert followed(wb, outdated) == {"cascade"}
+
+
+def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, towers, ann):
+    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    promotion.promote(wb, "towers-1")
+    assert followed(wb, asked) == {"cascade"}
+    assert queues.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+
+
+def test_the_card_is_read_from_the_directory(wb, made):
+    assert registry.load_card(wb, "towers-1")["parent"] == "cascade"
+    assert registry.load_card(wb, "active")["name"] == "cascade"
+
+
+def test_nested_metrics_are_flattened():
+    told = {"AP": 0.5, "per exit": {"2": 0.4, "note": "x"}, "ok": True}
+    assert directory.flatten_metrics(told) == {"AP": 0.5, "per exit 2": 0.4}

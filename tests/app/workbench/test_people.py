@@ -1,0 +1,307 @@
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+
+from app import bootstrap
+from app.adapt import readiness
+from app.corpora import corpora, documents
+from app.exchange import imports
+from app.jobs import retrain_rule
+from app.labels import annotation, guidelines, queues
+from app.labels.annotation import OverlapReached, Presentation
+from app.workbench import people
+from app.workbench.people import Gone, NotAllowed
+from as2core.errors import BadSetting
+from db.repositories import labels as rows
+from db.repositories import people as people_rows
+
+SUBJECT = "https://id.example|"
+SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
+
+
+@pytest.fixture
+def guarded(settings, models, clock):
+    """A workbench whose newcomers may look."""
+    own = bootstrap.open(settings.model_copy(update={"newcomers": "viewer"}), models, clock)
+    yield own
+    own.close()
+
+
+def roles(wb):
+    return {p.name: p.role for p in people.list_people(wb)}
+
+
+def test_of_two_who_come_first_at_once_one_is_the_admin_and_of_two_who_step_down_at_once_one_stays(wb, monkeypatch):
+    def count(*of, **which):  # and be slow to act on it, so that the other would count the same
+        try:
+            return counted(*of, **which)
+        finally:
+            time.sleep(0.3)
+
+    def step_down(who):
+        with suppress(NotAllowed):
+            people.set_role(wb, who.id, "viewer", by=who.id)
+
+    counted = people_rows.count
+    monkeypatch.setattr(people_rows, "count", count)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda name: people.sign_in(wb, name), ("ann", "bob")))
+        assert sorted(roles(wb).values()) == ["admin", "annotator"]
+        first, second = sorted(people.list_people(wb), key=lambda p: p.role)
+        people.set_role(wb, second.id, "admin", by=first.id)
+        list(threads.map(step_down, (first, second)))
+        assert sorted(roles(wb).values()) == ["admin", "viewer"]
+
+
+def test_the_first_person_is_an_admin_and_the_others_annotators(wb):
+    assert [people.sign_in(wb, name).role for name in ("ann", "bob", "ann")] == ["admin", "annotator", "admin"]
+
+
+def test_who_gave_no_name_yet_does_not_count_as_the_first_person(wb):
+    names = (people.NOBODY, "ann", "bob", people.NOBODY)
+    assert [people.sign_in(wb, name).role for name in names] == ["admin", "admin", "annotator", "admin"]
+
+
+def test_newcomers_are_viewers_where_the_settings_say_so(guarded):
+    assert [people.sign_in(guarded, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
+
+
+def test_people_whom_an_import_names_are_newcomers_too(guarded):
+    people.sign_in(guarded, "ann")
+    imports.import_labels(guarded, None, "a.jsonl", SET, annotator="book")
+    assert people.sign_in(guarded, "book").role == "viewer"
+
+
+@pytest.mark.parametrize("how", ["by name", "log-in", "given"])
+def test_where_newcomers_are_viewers_whoever_has_no_name_is_one_from_the_first_named_admin_on(guarded, how):
+    me = people.sign_in(guarded, people.NOBODY)
+    assert me.role == "admin"
+    if how == "by name":
+        people.sign_in(guarded, "ann")
+    elif how == "log-in":
+        people.sign_in_subject(guarded, SUBJECT, "ann")
+    else:
+        imports.import_labels(guarded, None, "a.jsonl", SET, annotator="ann")
+        people.set_role(guarded, people.find_person(guarded, "ann").id, "admin", by=me.id)
+    assert people.sign_in(guarded, people.NOBODY).role == "viewer"
+    assert roles(guarded) == {"me": "viewer", "ann": "admin"}
+
+
+def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id, "annotator_id": bob.id}
+    acts = (
+        lambda: annotation.give_label(wb, **pair, label="correct"),
+        lambda: annotation.withdraw(wb, **pair),
+        lambda: annotation.undo_last(wb, bob.id, towers.id),
+        lambda: annotation.flag(wb, **pair, note="odd"),
+        lambda: guidelines.write_guidelines(wb, towers.id, "Be kind.", by=bob.id),
+        lambda: guidelines.set_rules(wb, towers.id, by=bob.id, overlap=2),
+        lambda: people.set_role(wb, bob.id, "admin", by=bob.id),
+        lambda: corpora.delete_corpus(wb, towers.id, by=bob.id),
+        lambda: corpora.create_corpus(wb, "others", by=bob.id),
+        lambda: documents.ingest(wb, towers.id, [("a.txt", b"One sentence.")], by=bob.id),
+        lambda: readiness.start_retrain(wb, towers.id, by=bob.id),
+        lambda: retrain_rule.set_rule(wb, towers.id, after=9, by=bob.id),
+        lambda: imports.import_labels(wb, towers.id, "a.jsonl", SET, annotator="bob", by=bob.id),
+    )
+    for act in acts:
+        with pytest.raises(NotAllowed, match="bob is a viewer"):
+            act()
+
+
+def signed(*names, verdict=None):
+    """A set in which these people label one sentence."""
+    candidate = {"id": "a", "text": "She.", "labels": dict.fromkeys(names, "correct")}
+    candidate |= {"verdict": {"by": verdict, "label": "correct"}} if verdict else {}
+    return json.dumps({"qid": "q", "question": "Who?", "candidates": [candidate]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "signs", "told"),
+    [
+        (SET, "ann", "set.jsonl: only ann or an admin may import labels signed ann"),
+        (SET, " ann  ", "only ann or an admin"),
+        (signed("bob", "ann"), "import", "only ann or an admin"),
+        (signed("bob", verdict="ann"), "import", "only ann or an admin"),
+        (signed("bob", verdict="bob"), "import", "it holds verdicts on conflicts, and only an admin may"),
+    ],
+)
+def test_labels_signed_by_others_known_here_and_verdicts_are_brought_in_by_an_admin(wb, ann, bob, content, signs, told):
+    def bring(by):
+        return imports.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=by)
+
+    with pytest.raises(NotAllowed, match=told):
+        bring(bob.id)
+    assert corpora.list_corpora(wb) == [] and list(roles(wb)) == ["ann", "bob"]
+    assert bring(ann.id).new == len(json.loads(content)["candidates"][0].get("labels", "1"))
+    assert bring(None).new > 0  # the command line
+
+
+def test_an_annotator_brings_in_labels_of_their_own_of_nobody_and_of_people_unknown_here(wb, ann, bob):
+    for content, signs in ((SET, "import"), (SET, "bob"), (signed("bob", "book", "starter"), "import")):
+        assert imports.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=bob.id).new > 0
+
+
+def test_a_corpus_is_deleted_by_an_admin(wb, towers, ann, bob):
+    with pytest.raises(NotAllowed, match="bob is an annotator, and this takes an admin"):
+        corpora.delete_corpus(wb, towers.id, by=bob.id)
+    corpora.delete_corpus(wb, towers.id, by=ann.id)
+    assert corpora.list_corpora(wb) == []
+
+
+def test_the_last_admin_stays_one(wb, ann, bob):
+    with pytest.raises(NotAllowed, match="only admin"):
+        people.set_role(wb, ann.id, "annotator", by=ann.id)
+    people.set_role(wb, bob.id, "admin", by=ann.id)
+    people.set_role(wb, ann.id, "viewer", by=bob.id)
+    assert [(p.name, p.role) for p in people.list_people(wb)] == [("ann", "viewer"), ("bob", "admin")]
+
+
+def test_whoever_has_no_name_is_not_the_admin_that_is_left(wb):
+    me, ann = people.sign_in(wb, people.NOBODY), people.sign_in(wb, "ann")
+    with pytest.raises(NotAllowed, match="ann is the only admin"):
+        people.set_role(wb, ann.id, "annotator", by=ann.id)
+    people.set_role(wb, me.id, "viewer", by=ann.id)
+    assert [people.sign_in(wb, name).role for name in ("bob", people.NOBODY)] == ["annotator", "viewer"]
+
+
+def test_where_nobody_gave_a_name_whoever_has_none_stays_an_admin_and_may_delete_a_corpus(wb):
+    me = people.sign_in(wb, people.NOBODY)
+    with pytest.raises(NotAllowed, match="only admin"):
+        people.set_role(wb, me.id, "viewer", by=me.id)
+    corpora.delete_corpus(wb, corpora.create_corpus(wb, "towers").id, by=me.id)
+    assert people.sign_in(wb, people.NOBODY) == me
+
+
+@pytest.mark.parametrize("how", ["by name", "log-in"])
+def test_a_name_known_already_leads_where_only_the_nameless_does(wb, how):
+    people.sign_in(wb, people.NOBODY)
+    with wb.write() as s:
+        rows.ensure_annotator(s, "cara", wb.clock(), subject=SUBJECT if how == "log-in" else None)
+    cara = people.sign_in_subject(wb, SUBJECT, "cara") if how == "log-in" else people.sign_in(wb, "cara")
+    assert cara.role == "admin"
+
+
+def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
+    first = people.sign_in_subject(wb, "https://id.example|1", "ann")
+    assert (first.name, first.local) == ("ann 2", False)
+    assert people.sign_in_subject(wb, "https://id.example|1", "Ann Other") == first
+    assert people.sign_in_subject(wb, "https://id.example|2", "ann").name == "ann 3"
+    with pytest.raises(NotAllowed, match="logs in"):
+        people.sign_in(wb, "ann 2")
+
+
+def test_of_two_who_log_in_at_once_by_one_name_each_is_somebody_else(wb, monkeypatch):
+    ensure = rows.ensure_annotator
+
+    def overtaken(s, name, now, **values):
+        ensure(s, "ann", now, subject="the other")
+        return ensure(s, name, now, **values)
+
+    monkeypatch.setattr(rows, "ensure_annotator", overtaken)
+    assert people.sign_in_subject(wb, "this one", "ann").name == "ann 2"
+    assert people.sign_in_subject(wb, "the other", "ann").name == "ann"
+
+
+def test_nobody_logs_in_as_the_one_who_gave_no_name(wb):
+    assert people.sign_in_subject(wb, SUBJECT, people.NOBODY).name == "me 2"
+
+
+@pytest.mark.parametrize("name", ["import", "starter", " import "])
+def test_nobody_signs_in_by_a_name_that_imported_labels_are_signed_with(wb, name):
+    def refused():
+        with pytest.raises(NotAllowed, match="choose another name"):
+            people.sign_in(wb, name)
+
+    refused()
+    imports.import_labels(wb, None, "a.jsonl", SET)
+    refused()
+    assert people.sign_in_subject(wb, "https://id.example|1", name).name == f"{name.strip()} 2"
+
+
+@pytest.mark.parametrize("name", ["ann", "book"])
+def test_whoever_signs_in_first_is_an_admin_even_after_labels_signed_by_others_came_in(wb, name):
+    imports.import_labels(wb, None, "a.jsonl", SET, annotator="book")
+    assert people.sign_in(wb, name).role == "admin"
+    assert people.sign_in(wb, name).role == "admin"
+    assert people.sign_in(wb, "bob").role == "annotator"
+    assert [p.role for p in people.list_people(wb)].count("admin") == 1
+
+
+def test_a_log_in_already_known_becomes_admin_where_nobody_is_one(wb):
+    with wb.write() as s:
+        rows.ensure_annotator(s, "cara", wb.clock(), subject="https://id.example|1")
+    assert people.sign_in_subject(wb, "https://id.example|1", "cara").role == "admin"
+    assert people.sign_in_subject(wb, "https://id.example|2", "dan").role == "annotator"
+
+
+def test_the_command_line_gives_roles_without_being_anybody(wb, ann):
+    cara = people.sign_in_subject(wb, "https://id.example|1", "cara")
+    assert cara.role == "annotator"
+    people.set_role(wb, people.find_person(wb, "cara").id, "admin", by=None)
+    people.set_role(wb, ann.id, "annotator", by=None)
+    with pytest.raises(NotAllowed, match="only admin"):
+        people.set_role(wb, cara.id, "viewer", by=None)
+    with pytest.raises(Gone, match="nobody here is called 'dan'; known: ann, cara"):
+        people.find_person(wb, "dan")
+
+
+def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, towers, asked, ann, bob):
+    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    carol = people.sign_in(wb, "carol")
+    dealt = []
+    for who in (ann, bob, carol):
+        item = queues.next_item(wb, towers.id, who.id, "tops")
+        dealt.append(item.sentence_id)
+        annotation.give_label(
+            wb,
+            question_id=item.question_id,
+            sentence_id=item.sentence_id,
+            annotator_id=who.id,
+            label="correct",
+            presentation=Presentation(queue="tops"),
+        )
+    assert dealt[0] == dealt[1] != dealt[2]
+
+
+def test_a_label_that_comes_after_enough_others_is_refused_and_a_change_is_not(wb, towers, asked, ann, bob):
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct", presentation=Presentation(queue="tops"))
+    with pytest.raises(OverlapReached):
+        annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct", presentation=Presentation(queue="tops"))
+    assert annotation.give_label(
+        wb, **pair, annotator_id=ann.id, label="unsure", presentation=Presentation(queue="tops")
+    ).changed
+    assert annotation.give_label(
+        wb, **pair, annotator_id=bob.id, label="correct", presentation=Presentation(queue="ask")
+    ).changed
+
+
+def test_peers_labels_are_hidden_until_ones_own_is_in(wb, towers, asked, ann, bob):
+    guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=ann.id, label="correct")
+    assert queues.item_at(wb, *pair.values(), bob.id).peers == ()
+    assert annotation.read_visible_labels(wb, asked.question_id, bob.id) == {}
+    annotation.give_label(wb, **pair, annotator_id=bob.id, label="unsure")
+    assert queues.item_at(wb, *pair.values(), bob.id).peers == (("ann", "correct"),)
+    assert annotation.read_visible_labels(wb, asked.question_id, bob.id) == {pair["sentence_id"]: "correct"}
+
+
+def test_guidelines_have_versions_and_a_label_keeps_its_own(wb, towers, asked, ann):
+    assert guidelines.read_guidelines(wb, towers.id).version == 0
+    made = guidelines.write_guidelines(wb, towers.id, "- Dates count as answers.", by=ann.id)
+    assert (made.version, made.text, made.by) == (1, "- Dates count as answers.\n", "ann")
+    assert guidelines.write_guidelines(wb, towers.id, "- Dates count as answers.\n", by=ann.id).version == 1
+    assert guidelines.write_guidelines(wb, towers.id, "- Dates do not.", by=ann.id).version == 2
+    assert [g.version for g in guidelines.list_guidelines(wb, towers.id)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("wrong", [{"overlap": 0}, {"overlap": 21}, {"control": 1.5}, {"blind": -0.1}, {"target": 0}])
+def test_rules_out_of_range_are_refused(wb, towers, ann, wrong):
+    with pytest.raises(BadSetting):
+        guidelines.set_rules(wb, towers.id, by=ann.id, **wrong)

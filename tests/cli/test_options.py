@@ -1,0 +1,33 @@
+"""A command gets many options as one record."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from typer.testing import CliRunner
+
+from as2core.commands.options import bundle_options
+
+
+@dataclass(frozen=True)
+class Draw:
+    seed: Annotated[int, typer.Option(help="Repeats a draw.")] = 0
+    top_k: Annotated[int, typer.Option(min=1)] = 40
+
+
+def test_the_fields_of_a_record_are_options_of_their_own_and_the_command_gets_the_record():
+    calls = []
+
+    def sample(text: str, draw: Draw, loud: bool = False) -> None:
+        """Draw a text."""
+        calls.append((text, draw, loud))
+
+    cli = typer.Typer()
+    cli.command()(bundle_options(sample))
+    run = CliRunner().invoke
+    assert run(cli, ["word", "--seed", "7", "--loud"]).exit_code == 0
+    assert run(cli, ["word"]).exit_code == 0
+    assert calls == [("word", Draw(seed=7), True), ("word", Draw(), False)]
+    assert run(cli, ["word", "--top-k", "0"]).exit_code == 2
+    text = run(cli, ["--help"], env={"COLUMNS": "100"}).output
+    assert "Draw a text." in text and "--top-k" in text and "Repeats a draw." in text and "--draw" not in text

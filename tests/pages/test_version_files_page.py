@@ -1,0 +1,71 @@
+"""Versions leave the adapt page as files, and come back in. These weights are real, if few and random."""
+
+import io
+import shutil
+import zipfile
+
+import pytest
+from app_pages import open_page, texts
+from stored import SECOND
+from tiny_models import tiny_models
+
+from app.versions import registry
+from app.workbench.models import LoadedModels
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return tiny_models(tmp_path_factory.mktemp("tiny"), ["When was the tower finished?", "It was finished in 1889."])
+
+
+@pytest.fixture
+def models(tiny):
+    return LoadedModels(tiny)
+
+
+@pytest.fixture
+def wb(wb, tiny):
+    shutil.copytree(tiny / "cascade", wb.settings.versions_dir / "starter-2", dirs_exist_ok=True)
+    return wb
+
+
+def exported(to):
+    at = open_page("adapt")
+    at.session_state[f"adapt_export_{SECOND}"] = True  # open
+    at = at.run()
+    at.selectbox(key=f"adapt_export_to_{SECOND}").set_value(to)
+    return at.button(key=f"adapt_export_make_{SECOND}").click().run()
+
+
+def imported(content):
+    at = open_page("adapt")
+    assert at.button(key="adapt_import_start").disabled
+    at.file_uploader(key="adapt_import_file_0").set_value(("spring.zip", content, "application/zip"))
+    at = at.text_input(key="adapt_import_name_0").input("spring").run()
+    return at.button(key="adapt_import_start").click().run()
+
+
+@pytest.mark.parametrize("to", ["as2", "hf"])
+def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candidate(wb, to):
+    at = exported(to)
+    version, made, content = at.session_state["_adapt_export"]
+    assert (version, made) == (SECOND, to)
+    assert "starter-2/config.json" in zipfile.ZipFile(io.BytesIO(content)).namelist()
+    assert [d.proto.label for d in at.get("download_button")] == [f"Download, {len(content) / 1e6:,.1f} MB"]
+    at = imported(content)
+    spring = registry.get_version(wb, "spring")
+    assert spring.state == "candidate"
+    assert registry.load_card(wb, "spring")["imported_from"] == "spring.zip"
+    assert any("spring is a candidate now" in t.value for t in at.toast)
+    assert ("**spring**" in texts(at)) == (spring.kind == "cascade")  # the list is of one kind
+
+
+def test_an_export_that_cannot_be_made_says_so(wb):
+    (wb.settings.versions_dir / "starter-2" / "model.safetensors").write_bytes(b"damaged")
+    at = exported("hf")
+    assert "model.safetensors" in texts(at) and not at.get("download_button")
+
+
+def test_a_file_that_holds_no_version_is_told(wb):
+    assert "spring.zip: it is no zip" in texts(imported(b"text"))
+    assert [v.name for v in registry.list_versions(wb)] == ["starter-3", "starter-2", "cascade"]
