@@ -7,21 +7,16 @@ as many updates as its twin. Every model scores every candidate once; all drop r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cascade.trace import CascadeTrace, exit_flops
 from as2core.cascade.tune import trace_all
-from as2core.cost import head_flops, layer_flops
 from as2core.experiments.courses import ALL_PAIRS, Runner, Target, untuned
 from as2core.metrics import measure_mean
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
-from as2core.rankers.sequential import SequentialRanker, Stage
-from as2core.types import Candidate, Question
+from as2core.types import Question
 
 TracedRun = list[tuple[Question, CascadeTrace]]
 SETTINGS = replace(ALL_PAIRS, learning_rate=5e-5, positives=2, negatives=6, exit_draw="all")
@@ -45,35 +40,14 @@ class Twins:
 
     def sequential(self, ratio: float) -> tuple[float, float]:
         """AP and relative cost of the monolithic models in a row, each dropping `ratio` of the rest."""
-        keep = [1.0 - ratio] * (len(self.monolithic) - 1) + [None]
-        rankers = [RecordedRanker(f"{depth} layers", run) for depth, run in self.monolithic.items()]
-        ranker = SequentialRanker([Stage(r, k) for r, k in zip(rankers, keep, strict=True)])
-        questions = [q for q, _ in self.cascade]
-        runs = {
-            q.qid: ranker.trace(q.qid, [Candidate(str(i), "") for i in range(len(q.candidates))]) for q in questions
-        }
-        ap = measure_mean(questions, {qid: t.scores() for qid, t in runs.items()}, ("AP",))["AP"]
-        full = sum(t.full_flops for _, t in self.monolithic[max(self.monolithic)])
-        return ap, sum(t.flops for t in runs.values()) / full
-
-
-class RecordedRanker:
-    """A monolithic model that has scored all candidates, as a ranker that looks its scores up: a question is its qid, a
-    candidate's id its place."""
-
-    def __init__(self, name: str, run: TracedRun) -> None:
-        self.name, self._traces = name, {q.qid: t for q, t in run}
-
-    def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
-        whole, rows = self._traces[question], np.array([int(c.id) for c in candidates], dtype=int)
-        lengths, last = whole.lengths[rows], whole.exits[0]
-        flops = last.layer * layer_flops(lengths, whole.shape) + head_flops(len(rows), whole.shape)
-        alive, dropped = np.arange(len(rows)), np.array([], dtype=int)
-        record = ExitRecord(last.layer, alive, last.scores[rows], dropped, 0.0, int(lengths.sum()), flops)
-        return CascadeTrace(lengths, (record,), whole.schedule, whole.shape)
-
-    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        return self.trace(question, candidates).scores()
+        by_question = zip(*self.monolithic.values(), strict=True)
+        rows = [(runs[-1][0], replace(runs[-1][1], exits=tuple(t.exits[0] for _, t in runs))) for runs in by_question]
+        run = _replay(rows, ratio)
+        # unlike a cascade's exits, each model starts again at the embeddings
+        flops = sum(
+            exit_flops(0, e.layer, t.lengths[e.alive], t.lengths[e.again], t.shape) for _, t in run for e in t.exits
+        )
+        return _measure(run)["AP"], flops / sum(t.full_flops for _, t in run)
 
 
 def train_twins(target: Target, runner: Runner, *, epochs: int, seed: int) -> Twins:
@@ -98,6 +72,13 @@ def exit_ap(run: TracedRun, exit_index: int) -> float:
 
 def at_ratio(run: TracedRun, ratio: float, *names: str) -> tuple[dict[str, float], float]:
     """Measures (AP by default) and relative cost under one ratio at every exit, keeping at least one candidate."""
-    runs = {q.qid: t.replay(DropSchedule.constant(ratio, exits=len(t.exits))) for q, t in run}
-    values = measure_mean([q for q, _ in run], {qid: t.scores() for qid, t in runs.items()}, names or ("AP",))
-    return values, sum(t.flops for t in runs.values()) / sum(t.full_flops for t in runs.values())
+    run = _replay(run, ratio)
+    return _measure(run, *names), sum(t.flops for _, t in run) / sum(t.full_flops for _, t in run)
+
+
+def _replay(run: TracedRun, ratio: float) -> TracedRun:
+    return [(q, t.replay(DropSchedule.constant(ratio, exits=len(t.exits)))) for q, t in run]
+
+
+def _measure(run: TracedRun, *names: str) -> dict[str, float]:
+    return measure_mean([q for q, _ in run], {q.qid: t.scores() for q, t in run}, names or ("AP",))
