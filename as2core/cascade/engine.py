@@ -54,21 +54,23 @@ def run_cascade(
     engine: Engine, queries: Sequence[tuple[str, Sequence[str]]], schedule: DropSchedule
 ) -> list[CascadeTrace]:
     """Every question's candidate texts through the cascade; a trace a question. Seconds are shared out by FLOPs."""
+    if not queries:
+        return []
     sizes = [len(texts) for _, texts in queries]
-    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+    begins = np.cumsum([0, *sizes[:-1]])
     run = engine.start([q for q, texts in queries for _ in texts], [t for _, texts in queries for t in texts])
-    alive = [np.arange(n) for n in sizes]
+    alive = [np.arange(begin, begin + n) for begin, n in zip(begins, sizes, strict=True)]  # places among all pairs
     records: list[list[ExitRecord]] = [[] for _ in queries]
     first, exits = 0, len(engine.exits)
     while first < exits:
         last = first + 1
         while last < exits and all(schedule.count_survivors(last - 1, len(a)) == len(a) for a in alive):
             last += 1
-        members = np.concatenate([a + b for a, b in zip(alive, begins, strict=False)] or [np.zeros(0, int)]).astype(int)
+        members = np.concatenate(alive)
         scores, seconds = run.advance(members, first, last)
         ends = np.cumsum([len(a) for a in alive])[:-1]
         again = [a[:0] for a in alive]  # a question: whose logits of the last exit are settled
-        if last == exits and engine.error and queries:
+        if last == exits and engine.error:
             began = time.perf_counter()
             scores[-1], known = settle(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
             seconds[-1] += time.perf_counter() - began
@@ -77,29 +79,30 @@ def run_cascade(
             below, layer = engine.exits[i - 1] if i else 0, engine.exits[i]
             twice = again if i == exits - 1 else [a[:0] for a in alive]
             flops = [
-                exit_flops(below, layer, run.lengths[a + b], run.lengths[t + b], engine.shape)
-                for a, t, b in zip(alive, twice, begins, strict=False)
+                exit_flops(below, layer, run.lengths[a], run.lengths[t], engine.shape)
+                for a, t in zip(alive, twice, strict=True)
             ]
             share = seconds[i - first] / max(1, sum(flops))
-            for question, logits in enumerate(np.split(scores[i - first], ends) if queries else ()):
-                here = alive[question]
+            for question, logits in enumerate(np.split(scores[i - first], ends)):
+                here, begin = alive[question], begins[question]
+                dropped = select_dropped(here - begin, logits, schedule.count_survivors(i, len(here)))
                 records[question].append(
                     ExitRecord(
                         layer=layer,
-                        alive=here,
+                        alive=here - begin,
                         scores=logits,
-                        dropped=select_dropped(here, logits, schedule.count_survivors(i, len(here))),
+                        dropped=dropped,
                         seconds=share * flops[question],
-                        tokens=int(run.lengths[here + begins[question]].sum()),
+                        tokens=int(run.lengths[here].sum()),
                         flops=flops[question],
-                        again=twice[question],
+                        again=twice[question] - begin,
                     )
                 )
-        alive = [np.setdiff1d(a, r[-1].dropped) for a, r in zip(alive, records, strict=True)]
+        alive = [np.setdiff1d(a, r[-1].dropped + b) for a, r, b in zip(alive, records, begins, strict=True)]
         first = last
     return [
         CascadeTrace(run.lengths[b : b + n], tuple(r), schedule, engine.shape)
-        for b, n, r in zip(begins, sizes, records, strict=False)
+        for b, n, r in zip(begins, sizes, records, strict=True)
     ]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.nn.backbone import Backbone, micro_batches
 
@@ -44,7 +44,7 @@ class _TorchRun:
         self.packed = engine.backbone.encode(list(questions), list(texts), max_length=engine.max_length)
         self.lengths = np.array(self.packed.lengths, dtype=np.int64)
         # candidate -> (length, hidden), a view of its whole micro-batch: it goes when no segment will read it any more
-        self.states: dict[int, torch.Tensor] = {}
+        self.states: dict[int, Tensor] = {}
 
     @torch.inference_mode()
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:

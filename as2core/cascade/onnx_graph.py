@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
@@ -157,7 +157,7 @@ class _Graph:
         self.nodes.append(helper.make_node("Identity", [name], [new], new))
 
 
-def _array(t: torch.Tensor) -> np.ndarray:
+def _array(t: Tensor) -> np.ndarray:
     return t.detach().float().cpu().numpy()
 
 

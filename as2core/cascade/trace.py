@@ -6,6 +6,7 @@ without running the model: `trace.replay(DropSchedule.constant(0.4, exits=5))`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -44,8 +45,59 @@ class ExitRecord:
         return len(self.alive) - len(self.dropped)
 
 
+class Trace(ABC):
+    """The account of one run: a record for each of its `stages`. Every candidate enters the first of them."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def stages(self) -> tuple[ExitRecord, ...]: ...
+
+    @property
+    @abstractmethod
+    def full_flops(self) -> int:
+        """The FLOPs of every candidate through the whole encoder; 0 where that is not known."""
+
+    @property
+    def candidates(self) -> int:
+        return len(self.stages[0].alive)
+
+    @property
+    def flops(self) -> int:
+        return sum(e.flops for e in self.stages)
+
+    @property
+    def relative_cost(self) -> float:
+        """FLOPs of this run over the full ones, below 1 where it saved; NaN where the full ones are not known."""
+        if not self.candidates:
+            return 1.0
+        full = self.full_flops
+        return self.flops / full if full else float("nan")
+
+    @property
+    def seconds(self) -> float:
+        return sum(e.seconds for e in self.stages)
+
+    def scores(self) -> np.ndarray:
+        """One score a candidate, float32 `(n,)`: whoever reached a later stage stands above those dropped before it,
+        and within a stage its own scores decide; see `block_scores`."""
+        return block_scores(self.candidates, self.stages)
+
+    def ranking(self) -> np.ndarray:
+        """All candidates, best first. int `(n,)`."""
+        return order(self.scores())
+
+    def dropped_at(self) -> np.ndarray:
+        """The index in `stages` of the one that dropped each candidate, -1 if it stayed to the end. int `(n,)`."""
+        out = np.full(self.candidates, -1)
+        for i, e in enumerate(self.stages):
+            out[e.dropped] = i
+        return out
+
+
 @dataclass(frozen=True, slots=True)
-class CascadeTrace:
+class CascadeTrace(Trace):
     """A whole run over `n` candidates. `lengths` are tokens per (question, candidate) pair, int `(n,)`.
 
     `first` is a cheap ranker's cut before the encoder, if there was one. Pairs that it dropped were never tokenised:
@@ -71,43 +123,14 @@ class CascadeTrace:
         return everyone if self.first is None else np.setdiff1d(everyone, self.first.dropped)
 
     @property
-    def candidates(self) -> int:
-        return len(self.lengths)
-
-    @property
     def complete(self) -> bool:
         """Whether every exit scored everyone who entered, so that any schedule can be replayed."""
         return all(len(e.alive) == len(self.entered) for e in self.exits)
 
     @property
-    def flops(self) -> int:
-        return sum(e.flops for e in self.stages)
-
-    @property
     def full_flops(self) -> int:
         """What the monolithic model of the same depth costs: every candidate through every layer, one classifier."""
         return self.exits[-1].layer * layer_flops(self.lengths, self.shape) + head_flops(self.candidates, self.shape)
-
-    @property
-    def relative_cost(self) -> float:
-        """FLOPs of this run over the monolithic model's; below 1 the cascade saves."""
-        return self.flops / self.full_flops if self.candidates else 1.0
-
-    @property
-    def seconds(self) -> float:
-        return sum(e.seconds for e in self.stages)
-
-    def ranking(self) -> np.ndarray:
-        """All candidates, best first: by the exit they reached, then by their score there. int `(n,)`."""
-        return order(self.scores())
-
-    def dropped_at(self) -> np.ndarray:
-        """The index in `stages` of the one that dropped each candidate, -1 if it stayed to the end. int `(n,)`."""
-        return dropped_at(self.candidates, self.stages)
-
-    def scores(self) -> np.ndarray:
-        """One score a candidate, float32 `(n,)`; see `block_scores`."""
-        return block_scores(self.candidates, self.stages)
 
     def replay(self, schedule: DropSchedule) -> CascadeTrace:
         """The same run under another schedule, from the scores at hand; seconds are estimates by share of FLOPs.
@@ -148,14 +171,6 @@ def exit_flops(below: int, layer: int, lengths: np.ndarray, again: np.ndarray, s
     once more for those looked at `again` (lengths, too)."""
     stretch = (layer - below) * layer_flops(lengths, shape) + head_flops(len(lengths), shape)
     return stretch + layer * layer_flops(again, shape) + head_flops(len(again), shape)
-
-
-def dropped_at(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
-    """The index of the exit that dropped each candidate, -1 if none did. int `(n,)`."""
-    out = np.full(candidates, -1)
-    for i, e in enumerate(exits):
-        out[e.dropped] = i
-    return out
 
 
 def block_scores(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.errors import DamagedModel
 from as2core.export import last_exit
@@ -36,7 +36,7 @@ class _Scorer(nn.Module):
         self.separators = backbone.tokenizer.num_special_tokens_to_add(pair=True) - 2
         self.separator_id = backbone.tokenizer.sep_token_id
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         mask = attention_mask.bool()
         first = (input_ids == self.separator_id).int().argmax(1, keepdim=True)
         at = torch.arange(input_ids.shape[1])[None, :]

@@ -12,16 +12,17 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
 
 MIN_NATS = 1e-6  # -log p is taken as at least this, so that the unlikelihood of a certain token is finite
 
 
-def mle(log_p: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+def mle(log_p: Tensor, valid: Tensor) -> Tensor:
     """log_p and valid (batch, m) of positives -> minus the mean over all question tokens."""
     return -(log_p * valid).sum() / valid.sum().clamp(min=1)
 
 
-def lul(log_p: torch.Tensor, valid: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def lul(log_p: Tensor, valid: Tensor, labels: Tensor) -> Tensor:
     """log_p and valid (batch, m), labels (batch,) in {0, 1} -> mean over all question tokens."""
     sure = log_p.clamp(max=-MIN_NATS)
     # log(1 - exp(x)) loses its digits near 0 one way and far from it the other (Maechler, 2012)

@@ -7,10 +7,11 @@ scores it is distillation (Hinton et al., 2015).
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 from torch.nn.functional import kl_div
 
 
-def listwise(logits: torch.Tensor, target: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+def listwise(logits: Tensor, target: Tensor, sizes: list[int]) -> Tensor:
     """logits (n,) and target (n,) of several questions one after the other, `sizes` candidates each -> mean KL.
 
     A question's targets sum to 1.
@@ -21,11 +22,11 @@ def listwise(logits: torch.Tensor, target: torch.Tensor, sizes: list[int]) -> to
     return total / len(sizes)
 
 
-def relevance(labels: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+def relevance(labels: Tensor, sizes: list[int]) -> Tensor:
     """Labels (n,) as one distribution a question: equal shares for its correct candidates."""
     return torch.cat([y / y.sum().clamp(min=1) for y in labels.float().split(sizes)])
 
 
-def soften(scores: torch.Tensor, sizes: list[int], temperature: float) -> torch.Tensor:
+def soften(scores: Tensor, sizes: list[int], temperature: float) -> Tensor:
     """A teacher's scores (n,) as one distribution a question: softmax(scores / temperature)."""
     return torch.cat([(s.float() / temperature).softmax(0) for s in scores.split(sizes)])

@@ -6,9 +6,10 @@ It trains the discriminative twins of Nogueira dos Santos et al. (2020, Table 2)
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 
-def pairwise(scores: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: float = 1.0) -> torch.Tensor:
+def pairwise(scores: Tensor, labels: Tensor, sizes: list[int], margin: float = 1.0) -> Tensor:
     """scores (n,) and labels (n,) in {0, 1} of several questions one after the other, `sizes` candidates each ->
     the mean over questions of max(0, margin - s+ + max s-), itself a mean over the question's right answers.
 

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.cost import EncoderShape
 from as2core.data.source import sha256
@@ -91,9 +91,7 @@ class Backbone(nn.Module):
         """The paper's layers 4, 6, 8, 10, 12 of 12, scaled to this depth: 2, 3, 4, 5, 6 of 6."""
         return tuple(sorted({max(1, round(self.layers * share / 12)) for share in (4, 6, 8, 10, 12)}))
 
-    def embed(
-        self, ids: torch.Tensor, types: torch.Tensor | None = None, *, first: torch.Tensor | None = None
-    ) -> torch.Tensor:
+    def embed(self, ids: Tensor, types: Tensor | None = None, *, first: Tensor | None = None) -> Tensor:
         """Token ids (batch, length) -> embeddings (batch, length, hidden).
 
         Without `types` every token has type 0, as the sentence encoders among the backbones were trained. `first`
@@ -107,9 +105,7 @@ class Backbone(nn.Module):
         hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None, position_ids=at)
         return hidden if self.project is None else self.project(hidden)
 
-    def run(
-        self, hidden: torch.Tensor, mask: torch.Tensor, first: int, last: int, *, past: Cache | None = None
-    ) -> torch.Tensor:
+    def run(self, hidden: Tensor, mask: Tensor, first: int, last: int, *, past: Cache | None = None) -> Tensor:
         """Layers first..last-1 over hidden (batch, length, hidden).
 
         `mask` is True where attention may look: (batch, length), or (batch, length, length) per query position.
@@ -144,14 +140,14 @@ class Backbone(nn.Module):
         cut = question[: spans[QUESTION_TOKENS - 1][1]]
         return cut, len(self.tokenizer(cut, add_special_tokens=False)["input_ids"])
 
-    def pad(self, packed: Packed, rows: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def pad(self, packed: Packed, rows: list[int]) -> tuple[Tensor, Tensor, Tensor]:
         """The given rows as ids, mask of real tokens, and mask of the second text's tokens, each (rows, longest)."""
         device = next(self.parameters()).device
         ids = pad_rows([packed.ids[r] for r in rows], self.tokenizer.pad_token_id or 0).to(device)
         mask, second = self.masks([len(packed.ids[r]) for r in rows], [packed.second[r] for r in rows])
         return ids, mask, second
 
-    def masks(self, lengths: list[int], begins: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    def masks(self, lengths: list[int], begins: list[int]) -> tuple[Tensor, Tensor]:
         """Which of the padded positions are real, and which of these belong to the second text: (rows, longest)."""
         device = next(self.parameters()).device
         at = torch.arange(max(lengths), device=device)[None, :]
@@ -159,7 +155,7 @@ class Backbone(nn.Module):
         return mask, mask & (at >= torch.tensor(begins, device=device)[:, None])
 
 
-def pad_rows(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
+def pad_rows(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
     """Rows of tokens as one tensor (rows, longest)."""
     return nn.utils.rnn.pad_sequence([torch.tensor(r, dtype=torch.long) for r in rows], True, fill)
 

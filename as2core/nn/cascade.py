@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
@@ -29,13 +28,13 @@ class CascadeModule(nn.Module):
 
     def forward(
         self,
-        ids: torch.Tensor,
-        mask: torch.Tensor,
-        second: torch.Tensor,
+        ids: Tensor,
+        mask: Tensor,
+        second: Tensor,
         *,
         exits: Sequence[int] | None = None,
         stop_gradient: bool = False,
-    ) -> dict[int, torch.Tensor]:
+    ) -> dict[int, Tensor]:
         """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them.
 
         `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.nn.convolution import TextConvolution
 from as2core.nn.word_pairs import WordPairs
@@ -31,7 +31,7 @@ class CompareAggregate(nn.Module):
         self.candidate = TextConvolution(hidden, hidden, kernels)
         self.size, self.state = 2 * hidden * len(kernels), 2 * hidden
 
-    def forward(self, pairs: WordPairs) -> torch.Tensor:
+    def forward(self, pairs: WordPairs) -> Tensor:
         projected = self.gate(pairs.vectors).sigmoid() * self.content(pairs.vectors).tanh()  # (different words, hidden)
         q, c = projected[pairs.question.ids], projected[pairs.candidate.ids]  # (pairs, length, hidden)
         near = q @ c.transpose(1, 2)  # (pairs, question words, candidate words)
@@ -45,6 +45,6 @@ class CompareAggregate(nn.Module):
         return nn.Linear(size, 1)
 
 
-def attend(near: torch.Tensor, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def attend(near: Tensor, words: Tensor, mask: Tensor) -> Tensor:
     """Softmax of near (pairs, m, n) over the n real words, times words (pairs, n, hidden) -> (pairs, m, hidden)."""
     return near.masked_fill(~mask[:, None, :], -torch.inf).softmax(2) @ words

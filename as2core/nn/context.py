@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from as2core.errors import BadSetting
@@ -47,7 +47,7 @@ class Context(nn.Module):
         self.size = directions * per_direction if layer else size
         self.layer = layer and layer(size, per_direction, batch_first=True, bidirectional=bidirectional)
 
-    def forward(self, pairs: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    def forward(self, pairs: Tensor, sizes: list[int]) -> Tensor:
         if self.layer is None:
             return pairs
         lists = pad_sequence(pairs.split(sizes), batch_first=True)  # (questions, most candidates, size)
@@ -65,10 +65,10 @@ class ListScorer(nn.Module):
         self.context = Context(context, encoder.size, encoder.state)
         self.head = encoder.head(self.context.size)
 
-    def forward(self, pairs: WordPairs) -> torch.Tensor:
+    def forward(self, pairs: WordPairs) -> Tensor:
         """Logits (pairs,)."""
         return self.decide(self.encoder(pairs), pairs.sizes)
 
-    def decide(self, encoded: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    def decide(self, encoded: Tensor, sizes: list[int]) -> Tensor:
         """Encoded pairs (pairs, size) -> logits (pairs,)."""
         return self.head(self.context(encoded, sizes)).squeeze(-1)

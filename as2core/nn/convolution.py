@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import embedding_bag, pad
 
 
@@ -21,7 +21,7 @@ class TextConvolution(nn.Module):
         self.kernels = tuple(kernels)
         self.layers = nn.ModuleList(nn.Conv1d(size, filters, k) for k in kernels)
 
-    def forward(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def forward(self, words: Tensor, mask: Tensor) -> Tensor:
         """`mask` (texts, length) marks the words; other positions count as zero."""
         x = (words * mask[:, :, None]).transpose(1, 2)
         outside = ~mask[:, None, :]
@@ -49,7 +49,7 @@ class WordConvolution(nn.Module):
         for p in self.parameters():
             nn.init.uniform_(p, -bound, bound)
 
-    def forward(self, vectors: torch.Tensor, ids: torch.Tensor, related: torch.Tensor) -> torch.Tensor:
+    def forward(self, vectors: Tensor, ids: Tensor, related: Tensor) -> Tensor:
         """`vectors` (different words + 1, size), row 0 zeros; `ids` (texts, length), 0 for padding; `related` (texts,
         length, related)."""
         used, places = ids.unique(return_inverse=True)

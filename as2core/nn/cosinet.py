@@ -5,7 +5,7 @@ of the other text; one convolution a text; the pair is [q * c ; q - c].
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.nn.convolution import WordConvolution
 from as2core.nn.word_pairs import WordPairs
@@ -20,7 +20,7 @@ class Cosinet(nn.Module):
         self.candidate = WordConvolution(size, 1, hidden, kernel)
         self.size, self.state = 2 * hidden, hidden
 
-    def forward(self, pairs: WordPairs) -> torch.Tensor:
+    def forward(self, pairs: WordPairs) -> Tensor:
         q = self.question(pairs.vectors, pairs.question.ids, pairs.question.cosine[:, :, None])  # (pairs, hidden)
         c = self.candidate(pairs.vectors, pairs.candidate.ids, pairs.candidate.cosine[:, :, None])
         return torch.cat([q * c, q - c], dim=1)

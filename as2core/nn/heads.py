@@ -12,33 +12,27 @@ A head works in float32, also where autocast has the encoder in bfloat16: after 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TypeVar
-
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 COSINE_SCALE = 10.0  # the cosine's first weight: cosines differ by tenths, logits by ones
 
-Head = TypeVar("Head", bound=nn.Module)
-Forward = Callable[[Head, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
+class Head(nn.Module):
+    """(batch, length, hidden) -> logit (batch,), by `classify` without autocast on the states in float32."""
 
-def in_float32(forward: Forward[Head]) -> Forward[Head]:
-    """A head's forward without autocast, on the states in float32."""
-
-    @wraps(forward)
-    def without_autocast(self: Head, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, second: Tensor) -> Tensor:
+        """`mask` (batch, length) marks real tokens, `second` those of the candidate."""
         with torch.autocast(hidden.device.type, enabled=False):
-            return forward(self, hidden.float(), mask, second)
+            return self.classify(hidden.float(), mask, second)
 
-    return without_autocast
+    def classify(self, hidden: Tensor, mask: Tensor, second: Tensor) -> Tensor:
+        raise NotImplementedError
 
 
-class ExitHead(nn.Module):
-    """(batch, length, hidden) -> logit (batch,). Dropout as the encoder's, 0.1."""
+class ExitHead(Head):
+    """Feed-forward layers over the mean state, and the weighted cosine. Dropout as the encoder's, 0.1."""
 
     def __init__(self, hidden: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -56,29 +50,26 @@ class ExitHead(nn.Module):
             nn.init.zeros_(parameter)
         self.cosine = nn.Parameter(torch.full((hidden,), COSINE_SCALE))
 
-    @in_float32
-    def forward(self, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        """`mask` (batch, length) marks real tokens, `second` those of the candidate."""
+    def classify(self, hidden: Tensor, mask: Tensor, second: Tensor) -> Tensor:
         question = normalize(mean_pool(hidden, mask & ~second), dim=1)
         candidate = normalize(mean_pool(hidden, mask & second), dim=1)
         similarity = (question * candidate) @ self.cosine
         return self.net(mean_pool(hidden, mask)).squeeze(-1) + similarity
 
 
-class ClsHead(nn.Module):
+class ClsHead(Head):
     """BERT's classifier (Devlin et al., 2019): a tanh layer over the first token's state, then one number. The
-    discriminative twin of Nogueira dos Santos et al. (2020). Called as `ExitHead` is."""
+    discriminative twin of Nogueira dos Santos et al. (2020)."""
 
     def __init__(self, hidden: int, dropout: float = 0.1) -> None:
         super().__init__()
         self.net = nn.Sequential(nn.Linear(hidden, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1))
 
-    @in_float32
-    def forward(self, hidden: torch.Tensor, mask: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    def classify(self, hidden: Tensor, mask: Tensor, second: Tensor) -> Tensor:
         return self.net(hidden[:, 0]).squeeze(-1)
 
 
-def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def mean_pool(hidden: Tensor, mask: Tensor) -> Tensor:
     """The mean over the marked tokens: (batch, length, hidden), (batch, length) -> (batch, hidden)."""
     weight = mask[:, :, None].to(hidden.dtype)
     return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)

@@ -9,13 +9,14 @@ question together (to rounding).
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from as2core.nn.log_sum_exp import log_sum_exp, working_type
@@ -30,8 +31,8 @@ class PassageState:
     """A model's states for one passage. `memory` has the passage's tokens in its dimension -2: keys and values
     (layers, 2, heads, length, size), or states (length, hidden). `rest` is small and depends on the model."""
 
-    memory: torch.Tensor
-    rest: dict[str, torch.Tensor]
+    memory: Tensor
+    rest: dict[str, Tensor]
 
     @property
     def length(self) -> int:
@@ -41,20 +42,25 @@ class PassageState:
         return PassageState(self.memory.to(device), {k: v.to(device) for k, v in self.rest.items()})
 
 
-class Reading(Protocol):
-    """A batch of passage states with the part of a question that was read so far."""
+class Reading(ABC):
+    """A batch of passage states with the part of a question that was read so far. The states that it gives are the
+    logits themselves, if it does not say otherwise."""
 
-    def start(self) -> torch.Tensor:
+    @abstractmethod
+    def start(self) -> Tensor:
         """States (batch, 1, ...) that predict the question's first token."""
 
-    def extend(self, ids: torch.Tensor) -> torch.Tensor:
+    @abstractmethod
+    def extend(self, ids: Tensor) -> Tensor:
         """Read tokens (batch, m): states (batch, m, ...), each predicting what follows its token."""
 
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
+    def logits(self, states: Tensor) -> Tensor:
         """(k, ...) -> (k, vocabulary), float32."""
+        return states.float()
 
-    def log_p(self, states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def log_p(self, states: Tensor, targets: Tensor) -> Tensor:
         """(k, ...) and tokens (k,) -> log p (k,), float32."""
+        return states.float().log_softmax(-1).gather(1, targets[:, None])[:, 0]
 
 
 @singledispatch
@@ -77,7 +83,7 @@ def question_ids(lm: QuestionLM, question: str) -> list[int]:
     return batch["ids"][0, int(batch["prefix"][0]) :].tolist()
 
 
-def _pad_memories(lm: nn.Module, passages: Sequence[PassageState]) -> tuple[torch.Tensor, torch.Tensor]:
+def _pad_memories(lm: nn.Module, passages: Sequence[PassageState]) -> tuple[Tensor, Tensor]:
     """Memories in the model's working type, padded to the longest, batch first; and which tokens are real:
     (batch, longest)."""
     weight = next(lm.parameters())
@@ -90,7 +96,7 @@ def _pad_memories(lm: nn.Module, passages: Sequence[PassageState]) -> tuple[torc
     return memory, torch.arange(longest, device=memory.device)[None, :] < lengths[:, None]
 
 
-def _split_passages(memory: torch.Tensor, lengths: torch.Tensor, **rest: torch.Tensor) -> list[PassageState]:
+def _split_passages(memory: Tensor, lengths: Tensor, **rest: Tensor) -> list[PassageState]:
     """The states of each passage of a batch, without its padding."""
     return [
         PassageState(memory[i, ..., :n, :].clone(), {name: t[i].clone() for name, t in rest.items()})
@@ -98,12 +104,12 @@ def _split_passages(memory: torch.Tensor, lengths: torch.Tensor, **rest: torch.T
     ]
 
 
-def _stack_layers(cache: DynamicCache) -> torch.Tensor:
+def _stack_layers(cache: DynamicCache) -> Tensor:
     """(batch, layers, 2, heads, length, size)."""
     return torch.stack([torch.stack([keys, values], 1) for keys, values, *_ in cache], 1)
 
 
-class _CachedReading:
+class _CachedReading(Reading):
     """The part of a reading that the prefix model and causal models share: a cache of keys and values."""
 
     def __init__(self, lm: PrefixLM | CausalLM, passages: Sequence[PassageState]) -> None:
@@ -114,7 +120,7 @@ class _CachedReading:
         self.lengths = self.real.sum(1)
         self.rest = {name: torch.stack([p.rest[name] for p in passages]) for name in passages[0].rest}
 
-    def _append(self, ids: torch.Tensor) -> torch.Tensor:
+    def _append(self, ids: Tensor) -> Tensor:
         """Count tokens (batch, m) as read; the position (batch,) of the first of them."""
         first = self.lengths
         self.real = torch.cat([self.real, self.real.new_ones(ids.shape)], 1)
@@ -147,10 +153,10 @@ class _PrefixReading(_CachedReading):
         self.lm, self.first, self.about = lm, self.rest["first"], self.rest["about"]
         self.so_far = torch.zeros_like(self.about)
 
-    def start(self) -> torch.Tensor:
+    def start(self) -> Tensor:
         return self._append_similarity(self.first[:, None], self.so_far[:, None])
 
-    def extend(self, ids: torch.Tensor) -> torch.Tensor:
+    def extend(self, ids: Tensor) -> Tensor:
         embedded = self.lm.backbone.embed(ids, first=self._append(ids))
         at = torch.arange(self.real.shape[1], device=ids.device)
         mask = self.real[:, None, :] & (at[None, None, :] <= at[None, -ids.shape[1] :, None])  # (batch, m, all)
@@ -159,14 +165,14 @@ class _PrefixReading(_CachedReading):
         self.so_far = so_far[:, -1]
         return self._append_similarity(hidden, so_far)
 
-    def _append_similarity(self, hidden: torch.Tensor, so_far: torch.Tensor) -> torch.Tensor:
+    def _append_similarity(self, hidden: Tensor, so_far: Tensor) -> Tensor:
         similarity = cosine_similarity(so_far, self.about[:, None], dim=-1)
         return torch.cat([hidden.float(), similarity[..., None]], -1)
 
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
+    def logits(self, states: Tensor) -> Tensor:
         return self.lm.logits(states[:, :-1], states[:, -1]).float()
 
-    def log_p(self, states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def log_p(self, states: Tensor, targets: Tensor) -> Tensor:
         lm, similarity = self.lm, states[:, -1]
         state = lm.norm(lm.transform(states[:, :-1])).float()
         table, bias = lm.backbone.embeddings.word_embeddings.weight, lm.bias.float()
@@ -192,26 +198,16 @@ def _(lm: CausalLM, texts: Sequence[str]) -> list[PassageState]:
     return _split_passages(_stack_layers(out.past_key_values), lengths, last=last)
 
 
-class _LogitStates:
-    """States that are the logits themselves."""
-
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
-        return states.float()
-
-    def log_p(self, states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return states.float().log_softmax(-1).gather(1, targets[:, None])[:, 0]
-
-
-class _CausalReading(_CachedReading, _LogitStates):
+class _CausalReading(_CachedReading):
     def __init__(self, lm: CausalLM, passages: Sequence[PassageState]) -> None:
         super().__init__(lm, passages)
         self.lm = lm
         self.takes_positions = "position_ids" in inspect.signature(lm.model.forward).parameters
 
-    def start(self) -> torch.Tensor:
+    def start(self) -> Tensor:
         return self.extend(self.rest["last"][:, None])
 
-    def extend(self, ids: torch.Tensor) -> torch.Tensor:
+    def extend(self, ids: Tensor) -> Tensor:
         at = self._append(ids)[:, None] + torch.arange(ids.shape[1], device=ids.device)
         positions = {"position_ids": at} if self.takes_positions else {}  # BLOOM counts them from the mask
         out = self.lm.model(
@@ -227,10 +223,10 @@ class _CausalReading(_CachedReading, _LogitStates):
 def _(lm: Seq2SeqLM, texts: Sequence[str]) -> list[PassageState]:
     batch = _encode_passages(lm, texts)
     states = lm.model.get_encoder()(input_ids=batch["ids"], attention_mask=batch["mask"]).last_hidden_state
-    return [PassageState(states[i, :n].clone(), {}) for i, n in enumerate(batch["mask"].sum(1).tolist())]
+    return _split_passages(states, batch["mask"].sum(1))
 
 
-class _Seq2SeqReading(_LogitStates):
+class _Seq2SeqReading(Reading):
     """The decoder over kept encoder states; it begins with its own start token."""
 
     def __init__(self, lm: Seq2SeqLM, passages: Sequence[PassageState]) -> None:
@@ -238,11 +234,11 @@ class _Seq2SeqReading(_LogitStates):
         self.states, self.real = _pad_memories(lm, passages)
         self.cache: Cache | None = None
 
-    def start(self) -> torch.Tensor:
+    def start(self) -> Tensor:
         begin = self.lm.model.config.decoder_start_token_id
         return self.extend(torch.full((len(self.states), 1), begin, device=self.states.device))
 
-    def extend(self, ids: torch.Tensor) -> torch.Tensor:
+    def extend(self, ids: Tensor) -> Tensor:
         from transformers.modeling_outputs import BaseModelOutput
 
         out = self.lm.model(

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import torch
+from torch import Tensor
 from torch.nn.functional import linear
 
 BLOCK_STATES, BLOCK_WORDS = 800, 512  # rows of a block, small enough for the processor's cache
 
 
-def log_sum_exp(state: torch.Tensor, table: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+def log_sum_exp(state: Tensor, table: Tensor, bias: Tensor) -> Tensor:
     """(k, width), (vocabulary, width), (vocabulary,) -> float32 (k,)."""
     working = working_type(table)
     if working is torch.bfloat16 and table.device.type == "cpu":
@@ -30,13 +31,13 @@ def log_sum_exp(state: torch.Tensor, table: torch.Tensor, bias: torch.Tensor) ->
     )
 
 
-def working_type(tensor: torch.Tensor) -> torch.dtype:
+def working_type(tensor: Tensor) -> torch.dtype:
     """The type of products with this tensor."""
     kind = tensor.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else tensor.dtype
 
 
-def _reduce_blocks(blocks: Iterable[torch.Tensor]) -> torch.Tensor:
+def _reduce_blocks(blocks: Iterable[Tensor]) -> Tensor:
     """The log-sum-exp (k,), float32, of logits (k, block) that come block by block."""
     top = total = torch.empty(0)
     for number, logits in enumerate(blocks):
@@ -48,7 +49,7 @@ def _reduce_blocks(blocks: Iterable[torch.Tensor]) -> torch.Tensor:
     return total.log() + top
 
 
-def _int8_blocks(state: torch.Tensor, table: torch.Tensor, bias: torch.Tensor) -> Iterator[torch.Tensor]:
+def _int8_blocks(state: Tensor, table: Tensor, bias: Tensor) -> Iterator[Tensor]:
     """Logits (k, block) of each block of the table, by int8 products."""
     states, scale = _quantise_rows(state)
     words, scales = _quantise_table(table, table.data_ptr(), table._version)
@@ -58,12 +59,12 @@ def _int8_blocks(state: torch.Tensor, table: torch.Tensor, bias: torch.Tensor) -
 
 
 @lru_cache(maxsize=2)
-def _quantise_table(table: torch.Tensor, *_state: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _quantise_table(table: Tensor, *_state: int) -> tuple[Tensor, Tensor]:
     """`_state` changes with the table's numbers."""
     return _quantise_rows(table.detach())
 
 
-def _quantise_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _quantise_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
     """int8 (n, width) and scales (n,): a row is about its int8 values times its scale."""
     scale = rows.abs().amax(1).clamp(min=torch.finfo(rows.dtype).tiny) / 127
     return (rows / scale[:, None]).round().to(torch.int8), scale

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
 from as2core.nn.backbone import QUESTION_TOKENS, Backbone, pad_rows, token_ids
@@ -28,7 +28,7 @@ from as2core.nn.backbone import QUESTION_TOKENS, Backbone, pad_rows, token_ids
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-Batch = dict[str, torch.Tensor]
+Batch = dict[str, Tensor]
 
 # The architectures of each kind that the tests run.
 CAUSAL = (
@@ -45,7 +45,7 @@ def _end_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
-def _token_log_p(logits: torch.Tensor, targets: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+def _token_log_p(logits: Tensor, targets: Tensor, valid: Tensor) -> Tensor:
     """(k, vocabulary), (k,) and which k of (batch, m) -> log p (batch, m), 0 elsewhere, in float32 whatever the model
     runs in."""
     log_p = torch.zeros(valid.shape, device=valid.device)
@@ -53,11 +53,18 @@ def _token_log_p(logits: torch.Tensor, targets: torch.Tensor, valid: torch.Tenso
     return log_p
 
 
-def _question_mask(prefix: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
+def _question_mask(prefix: Tensor, length: Tensor) -> Tensor:
     """Which of (batch, longest question) are tokens of a question."""
     sizes = length - prefix
     longest = int(sizes.max()) if len(sizes) else 0
     return torch.arange(longest, device=sizes.device)[None, :] < sizes[:, None]
+
+
+def _join(passages: Sequence[list[int]], questions: Sequence[list[int]], fill: int) -> Batch:
+    """Passages and the questions that go on from them, as a batch."""
+    ids = [p + q for p, q in zip(passages, questions, strict=True)]
+    prefix, length = torch.tensor([len(p) for p in passages]), torch.tensor([len(i) for i in ids])
+    return {"ids": pad_rows(ids, fill), "prefix": prefix, "length": length}
 
 
 class PrefixLM(nn.Module):
@@ -77,20 +84,13 @@ class PrefixLM(nn.Module):
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         q = token_ids(self.tokenizer, questions, limit, special=False)
         p = token_ids(self.tokenizer, passages, self.max_length)
-        ids = [a + b + [self.end] for a, b in zip(p, q, strict=True)]
-        return {
-            "ids": pad_rows(ids, self.tokenizer.pad_token_id or 0),
-            "prefix": torch.tensor([len(a) for a in p]),
-            "length": torch.tensor([len(i) for i in ids]),
-        }
+        return _join(p, [[*i, self.end] for i in q], self.tokenizer.pad_token_id or 0)
 
-    def forward(
-        self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, ids: Tensor, prefix: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
         log_p, valid, _, _ = self.read(ids, prefix, length)
         return log_p, valid
 
-    def read(self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def read(self, ids: Tensor, prefix: Tensor, length: Tensor) -> tuple[Tensor, ...]:
         """`forward`'s two, then the mean states of the questions and of the passages, (batch, hidden) each."""
         at = torch.arange(ids.shape[1], device=ids.device)
         in_passage = at[None, :] < prefix[:, None]  # (batch, length)
@@ -110,7 +110,7 @@ class PrefixLM(nn.Module):
         log_p = _token_log_p(logits, ids[question], valid)
         return log_p, valid, so_far[:, -1] / words.sum(1).clamp(min=1), about / prefix[:, None]
 
-    def logits(self, hidden: torch.Tensor, similarity: torch.Tensor) -> torch.Tensor:
+    def logits(self, hidden: Tensor, similarity: Tensor) -> Tensor:
         """Logits (k, vocabulary) after tokens with states (k, hidden); `similarity` (k,) is the cosine of the question
         up to each token and the passage."""
         state = self.norm(self.transform(hidden))
@@ -118,7 +118,7 @@ class PrefixLM(nn.Module):
         at_end = torch.zeros_like(self.bias).index_fill(0, torch.tensor([self.end], device=hidden.device), 1.0)
         return logits + self.end_term(similarity)[:, None] * at_end
 
-    def end_term(self, similarity: torch.Tensor) -> torch.Tensor:
+    def end_term(self, similarity: Tensor) -> Tensor:
         """What the similarity of question and passage adds to the logit of the end."""
         return self.end_scale * similarity + self.end_bias
 
@@ -138,20 +138,11 @@ class CausalLM(_HubLM):
         tok = self.tokenizer
         separator = [tok.sep_token_id] if tok.sep_token_id is not None else tok.encode("\n", add_special_tokens=False)
         first = [tok.bos_token_id] if tok.bos_token_id is not None else []
-        ids, prefix = [], []
-        for passage, question in zip(passages, questions, strict=True):
-            p = first + tok.encode(passage, add_special_tokens=False)[: self.max_length] + separator
-            ids.append(p + tok.encode(question, add_special_tokens=False)[:limit] + _end_tokens(tok))
-            prefix.append(len(p))
-        return {
-            "ids": pad_rows(ids, tok.pad_token_id or 0),
-            "prefix": torch.tensor(prefix),
-            "length": torch.tensor([len(i) for i in ids]),
-        }
+        p = [first + i + separator for i in token_ids(tok, passages, self.max_length, special=False)]
+        q = [i + _end_tokens(tok) for i in token_ids(tok, questions, limit, special=False)]
+        return _join(p, q, tok.pad_token_id or 0)
 
-    def forward(
-        self, ids: torch.Tensor, prefix: torch.Tensor, length: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, ids: Tensor, prefix: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
         at = torch.arange(ids.shape[1], device=ids.device)[None, :]
         real = at < length[:, None]
         logits = self.model(input_ids=ids, attention_mask=real.long()).logits
@@ -172,9 +163,7 @@ class Seq2SeqLM(_HubLM):
             "targets": pad_rows([i + _end_tokens(self.tokenizer) for i in q], -100),
         }
 
-    def forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, targets: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, ids: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         start = self.model.config.decoder_start_token_id
         shifted = torch.cat([torch.full_like(targets[:, :1], start), targets[:, :-1]], dim=1)
         logits = self.model(

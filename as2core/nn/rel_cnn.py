@@ -5,7 +5,7 @@ of whether the word also stands in the other text; the pair is [q ; q' M c ; c],
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.nn.convolution import WordConvolution
 from as2core.nn.word_pairs import Side, WordPairs
@@ -22,12 +22,12 @@ class RelCNN(nn.Module):
         self.similar = nn.Linear(hidden, hidden, bias=False)  # M
         self.size, self.state = 2 * hidden + 1, 2 * hidden
 
-    def forward(self, pairs: WordPairs) -> torch.Tensor:
+    def forward(self, pairs: WordPairs) -> Tensor:
         q = self._encode(self.question, pairs, pairs.question)  # (pairs, hidden)
         c = self._encode(self.candidate, pairs, pairs.candidate)
         return torch.cat([q, (q * self.similar(c)).sum(1, keepdim=True), c], dim=1)
 
-    def _encode(self, convolution: WordConvolution, pairs: WordPairs, side: Side) -> torch.Tensor:
+    def _encode(self, convolution: WordConvolution, pairs: WordPairs, side: Side) -> Tensor:
         return convolution(pairs.vectors, side.ids, self.relation(side.shared.long()))
 
     def head(self, size: int) -> nn.Module:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from as2core.nn.backbone import QUESTION_TOKENS, pad_rows, token_ids
 
@@ -26,7 +26,7 @@ class Seq2SeqClassifier(nn.Module):
         self.dropout = nn.Dropout(0.1)
         self.line = nn.Linear(model.config.hidden_size, 1)
 
-    def encode(self, questions: Sequence[str], passages: Sequence[str]) -> dict[str, torch.Tensor]:
+    def encode(self, questions: Sequence[str], passages: Sequence[str]) -> dict[str, Tensor]:
         """Pairs as a batch on the model's device; the question ends as the tokenizer ends a text."""
         device, fill = self.line.weight.device, self.tokenizer.pad_token_id or 0
         p = token_ids(self.tokenizer, passages, self.max_length)
@@ -40,9 +40,7 @@ class Seq2SeqClassifier(nn.Module):
         }
         return {name: t.to(device) for name, t in batch.items()}
 
-    def forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, question: torch.Tensor, length: torch.Tensor
-    ) -> torch.Tensor:
+    def forward(self, ids: Tensor, mask: Tensor, question: Tensor, length: Tensor) -> Tensor:
         """Logits (batch,)."""
         states = self.model(
             input_ids=ids, attention_mask=mask, decoder_input_ids=question, use_cache=False

@@ -8,12 +8,13 @@ Moschitti, 2020, section 4.1.1), and whether the same word stands there (Severyn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import torch
-from torch.nn.functional import pad
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from as2core.nn.word_vectors import WordVectors
 from as2core.text import tokenize
@@ -26,12 +27,12 @@ class Side:
     """One text of each pair. `ids` (pairs, length) are rows of the vectors, 0 for padding; `cosine` and `shared`
     (pairs, length) say how a word relates to the other text."""
 
-    ids: torch.Tensor
-    cosine: torch.Tensor
-    shared: torch.Tensor
+    ids: Tensor
+    cosine: Tensor
+    shared: Tensor
 
     @property
-    def mask(self) -> torch.Tensor:
+    def mask(self) -> Tensor:
         return self.ids > 0
 
     def to(self, device: torch.device | str) -> Side:
@@ -43,7 +44,7 @@ class WordPairs:
     """`vectors` (different words + 1, size), row 0 zeros; the pairs of several questions one after the other, `sizes`
     each."""
 
-    vectors: torch.Tensor
+    vectors: Tensor
     question: Side
     candidate: Side
     sizes: list[int]
@@ -76,29 +77,21 @@ def word_pairs(question: str, texts: Sequence[str], table: WordVectors) -> WordP
 
 def join(many: Sequence[WordPairs]) -> WordPairs:
     """The pairs of several questions as one batch."""
-    starts = np.cumsum([0, *(len(p.vectors) for p in many[:-1])])
-    questions = [_shift_ids(p.question, int(start)) for p, start in zip(many, starts, strict=True)]
-    candidates = [_shift_ids(p.candidate, int(start)) for p, start in zip(many, starts, strict=True)]
-    vectors = torch.cat([p.vectors for p in many])
-    return WordPairs(vectors, _stack_sides(questions), _stack_sides(candidates), [n for p in many for n in p.sizes])
+    starts = np.cumsum([0, *(len(p.vectors) for p in many[:-1])]).tolist()
+    questions = _stack_sides([p.question for p in many], starts)
+    candidates = _stack_sides([p.candidate for p in many], starts)
+    return WordPairs(torch.cat([p.vectors for p in many]), questions, candidates, [n for p in many for n in p.sizes])
 
 
 def _pad_side(texts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Side:
     """Ids, cosines and shared marks of each text, padded with zeros to the longest."""
-    shape = (len(texts), max(len(ids) for ids, _, _ in texts))
-    out = [np.zeros(shape, dtype=kind) for kind in (np.int64, np.float32, np.float32)]
-    for i, text in enumerate(texts):
-        for padded, values in zip(out, text, strict=True):
-            padded[i, : len(values)] = values
-    return Side(*map(torch.from_numpy, out))
+    columns = zip(*texts, strict=True)
+    ids, cosine, shared = (pad_sequence([torch.from_numpy(a) for a in c], batch_first=True) for c in columns)
+    return Side(ids, cosine, shared.float())
 
 
-def _shift_ids(side: Side, by: int) -> Side:
-    return Side(torch.where(side.ids > 0, side.ids + by, 0), side.cosine, side.shared)
-
-
-def _stack_sides(sides: Sequence[Side]) -> Side:
-    """The sides' rows, padded with zeros to the longest."""
-    longest = max(s.ids.shape[1] for s in sides)
-    parts = [[pad(getattr(s, f.name), (0, longest - s.ids.shape[1])) for s in sides] for f in fields(Side)]
-    return Side(*map(torch.cat, parts))
+def _stack_sides(sides: Sequence[Side], starts: Sequence[int]) -> Side:
+    """The sides' rows, padded with zeros to the longest; the ids of each side count from its start."""
+    ids = [torch.where(s.ids > 0, s.ids + start, 0) for s, start in zip(sides, starts, strict=True)]
+    columns = ids, [s.cosine for s in sides], [s.shared for s in sides]
+    return Side(*(pad_sequence(list(chain.from_iterable(parts)), batch_first=True) for parts in columns))

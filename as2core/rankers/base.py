@@ -16,7 +16,7 @@ import numpy as np
 
 from as2core.cascade.engine import Engine
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import CascadeTrace, ExitRecord
+from as2core.cascade.trace import CascadeTrace, Trace
 from as2core.metrics import order
 from as2core.types import Candidate, OnProgress, Progress
 
@@ -41,21 +41,6 @@ class Ranker(Protocol):
 
 
 LoadRanker = Callable[[str], Ranker]  # the ranker of a spec
-
-
-class Trace(Protocol):
-    """The account of one run: a record for each stage, and the scores `(n,)` they come to."""
-
-    @property
-    def stages(self) -> tuple[ExitRecord, ...]: ...
-
-    @property
-    def flops(self) -> int: ...
-
-    @property
-    def full_flops(self) -> int: ...
-
-    def scores(self) -> np.ndarray: ...
 
 
 class CountsFlops(ABC):

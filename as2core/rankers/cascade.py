@@ -49,14 +49,7 @@ ENGINES = ("auto", "torch", "onnx")
 FIRST_KEEP = 200  # candidates that the first stage keeps
 
 
-class CascadeRanker(
-    HasWeights,
-    TracesTogether,
-    CalibratesScores,
-    ChoosesEngine,
-    TakesSettings,
-    KnowsWords,
-):
+class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine, TakesSettings, KnowsWords):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
     `calibration` holds (scale, shift) an exit: probability = sigmoid(scale * logit + shift). `threshold` is the

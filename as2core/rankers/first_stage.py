@@ -14,7 +14,7 @@ import numpy as np
 
 from as2core.cascade.trace import CascadeTrace, ExitRecord, select_dropped
 from as2core.errors import BadSetting
-from as2core.rankers.base import CountsFlops, Ranker
+from as2core.rankers.base import CountsFlops, KeepsTrace, Ranker
 from as2core.types import Candidate
 
 
@@ -33,16 +33,28 @@ class FirstStage:
         """The stage's record; None if all candidates go on without being scored."""
         if len(candidates) <= self.keep:
             return None
-        began = time.perf_counter()
-        everyone = np.arange(len(candidates))
-        if isinstance(self.ranker, CountsFlops):
-            scores, flops = self.ranker.score_and_cost(question, candidates)
-        else:
-            scores, flops = self.ranker.score(question, candidates), 0
-        scores = np.asarray(scores, dtype=np.float32)
-        dropped = select_dropped(everyone, scores, self.keep)
-        seconds = time.perf_counter() - began
-        return ExitRecord(0, everyone, scores, dropped, seconds, 0, flops, self.ranker.name)
+        return run_stage(0, self.ranker, question, candidates, np.arange(len(candidates)), self.keep)
+
+
+def run_stage(
+    number: int, ranker: Ranker, question: str, candidates: Sequence[Candidate], alive: np.ndarray, survivors: int
+) -> ExitRecord:
+    """The record of a ranker over the candidates at the positions `alive`, of which the best `survivors` go on. Tokens
+    and FLOPs are 0 for a ranker that does not count them."""
+    entering = [candidates[i] for i in alive.tolist()]
+    started = time.perf_counter()
+    tokens = flops = 0
+    if isinstance(ranker, KeepsTrace):
+        trace = ranker.trace(question, entering)
+        scores, tokens, flops = trace.scores(), sum(e.tokens for e in trace.stages), trace.flops
+    elif isinstance(ranker, CountsFlops):
+        scores, flops = ranker.score_and_cost(question, entering)
+    else:
+        scores = ranker.score(question, entering)
+    scores = np.asarray(scores, dtype=np.float32)
+    seconds = time.perf_counter() - started
+    dropped = select_dropped(alive, scores, survivors)
+    return ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, ranker.name)
 
 
 def with_first(trace: CascadeTrace, first: ExitRecord, candidates: Sequence[Candidate]) -> CascadeTrace:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,6 @@ from as2core.metrics import order
 from as2core.rankers.base import HasWeights, LoadRanker, MadeOfRankers, Ranker, VersionConfig
 from as2core.rankers.specs import BuiltPart, Entry
 from as2core.types import Candidate
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 METHODS = ("rrf", "zscore")
 PAIR = (5.0, 1.0)  # cascade and generative ranker, for the shipped ones (decision 0024)
@@ -56,12 +52,13 @@ class FusionRanker(HasWeights, MadeOfRankers):
             raise BadSetting(f"{len(weights)} weights for {len(rankers)} rankers: give one each")
         if weights is not None and not np.isfinite(weights).all():
             raise BadSetting(f"weights {', '.join(f'{w:g}' for w in weights)}: give numbers")
-        from torch import nn
+        import torch
 
         self.method, self.k, self.name, self._rankers = method, k, name, tuple(rankers)
         self.specs = tuple(specs or (r.name for r in rankers))
-        self.module = nn.Module()
-        self.module.register_buffer("weights", _to_tensor([1.0] * len(rankers) if weights is None else weights))
+        self.module = torch.nn.Module()
+        numbers = [1.0] * len(rankers) if weights is None else [float(w) for w in weights]
+        self.module.register_buffer("weights", torch.tensor(numbers, dtype=torch.float64))
 
     @property
     def rankers(self) -> tuple[Ranker, ...]:
@@ -89,12 +86,6 @@ class FusionRanker(HasWeights, MadeOfRankers):
         settings = config["settings"]
         specs = settings["rankers"]
         return cls([load(s) for s in specs], specs=specs, **{k: v for k, v in settings.items() if k != "rankers"})
-
-
-def _to_tensor(weights: Sequence[float]) -> Tensor:
-    import torch
-
-    return torch.tensor(list(map(float, weights)), dtype=torch.float64)
 
 
 def weigh_pair(cascade: np.ndarray, generative: np.ndarray) -> np.ndarray:

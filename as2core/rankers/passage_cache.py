@@ -54,8 +54,8 @@ class PassageCache:
                 if row is not None:
                     states[text] = _unpack(row[0])
             if states:
-                with _transaction(c):
-                    now = _next_use(c)
+                with c:
+                    now = _begin_use(c)
                     c.executemany("UPDATE entry SET used = ? WHERE key = ?", [(now, _key(model, t)) for t in states])
             return states
 
@@ -66,8 +66,8 @@ class PassageCache:
         rows = [(_key(model, t), _pack(k)) for t, k in states.items()]
 
         def write(c: sqlite3.Connection) -> None:
-            with _transaction(c):
-                now = _next_use(c)
+            with c:
+                now = _begin_use(c)
                 c.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", rows)
                 c.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", [(k, len(b), now) for k, b in rows])
                 excess = c.execute("SELECT coalesce(sum(bytes), 0) FROM entry").fetchone()[0] - self.max_bytes
@@ -160,18 +160,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return c
 
 
-class _transaction:
-    """BEGIN IMMEDIATE, so that a writer waits for another instead of failing half-way."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.c = connection
-
-    def __enter__(self) -> None:
-        self.c.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self.c.execute("ROLLBACK" if kind else "COMMIT")
-
-
-def _next_use(c: sqlite3.Connection) -> int:
+def _begin_use(c: sqlite3.Connection) -> int:
+    """Begin a transaction, which `with c` ends; the number of this use."""
+    c.execute("BEGIN IMMEDIATE")  # a writer waits for another instead of failing half-way
     return c.execute("SELECT coalesce(max(used), 0) + 1 FROM entry").fetchone()[0]

@@ -8,7 +8,6 @@ original order, which listwise rankers need.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,10 +15,10 @@ from functools import partial
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import ExitRecord, block_scores, dropped_at, select_dropped
+from as2core.cascade.trace import ExitRecord, Trace, block_scores
 from as2core.errors import BadSetting
-from as2core.metrics import order
 from as2core.rankers.base import CountsFlops, HasWeights, KeepsTrace, MadeOfRankers, Ranker
+from as2core.rankers.first_stage import run_stage
 from as2core.rankers.specs import RERANK, BuiltPart, Entry
 from as2core.types import Candidate
 
@@ -50,14 +49,13 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class SequentialTrace:
+class SequentialTrace(Trace):
     """The account of one run, with a record a stage as a `CascadeTrace` has one an exit.
 
     `uncounted` names the stages that keep no account of FLOPs and count as free; their seconds are in their records.
     Where an encoder works in one of them the cost as a whole is not known.
     """
 
-    candidates: int
     exits: tuple[ExitRecord, ...]
     uncounted: tuple[str, ...]
     monolithic: Callable[[], int] = field(repr=False, compare=False)  # it tokenises every candidate
@@ -68,39 +66,10 @@ class SequentialTrace:
         return self.exits
 
     @property
-    def flops(self) -> int:
-        return sum(e.flops for e in self.exits)
-
-    @property
     def full_flops(self) -> int:
         """The last stage's ranker over every candidate; 0 where nothing is to be compared: no encoder works in it, or
         `flops` leave one out. Worked out when asked: no ranking waits for it."""
         return self.monolithic()
-
-    @property
-    def relative_cost(self) -> float:
-        """FLOPs of this run over those of the last ranker alone; NaN where either are not known."""
-        if not self.candidates:
-            return 1.0
-        full = self.full_flops
-        return self.flops / full if full else float("nan")
-
-    @property
-    def seconds(self) -> float:
-        return sum(e.seconds for e in self.exits)
-
-    def scores(self) -> np.ndarray:
-        """One score a candidate, float32 `(n,)`: whoever reached a later stage stands above those dropped before it,
-        and within a stage its own scores decide."""
-        return block_scores(self.candidates, self.exits)
-
-    def ranking(self) -> np.ndarray:
-        """All candidates, best first. int `(n,)`."""
-        return order(self.scores())
-
-    def dropped_at(self) -> np.ndarray:
-        """The index of the stage that dropped each candidate, -1 if none did. int `(n,)`."""
-        return dropped_at(self.candidates, self.exits)
 
 
 class SequentialRanker(KeepsTrace, MadeOfRankers):
@@ -120,12 +89,8 @@ class SequentialRanker(KeepsTrace, MadeOfRankers):
 
     def trace(self, question: str, candidates: Sequence[Candidate]) -> SequentialTrace:
         records = self._run(question, candidates)
-        return SequentialTrace(
-            len(candidates),
-            records,
-            tuple(r.name for r in self.rankers if not isinstance(r, CountsFlops)),
-            partial(self.full_flops, question, candidates),
-        )
+        uncounted = tuple(r.name for r in self.rankers if not isinstance(r, CountsFlops))
+        return SequentialTrace(records, uncounted, partial(self.full_flops, question, candidates))
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         """Of the last ranker alone over every candidate; 0 if it runs no encoder, or another's cost is not counted."""
@@ -137,27 +102,10 @@ class SequentialRanker(KeepsTrace, MadeOfRankers):
     def _run(self, question: str, candidates: Sequence[Candidate]) -> tuple[ExitRecord, ...]:
         alive, records = np.arange(len(candidates)), []
         for number, stage in enumerate(self.stages, 1):
-            left = [candidates[i] for i in alive.tolist()]
-            started = time.perf_counter()
-            scores, tokens, flops = _score_and_count(stage.ranker, question, left)
-            seconds = time.perf_counter() - started
-            dropped = select_dropped(alive, scores, stage.count_survivors(len(alive)))
-            records.append(ExitRecord(number, alive, scores, dropped, seconds, tokens, flops, stage.ranker.name))
-            alive = np.setdiff1d(alive, dropped)
+            survivors = stage.count_survivors(len(alive))
+            records.append(run_stage(number, stage.ranker, question, candidates, alive, survivors))
+            alive = np.setdiff1d(alive, records[-1].dropped)
         return tuple(records)
-
-
-def _score_and_count(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int, int]:
-    """Scores, tokens read and FLOPs spent; the last two are 0 for a ranker that does not count them."""
-    tokens = flops = 0
-    if isinstance(ranker, KeepsTrace):
-        trace = ranker.trace(question, candidates)
-        scores, tokens, flops = trace.scores(), sum(e.tokens for e in trace.stages), trace.flops
-    elif isinstance(ranker, CountsFlops):
-        scores, flops = ranker.score_and_cost(question, candidates)
-    else:
-        scores = ranker.score(question, candidates)
-    return np.asarray(scores, dtype=np.float32), tokens, flops
 
 
 def _hides_encoder(ranker: Ranker) -> bool:
