@@ -12,7 +12,7 @@ def test_a_version_goes_out_as_a_zip_and_comes_back_in(page: Page, server: str, 
     page.goto(f"{server}/adapt")
     row = page.locator("[class*='st-key-adapt_version_']").first
     row.get_by_role("button", name="Export").click()
-    page.get_by_role("button", name="Make the file").click()
+    page.get_by_role("button", name="Create the file").click()
     button = page.get_by_role("button", name=re.compile("Download, "))
     expect(button).to_be_visible()
     with page.expect_download() as download:
@@ -24,7 +24,7 @@ def test_a_version_goes_out_as_a_zip_and_comes_back_in(page: Page, server: str, 
 
     page.get_by_text("Import a version", exact=True).click()
     page.locator(".st-key-adapt_import input[type=file]").set_input_files(file)
-    name = page.get_by_role("textbox", name="Its name here")
+    name = page.get_by_role("textbox", name="Name", exact=True)
     name.fill("from elsewhere")
     name.press("Enter")
     page.locator(".st-key-adapt_import_start button").click()
