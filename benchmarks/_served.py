@@ -167,7 +167,7 @@ def cold_starts(folder: Path, corpora: Path, *, with_browser: bool) -> Iterator[
             yield "`as2 app`: the server answers", time.perf_counter() - started_at
             if started:
                 with ready(started, url):
-                    yield "`as2 app`: the Ask page stands in a browser", time.perf_counter() - started_at
+                    yield "`as2 app`: the Ask page is drawn in a browser", time.perf_counter() - started_at
     started_at = time.perf_counter()
     _run([*AS2, "ask", QUESTION], {**environment(folder / "ask", corpora), "AS2_WORKER": "external"})
     yield "`as2 ask`: the answer is printed", time.perf_counter() - started_at

@@ -84,12 +84,12 @@ def main() -> None:
         lines = [
             f"## The shipped {'generative ranker' if generative else 'cascade'}, adapted to {name}",
             "",
-            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. Seed {parsed.seed}; "
-            f"of {len(train_questions):,} questions {counts['questions']:,} were learnt from, with "
-            f"{counts['replayed_questions']:,} of the shipped ones mixed in, {counts['dev_questions']:,} steered, and "
-            f"{result['left_out'].get('labels', 0):,} labels were left out as doubtful; AP, RR and P@1 on the dev part "
-            f"(clean, {len(judges)} questions), with a 95 % bootstrap of AP and a paired randomisation test against "
-            "the ranker before.",
+            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. Seed {parsed.seed}. "
+            f"Of {len(train_questions):,} questions, {counts['questions']:,} were used for training (with "
+            f"{counts['replayed_questions']:,} shipped ones mixed in) and {counts['dev_questions']:,} for validation. "
+            f"{result['left_out'].get('labels', 0):,} labels were excluded as probably wrong. AP, RR and P@1 are on "
+            f"the dev part (clean, {len(judges)} questions), with a 95 % bootstrap interval of AP and a paired "
+            "randomisation test against the ranker before.",
             "",
             "| ratio | before: AP | RR | P@1 | after: AP | RR | P@1 | difference |",
             "|---|---|---|---|---|---|---|---|",

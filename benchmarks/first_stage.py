@@ -88,7 +88,7 @@ def report(limit: int | None) -> list[str]:
                 last = whole.trace.exits[-1].scores.copy()
                 if cut is not None:
                     last[cut.dropped] = last.min() - 2 + cut.scores[cut.dropped]  # a first stage's scores are below 1
-                name = "everyone" if keep is None else str(keep)
+                name = "all" if keep is None else str(keep)
                 missed = np.full(len(pooled.candidates) - len(hits), last.min() - 9, np.float32)
                 scores.setdefault(name, {})[q.qid] = np.concatenate([last, missed])
                 seconds.setdefault(name, []).append(elapsed)
@@ -116,23 +116,23 @@ def table(
     lines = [
         f"`python benchmarks/first_stage.py`: {questions} starter test questions, {size:,.0f} sentences each.",
         "",
-        "The share of the correct sentences among the best of an order:",
+        "The share of the correct sentences among the best candidates of each order:",
         "",
-        f"| order | {' | '.join(f'best {k}' for k in CUTOFFS)} | all found |",
+        f"| order | {' | '.join(f'best {k}' for k in CUTOFFS)} | all retrieved |",
         "|---|" + "---|" * (len(CUTOFFS) + 1),
     ]
     for name, rows in shares.items():
         lines.append(f"| {name} | {' | '.join(f'{x:.1%}' for x in np.mean(rows, axis=0))} |")
     lines += [
         "",
-        "What the cascade makes of those that the first stage leaves (nothing dropped after it):",
+        "Results of the cascade on the candidates that the first stage passes on (without further drops):",
         "",
         "| read by the cascade | AP | P@1 | first stage, ms |",
         "|---|---|---|---|",
     ]
     for name, by_question in scores.items():
         m = measure_mean(pools, by_question, ("AP", "P@1"))
-        own = "" if name == "everyone" else f"{1000 * float(np.median(seconds[name])):.0f}"
+        own = "" if name == "all" else f"{1000 * float(np.median(seconds[name])):.0f}"
         lines.append(f"| {name} | {m['AP']:.3f} | {m['P@1']:.3f} | {own} |")
     return lines
 

@@ -67,13 +67,13 @@ def main() -> None:
     exact, base = scores["uncached, float32"], medians["uncached, float32"]
     n, long, short = len(sentences), statistics.mean(tokens), statistics.mean(question_tokens)
     lines = [
-        "## Generative scores from kept passages",
+        "## Generative scores from cached sentences",
         "",
         f"{n} sentences of the starter corpus ({long:.0f} tokens on average) against one question ({short:.0f} tokens),"
-        f" another each round, {torch.get_num_threads()} threads, medians of {rounds} interleaved rounds. "
+        f" a different one each round, {torch.get_num_threads()} threads, medians of {rounds} interleaved rounds. "
         "Printed and written by `python benchmarks/generative_cache.py`.",
         "",
-        "| way | ms | times as fast | within its precision | first question, ms | largest difference of a score "
+        "| way | ms | speed-up | speed-up within the precision | first question, ms | largest score difference "
         "| same best sentence |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -86,11 +86,11 @@ def main() -> None:
         lines.append(f"| {name} | {speed} | {first} | {differs:.4f} | {same} of {len(exact)} |")
     lines += [
         "",
-        f"The kept sentences take {megabytes:.0f} MB on disk ({megabytes / n * 1000:.0f} kB each, float16). Without "
-        f"them a question sends {n * (long + short):,.0f} tokens through the layers, with them {n * short:,.0f}; the "
-        "output layer over the whole vocabulary, about as much work a token as all layers together, is paid for the "
-        "question's tokens either way. So the saving in float32 is bounded by the lengths; bfloat16 layers, and over "
-        "kept passages an output layer in int8, bring the rest.",
+        f"The cached sentences take {megabytes:.0f} MB on disk ({megabytes / n * 1000:.0f} kB each, float16). Without "
+        f"them, a question sends {n * (long + short):,.0f} tokens through the layers, with them {n * short:,.0f}. The "
+        "output layer over the whole vocabulary costs about as much per token as all layers together, and runs on the "
+        "question's tokens in both cases. The lengths therefore limit the saving in float32. The rest comes from "
+        "bfloat16 layers and, with cached sentences, an int8 output layer.",
     ]
     print("\n".join(lines))
     if not quick:

@@ -42,7 +42,7 @@ def main() -> None:
     quick = options.parse_args().quick
     gpu = torch.cuda.is_available()
     if not gpu and not quick:
-        print("no GPU here: left out")
+        print("no GPU here: not measured")
         return
     parts = ("test", "dev", "train")
     labelled = [q for p in parts for q in load_questions(f"starter-{p}").questions if q.positives and q.negatives]
@@ -73,8 +73,8 @@ def same_ranking(ranker: CascadeRanker, questions: list[Question], device: torch
     ap = [100 * measure_mean(questions, _by_id(questions, s), ("AP",))["AP"] for s in scores]
     same = np.mean([order(a)[0] == order(b)[0] for a, b in zip(*scores, strict=True)])
     return [
-        f"Against float32 on the CPU, over {len(questions)} starter questions' own candidates: the same top candidate "
-        f"in {same:.1%}, AP {ap[1]:.1f} for {ap[0]:.1f}.",
+        f"Against float32 on the CPU, over {len(questions)} starter questions with their own candidates: the same top "
+        f"candidate in {same:.1%}, AP {ap[1]:.1f} instead of {ap[0]:.1f}.",
         "",
     ]
 
@@ -116,7 +116,7 @@ def speed(
     return [
         f"{len(batch)} questions of {candidates:,} candidates, medians of {rounds} rounds:",
         "",
-        "| way | s | candidates/s | times the better CrossEncoder |",
+        "| way | s | candidates/s | speed-up over the better CrossEncoder |",
         "|---|---|---|---|",
         *(
             f"| {name} | {t:.2f} | {len(pairs) / t:,.0f} | {'' if best is None else f'{best / t:.1f}'} |"

@@ -178,7 +178,8 @@ def by_labels(bench: Bench) -> PartResult:
     )
     told = [
         _against_chance(means, bench.before, plan.budgets),
-        f"Of these labels, which are all right, at most {max(left_out):.1%} of a sitting's were left out as doubtful.",
+        f"All of these labels are right. At most {max(left_out):.1%} of them were excluded as probably wrong in any "
+        "run.",
     ]
     return [*lines, "", *told, ""], picture
 
@@ -188,13 +189,13 @@ def _against_chance(means: dict[str, dict[int, float]], before: float, budgets: 
     most = max(budgets, key=lambda b: means["random"][b])
     goal = means["random"][most]
     if goal <= before:
-        return "Chance gains nothing here, so there is nothing to compare the queues by."
+        return "Random selection gains nothing here, so the queues cannot be compared."
     labels_needed = {q: labels_for(goal, before, means[q]) for q in QUEUES if q != "random"}
     reached = {q: n for q, n in labels_needed.items() if n is not None}
     if not reached:
-        return f"No queue reaches what chance does with {most:,} labels (AP {goal:.3f})."
+        return f"No queue reaches the AP of random selection with {most:,} labels ({goal:.3f})."
     said = ", ".join(f"`{q}` {n:,.0f}" for q, n in sorted(reached.items(), key=lambda x: x[1]))
-    return f"For what chance reaches with {most:,} labels (AP {goal:.3f}) the queues need: {said}; the others more."
+    return f"Labels needed to reach the AP of {most:,} random labels ({goal:.3f}): {said}; the other queues need more."
 
 
 def labels_for(goal: float, before: float, by: dict[int, float]) -> float | None:
@@ -214,7 +215,7 @@ def by_questions(bench: Bench) -> PartResult:
         rows.append((n, mean(bench.taught(n, s) for s in seeds)))
         bench.say(f"{n} whole questions: AP {rows[-1][1]:.3f}")
     gain = rows[-1][1] - bench.before
-    lines = ["| whole questions with an answer | AP | gain | of the full set's gain |", "|---|---|---|---|"]
+    lines = ["| whole questions with an answer | AP | gain | share of the full set's gain |", "|---|---|---|---|"]
     for n, value in rows:
         share = f"{(value - bench.before) / gain:.0%}" if gain > 0 else ""
         lines.append(f"| {n:,} | {value:.3f} | {value - bench.before:+.3f} | {share} |")
@@ -225,7 +226,7 @@ def by_training(bench: Bench) -> list[str]:
     """The same labels learnt as a retrain does, and as the cascade's paper does: one exit drawn for every step."""
     n = min(max(bench.plan.questions), len(bench.able))
     lines = [f"| {n:,} whole questions | AP | gain |", "|---|---|---|"]
-    for name, settings in (("every exit at every step", {}), ("one exit drawn for a step", PAPER)):
+    for name, settings in (("all exits at every step", {}), ("one exit drawn per step", PAPER)):
         seeds = range(bench.plan.seeds)
         value = mean(bench.taught(n, s, **settings) for s in seeds)
         lines.append(f"| {name} | {value:.3f} | {value - bench.before:+.3f} |")
@@ -261,18 +262,18 @@ def wrong_labels(bench: Bench) -> PartResult:
     out_clean, out_noisy, hits = np.mean(shares, axis=0)
     all_of_them, made_correct, made_incorrect = np.mean(found, axis=0)
     return [
-        f"A fifth of the labels of {n:,} questions turned round:",
+        f"A fifth of the labels of {n:,} questions was flipped:",
         "",
-        "| learnt from | AP | |",
+        "| training labels | AP | |",
         "|---|---|---|",
         f"| the right labels | {right:.3f} | |",
         f"| all labels, a fifth wrong | {believed:.3f} | {(believed - right) / right:+.1%} |",
-        f"| the same, but for those that look wrong: a retrain | {without:.3f} | {(without - right) / right:+.1%} |",
+        f"| without those that look wrong, as in a retrain | {without:.3f} | {(without - right) / right:+.1%} |",
         "",
-        f"Left out were {out_noisy:.0%} of the labels, {hits:.0%} of them wrong; of the right labels alone, "
-        f"{out_clean:.1%}. The first quarter of the labels, the most doubted first, holds {all_of_them:.0%} of those "
-        f"turned round: {made_correct:.0%} of those wrongly called correct and {made_incorrect:.0%} of those wrongly "
-        "called incorrect, which are the fewer.",
+        f"{out_noisy:.0%} of the labels were excluded; {hits:.0%} of these were wrong. Without flipped labels, "
+        f"{out_clean:.1%} were excluded. The quarter of the labels that the model doubts most contains "
+        f"{all_of_them:.0%} of the flipped ones: {made_correct:.0%} of those wrongly marked correct, and "
+        f"{made_incorrect:.0%} of the fewer wrongly marked incorrect.",
         "",
     ], None
 
@@ -324,8 +325,8 @@ def section(bench: Bench, part: str, command: str) -> PartResult:
         f"## {bench.pool.name}: {title}",
         "",
         f"Printed and written by `{command}`, in {(time.monotonic() - began) / 60:.1f} minutes. Seeds: "
-        f"{bench.plan.seeds}; a pool of {len(bench.pool.questions):,} questions, {len(bench.pool.dev):,} to "
-        "measure on.",
+        f"{bench.plan.seeds}; a pool of {len(bench.pool.questions):,} questions, {len(bench.pool.dev):,} for "
+        "evaluation.",
         "",
     ]
     return [*head, *lines], picture

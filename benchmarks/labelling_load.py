@@ -249,8 +249,8 @@ def main() -> None:
         print(json.dumps(label(bootstrap.open(), parsed.corpus, parsed.person, parsed.each, parsed.pause)))
         return
     lines = [
-        "| database | people | a pause, s | labels | stored | over the overlap | p50 ms | p95 ms | max ms "
-        "| a retrain beside it |",
+        "| database | people | pause, s | labels | stored | above the overlap | p50 ms | p95 ms | max ms "
+        "| retrain running |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for pause in PAUSES:
@@ -269,13 +269,13 @@ def main() -> None:
             f"{np.median(result.milliseconds):.0f}",
             f"{result.p95:.0f}",
             f"{result.milliseconds.max():.0f}",
-            "all the time" if result.retraining else "ended before",
+            "all the time" if result.retraining else "ended earlier",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     print("\n".join(lines))
     if (parsed.persons, parsed.each) == (8, 200):
         name = "labelling-postgresql" if parsed.url else "labelling"
-        head = ["## Eight people label at once" + (", on PostgreSQL" if parsed.url else ""), ""]
+        head = ["## Eight people labelling" + (", on PostgreSQL" if parsed.url else ""), ""]
         intro = [
             "Printed and written by `python benchmarks/labelling_load.py" + (" --url ...`." if parsed.url else "`."),
             "",

@@ -85,7 +85,7 @@ def table(data: str, evaluations: dict[str, Evaluation]) -> list[str]:
     lines = [
         f"## {data}: {reference.questions} questions (clean), {sum(map(len, reference.scores.values())):,} candidates",
         "",
-        f"| ranker | AP | RR | P@1 | nDCG@10 | relative cost | AP less {AGAINST}'s |",
+        f"| ranker | AP | RR | P@1 | nDCG@10 | relative cost | AP difference from {AGAINST} |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, e in evaluations.items():
@@ -120,7 +120,7 @@ def main() -> None:
     missing = [label for label, spec in JUDGES.items() if spec != label and not Path(spec).exists()]
     for label, spec in JUDGES.items():
         if label in missing:
-            print(f"{label}: not at hand ({spec}), left out")
+            print(f"{label}: not available ({spec}), skipped")
             continue
         questions = load_questions(spec).questions[:limit]
         evaluations = {name: evaluate(r, questions) for name, r in rankers.items()}
@@ -131,7 +131,7 @@ def main() -> None:
         print("\n".join(part), flush=True)
         text += part
     if missing:
-        print("not written: docs/results.md tells of all sets")
+        print("not written: docs/results.md needs all sets")
     elif limit is None:
         write_section(ROOT / "docs" / "results.md", "quality", "\n".join(text))
 

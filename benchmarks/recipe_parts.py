@@ -109,7 +109,7 @@ PARTS = {
     "more": Part(f"with {MORE} more questions of SelQA and QED", more),
     "reworded": Part(f"with {REWORDED:,} questions worded unlike their answers", recipe={"reworded": REWORDED}),
     "corrected": Part("the teacher corrected by the labels", by_labels=True),
-    "shortened": Part("half of the questions without a word that the answer has, too", shortened),
+    "shortened": Part("half of the questions without one of the words they share with the answer", shortened),
     "self": Part("the last exit teaches the others, too", settings={"self_distill": 1.0}),
     "adapters": Part(
         f"adapters of rank {RANK} and the heads, rate {RATE:g}", settings={"learning_rate": RATE}, adapters=True
@@ -206,13 +206,13 @@ def main() -> None:
         if name == where or Path(where).exists()
     }
     lines = [
-        "## What the parts of the cascade's recipe are worth",
+        "## The effect of each part of the cascade's recipe",
         "",
         "Printed and written by `python benchmarks/recipe_parts.py`: one seed, "
-        f"{recipe.cascade_questions:,} questions and the starter corpus's train part, read without titles, each row "
-        "with one thing changed. "
-        f"AP (clean) at exits {EXITS[0]}, {EXITS[1]} and the last, titles read; and the share of starter test "
-        "questions that keep their top answer when words are put behind it.",
+        f"{recipe.cascade_questions:,} questions and the starter corpus's train part, trained without titles. Each "
+        "row changes one thing. "
+        f"The cells are AP (clean, with titles) at exits {EXITS[0]}, {EXITS[1]} and the last. `padded` is the share of "
+        "starter test questions that keep their top answer when words are appended to it.",
         "",
         f"| | {' | '.join(sets)} | mean of the last | padded |",
         f"|---|{'---|' * (len(sets) + 2)}",

@@ -106,8 +106,8 @@ def main() -> None:
         bench = Bench(Path(folder), sizes)
         for part in wanted:
             lines = [
-                f"Printed and written by `python benchmarks/speed.py --only {part}`, on {cores()} cores. Machines "
-                "differ, and this one is shared with others: the ratios within one run are what counts.",
+                f"Printed and written by `python benchmarks/speed.py --only {part}`, on {cores()} cores. The "
+                "machine is shared with others, so compare only the ratios within one run.",
                 "",
                 *getattr(bench, part)(),
             ]
@@ -175,8 +175,8 @@ class Bench:
         lines = [
             f"### {n:,} candidates, one question, medians of {rounds} rounds",
             "",
-            "| way | ms | times the CrossEncoder | times the best int8 peer | compute saved | time saved "
-            "| share of the promise |",
+            "| way | ms | speed-up over CrossEncoder | over the best int8 peer | compute saved | time saved "
+            "| time saved / compute saved |",
             "|---|---|---|---|---|---|---|",
         ]
         for name, t in medians.items():
@@ -188,7 +188,7 @@ class Bench:
             row = [name, f"{t * 1000:,.0f}", f"{cross / t:.1f}", f"{peer / t:.1f}", *cells]
             lines.append(f"| {' | '.join(row)} |")
         cut = nothing / medians[BASE]
-        told = f"At ratio 0 the cascade takes {cut:.2f} times the whole model run the same way."
+        told = f"At ratio 0 the cascade takes {cut:.2f} times as long as the whole model on the same engine."
         return [*lines, "", told, ""], medians
 
     def sets(self) -> dict[str, list[Question]]:
@@ -201,7 +201,8 @@ class Bench:
         lines = [
             "### The same ranking: int8 against float32",
             "",
-            "AP of the last exit in points; the top candidate the same in both; what dropping then costs (int8).",
+            "AP of the last exit in points, how often both have the same top candidate, and the change of AP by "
+            "dropping (int8).",
             "",
             "| set | questions | AP float32 | AP int8 | same top | mean logit difference | "
             + " | ".join(f"ratio {r:g}" for r in RATIOS)
@@ -222,7 +223,7 @@ class Bench:
     def _agreement_dropping(self, ratio: float = 0.3) -> list[str]:
         """The same with dropping, each engine by its own logits all the way."""
         lines = [
-            f"### The same with dropping, at ratio {ratio:g}",
+            f"### int8 against float32 with dropping, at ratio {ratio:g}",
             "",
             "| set | questions | AP float32 | AP int8 | same top |",
             "|---|---|---|---|---|",
@@ -239,7 +240,7 @@ class Bench:
         """AP of every way to run the whole model: all have the same weights, the classifier's among them."""
         sets = {name: q for name, q in self.sets().items() if name in ("starter-test", "TREC-QA dev")}
         lines = [
-            "### AP of the whole model, every way",
+            "### AP of the whole model, by implementation",
             "",
             f"| way | {' | '.join(sets)} |",
             "|---|" + "---|" * len(sets),
@@ -260,10 +261,10 @@ class Bench:
         traces = [_complete(self.ways.onnx, [q])[0] for q in pooled]
         ap = _ap(pooled, traces)
         lines = [
-            f"### What it costs in AP, {n:,} candidates ({len(pooled)} starter-test questions)",
+            f"### Change of AP, {n:,} candidates ({len(pooled)} starter-test questions)",
             "",
-            f"A question's own candidates and those of other questions as distractors; the whole int8 model has AP "
-            f"{ap:.1f}. Points of AP against it:",
+            f"A question's own candidates, with those of other questions as distractors. The whole int8 model has AP "
+            f"{ap:.1f}. The difference from it, in points:",
             "",
             "| first stage | " + " | ".join(f"ratio {r:g}" for r in (0.0, *RATIOS)) + " |",
             "|---|" + "---|" * (1 + len(RATIOS)),
@@ -290,7 +291,7 @@ class Bench:
         rates = [self._together(self._many_asked(*size)) for size in self.sizes.together]
         titles = [f"{n} questions of {'up to ' if k <= 10 else ''}{k}" for n, k in self.sizes.together]
         lines = [
-            "### Several questions, candidates a second",
+            "### Several questions, candidates per second",
             "",
             f"| way | {' | '.join(titles)} |",
             "|---|" + "---|" * len(titles),
@@ -326,13 +327,13 @@ class Bench:
         trace = self.ways.whole.trace(self.asked[0], self.sentences(n))
         reached = trace.flops / seconds / 1e9
         return [
-            "### Where the limit lies",
+            "### The limit of the processor",
             "",
-            f"The {cores()} cores multiply int8 matrices of the feed-forward layer's size ({TOKENS} tokens, nothing "
-            f"else done) at {peak:,.0f} billion operations a second. The whole model over {n:,} candidates, with all "
-            "that is around the products (tokenising, quantising, attention, norms, activations), runs at "
-            f"{reached:,.0f}: "
-            f"{reached / peak:.0%} of it.",
+            f"The {cores()} cores multiply int8 matrices of the feed-forward layer's size ({TOKENS} tokens) at "
+            f"{peak:,.0f} billion operations per second if they do nothing else. The whole model over {n:,} candidates "
+            "also tokenises, quantises, and computes attention, norms and activations. It runs at "
+            f"{reached:,.0f} billion, "
+            f"{reached / peak:.0%} of this limit.",
             "",
         ]
 
@@ -350,10 +351,10 @@ class Bench:
                 if event["cat"] == "Node":
                     seconds[event["args"]["op_name"]] += event["dur"] / 1e6
         lines = [
-            "### Which operators the time goes into",
+            "### Time by operator",
             "",
-            f"The whole model (int8) over {n:,} candidates, {len(rounds)} questions, by ONNX Runtime's own profile, "
-            f"which slows it a little. Operators take {sum(seconds.values()) / spent:.0%} of the cores' time; the rest "
+            f"The whole model (int8) over {n:,} candidates, {len(rounds)} questions, by ONNX Runtime's own profiler, "
+            f"which slows it slightly. Operators take {sum(seconds.values()) / spent:.0%} of the cores' time; the rest "
             "is tokenising, packing and waiting.",
             "",
             "| operator | share of the operators' time |",
@@ -364,7 +365,7 @@ class Bench:
     def memory(self) -> list[str]:
         counts = self.sizes.peak_counts
         lines = [
-            "### Peak memory of a process (MB): Python, the libraries, the model, and the run",
+            "### Peak memory of a process (MB), including Python, the libraries and the model",
             "",
             "| way | " + " | ".join(f"{n:,} candidates" for n in counts) + " |",
             "|---|" + "---|" * len(counts),
@@ -395,13 +396,13 @@ class Bench:
             for name, t in interleaved(ways, [(q, sentences) for q in self.asked[:rounds]]).items():
                 points[name].append((n, statistics.median(t)))
         return [
-            "### From few candidates to very many (seconds)",
+            "### Time by number of candidates (seconds)",
             "",
-            "Medians of 3 rounds up to 1,000 candidates, one round beyond; "
+            "Medians of 3 rounds up to 1,000 candidates, one round above; "
             f"{min(len(self.pool), counts[-1]):,} different sentences.",
             "",
             *self._grown("seconds", "performance.svg", points, ",.2f"),
-            "### From few candidates to very many (peak memory of a process, MB)",
+            "### Peak memory by number of candidates (MB per process)",
             "",
             *self._grown("MB", "performance-memory.svg", peaks, ",d"),
         ]

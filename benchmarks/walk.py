@@ -72,9 +72,9 @@ class Walk:
         whole = machine + person
         return [
             *lines,
-            f"| **all** | {_time(machine)} | {_time(person)} |",
+            f"| **total** | {_time(machine)} | {_time(person)} |",
             "",
-            f"Together {_time(whole)}, of which questions and labels are {labelling / whole:.0%}.",
+            f"Total {_time(whole)}; questions and labels take {labelling / whole:.0%} of it.",
         ]
 
 
@@ -174,17 +174,17 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     corpus = corpora.find_corpus(wb, CORPUS)
     me = Person(wb, corpus.id, titles, asks)
     path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in queue.list_jobs(wb, "embed"))))
-    path.step(f"Have {proposals} questions proposed (Data)",
+    path.step(f"Propose {proposals} questions (Data)",
               lambda: wait(wb, proposing.start(wb, corpus.id, wanted=proposals, seed=0).id), person=15)  # fmt: skip
     decided = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
-    typed = path.step("Type questions of one's own (Ask)", me.type_questions, person=lambda n: n * TYPING)
-    path.step("Have them ranked (Label)", lambda: wait(wb, scoring.start_scoring(wb, corpus.id).id), person=5)
+    typed = path.step("Type own questions (Ask)", me.type_questions, person=lambda n: n * TYPING)
+    path.step("Rank the questions (Label)", lambda: wait(wb, scoring.start_scoring(wb, corpus.id).id), person=5)
     lists, given = path.step("Label whole lists (Label)", me.label, person=lambda done: done[0] * READING)
     result = json.loads(path.step(f"`as2 adapt --corpus {CORPUS}`",
                                   lambda: as2(home, "adapt", "--corpus", CORPUS, "--json"), person=15))  # fmt: skip
     before, after = result["before"]["AP"], result["after"]["AP"]
     reason = [] if after >= before else ["--reason", "a walk"]
-    path.step("Read the card, promote it (Adapt)",
+    path.step("Read the card and promote (Adapt)",
               lambda: as2(home, "versions", "promote", result["version"], *reason), person=CARD)  # fmt: skip
     question = me.asks[0].text
     path.step("Ask again", lambda: as2(home, "ask", question, "--corpus", CORPUS), person=TYPING)
@@ -195,8 +195,8 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
           f"{answering} answers")  # fmt: skip
     path.note = (
         f"{decided} proposed and {typed} typed questions, {lists} lists, {given:,} labels. On the "
-        f"{result['labels']['held_out_questions']} questions held out AP went from {before:.3f} to {after:.3f}; "
-        f"`{answering}` answers now."
+        f"{result['labels']['held_out_questions']} held-out questions, AP went from {before:.3f} to {after:.3f}. "
+        f"`{answering}` is the active version."
     )
     return path
 

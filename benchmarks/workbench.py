@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             write_section(ROOT / "docs" / "performance.md", part, "\n".join(lines))
 
 
-# --- bringing documents in -------------------------------------------------------------------------------------------
+# --- adding documents ------------------------------------------------------------------------------------------------
 
 
 def ingestion(folder: Path, sizes: Sizes) -> list[str]:
@@ -121,7 +121,7 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
         index = wb.index(corpus.id)
         n = index.count()
         report = [
-            "| documents | sentences | passages | from nothing to searchable by words, s | documents/s | sentences/s |",
+            "| documents | sentences | passages | until searchable by words, s | documents/s | sentences/s |",
             "|---|---|---|---|---|---|",
             f"| {done.documents:,} | {done.sentences:,} | {n:,} | {seconds:.1f} | {done.documents / seconds:,.0f} "
             f"| {done.sentences / seconds:,.0f} |",
@@ -138,14 +138,14 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
             ways["sentence-transformers `encode`, the same weights"] = _peers.encode(embedder)
         for way in ways.values():
             way(texts[:8])
-        rates, vectors = {"the background job, with its writing": _embedded(wb, texts)}, []
+        rates, vectors = {"the background job, including storage": _embedded(wb, texts)}, []
         for name, way in ways.items():
             result, seconds = timed(lambda way=way: way(texts))
             vectors.append(result)
             rates[name] = len(result) / seconds
     report += [
         f"Vectors of {len(texts):,} of these passages ({statistics.mean(len(t.split()) for t in texts):.0f} words on "
-        "average), which follow in the background:",
+        "average), computed in the background:",
         "",
         "| way | passages/s |",
         "|---|---|",
@@ -153,7 +153,7 @@ def ingestion(folder: Path, sizes: Sizes) -> list[str]:
     ]
     if len(vectors) > 1:
         near = (vectors[0] * vectors[1]).sum(1).min()
-        report += ["", f"The two make the same vectors: the smallest cosine between them is {near:.4f}."]
+        report += ["", f"Both compute the same vectors: the smallest cosine between them is {near:.4f}."]
     return report
 
 
@@ -188,14 +188,14 @@ def search(folder: Path, sizes: Sizes) -> list[str]:
     draw.shuffle(documents)
     questions = draw.sample(questions, min(sizes.repeats, len(questions)))
     report = [
-        f"{len(questions)} questions of the same sources, {scoring.MAX_DOCUMENTS} documents opened and up to "
-        f"{Settings().candidates:,} sentences taken, as the Ask page does. Documents are drawn from what is at hand: "
-        "MedQuAD's answers in the usual passages, and every different sentence of the labelled sets as a document of "
-        f"its own. The passages' vectors are random ones of the usual width ({WIDTH}): every vector is compared, so "
-        "the time is that of real ones; the questions are embedded for real. The first question reads the vectors "
-        "from the disk.",
+        f"{len(questions)} questions of the same sources. As on the Ask page, {scoring.MAX_DOCUMENTS} documents and up "
+        f"to {Settings().candidates:,} of their sentences are loaded. The documents are drawn from the available sets: "
+        "MedQuAD's answers, split into passages as usual, and every distinct sentence of the labelled sets as a "
+        f"document of its own. The vectors of the passages are random, of the usual width ({WIDTH}). Every vector is "
+        "compared, so they take as long as real ones. The questions are really embedded. The first question reads the "
+        "vectors from disk.",
         "",
-        "| passages (documents) | what | first, ms | p50, ms | p95, ms |",
+        "| passages (documents) | step | first, ms | p50, ms | p95, ms |",
         "|---|---|---|---|---|",
     ]
     for size in sizes.searched:
@@ -254,7 +254,7 @@ def _searches(
     k = max(50, 5 * scoring.MAX_DOCUMENTS)
     vectors = dict(zip(questions, embed(list(questions)), strict=True))
     ways: dict[str, Callable[[str], object]] = {
-        "`retrieve`, the whole": lambda q: retrieval.retrieve(
+        "`retrieve`, total": lambda q: retrieval.retrieve(
             wb, corpus.id, q, documents=scoring.MAX_DOCUMENTS, candidates=wb.settings.candidates
         ),
         "of which: search by words (FTS5)": lambda q: index.search_words(q, k),
@@ -262,7 +262,7 @@ def _searches(
         "of which: search by meaning": lambda q: index.search_vectors(vectors[q], k),
     }
     if _peers.has("bm25s"):
-        ways["beside it: bm25s, by words, all in memory"] = _peers.bm25s(texts, k)
+        ways["for comparison: bm25s, by words, all in memory"] = _peers.bm25s(texts, k)
     milliseconds: dict[str, list[float]] = {name: [] for name in ways}
     for q in questions:
         for name, way in ways.items():
@@ -299,14 +299,13 @@ def retrain(folder: Path, sizes: Sizes) -> list[str]:
     if job.state != "done":
         raise SystemExit(f"the retrain {job.state}: {job.error}")
     return [
-        f"The starter corpus: {ready.train_questions} labelled questions to learn from with {ready.train_correct:,} "
-        f"correct and {ready.train_incorrect:,} incorrect sentences, {ready.dev_questions} to steer by, "
-        f"{ready.heldout_questions} held out, {ready.replayed} shipped ones mixed in; "
-        f"{sum(seconds_by_step.values()):.0f} s from the press of the button to the version's card, in a new home. "
-        "The optimiser ran for "
-        f"{job.result['training_seconds']:.0f} s of it. To the second, as the job tells it:",
+        f"The starter corpus: {ready.train_questions} labelled training questions with {ready.train_correct:,} "
+        f"correct and {ready.train_incorrect:,} incorrect sentences, {ready.dev_questions} validation questions, "
+        f"{ready.heldout_questions} held-out questions, and {ready.replayed} shipped questions mixed in. It took "
+        f"{sum(seconds_by_step.values()):.0f} s from the click to the version's card, in a new home. The optimiser ran "
+        f"for {job.result['training_seconds']:.0f} s of these. The steps, by the job's messages:",
         "",
-        "| what | s | share |",
+        "| step | s | share |",
         "|---|---|---|",
         *(f"| {what} | {s:.0f} | {s / seconds:.0%} |" for what, s in seconds_by_step.items()),
     ]
@@ -334,7 +333,7 @@ def _watch_job(wb: Workbench, job: JobView, started_at: float) -> tuple[dict[str
 def page(folder: Path, sizes: Sizes) -> list[str]:
     """From Enter to the answer in a real browser: the first ever, and those that follow."""
     if (why := _served.no_browser()) is not None:
-        return [f"Left out: {why}."]
+        return [f"Not measured: {why}."]
     questions = [q.text for q in load_questions("starter-test").questions if q.positives]
     environment = _served.environment(folder / "home", _served.starter(folder, sizes.starter))
     with _served.app(environment) as url, _served.browser() as browser:
@@ -344,17 +343,16 @@ def page(folder: Path, sizes: Sizes) -> list[str]:
         later = [_served.time_answer(browser, url, q) for q in questions[1 : 1 + sizes.page]]
     answers, scores = zip(*later, strict=True)
     return [
-        f"A new home, a server just started, a new browser session for each question. Up to {wb.settings.candidates:,} "
-        f"sentences are looked at; the cascade reads {wb.settings.first_keep} of them through all its layers, so that "
-        "the page's slider can replay the drops. The first question ever comes while the models still load, the quick "
-        "engine's graphs are built and the corpus's vectors are made; those that follow, "
-        f"{len(later)} of them, when the background work is done.",
+        f"A new home, a newly started server, a new browser session for each question. Up to {wb.settings.candidates:,}"
+        f" sentences are candidates. The cascade reads {wb.settings.first_keep} of them through all its layers, "
+        "because the slider on the page replays the drops. The first question is asked while the models load, the "
+        "graphs of the int8 engine are built and the vectors of the corpus are computed. The other "
+        f"{len(later)} are asked when this background work is done.",
         "",
-        "| from Enter until | the first ever, s | median, s | slowest, s |",
+        "| from Enter until | first question, s | median, s | slowest, s |",
         "|---|---|---|---|",
-        f"| the answer is seen | {first[0]:.2f} | {statistics.median(answers):.2f} | {max(answers):.2f} |",
-        f"| the generative ranks are there, too | {first[1]:.2f} | {statistics.median(scores):.2f} "
-        f"| {max(scores):.2f} |",
+        f"| the answer is visible | {first[0]:.2f} | {statistics.median(answers):.2f} | {max(answers):.2f} |",
+        f"| the generative ranks are visible | {first[1]:.2f} | {statistics.median(scores):.2f} | {max(scores):.2f} |",
     ]
 
 
@@ -377,10 +375,10 @@ def cold(folder: Path, sizes: Sizes) -> list[str]:
             with home(folder / name, corpora_dir=shipped) as wb:
                 run_queued(wb, RUNNERS)  # what is left of the vectors: it would go on beside the next start
     return [
-        "The first ever in a new home brings the starter corpus in, and builds the engine's graphs; again: the median "
-        f"of {sizes.starts}.",
+        "The first start in a new home imports the starter corpus and builds the engine's graphs. Later starts: the "
+        f"median of {sizes.starts}.",
         "",
-        "| from the start of the process until | the first ever, s | again, s |",
+        "| from the start of the process until | first start, s | later starts, s |",
         "|---|---|---|",
         *(f"| {name} | {s[0]:.1f} | {statistics.median(s[1:]):.1f} |" for name, s in rows.items()),
     ]
@@ -419,11 +417,11 @@ PARTS: dict[str, Callable[[Path, Sizes], list[str]]] = {
     "cold-start": cold,
 }
 TITLES = {
-    "ingestion": "Bringing documents in",
+    "ingestion": "Adding documents",
     "retrieval": "Finding candidates",
     "retrain": "Retraining",
-    "page": "From Enter to the answer",
-    "cold-start": "Starting cold",
+    "page": "Time to the answer on Ask",
+    "cold-start": "Cold start",
 }
 
 
