@@ -1,6 +1,5 @@
 """Adapt: retrain from labels, compare before and after, and decide."""
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from app.adapt.report import RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
+from app.ui import errors, url
 from app.ui import job as job_panel
-from app.ui import url
 from app.ui.adapt import card, jobs, readiness, schedule, selection, versions
 from app.ui.page import page
 from app.ui.text import plain
@@ -22,20 +21,13 @@ from as2core.errors import As2Error
 
 frame = page("Adapt", "Retrain the ranker on your labels, and promote the result if it is better.")
 st.html(Path(card.__file__).with_name("adapt.css"))
-message = st.session_state.pop("_adapt_message", "")
-if message:
-    st.toast(plain(message), icon=":material/check:")
 wb = frame.wb
 
 
 def find_job() -> JobView | None:
     """The job of the address, else one that is active on this corpus."""
-    if url.get("job"):
-        with suppress(As2Error):
-            if (number := url.job()) is not None and (job := queue.load_job(wb, number)).kind == "retrain":
-                return job
-        st.caption("The retrain of this address does not exist here.")
-    return next(reversed(queue.list_active(wb, "retrain", frame.corpus.id)), None)
+    linked = job_panel.load_linked(wb, "retrain", "The retrain of this address does not exist here.")
+    return linked or next(reversed(queue.list_active(wb, "retrain", frame.corpus.id)), None)
 
 
 def draw_version(name: str) -> None:
@@ -44,10 +36,10 @@ def draw_version(name: str) -> None:
             version, content = registry.get_version(wb, name), registry.load_card(wb, name)
             st.subheader(plain(version.name), anchor=False)
             card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id))
-            versions.draw_decision(wb, version, frame.annotator)
+            versions.draw_decision(frame, version)
         except As2Error as error:
-            st.error(plain(str(error)), icon=":material/error:")
-    st.button("Dismiss", key="adapt_away", type="tertiary", on_click=lambda: url.put(version=None))
+            errors.show(error)
+    draw_dismiss("version")
 
 
 def draw_job(job: JobView) -> None:
@@ -57,10 +49,15 @@ def draw_job(job: JobView) -> None:
         with st.container(border=True, key="adapt_card"):
             card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id))
             if made is not None:
-                versions.draw_decision(wb, made, frame.annotator)
+                versions.draw_decision(frame, made)
     job_panel.draw(wb, job)
     if not job.active:
-        st.button("Dismiss", key="adapt_away", type="tertiary", on_click=lambda: url.put(job=None))
+        draw_dismiss("job")
+
+
+def draw_dismiss(name: str) -> None:
+    """The button that takes what is shown out of the address."""
+    st.button("Dismiss", key="adapt_away", type="tertiary", on_click=url.put, kwargs={name: None})
 
 
 @st.cache_data(ttl=10, show_spinner=False)  # a spinner that comes and goes would close the expander below
@@ -79,16 +76,16 @@ elif job is not None:
     url.put(job=job.id)
     draw_job(job)
 
-settings = readiness.read_settings(wb, frame.corpus.id)
+settings = readiness.read_settings(frame)
 settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
 ready = check_readiness(frame.corpus.id, frame.corpus.labels, settings)
 readiness.draw_labels(ready)
 selection.draw(frame.corpus.id, ready.by_annotator)
-readiness.draw_start(wb, frame.corpus, ready, frame.annotator)
+readiness.draw_start(frame, ready)
 
-schedule.draw_rule(wb, frame.corpus.id, frame.annotator)
+schedule.draw_rule(frame)
 jobs.draw_list(wb, recent)
 
 st.subheader("Versions", anchor=False)
-versions.draw_list(wb, frame.annotator)
-versions.dialogs(wb, frame.annotator)
+versions.draw_list(frame)
+versions.dialogs(frame)

@@ -1,28 +1,27 @@
 """Label: one sentence at a time, or one question with its whole list; a key for every label."""
 
 from datetime import timedelta
-from types import ModuleType
 
 import streamlit as st
 
 from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
+from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
-from app.ui.label import desk as pairs
-from app.ui.label import question_list as lists
 from app.ui.label import rows as label_rows
 from app.ui.label import waiting
 from app.ui.label.buttons import LOCKED
+from app.ui.label.desk import Desk, Display, Pair
 from app.ui.label.flag import flag_overlay
 from app.ui.label.item import draw, style
+from app.ui.label.question_list import ListDesk
 from app.ui.label.shortcuts import BY_NAME, LIST, ONE, help_overlay, keymap, open_overlay, overlay
 from app.ui.label.sidebar import draw_acts, draw_guidelines, draw_progress
 from app.ui.page import page
-from app.ui.roles import barred
 from app.ui.signin import desk as desk_name
 from app.ui.text import count
 
@@ -32,22 +31,9 @@ state = st.session_state
 holder = desk_name()
 scores_visible = state.get("label_scores", url.get("scores") != "off")
 MODES = {ONE: "One sentence", LIST: "Whole list"}
-why_closed = barred(frame.annotator)
-viewer = why_closed is not None
-
-
-def choose(name: str, offered: dict[str, str], *, label: str, first: str) -> str:
-    """A choice that the address keeps; `first` stays out of it."""
-    key = f"label_{name}"
-    start = state.get(key, url.get(name))
-    start = start if start in offered else first
-    if len(offered) > 3:
-        chosen = st.selectbox(label, offered, list(offered).index(start), key=key, format_func=offered.__getitem__)
-    else:
-        chosen = st.segmented_control(label, offered, default=start, key=key, required=True,
-                                      format_func=offered.__getitem__) or first  # fmt: skip
-    url.put(**{name: chosen if chosen != first else None})
-    return chosen
+DESKS: dict[str, type[Desk] | type[ListDesk]] = {ONE: Desk, LIST: ListDesk}
+why_closed = frame.explain_refusal()
+is_viewer = why_closed is not None
 
 
 def choose_pool() -> tuple[str, ...]:
@@ -59,22 +45,17 @@ def choose_pool() -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def at_desk(seat: pairs.Seat, mode: str) -> pairs.Desk | lists.ListDesk:
+def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
     """The desk of this sitting; a new one when corpus, name, queue or mode changed."""
     slot = st.empty()  # always there, so that nothing below moves
     desk = state.get("_label_desk")
-    if desk is None or desk.seat != seat or isinstance(desk, lists.ListDesk) != (mode == LIST):
+    if desk is None or desk.seat != seat or type(desk) is not DESKS[mode]:
         if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
-            left = desk.seat
-            queues.leave(frame.wb, left.corpus_id, left.annotator_id, left.queue, holder=left.holder)
+            queues.leave(frame.wb, desk.seat)
         with slot, st.spinner("Finding the next item …"):
-            desk = steps(mode).start(frame.wb, seat)
+            desk = DESKS[mode].start(frame.wb, seat)
         state["_label_desk"] = desk
     return desk
-
-
-def steps(mode: str) -> ModuleType:
-    return lists if mode == LIST else pairs
 
 
 @guarded
@@ -86,45 +67,42 @@ def act(name: str, showing: str, row: int | None = None) -> None:
         st.toast("That sentence is no longer shown. Nothing was recorded.", icon=":material/block:")
         return
     try:
-        desk = desk if row is None else lists.pick(desk, row)
+        desk = desk if row is None else desk.pick(row)
         desk = step(name, desk)
     except annotation.OverlapReached as error:
         st.toast(str(error), icon=":material/group:")
-        desk = steps(mode).skip(frame.wb, desk)
+        desk = desk.skip(frame.wb)
     except annotation.CannotUndo as error:
         st.toast(str(error), icon=":material/undo:")
     finally:  # this showing is over in any case: the listener sends one action for each
         state["_label_desk"] = desk.next_turn()
 
 
-def step(name: str, desk: pairs.Desk | lists.ListDesk) -> pairs.Desk | lists.ListDesk:
+def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
+    display = Display(scores_visible, guidelines.version)
     if name in LABELS:
-        return steps(mode).give(frame.wb, desk, name, display())
+        return desk.give(frame.wb, name, display)
     if name == "undo":
-        desk, undone = steps(mode).undo(frame.wb, desk)
+        desk, undone = desk.undo(frame.wb)
         if undone != 1:
             message = f"{count(undone, 'label')} undone." if undone else "You have nothing to undo."
             st.toast(message, icon=":material/undo:")
-    elif name == "rest" and isinstance(desk, lists.ListDesk):
-        desk, rejected = lists.reject_rest(frame.wb, desk, display())
+    elif name == "rest" and isinstance(desk, ListDesk):
+        desk, rejected = desk.reject_rest(frame.wb, display)
         message = f"{count(rejected, 'row')} labelled incorrect. One undo takes them all back."
         st.toast(message if rejected else "No row was left to label.", icon=":material/close:")
-    elif name in ("up", "down"):
-        return getattr(lists, name)(desk)
+    elif name in ("up", "down") and isinstance(desk, ListDesk):
+        return desk.pick(desk.row + (1 if name == "down" else -1))
     elif name in ("back", "forward"):
-        return getattr(steps(mode), name)(frame.wb, desk)
+        return desk.back(frame.wb) if name == "back" else desk.forward(frame.wb)
     elif name == "help" or (name == "flag" and desk.pair is not None):
         open_overlay(name)
     return desk
 
 
-def display() -> pairs.Display:
-    return pairs.Display(scores_visible, guidelines.version)
-
-
 @guarded
-def open_pair(pair: pairs.Pair) -> None:
-    state["_label_desk"] = steps(mode).open_pair(frame.wb, state["_label_desk"], pair).next_turn()
+def open_pair(pair: Pair) -> None:
+    state["_label_desk"] = state["_label_desk"].open_pair(frame.wb, pair).next_turn()
 
 
 def on_key() -> None:
@@ -147,14 +125,14 @@ def button(name: str, *, disabled: bool = False) -> None:
 
 
 with st.container(horizontal=True):
-    mode = choose("mode", MODES, label="Mode", first=ONE)
-    queue = choose("queue", {q.name: q.display_name for q in QUEUES.values()}, label="Queue", first=next(iter(QUEUES)))
+    mode = url.choose("label", "mode", "Mode", MODES)
+    queue = url.choose("label", "queue", "Queue", {q.name: q.display_name for q in QUEUES.values()})
 st.caption(QUEUES[queue].description)
 pool = choose_pool() if queue == "tops" else ()
 guidelines = read_guidelines(frame.wb, frame.corpus.id)
-desk = at_desk(pairs.Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
+desk = find_desk(Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
 dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
-locked = isinstance(desk, pairs.Desk) and desk.item is not None and desk.item.is_locked  # in a list each row shows it
+locked = isinstance(desk, Desk) and desk.item is not None and desk.item.is_locked  # in a list each row shows it
 # what is typed while a dialog opens is meant for it
 active = {} if dialog else keymap(mode, LABELS if locked else ())
 keys(key="label_listener", data={"map": active, "doc": desk.showing}, on_key_change=on_key)
@@ -166,22 +144,22 @@ with work:
         st.info(LOCKED, icon=":material/group:")
     with st.container(border=True):
         if desk.item is None:
-            waiting.draw(frame.wb, frame.corpus, desk)
-        elif isinstance(desk, lists.ListDesk):
-            label_rows.draw(desk, scores_visible=scores_visible, on_row=act, closed=viewer)
+            waiting.draw(frame, desk)
+        elif isinstance(desk, ListDesk):
+            label_rows.draw(desk, scores_visible=scores_visible, on_row=act, closed=is_viewer)
         else:
             draw(desk.item, scores_visible=scores_visible)
-    closed = desk.item is None or viewer
+    closed = desk.item is None or is_viewer
     with st.container(horizontal=True):
         for name in LABELS:
             button(name, disabled=closed or locked)
-    if isinstance(desk, lists.ListDesk):
+    if isinstance(desk, ListDesk):
         with st.container(horizontal=True):
             button("rest", disabled=closed or not desk.rest)
             button("up", disabled=desk.item is None)
             button("down", disabled=desk.item is None)
     with st.container(horizontal=True):
-        button("undo", disabled=viewer)
+        button("undo", disabled=is_viewer)
         button("back", disabled=not desk.can_go_back)
         button("forward")
         button("flag", disabled=closed)
@@ -197,9 +175,7 @@ with side:
     acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)
-if message := state.pop("_label_message", ""):
-    st.toast(message, icon=":material/check:")
 if dialog == "help":
     help_overlay(mode)
 elif dialog == "flag" and desk.pair:
-    flag_overlay(frame.wb, desk.pair, frame.annotator.id)
+    flag_overlay(frame, desk.pair)

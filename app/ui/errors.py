@@ -23,15 +23,12 @@ P = ParamSpec("P")
 
 def show(error: Exception) -> None:
     """Draw an error in place of what failed."""
-    if isinstance(error, As2Error):
-        st.error(plain(str(error)), icon=":material/error:")
-        return
-    error_id = secrets.token_hex(4)
-    log.error("[%s] %s", error_id, error, exc_info=error)
-    st.error(
-        f"Something went wrong. Try again. If the error persists, look for `{error_id}` in the log.",
-        icon=":material/error:",
-    )
+    message = plain(str(error))
+    if not isinstance(error, As2Error):
+        error_id = secrets.token_hex(4)
+        log.error("[%s] %s", error_id, error, exc_info=error)
+        message = f"Something went wrong. Try again. If the error persists, look for `{error_id}` in the log."
+    st.error(message, icon=":material/error:")
 
 
 @contextmanager
@@ -49,7 +46,7 @@ def on_script_error(error: Exception) -> bool:
     return True
 
 
-def guarded(callback: Callable[P, None]) -> Callable[P, None]:
+def guarded(callback: Callable[P, object]) -> Callable[P, None]:
     """A widget callback whose error the frame shows at the top of the page."""
 
     @wraps(callback)

@@ -1,36 +1,75 @@
-"""A retrain as it goes: redrawn every second while it runs, and once more, with the whole page, when it ends."""
+"""A job as it goes: redrawn while it runs, and once more, with the whole page, when it ends. And a retrain's panel."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import streamlit as st
 
 from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
+from app.ui import url
 from app.ui.charts.training import Event, dev_curve, loss_curve
 from app.ui.errors import guarded
-from app.ui.text import capital, escaped, plain
+from app.ui.text import capitalize, escape, plain
 from app.ui.wording import describe_seconds, describe_state, describe_wait, format_event
 from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
 
-POLL_SECONDS = 1.0
+POLL_SECONDS, WAIT_SECONDS = 1.0, 2.0
 MAX_LOG_LINES = 8
+TITLES = {
+    "queued": "Retraining: queued",
+    "running": "Retraining",
+    "done": "Training curves",
+    "failed": "The retrain failed",
+    "cancelled": "The retrain was cancelled",
+    "lost": "The retrain was interrupted",
+}
+Panel = Callable[[Workbench, JobView], None]
+
+
+def load_linked(wb: Workbench, kind: str, missing: str) -> JobView | None:
+    """The job of this kind that the address names. If it names another or none that exists, `missing` says so."""
+    number = url.get("job")
+    if number:
+        with suppress(As2Error):
+            if re.fullmatch("[0-9]{1,9}", number) and (job := queue.load_job(wb, int(number))).kind == kind:
+                return job
+        st.caption(missing)
+    return None
+
+
+def draw_live(wb: Workbench, job: JobView, panel: Panel, *, seconds: float = POLL_SECONDS) -> None:
+    """Draw a job's panel again and again while the job is active."""
+
+    def draw() -> None:
+        current = queue.load_job(wb, job.id)
+        # ended, run again (a click in here redraws the panel alone), or its corpus was deleted
+        if (current.active, current.corpus_id) != (job.active, job.corpus_id):
+            st.rerun()
+        panel(wb, current)
+
+    st.fragment(draw, run_every=seconds if job.active else None)()
+
+
+def draw_progress(wb: Workbench, job: JobView) -> None:
+    """The panel of a job that has nothing else to show."""
+    st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
 
 
 def draw(wb: Workbench, job: JobView) -> None:
-    """The panel of one job."""
-    st.fragment(_panel, run_every=POLL_SECONDS if job.active else None)(wb, job.id, job.active)
+    """The panel of a retrain."""
+    draw_live(wb, job, _draw_retrain)
 
 
-def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
-    job = queue.load_job(wb, job_id)
-    if was_active != job.active:  # ended, or run again: a click in here redraws the panel alone
-        st.rerun()
+def _draw_retrain(wb: Workbench, job: JobView) -> None:
     if job.state == "done":
         with st.expander(_title(job), icon=":material/show_chart:", key="adapt_training"):
-            _curves(job)
+            _draw_curves(job)
         return
     with st.container(border=True, key="adapt_job"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -38,51 +77,48 @@ def _panel(wb: Workbench, job_id: int, was_active: bool) -> None:
             if job.active:
                 st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
                           icon=":material/play_arrow:" if job.paused else ":material/pause:",
-                          on_click=_resume if job.paused else _pause, args=(wb, job.id),
+                          on_click=guarded(queue.resume if job.paused else queue.pause), args=(wb, job.id),
                           help="It resumes where it stopped." if job.paused else
                           "It keeps its progress and makes room for other jobs.")  # fmt: skip
             draw_cancel_or_retry(wb, job, "adapt")
         if job.active:
-            st.progress(min(1.0, max(0.0, job.progress)), text=plain(_where(job)))
+            st.progress(min(1.0, max(0.0, job.progress)), text=plain(_describe_progress(job)))
         if job.state != "running" and not job.paused:
             st.caption(describe_state(job))
-        if why := describe_wait(wb, job):
-            st.caption(why)
-        if job.state in ("failed", "lost") and job.error:
-            st.error(plain(job.error), icon=":material/error:")
-            if job.log:
-                st.caption(f"The full error log is in {plain(job.log)}.")
-        _curves(job)
+        draw_wait_and_error(wb, job)
+        if job.state in ("failed", "lost") and job.error and job.log:
+            st.caption(f"The full error log is in {plain(job.log)}.")
+        _draw_curves(job)
+
+
+def draw_wait_and_error(wb: Workbench, job: JobView) -> None:
+    """What a queued job waits for; why another failed."""
+    if why := describe_wait(wb, job):
+        st.caption(why)
+    if job.state in ("failed", "lost") and job.error:
+        st.error(plain(job.error), icon=":material/error:")
 
 
 def _title(job: JobView) -> str:
-    title = {
-        "queued": "Retraining: queued",
-        "running": "Retraining",
-        "done": "Training curves",
-        "failed": "The retrain failed",
-        "cancelled": "The retrain was cancelled",
-        "lost": "The retrain was interrupted",
-    }[job.state]
     attempt = f", attempt {job.attempt}" if job.attempt > 1 else ""
-    return f"{title} ({RetrainSettings.from_json(job.settings).kind}, job {job.id}{attempt})"
+    return f"{TITLES[job.state]} ({RetrainSettings.from_json(job.settings).kind}, job {job.id}{attempt})"
 
 
-def _where(job: JobView) -> str:
+def _describe_progress(job: JobView) -> str:
     if job.paused and not job.cancelling:
         return "Paused. Press Resume to continue."
     if job.state == "queued":
         return "Queued …"
     if job.cancelling:
         return describe_state(job)
-    parts = [capital(job.message or describe_state(job))]
+    text = capitalize(job.message or describe_state(job))
     seconds = next((e["seconds_left"] for e in reversed(job.events) if e.get("seconds_left") is not None), 0)
     if seconds and not any(e.get("kind") == "end" for e in job.events):
-        parts.append(f"about {describe_seconds(seconds)} of training left")
-    return " · ".join(parts)
+        text += f" · about {describe_seconds(seconds)} of training left"
+    return text
 
 
-def _curves(job: JobView) -> None:
+def _draw_curves(job: JobView) -> None:
     events = latest_by_step(job.events)
     loss, dev = loss_curve(events), dev_curve(events)
     if loss is not None or dev is not None:
@@ -93,9 +129,9 @@ def _curves(job: JobView) -> None:
         if dev is not None:
             right.altair_chart(dev, width="stretch", key=f"adapt_dev_{job.id}",
                                alt="Mean average precision on the dev questions by step, a line an exit")  # fmt: skip
-    lines = [line for line in map(format_event, job.events) if line]
-    if lines:
-        st.html(f'<p class="as2-log" data-testid="as2-log">{escaped(chr(10).join(lines[-MAX_LOG_LINES:]))}</p>')
+    if lines := [line for line in map(format_event, job.events) if line]:
+        log = "\n".join(lines[-MAX_LOG_LINES:])
+        st.html(f'<p class="as2-log" data-testid="as2-log">{escape(log)}</p>')
 
 
 def latest_by_step(events: Sequence[Event]) -> list[Event]:
@@ -108,25 +144,10 @@ def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str) -> None:
     """The button that cancels an active job, or runs another again; `key` is the panel's."""
     if job.active:
         st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
-                  on_click=_cancel, args=(wb, job.id))  # fmt: skip
+                  on_click=guarded(queue.cancel), args=(wb, job.id))  # fmt: skip
     else:
         st.button("Run again", key=f"{key}_again", icon=":material/replay:", type="primary", on_click=_retry,
                   args=(wb, job.id))  # fmt: skip
-
-
-@guarded
-def _cancel(wb: Workbench, job_id: int) -> None:
-    queue.cancel(wb, job_id)
-
-
-@guarded
-def _pause(wb: Workbench, job_id: int) -> None:
-    queue.pause(wb, job_id)
-
-
-@guarded
-def _resume(wb: Workbench, job_id: int) -> None:
-    queue.resume(wb, job_id)
 
 
 @guarded

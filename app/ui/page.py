@@ -1,7 +1,7 @@
 """The frame of every page: log-in, side bar, and the objects that the page works with.
 
     frame = page("Label", "One key, one label, next.")
-    item = queues.next_item(frame.wb, frame.corpus.id, frame.annotator.id, queue)
+    item = queues.next_item(frame.wb, Seat(frame.corpus.id, frame.annotator.id, queue))
 
 The corpus is in the address (`?corpus=<name>`), so links keep it. The annotator is not (see `signin`): a link must not
 sign labels with someone else's name. Both stay when the page changes.
@@ -26,9 +26,11 @@ from app.jobs.supervisor import start_supervisor
 from app.ui import errors, signin, url
 from app.ui.text import count, plain
 from app.versions import registry
-from app.workbench.people import AnnotatorView
+from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import Workbench
 from as2core.types import Progress
+
+_NO_CORPUS = "There is no corpus called “{}” here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,18 @@ class Frame:
 
     wb: Workbench
     corpus: CorpusView  # None only if the page does not need one
-    corpora: tuple[CorpusView, ...]
     annotator: AnnotatorView
     version: str
+
+    @property
+    def is_admin(self) -> bool:
+        return self.annotator.role == ADMIN
+
+    def explain_refusal(self, act: str = "label") -> str | None:
+        """Why this person's role may not do this, as the text of a disabled button; None for annotators and admins."""
+        if self.annotator.role != VIEWER:
+            return None
+        return f"Viewers cannot {act}. An admin can change your role on the page Agreement."
 
 
 @st.cache_resource(show_spinner="Opening the workbench …")
@@ -76,11 +87,18 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
         corpus = _choose_corpus(known) if known else None
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.who(wb)
-    if needs_corpus and corpus is not None and _get_missing("as2_corpus"):
-        st.warning(_NO_CORPUS.format(plain(_get_missing("as2_corpus"))), icon=":material/folder_off:")
+    if needs_corpus and corpus is not None and (missing := _get_missing("as2_corpus")):
+        st.warning(_NO_CORPUS.format(plain(missing)), icon=":material/folder_off:")
         st.button(f"Use {plain(corpus.name)}", key="as2_go_on", on_click=_forget_missing, args=("as2_corpus",))
         st.stop()
-    return Frame(wb, cast(CorpusView, corpus), known, annotator, version)
+    if message := st.session_state.pop("_as2_message", ""):
+        st.toast(plain(message), icon=":material/check:")
+    return Frame(wb, cast(CorpusView, corpus), annotator, version)
+
+
+def announce(message: str) -> None:
+    """Show it for some seconds in the run that follows."""
+    st.session_state["_as2_message"] = message
 
 
 def _first_start(wb: Workbench) -> None:
@@ -112,9 +130,6 @@ def _preload(wb: Workbench) -> None:
     gc.freeze()
 
 
-_NO_CORPUS = "There is no corpus called “{}” here."
-
-
 def use_corpus(name: str) -> None:
     """Choose the corpus of the next run."""
     st.session_state["_as2_use"] = name
@@ -137,15 +152,19 @@ def _choose_corpus(known: tuple[CorpusView, ...]) -> CorpusView:
         index = names.index(current)
     name = st.selectbox("Corpus", names, index, key="as2_corpus", on_change=_forget_missing, args=("as2_corpus",))
     corpus = by_name[name]
-    st.session_state["_as2_corpus"] = name
+    state["_as2_corpus"] = name
     url.put(corpus=name)
     parts = [count(corpus.documents, "document"), count(corpus.sentences, "sentence")]
     if corpus.labels:
         parts.append(count(corpus.labels, "label"))
     st.caption(" · ".join(parts))
     if corpus.vectors_total and corpus.vectors_done < corpus.vectors_total:
-        st.caption(f"Semantic search: {corpus.vectors_ready} % ready. Until then, search matches words only.")
+        st.caption(describe_vectors(corpus))
     return corpus
+
+
+def describe_vectors(corpus: CorpusView) -> str:
+    return f"Semantic search: {corpus.vectors_ready} % ready. Until then, search matches words only."
 
 
 def _show_version(wb: Workbench) -> str:
@@ -156,11 +175,8 @@ def _show_version(wb: Workbench) -> str:
 
 def _choose_version(wb: Workbench) -> str:
     active = registry.get_active(wb).name
-    usable = [v for v in registry.list_versions(wb, kind="cascade") if not v.problem]
-    names = [v.name for v in usable]
-    states = {v.name: v.state for v in usable}
-    if active not in names:
-        names.insert(0, active)
+    states = {v.name: v.state for v in registry.list_versions(wb, kind="cascade") if not v.problem}
+    names = list(states) if active in states else [active, *states]
     linked = url.get("model") or active
     _report_missing("as2_model", linked, names, "There is no model called “{}” any more. This is the active one.")
     start = linked if linked in names else active

@@ -1,23 +1,18 @@
 """Foreign text (candidates, titles, questions, error messages), shown as text only.
 
 Streamlit reads most texts as Markdown: images load, `$` becomes LaTeX, `:red[` colours. Text from outside this
-repository goes through `escaped` into `st.html`, through `st.text`, or through `plain` where a widget takes Markdown
+repository goes through `escape` into `st.html`, through `st.text`, or through `plain` where a widget takes Markdown
 only.
 """
 
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape as escape
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
 _WWW = re.compile(r"\bwww\.", re.IGNORECASE)
-
-
-def escaped(text: str) -> str:
-    """Text for the inside of an HTML element or a quoted attribute."""
-    return escape(text, quote=True)
 
 
 def plain(text: str) -> str:
@@ -28,7 +23,7 @@ def plain(text: str) -> str:
     return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", marked)
 
 
-def titled(title: str) -> str:
+def name_document(title: str) -> str:
     """A document's title, or a text for a missing one."""
     return title or "Untitled document"
 
@@ -56,6 +51,6 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def capital(text: str) -> str:
+def capitalize(text: str) -> str:
     """With a capital first letter; the others are not changed."""
     return text[:1].upper() + text[1:]

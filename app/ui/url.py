@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import time
+from collections.abc import Mapping
 
 import streamlit as st
 
+MAX_BUTTONS = 5  # a choice of more is a menu
 _WRITTEN, _REPLACED = "_as2_written", "_as2_replaced"
 
 
 def get(name: str, default: str = "") -> str:
     return st.query_params.get(name, default)
-
-
-def number(name: str, default: float, *, low: float, high: float) -> float:
-    """A number from the address; the default if it is missing, no number, or out of bounds."""
-    try:
-        value = float(st.query_params[name])
-    except (KeyError, ValueError):
-        return default
-    return value if low <= value <= high else default
-
-
-def job() -> int | None:
-    """The id of the job in the address; None without a valid one."""
-    text = get("job")
-    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
 def put(**values: str | float | None) -> None:
@@ -42,6 +28,28 @@ def put(**values: str | float | None) -> None:
         written[name] = get(name)
         if before != written[name]:
             replaced[name, before] = time.monotonic()
+
+
+def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_label: bool = True) -> str:
+    """Draw a choice that the address keeps as `name`. `options`: value -> title; the first is the default. Every run
+    passes the choice as the default, because a later run may overtake the one that made the widget."""
+    key, values = f"{page}_{name}", list(options)
+    start = st.session_state.get(key, get(name))
+    start = start if start in options else values[0]
+    if len(options) > MAX_BUTTONS:
+        chosen = st.selectbox(label, values, values.index(start), key=key, format_func=options.__getitem__)
+    else:
+        chosen = st.segmented_control(
+            label,
+            values,
+            default=start,
+            key=key,
+            required=True,
+            format_func=options.__getitem__,
+            label_visibility="visible" if has_label else "collapsed",
+        )
+    put(**{name: None if chosen == values[0] else chosen})
+    return chosen
 
 
 def moved(name: str, *, settling: float = 0.0) -> bool:

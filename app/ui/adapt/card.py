@@ -10,7 +10,7 @@ import streamlit as st
 from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
-from app.ui.text import count, escaped, plain, shorten
+from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, describe_seconds, describe_test, headline
 from app.versions.benchmarks import TITLES
 from as2core.types import Json
@@ -47,7 +47,7 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
     _draw_questions(report, hidden)
     _draw_left_out(report, hidden)
     if facts := describe_training(report):
-        st.html(f'<p class="as2-facts">{escaped(facts)}</p>')
+        st.html(f'<p class="as2-facts">{escape(facts)}</p>')
 
 
 def _draw_headline(report: RetrainReport) -> None:
@@ -128,7 +128,7 @@ def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
 
     head = "".join(f"<th title='{title}'>{m}</th>" for m, title in METRICS.items())
     rows = "".join(
-        f"<tr><th>{escaped(TITLES.get(name, name))}</th>{''.join(format_change(sides, m) for m in METRICS)}</tr>"
+        f"<tr><th>{escape(TITLES.get(name, name))}</th>{''.join(format_change(sides, m) for m in METRICS)}</tr>"
         for name, sides in benchmarks.items()
     )
     return f'<table class="as2-table as2-wraps"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>'
@@ -192,7 +192,7 @@ def _draw_list(questions: Sequence[QuestionChange], hidden: HiddenLabels, none: 
         return
     items = "".join(
         f'<div class="q"><span class="n {"up" if q.change > 0 else "down"}">{q.before:.2f} → {q.after:.2f}</span>'
-        f"<span>{escaped(q.question)}{_format_tops(q, hidden)}</span></div>"
+        f"<span>{escape(q.question)}{_format_tops(q, hidden)}</span></div>"
         for q in questions[:MAX_QUESTIONS]
     )
     st.html(f'<div class="as2-wins">{items}</div>')
@@ -207,7 +207,7 @@ def _format_tops(q: QuestionChange, hidden: HiddenLabels) -> str:
     lines = []
     for when, top in (("before", q.top_before), ("now", q.top_after)):
         label = describe_label(q.question, top, hidden)
-        text = escaped(shorten(top.text, MAX_SENTENCE_CHARS))
+        text = escape(shorten(top.text, MAX_SENTENCE_CHARS))
         lines.append(f'<small class="{CLASSES.get(label, "")}">{when}, {label}: {text}</small>')
     return "".join(lines)
 

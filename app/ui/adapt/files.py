@@ -5,11 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from app.ui.errors import boundary
-from app.ui.roles import barred
+from app.ui.page import Frame, announce
 from app.ui.text import plain
 from app.versions import archive
 from app.versions.registry import VersionView
-from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
 EXPORT_KEY = "_adapt_export"  # version, format and content of the last zip: one a session, since it is large
@@ -35,9 +34,9 @@ def draw_export(wb: Workbench, version: VersionView) -> None:
                                icon=":material/download:")  # fmt: skip
 
 
-def draw_import(wb: Workbench, me: AnnotatorView) -> None:
+def draw_import(frame: Frame) -> None:
     """An imported version becomes a candidate, like one that was made here."""
-    why = barred(me, "change versions")
+    why = frame.explain_refusal("change versions")
     with st.expander("Import a version", icon=":material/upload_file:", key="adapt_import"):
         st.caption("A zip from Export, made here or elsewhere. The version becomes a candidate.")
         round_ = st.session_state.setdefault("_adapt_import_round", 0)
@@ -47,7 +46,7 @@ def draw_import(wb: Workbench, me: AnnotatorView) -> None:
         ready = file is not None and bool(name.strip()) and not why
         if st.button("Import", type="primary", key="adapt_import_start", disabled=not ready, help=why) and file:
             with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
-                version = archive.import_zip(wb, file, filename=file.name, name=name, by=me.id)
+                version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
                 st.session_state["_adapt_import_round"] = round_ + 1
-                st.session_state["_adapt_message"] = f"{version.name} is a candidate now."
+                announce(f"{version.name} is a candidate now.")
                 st.rerun()

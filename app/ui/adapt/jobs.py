@@ -41,7 +41,7 @@ def draw_lost(recent: Sequence[JobView], newest: JobView | None, *, shown: JobVi
     what = "failed" if newest.state == "failed" else "was interrupted"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_lost"):
         st.markdown(f":material/error: The last retrain {what} ({_when(newest):%d %b %Y, %H:%M}).", width="stretch")
-        st.button("Open", key="adapt_lost_open", on_click=_open, args=(newest.id,))
+        st.button("Open", key="adapt_lost_open", on_click=url.put, kwargs={"job": newest.id, "version": None})
 
 
 def draw_list(wb: Workbench, recent: Sequence[JobView]) -> None:
@@ -53,9 +53,11 @@ def draw_list(wb: Workbench, recent: Sequence[JobView]) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(_line(job), width="stretch")
                 if job.kind == "retrain":
-                    st.button("Open", key=f"adapt_jobs_open_{job.id}", on_click=_open, args=(job.id,))
+                    address = {"job": job.id, "version": None}
+                    st.button("Open", key=f"adapt_jobs_open_{job.id}", on_click=url.put, kwargs=address)
                 elif job.state in ("failed", "cancelled", "lost"):
-                    st.button("Run again", key=f"adapt_jobs_again_{job.id}", on_click=_retry, args=(wb, job.id))
+                    again = guarded(queue.retry)
+                    st.button("Run again", key=f"adapt_jobs_again_{job.id}", on_click=again, args=(wb, job.id))
 
 
 def _line(job: JobView) -> str:
@@ -67,12 +69,3 @@ def _line(job: JobView) -> str:
 
 def _when(job: JobView) -> datetime:
     return job.finished or job.started or job.created
-
-
-def _open(job_id: int) -> None:
-    url.put(job=job_id, version=None)
-
-
-@guarded
-def _retry(wb: Workbench, job_id: int) -> None:
-    queue.retry(wb, job_id)

@@ -7,16 +7,14 @@ import streamlit as st
 from app.adapt import readiness
 from app.adapt.readiness import Readiness
 from app.adapt.settings import FITTED, RetrainSettings
-from app.corpora.corpora import CorpusView
 from app.jobs import queue
 from app.ui import navigation, url
 from app.ui.adapt import selection
 from app.ui.errors import guarded
 from app.ui.figures import figures
-from app.ui.roles import barred
+from app.ui.page import Frame
 from app.ui.text import count, percent, plain
 from app.versions import registry
-from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
 DEFAULT = "default for its kind"
@@ -36,8 +34,8 @@ def draw_labels(ready: Readiness) -> None:
     )
     if ready.labels:
         st.html(balance_bar(ready))
-    if summary := describe_training_data(ready):
-        st.caption(summary)
+    if ready.train_questions:
+        st.caption(describe_training_data(ready))
     for problem in ready.problems:
         st.error(plain(problem), icon=":material/block:")
     for warning in ready.warnings:
@@ -56,9 +54,6 @@ def draw_labels(ready: Readiness) -> None:
 
 
 def describe_training_data(ready: Readiness) -> str:
-    """In a line; "" before there is any."""
-    if not ready.train_questions:
-        return ""
     text = f"Training data: {ready.train_correct:,} correct and {ready.train_incorrect:,} incorrect labels"
     if ready.presumed:
         text += f", {ready.presumed:,} of them presumed"
@@ -77,11 +72,11 @@ def balance_bar(ready: Readiness) -> str:
     return f'<div class="as2-balance" role="img" aria-label="{alt}">{bar}</div><div class="as2-shares">{legend}</div>'
 
 
-def read_settings(wb: Workbench, corpus_id: int) -> RetrainSettings:
+def read_settings(frame: Frame) -> RetrainSettings:
     """Of the whole form. The base is the version in use until the form was drawn."""
-    names = _list_bases(wb)
+    names = _list_bases(frame.wb)
     base = st.session_state.get("adapt_base")
-    return selection.read_settings(corpus_id, base if base in names else names[0])
+    return selection.read_settings(frame.corpus.id, base if base in names else names[0])
 
 
 def _list_bases(wb: Workbench) -> list[str]:
@@ -92,12 +87,12 @@ def _list_bases(wb: Workbench) -> list[str]:
     return [active, *(v.name for v in usable if v.name != active)]
 
 
-def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, me: AnnotatorView) -> None:
+def draw_start(frame: Frame, ready: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
-    why = barred(me, "retrain")
-    under_way = queue.list_active(wb, "retrain")
-    busy = any(j.corpus_id == corpus.id for j in under_way)
-    _draw_settings(_list_bases(wb))
+    why = frame.explain_refusal("retrain")
+    under_way = queue.list_active(frame.wb, "retrain")
+    busy = any(j.corpus_id == frame.corpus.id for j in under_way)
+    _draw_settings(_list_bases(frame.wb))
     st.button(
         "Retrain from labels",
         type="primary",
@@ -105,7 +100,7 @@ def draw_start(wb: Workbench, corpus: CorpusView, ready: Readiness, me: Annotato
         disabled=busy or not ready.ready or bool(why),
         key="adapt_start",
         on_click=_start,
-        args=(wb, corpus.id, me.id),
+        args=(frame,),
         help=why or "Runs in the background: you can go on working, or close the page.",
     )
     if busy:
@@ -159,7 +154,7 @@ def _describe_base(name: str, active: str) -> str:
 
 
 @guarded
-def _start(wb: Workbench, corpus_id: int, by: int) -> None:
+def _start(frame: Frame) -> None:
     """Reads the form as it is now: what was typed just before the click had no run of its own."""
-    job = readiness.start_retrain(wb, corpus_id, read_settings(wb, corpus_id), by=by)
+    job = readiness.start_retrain(frame.wb, frame.corpus.id, read_settings(frame), by=frame.annotator.id)
     url.put(job=job.id, version=None)

@@ -9,11 +9,10 @@ from app.adapt.report import RetrainReport
 from app.jobs import retrain_rule
 from app.ui import url
 from app.ui.errors import guarded
-from app.ui.roles import barred
+from app.ui.page import Frame
 from app.ui.text import count, plain
 from app.versions import registry
 from app.versions.outcome import Outcome
-from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
 
@@ -30,23 +29,19 @@ def draw_waiting(wb: Workbench) -> None:
             f"(AP {waiting.change.before:.3f} → {waiting.change.after:.3f}). It is waiting for your decision.",
             width="stretch",
         )
-        st.button("Review", key="adapt_look", on_click=_open, args=(waiting.name,))
+        st.button("Review", key="adapt_look", on_click=url.put, kwargs={"version": waiting.name, "job": None})
 
 
-def _open(name: str) -> None:
-    url.put(version=name, job=None)
-
-
-def draw_rule(wb: Workbench, corpus_id: int, me: AnnotatorView) -> None:
-    rule, closed = retrain_rule.load_rule(wb, corpus_id), barred(me, "change this") is not None
-    args = (wb, corpus_id, me.id)
+def draw_rule(frame: Frame) -> None:
+    wb, corpus_id, closed = frame.wb, frame.corpus.id, frame.explain_refusal("change this") is not None
+    rule = retrain_rule.load_rule(wb, corpus_id)
     with st.expander("Automatic retraining", icon=":material/schedule:", key="adapt_automatic"):
         st.toggle("Retrain after new labels", rule.after is not None, key=f"adapt_auto_on_{corpus_id}",
-                  on_change=_set_rule, args=args, disabled=closed)  # fmt: skip
+                  on_change=_set_rule, args=(frame,), disabled=closed)  # fmt: skip
         st.number_input("Number of new labels", 1, 100_000, rule.after or 100, key=f"adapt_auto_after_{corpus_id}",
-                        on_change=_set_rule, args=args, disabled=closed)  # fmt: skip
+                        on_change=_set_rule, args=(frame,), disabled=closed)  # fmt: skip
         st.toggle("Retrain at night if there are new labels", rule.at_night, key=f"adapt_auto_night_{corpus_id}",
-                  on_change=_set_rule, args=args, disabled=closed)  # fmt: skip
+                  on_change=_set_rule, args=(frame,), disabled=closed)  # fmt: skip
         st.caption(
             f"{count(retrain_rule.count_new_labels(wb, corpus_id), 'new label')} since the last retrain. An automatic "
             "version answers only once it is promoted. At night a worker has to run (`as2 worker`)."
@@ -56,7 +51,8 @@ def draw_rule(wb: Workbench, corpus_id: int, me: AnnotatorView) -> None:
 
 
 @guarded
-def _set_rule(wb: Workbench, corpus_id: int, by: int) -> None:
-    form = st.session_state
+def _set_rule(frame: Frame) -> None:
+    form, corpus_id = st.session_state, frame.corpus.id
     after = int(form[f"adapt_auto_after_{corpus_id}"]) if form[f"adapt_auto_on_{corpus_id}"] else None
-    retrain_rule.set_rule(wb, corpus_id, after=after, at_night=form[f"adapt_auto_night_{corpus_id}"], by=by)
+    at_night = form[f"adapt_auto_night_{corpus_id}"]
+    retrain_rule.set_rule(frame.wb, corpus_id, after=after, at_night=at_night, by=frame.annotator.id)

@@ -10,11 +10,10 @@ import streamlit as st
 from app.ui import navigation, url
 from app.ui.adapt import files, selection
 from app.ui.errors import boundary, guarded
-from app.ui.roles import barred
+from app.ui.page import Frame, announce
 from app.ui.text import plain
 from app.versions import management, promotion, registry
 from app.versions.registry import Promotion, VersionView
-from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
 Colour = Literal["green", "gray", "blue", "orange"]
@@ -25,22 +24,19 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
     "rejected": ("rejected", "orange", ":material/block:"),
     "former": ("used before", "gray", ":material/history:"),
 }
-
-
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
 
-def draw_decision(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
+def draw_decision(frame: Frame, version: VersionView) -> None:
     """Promote or reject a candidate. One with a lower AP than its parent needs a reason."""
-    active = _active(wb, version.kind)
+    active = _find_active(frame.wb, version.kind)
     for promoted in version.promotions:
         st.caption(plain(describe_promotion(version, promoted)))
     if version.name == active:
         answers = version.kind in ANSWERING
-        st.success(
-            f"{plain(version.name)} is in use.{'' if answers else f' {NOT_ANSWERING}'}", icon=":material/check_circle:"
-        )
+        note = "" if answers else f" {NOT_ANSWERING}"
+        st.success(f"{plain(version.name)} is in use.{note}", icon=":material/check_circle:")
         with st.container(horizontal=True):
             if answers:
                 navigation.to("ask", "Ask with it")
@@ -59,13 +55,13 @@ def draw_decision(wb: Workbench, version: VersionView, me: AnnotatorView) -> Non
         )  # fmt: skip
     if version.state == "former":
         st.caption("It was in use before.")
-    why = barred(me, "change versions")
+    why = frame.explain_refusal("change versions")
     with st.container(horizontal=True):
         st.button("Promote", key="adapt_promote", type="primary", icon=":material/upgrade:", on_click=_promote,
-                  args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
+                  args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
         if version.state == "candidate":
             st.button("Reject", key="adapt_reject", icon=":material/block:", on_click=_reject,
-                      args=(wb, version.name, me), disabled=bool(why), help=why)  # fmt: skip
+                      args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
 
 
 def describe_promotion(version: VersionView, promoted: Promotion) -> str:
@@ -80,13 +76,13 @@ def _against(*names: str | None) -> dict[str, str]:
     return {"rankers": ",".join(chosen)} if len(chosen) > 1 else {}
 
 
-def _active(wb: Workbench, kind: str) -> str:
+def _find_active(wb: Workbench, kind: str) -> str:
     return next((v.name for v in registry.list_versions(wb, kind=kind) if v.state == "active"), "")
 
 
-def draw_list(wb: Workbench, me: AnnotatorView) -> None:
+def draw_list(frame: Frame) -> None:
     """The versions of one kind as a tree: those made from a version are below it."""
-    known = registry.list_versions(wb, kind=None)
+    known = registry.list_versions(frame.wb, kind=None)
     kinds = sorted({v.kind for v in known}, key=lambda k: (k != "cascade", k))
     kind = "cascade"
     if len(kinds) > 1:
@@ -97,8 +93,8 @@ def draw_list(wb: Workbench, me: AnnotatorView) -> None:
     usable = {v.name for v in known if not v.problem}
     for version, depth in tree(shown):
         other = version.parent if version.parent in usable else active
-        _draw_version(wb, version, depth, me, _against(version.name, other))
-    files.draw_import(wb, me)
+        _draw_version(frame, version, depth, _against(version.name, other))
+    files.draw_import(frame)
 
 
 def _update_kind(kinds: Sequence[str]) -> None:
@@ -121,23 +117,25 @@ def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     return below(None, 0)
 
 
-def _draw_version(wb: Workbench, version: VersionView, depth: int, me: AnnotatorView, against: dict[str, str]) -> None:
+def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[str, str]) -> None:
     """`against` is the address of its comparison with what it was made from."""
-    active, why = version.state == "active", barred(me, "change versions")
+    why = frame.explain_refusal("change versions")
     with st.container(border=True, gap="xxsmall", key=f"adapt_version_{version.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{'↳ ' * depth}**{plain(version.name)}**", width="stretch")
-            _badge(version.state)
-            st.button("Card", key=f"adapt_card_{version.id}", on_click=_open, args=(version.name,), type="tertiary")
+            label, colour, icon = BADGES[version.state]
+            st.badge(label, color=colour, icon=icon)
+            st.button("Card", key=f"adapt_card_{version.id}", on_click=url.put, kwargs={"version": version.name},
+                      type="tertiary")  # fmt: skip
             if against and not version.problem:
                 navigation.to("compare", "Compare", **against)
             if not version.problem:
-                files.draw_export(wb, version)
-            if not management.is_shipped(wb, version):
+                files.draw_export(frame.wb, version)
+            if not management.is_shipped(frame.wb, version):
                 st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog,
                           args=("_adapt_edit", version.name),
                           type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip
-            if not active and not version.problem:
+            if version.state != "active" and not version.problem:
                 st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
                           key=f"adapt_use_{version.id}", on_click=_open_dialog, args=("_adapt_use", version.name),
                           disabled=bool(why), help=why)  # fmt: skip
@@ -154,28 +152,22 @@ def _draw_version(wb: Workbench, version: VersionView, depth: int, me: Annotator
             st.caption(f":orange[{plain(version.problem)}]")
 
 
-def _badge(state: str) -> None:
-    label, colour, icon = BADGES[state]
-    st.badge(plain(label), color=colour, icon=icon)
-
-
-def dialogs(wb: Workbench, me: AnnotatorView) -> None:
+def dialogs(frame: Frame) -> None:
     """Open the dialog of the last click; called once, at the page's end."""
-    known = {v.name: v for v in registry.list_versions(wb, kind=None)}
+    known = {v.name: v for v in registry.list_versions(frame.wb, kind=None)}
     if version := known.get(st.session_state.get("_adapt_use", "")):
-        _use(wb, version, me)
+        _use(frame, version)
     elif version := known.get(st.session_state.get("_adapt_edit", "")):
-        _edit(wb, version, me)
+        _edit(frame, version)
 
 
 def _close() -> None:
-    st.session_state.pop("_adapt_use", None)
-    st.session_state.pop("_adapt_edit", None)
-    st.session_state.pop("_adapt_sure", None)
+    for key in ("_adapt_use", "_adapt_edit", "_adapt_sure"):
+        st.session_state.pop(key, None)
 
 
 @st.dialog("Edit a version", on_dismiss=_close)
-def _edit(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
+def _edit(frame: Frame, version: VersionView) -> None:
     name = st.text_input("Name", version.name, key="adapt_new_name", max_chars=60)
     note = st.text_input("Note", version.note, key="adapt_new_note", max_chars=300)
     with st.container(horizontal=True):
@@ -183,10 +175,10 @@ def _edit(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
             with boundary():
                 named = version.name
                 if name.strip() != version.name:
-                    named = management.rename(wb, version.name, name, by=me.id).name
+                    named = management.rename(frame.wb, version.name, name, by=frame.annotator.id).name
                     if url.get("version") == version.name:
                         url.put(version=named)
-                management.set_note(wb, named, note, by=me.id)
+                management.set_note(frame.wb, named, note, by=frame.annotator.id)
                 _finish("Saved.")
         if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
             st.session_state["_adapt_sure"] = version.name
@@ -194,20 +186,20 @@ def _edit(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
         st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
         if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
             with boundary():
-                management.delete(wb, version.name, by=me.id)
+                management.delete(frame.wb, version.name, by=frame.annotator.id)
                 url.put(version=None)
                 _finish(f"{version.name} is deleted.")
 
 
 def _finish(message: str) -> None:
     _close()
-    st.session_state["_adapt_message"] = message
+    announce(message)
     st.rerun()
 
 
 @st.dialog("Change the version in use", on_dismiss=_close)
-def _use(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
-    before = _active(wb, version.kind)
+def _use(frame: Frame, version: VersionView) -> None:
+    before = _find_active(frame.wb, version.kind)
     instead = f" instead of {plain(before)}" if before else ""
     where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be used{instead}{where}")
@@ -217,24 +209,20 @@ def _use(wb: Workbench, version: VersionView, me: AnnotatorView) -> None:
             st.error("Give a reason: it is saved with the version.", icon=":material/edit:")
             return
         with boundary():
-            promotion.promote(wb, version.name, reason.strip(), by=me.id)
+            promotion.promote(frame.wb, version.name, reason.strip(), by=frame.annotator.id)
             _finish(f"{version.name} is in use.")
 
 
 @guarded
-def _promote(wb: Workbench, name: str, me: AnnotatorView) -> None:
-    promotion.promote(wb, name, st.session_state.get("adapt_reason", "").strip(), by=me.id)
-    st.session_state["_adapt_message"] = f"{name} is in use."
+def _promote(frame: Frame, name: str) -> None:
+    promotion.promote(frame.wb, name, st.session_state.get("adapt_reason", "").strip(), by=frame.annotator.id)
+    announce(f"{name} is in use.")
 
 
 @guarded
-def _reject(wb: Workbench, name: str, me: AnnotatorView) -> None:
-    promotion.reject(wb, name, by=me.id)
-    st.session_state["_adapt_message"] = f"{name} is rejected; it can still be used from the list."
-
-
-def _open(name: str) -> None:
-    url.put(version=name)
+def _reject(frame: Frame, name: str) -> None:
+    promotion.reject(frame.wb, name, by=frame.annotator.id)
+    announce(f"{name} is rejected; it can still be used from the list.")
 
 
 def _open_dialog(dialog: str, name: str) -> None:

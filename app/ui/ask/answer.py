@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.ask.asking import AskView
 from app.ranking.retrieval import RetrievedSentence
-from app.ui.text import count, escaped, percent, plain, titled
+from app.ui.text import count, escape, name_document, percent, plain
 
 VERDICTS = (
     (0.95, "Almost certainly the answer"),
@@ -24,11 +24,11 @@ def describe_probability(probability: float) -> str:
 
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False) -> str:
     """The sentence marked between its neighbours, as HTML. `quiet` marks it without the accent."""
-    around = [f'<span class="as2-near">{escaped(t)}</span>' if t else "" for t in (candidate.before, candidate.after)]
+    around = [f'<span class="as2-near">{escape(t)}</span>' if t else "" for t in (candidate.before, candidate.after)]
     kind = "as2-mark as2-mark-quiet" if quiet else "as2-mark"
-    title = escaped(titled(candidate.title))
+    title = escape(name_document(candidate.title))
     source = f'<p class="as2-source">{title} <span>· sentence {candidate.position + 1}</span></p>'
-    text = f'{around[0]} <mark class="{kind}">{escaped(candidate.text)}</mark> {around[1]}'
+    text = f'{around[0]} <mark class="{kind}">{escape(candidate.text)}</mark> {around[1]}'
     return f'<p class="as2-passage" dir="auto">{text}</p>{source}'
 
 

@@ -16,7 +16,7 @@ from app.ask import asking
 from app.ask.asking import AskView
 from app.ui import url
 from app.ui.page import Frame
-from app.ui.text import capital, plain
+from app.ui.text import capitalize, plain
 from as2core.types import Progress
 
 MAX_LINK_CHARS = 1500  # of a question that is written to the address
@@ -112,7 +112,8 @@ def load_result(frame: Frame, text: str) -> Result:
     bar = slot.progress(0.0, text="Searching the documents …")
 
     def report(p: Progress) -> None:
-        bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=f"{capital(plain(p.stage)) or 'Ranking'} …")
+        share = min(1.0, p.done / p.total) if p.total else 0.0
+        bar.progress(share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
 
     try:
         view = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, as_typed=as_typed, on_progress=report)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.ui.text import escaped
+from app.ui.text import escape
 
 MIN_LOG_P = -8.0  # the background is empty from here down
 
@@ -19,7 +19,7 @@ def compute_strength(log_p: float) -> float:
 def render_word_scores(words: Sequence[tuple[str, float]]) -> str:
     """The strip and its legend, as HTML; every word shows its number, so nothing depends on colour alone."""
     cells = "".join(
-        f'<span class="as2-word" style="--as2-heat:{compute_strength(p) * 100:.0f}%"><span>{escaped(w)}</span>'
+        f'<span class="as2-word" style="--as2-heat:{compute_strength(p) * 100:.0f}%"><span>{escape(w)}</span>'
         f"<small>{p:.1f}</small></span>"
         for w, p in words
     )

@@ -18,17 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from app.ui.charts.cascade_marks import (
-    DROPPED,
-    FOOT_PIXELS,
-    HEIGHT_PIXELS,
-    LOST,
-    MIN_RANK,
-    RETURNED,
-    RIGHT,
-    make_template,
-    max_rank,
-)
+from app.ui.charts import cascade_marks as marks
+from app.ui.charts.cascade_marks import DROPPED, LOST, RETURNED, RIGHT
 from app.ui.charts.labels import spread_labels
 from app.ui.text import count, shorten
 from as2core.cascade.trace import CascadeTrace
@@ -38,7 +29,10 @@ if TYPE_CHECKING:
 
 MAX_LINES = 300
 Place = Callable[[list[int]], list[float]]
-TYPES = {"cand": pa.int32(), "x": pa.int32(), "kind": pa.string(), "text": pa.string(), "fate": pa.string()}
+TYPES = {  # of the columns; the others are float
+    **dict.fromkeys(("cand", "x"), pa.int32()),
+    **dict.fromkeys(("kind", "text", "fate", "name", "flow", "narrow", "label"), pa.string()),
+}
 
 
 class Stop(NamedTuple):
@@ -137,8 +131,9 @@ def cascade_chart(p: Picture, *, chosen: int | None = None, seed: int = 0) -> di
     drawn = set(dropped)
     grey = [s for s in p.stops if s.cand in drawn]
     highlighted = [s for s in p.stops if p.kinds[s.cand] != DROPPED]
-    place = partial(spread_labels, height=HEIGHT_PIXELS - FOOT_PIXELS, low=MIN_RANK, high=max_rank(candidates))
-    spec = dict(make_template(tuple(c.title for c in p.cuts), candidates, candidates > MAX_LINES))
+    height = marks.HEIGHT_PIXELS - marks.FOOT_PIXELS
+    place = partial(spread_labels, height=height, low=marks.MIN_RANK, high=marks.max_rank(candidates))
+    spec = dict(marks.make_template(tuple(c.title for c in p.cuts), candidates, candidates > MAX_LINES))
     spec["datasets"] = {
         "edge": _edge(p.cuts, candidates),
         "cuts": _table(x=[c.x for c in p.cuts if c.drops], rank=[c.kept + 0.5 for c in p.cuts if c.drops]),
@@ -160,24 +155,16 @@ def _table(**columns: list) -> pa.Table:
     return pa.table({name: pa.array(values, TYPES.get(name, pa.float64())) for name, values in columns.items()})
 
 
-def _columns(p: Picture, stops: Iterable[Stop]) -> dict[str, list]:
+def _stops(p: Picture, stops: Iterable[Stop], **more: list) -> pa.Table:
+    """A row a stop, with `more` columns."""
     stops = list(stops)
-    return {
-        "cand": [s.cand for s in stops],
-        "x": [s.x for s in stops],
-        "rank": [s.rank for s in stops],
-        "kind": [p.kinds[s.cand] for s in stops],
-    }
-
-
-def _stops(p: Picture, stops: Iterable[Stop]) -> pa.Table:
-    return _table(**_columns(p, stops))
+    columns = {"cand": [s.cand for s in stops], "x": [s.x for s in stops], "rank": [s.rank for s in stops]}
+    return _table(**columns, kind=[p.kinds[s.cand] for s in stops], **more)
 
 
 def _targets(p: Picture, stops: list[Stop]) -> pa.Table:
     """What the mouse points at, with the tooltip's texts."""
-    tooltips = {"text": [p.texts[s.cand] for s in stops], "fate": [p.fates[s.cand] for s in stops]}
-    return _table(**_columns(p, stops), **tooltips)
+    return _stops(p, stops, text=[p.texts[s.cand] for s in stops], fate=[p.fates[s.cand] for s in stops])
 
 
 def _edge(cuts: Sequence[Cut], candidates: int) -> pa.Table:
@@ -188,13 +175,12 @@ def _edge(cuts: Sequence[Cut], candidates: int) -> pa.Table:
 
 def _feet(cuts: Sequence[Cut]) -> pa.Table:
     """The texts under each column: its name, and its flow in one line and in two."""
-    columns = {
-        "name": ["retrieved", *(c.title for c in cuts)],
-        "flow": ["", *(" ".join(c.flow) for c in cuts)],
-        "narrow": ["", *("\n".join(c.flow) for c in cuts)],
-    }
-    texts = {name: pa.array(values, pa.string()) for name, values in columns.items()}
-    return pa.table({"x": pa.array([0, *(c.x for c in cuts)], pa.int32()), **texts})
+    return _table(
+        x=[0, *(c.x for c in cuts)],
+        name=["retrieved", *(c.title for c in cuts)],
+        flow=["", *(" ".join(c.flow) for c in cuts)],
+        narrow=["", *("\n".join(c.flow) for c in cuts)],
+    )
 
 
 def _lost(p: Picture, highlighted: list[Stop], exits: int, place: Place) -> pa.Table:
@@ -207,7 +193,7 @@ def _lost(p: Picture, highlighted: list[Stop], exits: int, place: Place) -> pa.T
     for x in {s.x for s in ends}:
         here = [s for s in ends if s.x == x]
         y |= dict(zip((s.cand for s in here), place([s.rank for s in here]), strict=True))
-    return _labelled(p, ends, label, [y[s.cand] for s in ends])
+    return _stops(p, ends, y=[y[s.cand] for s in ends], label=label)
 
 
 def _labels(p: Picture, highlighted: list[Stop], exits: int, place: Place) -> pa.Table:
@@ -215,8 +201,4 @@ def _labels(p: Picture, highlighted: list[Stop], exits: int, place: Place) -> pa
     ends = [s for s in highlighted if s.x == exits and s.stays]
     label = [("✓ " if p.kinds[s.cand] == RIGHT else "") + shorten(p.texts[s.cand], 70) for s in ends]
     lead = {"from": [exits + 0.12] * len(ends), "to": [exits + 0.34] * len(ends)}
-    return _labelled(p, ends, label, place([s.rank for s in ends]), **lead)
-
-
-def _labelled(p: Picture, ends: list[Stop], label: list[str], y: list[float], **more: list[float]) -> pa.Table:
-    return _table(**_columns(p, ends), y=y, **more).append_column("label", pa.array(label, pa.string()))
+    return _stops(p, ends, y=place([s.rank for s in ends]), label=label, **lead)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 from urllib.parse import quote
 
 import altair as alt
@@ -49,7 +48,7 @@ def _render_image(mark: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def make_template(titles: tuple[str, ...], candidates: int, thin: bool) -> dict[str, Any]:
+def make_template(titles: tuple[str, ...], candidates: int, thin: bool) -> dict[str, object]:
     """The drawing without its data: built and checked once, since that takes Altair a fifth of a second."""
     exits = len(titles)
     # the feet of the columns are marks under the ranks' range, for an axis label can't change without a new drawing

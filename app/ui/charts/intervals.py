@@ -18,13 +18,8 @@ ROW_HEIGHT = 30  # pixels a line of a dot plot
 def intervals(results: Sequence[RankerResult], *, metric: str = "AP") -> ChartType:
     """A dot a ranker with the 95 % interval of its metric. Best first, and in the accent."""
     ordered = sorted(results, key=lambda r: -r.figures[metric].value)
-    frame = pd.DataFrame(
-        [
-            {"ranker": r.ranker, "value": f.value, "low": f.low, "high": f.high, "best": r is ordered[0]}
-            for r in ordered
-            for f in (r.figures[metric],)
-        ]
-    )
+    frame = pd.DataFrame([{"ranker": r.ranker, **asdict(r.figures[metric])} for r in ordered])
+    frame["best"] = frame.index == 0
     names = frame["ranker"].tolist()
     y = alt.Y("ranker:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=160))
     x = alt.X("value:Q", title=metric, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".2f"))

@@ -22,17 +22,10 @@ def reliability(before: Sequence[ReliabilityBin], after: Sequence[ReliabilityBin
     scale = alt.Scale(domain=[0, 1])
     x = alt.X("confidence:Q", title="probability", scale=scale, axis=alt.Axis(format=".1f", grid=False))
     y = alt.Y("frequency:Q", title="share correct", scale=scale, axis=alt.Axis(format=".1f"))
-    colour = alt.Color(
-        "when:N",
-        scale=alt.Scale(domain=["before", "after"], range=[GREY, BLUE]),
-        legend=alt.Legend(title=None, orient="top"),
-    )
-    tip = [
-        "when:N",
-        alt.Tooltip("confidence:Q", format=".2f"),
-        alt.Tooltip("frequency:Q", format=".2f"),
-        alt.Tooltip("candidates:Q", format=",d"),
-    ]
+    colours = alt.Scale(domain=["before", "after"], range=[GREY, BLUE])
+    colour = alt.Color("when:N", scale=colours, legend=alt.Legend(title=None, orient="top"))
+    shares = [alt.Tooltip(f"{field}:Q", format=".2f") for field in ("confidence", "frequency")]
+    tip = ["when:N", *shares, alt.Tooltip("candidates:Q", format=",d")]
     diagonal = alt.Chart(pd.DataFrame({"confidence": [0, 1], "frequency": [0, 1]}))
     base = alt.Chart(frame)
     size = alt.Size("candidates:Q", legend=None, scale=alt.Scale(range=[30, 220]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 from altair.typing import ChartType
 
@@ -30,21 +31,18 @@ def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> Char
     rankers = list(rankers)
     wide = ranks.reset_index(drop=True)
     wide["top"] = wide[rankers].min(axis=1)
-    wide["kind"] = "other"
-    wide.loc[wide["top"] <= best, "kind"] = "among the best"
-    wide.loc[wide["label"] == 1, "kind"] = "correct"
+    wide["kind"] = np.select([wide["label"] == 1, wide["top"] <= best], KINDS[:2], KINDS[2])
     others = wide[wide["kind"] == "other"].nsmallest(MAX_LINES, "top")
     wide = pd.concat([wide[wide["kind"] != "other"], others])
     wide["text"] = [shorten(t, 160) for t in wide["candidate"]]
     long = wide.rename_axis("cand").reset_index().melt(["cand", "kind", "text"], rankers, "ranker", "rank")
-    long["x"] = long["ranker"].map({name: i for i, name in enumerate(rankers)})
+    long["x"] = long["ranker"].map(rankers.index)
     low, high = 0.8, max(float(ranks[rankers].max().max()), 2) * 1.12
     x, y = _axes(rankers, low, high)
-    colour = alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=KINDS, range=[GREEN, BLUE, GREY]),
-        legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4),
-    )
+    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4)
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=KINDS, range=[GREEN, BLUE, GREY]), legend=legend)
+    shapes = alt.Scale(domain=KINDS, range=["diamond", "circle", "circle"])
+    tip = [alt.Tooltip("text:N", title="candidate"), "ranker:N", "rank:Q", "kind:N"]
     base = alt.Chart(long)
     highlights = base.transform_filter("datum.kind != 'other'")
     background = (
@@ -54,15 +52,10 @@ def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> Char
     )
     lines = highlights.mark_line(strokeWidth=2.6).encode(x, y, colour, detail="cand:N")
     points = highlights.mark_point(filled=True, size=60, opacity=1).encode(
-        x,
-        y,
-        colour,
-        shape=alt.Shape("kind:N", scale=alt.Scale(domain=KINDS, range=["diamond", "circle", "circle"]), legend=None),
-        tooltip=[alt.Tooltip("text:N", title="candidate"), "ranker:N", "rank:Q", "kind:N"],
+        x, y, colour, shape=alt.Shape("kind:N", scale=shapes, legend=None), tooltip=tip
     )
-    return alt.layer(background, lines, points, _labels(long, rankers, low, high, colour)).properties(
-        height=HEIGHT_PX, width="container"
-    )
+    labels = _labels(long, rankers, low, high, colour)
+    return alt.layer(background, lines, points, labels).properties(height=HEIGHT_PX, width="container")
 
 
 def _axes(rankers: list[str], low: float, high: float) -> tuple[alt.X, alt.Y]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Literal
 
 import altair as alt
@@ -25,9 +26,9 @@ Cost = Literal["relative_cost", "seconds"]
 def tradeoff(results: Sequence[RankerResult], *, metric: str = "AP", cost: Cost = "relative_cost") -> ChartType | None:
     """Rankers without the cost are left out; None if no ranker has it."""
     points = [
-        {"ranker": r.ranker, "cost": getattr(r, cost), "value": f.value, "low": f.low, "high": f.high}
+        {"ranker": r.ranker, "cost": getattr(r, cost), **asdict(r.figures[metric])}
         for r in results
-        if (f := r.figures.get(metric)) is not None and getattr(r, cost) is not None
+        if metric in r.figures and getattr(r, cost) is not None
     ]
     if not points:
         return None
@@ -46,19 +47,14 @@ def tradeoff(results: Sequence[RankerResult], *, metric: str = "AP", cost: Cost 
         .encode(x, y, order="cost:Q")
     )
     bars = base.mark_rule(strokeWidth=1.6, opacity=0.6).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), color=colour)
-    dots = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x,
-        y,
-        color=colour,
-        tooltip=[
-            "ranker:N",
-            alt.Tooltip("value:Q", title=metric, format=".3f"),
-            alt.Tooltip("low:Q", format=".3f"),
-            alt.Tooltip("high:Q", format=".3f"),
-            alt.Tooltip("cost:Q", title=cost_title, format=".2f"),
-            "on the front:N",
-        ],
-    )
+    tip = [
+        "ranker:N",
+        alt.Tooltip("value:Q", title=metric, format=".3f"),
+        *(alt.Tooltip(f"{end}:Q", format=".3f") for end in ("low", "high")),
+        alt.Tooltip("cost:Q", title=cost_title, format=".2f"),
+        "on the front:N",
+    ]
+    dots = base.mark_point(filled=True, size=90, opacity=1).encode(x, y, color=colour, tooltip=tip)
     frame["right"] = frame["cost"] > 0.7 * frame["cost"].max()  # near the right edge: the name goes to the left
     frame["dy"] = _place_names(frame)
     names = [

@@ -27,8 +27,7 @@ def loss_curve(events: Sequence[Event]) -> ChartType | None:
         return None
     frame = pd.DataFrame(steps, columns=["step", "loss"])
     frame["mean"] = frame["loss"].rolling(max(1, len(frame) // 10), min_periods=1).mean()
-    x = alt.X("step:Q", title="step", axis=alt.Axis(grid=False, tickMinStep=1, format=",d"))
-    tip = [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("loss:Q", format=".4f")]
+    x, tip = _step_axis(), [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("loss:Q", format=".4f")]
     base = alt.Chart(frame)
     raw = base.mark_line(strokeWidth=1, opacity=0.45, color=GREY).encode(x, alt.Y("loss:Q", title="loss"), tooltip=tip)
     mean = base.mark_line(strokeWidth=2.4, color=BLUE, point=len(frame) == 1).encode(x, alt.Y("mean:Q"), tooltip=tip)
@@ -48,27 +47,23 @@ def dev_curve(events: Sequence[Event]) -> ChartType | None:
     frame = pd.DataFrame(rows)
     layers = sorted(frame["layer"].unique().tolist())
     has_exits = isinstance(layers[-1], int)
-    colour = alt.Color(
-        "layer:O",
-        scale=alt.Scale(domain=layers, range=_shades(len(layers))),
-        legend=alt.Legend(title="exit after layer", orient="top", symbolType="stroke", symbolStrokeWidth=4)
-        if has_exits
-        else None,
-    )
-    x = alt.X("step:Q", title="step", axis=alt.Axis(grid=False, tickMinStep=1, format=",d"))
+    legend = alt.Legend(title="exit after layer", orient="top", symbolType="stroke", symbolStrokeWidth=4)
+    scale = alt.Scale(domain=layers, range=_shades(len(layers)))
+    colour = alt.Color("layer:O", scale=scale, legend=legend if has_exits else None)
+    x = _step_axis()
     y = alt.Y("AP:Q", title="dev MAP", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(format=".3~f"))
     tip = [alt.Tooltip("step:Q", format=",d"), alt.Tooltip("AP:Q", title="MAP", format=".3f")]
     if has_exits:
         tip.insert(0, alt.Tooltip("layer:O"))
     base = alt.Chart(frame)
-    lines = base.mark_line().encode(
-        x,
-        y,
-        colour,
-        strokeWidth=alt.condition(f"datum.layer == {json.dumps(layers[-1])}", alt.value(3), alt.value(1.6)),
-    )
+    width = alt.condition(f"datum.layer == {json.dumps(layers[-1])}", alt.value(3), alt.value(1.6))
+    lines = base.mark_line().encode(x, y, colour, strokeWidth=width)
     points = base.mark_point(filled=True, size=45, opacity=1).encode(x, y, colour, tooltip=tip)
     return alt.layer(lines, points).properties(height=HEIGHT_PIXELS, width="container")
+
+
+def _step_axis() -> alt.X:
+    return alt.X("step:Q", title="step", axis=alt.Axis(grid=False, tickMinStep=1, format=",d"))
 
 
 def _shades(n: int) -> list[str]:

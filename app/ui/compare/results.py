@@ -15,7 +15,7 @@ from app.ui.charts.slope import slope
 from app.ui.charts.tradeoff import COST_TITLES, Cost, tradeoff
 from app.ui.compare.cuts import draw_cuts
 from app.ui.compare.sweep import describe_sweep, parse_ratio, split_sweeps, sweep_chart
-from app.ui.text import count, escaped, plain, shorten
+from app.ui.text import count, escape, plain, shorten
 from app.ui.wording import METRICS, describe_test
 
 VISIBLE_PAIRS = 6  # the others are in an expander
@@ -30,7 +30,7 @@ def draw(view: ComparisonView) -> None:
     )
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
-    metric = _metric()
+    metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
     _table(view.results, metric)
     singles, sweeps = split_sweeps(view.results)
     if singles:
@@ -61,14 +61,6 @@ def _sweep(cascade: str, sweep: Sequence[RankerResult], metric: str) -> None:
     st.altair_chart(sweep_chart(sweep, metric=metric), width="stretch", key=f"compare_sweep_chart_{cascade}",
                     alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
-
-
-def _metric() -> str:
-    if "compare_metric" not in st.session_state:
-        st.session_state["compare_metric"] = url.get("metric") if url.get("metric") in METRICS else "AP"
-    metric = st.segmented_control("Metric", list(METRICS), key="compare_metric", required=True) or "AP"
-    url.put(metric=None if metric == "AP" else metric)
-    return metric
 
 
 def _table(results: Sequence[RankerResult], metric: str) -> None:
@@ -172,8 +164,8 @@ def _pairs(pairs: Sequence[PairedResult]) -> None:
 def paired_table(pairs: Sequence[PairedResult]) -> str:
     """The tests as an HTML table whose sentences wrap; names are escaped."""
     rows = "".join(
-        f"<tr><th>{escaped(p.a)}<br><small>against {escaped(p.b)}</small></th>"
-        f"<td>{p.test.difference:+.3f}</td><td>{escaped(describe_test(p.test, metric=p.metric))}</td></tr>"
+        f"<tr><th>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
+        f"<td>{p.test.difference:+.3f}</td><td>{escape(describe_test(p.test, metric=p.metric))}</td></tr>"
         for p in pairs
     )
     return f'<table class="as2-table as2-paired"><tbody>{rows}</tbody></table>'

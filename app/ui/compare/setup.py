@@ -96,7 +96,7 @@ def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(plain(title(job)), width="stretch")
                 st.caption(f"{job.created:%d %b, %H:%M}")
-                st.button("Open", key=f"compare_open_{job.id}", on_click=_open, args=(job.id,))
+                st.button("Open", key=f"compare_open_{job.id}", on_click=url.put, kwargs={"job": job.id})
 
 
 def title(job: JobView) -> str:
@@ -107,7 +107,3 @@ def title(job: JobView) -> str:
     if job.state == "done" and job.started and job.finished:
         duration = f", {describe_seconds((job.finished - job.started).total_seconds())}"
     return f"{', '.join(settings.rankers)} on {settings.data}{duration}{state}"
-
-
-def _open(job_id: int) -> None:
-    st.query_params["job"] = str(job_id)

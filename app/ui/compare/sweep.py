@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import altair as alt
 import pandas as pd
@@ -46,13 +47,8 @@ def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Re
 def sweep_chart(sweep: Sequence[RankerResult], *, metric: str) -> ChartType:
     """The metric against compute, a labelled point a ratio, with its interval as a band. A ratio that another beats in
     both is pale."""
-    frame = pd.DataFrame(
-        [
-            {"ratio": _ratio(r), "compute": r.relative_cost, "value": f.value, "low": f.low, "high": f.high}
-            for r in sweep
-            for f in (r.figures[metric],)
-        ]
-    ).sort_values("ratio")
+    rows = [{"ratio": _ratio(r), "compute": r.relative_cost, **asdict(r.figures[metric])} for r in sweep]
+    frame = pd.DataFrame(rows).sort_values("ratio")
     frame["front"] = pareto(list(zip(frame["compute"], frame["value"], strict=True)))
     frame["label"] = [percent(r) for r in frame["ratio"]]
     x = alt.X(

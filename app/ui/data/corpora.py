@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pandas as pd
 import streamlit as st
 
 from app.corpora import corpora, documents
@@ -13,47 +14,42 @@ from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.data.progress import show_progress
 from app.ui.errors import boundary
-from app.ui.page import use_corpus
-from app.ui.roles import barred
+from app.ui.job import WAIT_SECONDS
+from app.ui.page import Frame, announce, describe_vectors, use_corpus
 from app.ui.text import count, plain
-from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
 
-POLL_SECONDS = 2.0
+DELETING, REPORT = "_data_deleting", "_data_report"  # of the session: a corpus's id; its name and what was ingested
+ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted with it"
 
 
-def draw(wb: Workbench, chosen: CorpusView | None, me: AnnotatorView) -> None:
-    _draw_list(wb, chosen, me)
-    if chosen is not None:
-        _draw_ingest(wb, chosen, me)
-    left, right = st.columns(2, gap="large")
-    with left:
-        _draw_create(wb, me)
-    with right:
-        _draw_starter(wb)
-
-
-def _draw_list(wb: Workbench, chosen: CorpusView | None, me: AnnotatorView) -> None:
-    listed = corpora.list_corpora(wb)
-    if not listed:
-        st.info("No corpus yet. Create one below, or load the starter corpus.", icon=":material/folder_open:")
-        return
+def draw(frame: Frame) -> None:
+    listed = corpora.list_corpora(frame.wb)
     for corpus in listed:
         with st.container(border=True, gap="xxsmall", key=f"data_corpus_{corpus.id}"):
-            _draw_row(wb, corpus, in_use=chosen is not None and corpus.id == chosen.id, admin=me.role == "admin")
+            _draw_row(frame, corpus)
+    if not listed:
+        st.info("No corpus yet. Create one below, or load the starter corpus.", icon=":material/folder_open:")
+    if frame.corpus is not None:
+        _draw_ingest(frame)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _draw_create(frame)
+    with right:
+        _draw_starter(frame.wb)
 
 
-def _draw_row(wb: Workbench, corpus: CorpusView, *, in_use: bool, admin: bool) -> None:
+def _draw_row(frame: Frame, corpus: CorpusView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(corpus.name)}**", width="stretch")
-        if in_use:
+        if frame.corpus is not None and corpus.id == frame.corpus.id:
             st.badge("in use", icon=":material/check:", color="primary")
         else:
             st.button("Use", key=f"data_use_{corpus.id}", on_click=use_corpus, args=(corpus.name,))
-        st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", disabled=not admin,
-                  help=None if admin else "Only an admin can delete a corpus: everyone's labels are deleted with it",
-                  on_click=_open_delete, args=(corpus.id,))  # fmt: skip
+        st.button("Delete …", key=f"data_delete_{corpus.id}", type="tertiary", disabled=not frame.is_admin,
+                  help=None if frame.is_admin else ONLY_ADMIN,
+                  on_click=st.session_state.__setitem__, args=(DELETING, corpus.id))  # fmt: skip
     parts = (
         count(corpus.documents, "document"),
         count(corpus.sentences, "sentence"),
@@ -63,7 +59,7 @@ def _draw_row(wb: Workbench, corpus: CorpusView, *, in_use: bool, admin: bool) -
     )
     st.caption(" · ".join(parts))
     if corpus.vectors_done < corpus.vectors_total:
-        st.fragment(_draw_vectors, run_every=POLL_SECONDS)(wb, corpus.id)
+        st.fragment(_draw_vectors, run_every=WAIT_SECONDS)(frame.wb, corpus.id)
 
 
 def _draw_vectors(wb: Workbench, corpus_id: int) -> None:
@@ -71,10 +67,7 @@ def _draw_vectors(wb: Workbench, corpus_id: int) -> None:
     corpus = _find_corpus(wb, corpus_id)
     if corpus is None or corpus.vectors_done >= corpus.vectors_total:
         st.rerun()
-    st.progress(
-        corpus.vectors_done / corpus.vectors_total,
-        text=f"Semantic search: {corpus.vectors_ready} % ready. Until then, search matches words only.",
-    )
+    st.progress(corpus.vectors_done / corpus.vectors_total, text=describe_vectors(corpus))
 
 
 def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:
@@ -84,23 +77,19 @@ def _find_corpus(wb: Workbench, corpus_id: int) -> CorpusView | None:
     return None
 
 
-def _open_delete(corpus_id: int) -> None:
-    st.session_state["_data_deleting"] = corpus_id
-
-
-def dialogs(wb: Workbench, me: AnnotatorView) -> None:
+def dialogs(frame: Frame) -> None:
     """Open the dialog of a clicked button; called once, at the end of the page."""
-    corpus_id = st.session_state.get("_data_deleting")
-    if corpus_id is not None and (corpus := _find_corpus(wb, corpus_id)) is not None:
-        _draw_delete(wb, corpus, me)
+    corpus_id = st.session_state.get(DELETING)
+    if corpus_id is not None and (corpus := _find_corpus(frame.wb, corpus_id)) is not None:
+        _draw_delete(frame, corpus)
 
 
 def _close() -> None:
-    st.session_state.pop("_data_deleting", None)
+    st.session_state.pop(DELETING, None)
 
 
 @st.dialog("Delete corpus", on_dismiss=_close)
-def _draw_delete(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
+def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
     parts = (count(corpus.documents, "document"), count(corpus.questions, "question"), count(corpus.labels, "label"))
     st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. This cannot be undone.")
     if corpus.labels:
@@ -112,26 +101,26 @@ def _draw_delete(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
             return
         with boundary():
             with st.spinner("Deleting …"):
-                corpora.delete_corpus(wb, corpus.id, by=me.id)
+                corpora.delete_corpus(frame.wb, corpus.id, by=frame.annotator.id)
             _close()
             if url.get("corpus") == corpus.name:
                 url.put(corpus=None)
             st.session_state.pop("_as2_corpus", None)
-            st.session_state["_data_toast"] = f"The corpus {corpus.name} was deleted."
+            announce(f"The corpus {corpus.name} was deleted.")
             st.rerun()
 
 
-def _draw_create(wb: Workbench, me: AnnotatorView) -> None:
-    why = barred(me, "create corpora")
+def _draw_create(frame: Frame) -> None:
+    why = frame.explain_refusal("create corpora")
     st.subheader("New corpus", anchor=False)
     with st.form("data_new", border=False, clear_on_submit=True):
         name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
         if create and name.strip():
             with boundary():
-                corpus = corpora.create_corpus(wb, name.strip(), by=me.id)
+                corpus = corpora.create_corpus(frame.wb, name.strip(), by=frame.annotator.id)
                 use_corpus(corpus.name)
-                st.session_state["_data_toast"] = f"The corpus {corpus.name} was created. Add documents to it."
+                announce(f"The corpus {corpus.name} was created. Add documents to it.")
                 st.rerun()
 
 
@@ -145,12 +134,12 @@ def _draw_starter(wb: Workbench) -> None:
                 st.warning("This installation does not include the starter corpus.", icon=":material/info:")
                 return
             use_corpus(corpus.name)
-            st.session_state["_data_toast"] = f"The corpus {corpus.name} is complete."
+            announce(f"The corpus {corpus.name} is complete.")
             st.rerun()
 
 
-def _draw_ingest(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
-    why = barred(me, "add documents")
+def _draw_ingest(frame: Frame) -> None:
+    corpus, why = frame.corpus, frame.explain_refusal("add documents")
     st.subheader("Add documents", anchor=False)
     st.caption(f"Files are added to {plain(corpus.name)}. Adding the same document again changes nothing.")
     turn = st.session_state.setdefault("_data_upload_turn", 0)
@@ -165,38 +154,31 @@ def _draw_ingest(wb: Workbench, corpus: CorpusView, me: AnnotatorView) -> None:
         key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
         with boundary(), show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
-            report = documents.ingest(
-                wb, corpus.id, [(f.name, f.getvalue()) for f in files], on_progress=on_progress, by=me.id
-            )
-            st.session_state["_data_report"] = (corpus.name, report)
+            contents = [(f.name, f.getvalue()) for f in files]
+            report = documents.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
+            st.session_state[REPORT] = (corpus.name, report)
             st.session_state["_data_upload_turn"] = turn + 1
             st.rerun()
     _draw_report(corpus)
 
 
 def _draw_report(chosen: CorpusView) -> None:
-    if "_data_report" not in st.session_state:
+    if REPORT not in st.session_state:
         return
-    name, report = st.session_state["_data_report"]
+    name, report = st.session_state[REPORT]
     with st.container(border=True, key="data_report"):
         st.markdown(f"**{plain(describe_ingest(name, report))}**")
         if report.failed:
             files = count(len({f for f, _ in report.failed}), "file")
             st.caption(f"{files} could not be read completely. Everything that could be read was added.")
-            st.dataframe(
-                {"file": [f for f, _ in report.failed], "reason": [reason for _, reason in report.failed]},
-                hide_index=True, key="data_failed",
-            )  # fmt: skip
+            st.dataframe(pd.DataFrame(report.failed, columns=["file", "reason"]), hide_index=True, key="data_failed")
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == chosen.name:
                 navigation.to("ask", "Ask a question")
             else:
                 st.button(f"Use {plain(name)}", key="data_report_use", on_click=use_corpus, args=(name,))
-            st.button("Dismiss", type="tertiary", on_click=_forget_report, key="data_report_away")
-
-
-def _forget_report() -> None:
-    st.session_state.pop("_data_report", None)
+            st.button("Dismiss", type="tertiary", key="data_report_away", on_click=st.session_state.pop,
+                      args=(REPORT, None))  # fmt: skip
 
 
 def describe_ingest(name: str, report: IngestView) -> str:

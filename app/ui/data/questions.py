@@ -8,29 +8,26 @@ import streamlit as st
 
 from app.ask import questions
 from app.ask.questions import AddedQuestionsView
-from app.corpora.corpora import CorpusView
 from app.ui import navigation
 from app.ui.errors import guarded
-from app.ui.roles import barred
+from app.ui.page import Frame
 from app.ui.text import count, plain, shorten
-from app.workbench.people import AnnotatorView
-from app.workbench.workbench import Workbench
 
 MAX_LISTED = 5  # of the questions that existed already
 _REPORT = "_data_added_questions"
 _LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each line of a pasted list
 
 
-def draw(wb: Workbench, corpus: CorpusView, annotator: AnnotatorView) -> None:
+def draw(frame: Frame) -> None:
     st.subheader("Add your questions", anchor=False)
-    why = barred(annotator)
-    key = f"data_typed_{corpus.id}"
+    why = frame.explain_refusal()
+    key = f"data_typed_{frame.corpus.id}"
     st.text_area("One question per line", key=key, height=120, disabled=bool(why),
                  placeholder="Type questions as people would ask them, or paste a list")  # fmt: skip
     st.button("Add", key="data_typed_add", icon=":material/playlist_add:", disabled=bool(why),
-              help=why, on_click=_add, args=(wb, corpus.id, annotator.id, key))  # fmt: skip
+              help=why, on_click=_add, args=(frame, key))  # fmt: skip
     corpus_id, report = st.session_state.get(_REPORT, (None, None))
-    if corpus_id == corpus.id:
+    if corpus_id == frame.corpus.id:
         _draw_report(report)
 
 
@@ -49,9 +46,9 @@ def _draw_report(report: AddedQuestionsView) -> None:
 
 
 @guarded
-def _add(wb: Workbench, corpus_id: int, annotator_id: int, key: str) -> None:
+def _add(frame: Frame, key: str) -> None:
     st.session_state.pop(_REPORT, None)
     lines = [_LIST_MARK.sub("", line) for line in st.session_state[key].splitlines()]
-    report = questions.add_questions(wb, corpus_id, lines, by=annotator_id)
-    st.session_state[_REPORT] = (corpus_id, report)
+    report = questions.add_questions(frame.wb, frame.corpus.id, lines, by=frame.annotator.id)
+    st.session_state[_REPORT] = (frame.corpus.id, report)
     st.session_state[key] = ""

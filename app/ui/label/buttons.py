@@ -11,7 +11,6 @@ from app.labels.consensus import CORRECT, INCORRECT, LABELS, UNSURE
 from app.labels.strategies import ASK
 from app.ui import errors
 from app.ui.page import Frame
-from app.ui.roles import barred
 from app.ui.text import plain
 
 STYLES = {
@@ -26,7 +25,7 @@ def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, min
     """Draw them for the candidate at `position`. Keys are static a place: per-candidate ones replay old clicks when a
     rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
     sentence = asked.candidates[position].sentence_id
-    why = barred(frame.annotator)
+    why = frame.explain_refusal()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-labels-{where}"):
         for label in LABELS:
             name, icon = STYLES[label]

@@ -9,25 +9,31 @@ from app.labels.consensus import MAX_NOTE_CHARS
 from app.ui.errors import guarded
 from app.ui.label.desk import Pair
 from app.ui.label.shortcuts import close_overlay
-from app.workbench.workbench import Workbench
+from app.ui.page import Frame, announce
 
 NOTE = "label_flag_note"
 
 
 @st.dialog("Flag for others", on_dismiss=close_overlay)
-def flag_overlay(wb: Workbench, pair: Pair, annotator_id: int) -> None:
+def flag_overlay(frame: Frame, pair: Pair) -> None:
     """While it is open the keys are off; Enter sends it, Escape closes it."""
     with st.form("label_flag_form", border=False):
         st.text_input("What should others check?", key=NOTE, max_chars=MAX_NOTE_CHARS)
-        sent = st.form_submit_button("Flag", type="primary", icon=":material/flag:", on_click=_send,
-                                     args=(wb, pair, annotator_id))  # fmt: skip
-    if sent:
+        is_sent = st.form_submit_button("Flag", type="primary", icon=":material/flag:", on_click=_send,
+                                        args=(frame, pair))  # fmt: skip
+    if is_sent:
         st.rerun()
 
 
 @guarded
-def _send(wb: Workbench, pair: Pair, annotator_id: int) -> None:
+def _send(frame: Frame, pair: Pair) -> None:
     close_overlay()
-    note = st.session_state[NOTE]
-    annotation.flag(wb, question_id=pair[0], sentence_id=pair[1], annotator_id=annotator_id, note=note)
-    st.session_state["_label_message"] = "Flagged. It is now in the queue Flagged."
+    question, sentence = pair
+    annotation.flag(
+        frame.wb,
+        question_id=question,
+        sentence_id=sentence,
+        annotator_id=frame.annotator.id,
+        note=st.session_state[NOTE],
+    )
+    announce("Flagged. It is now in the queue Flagged.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.labels.queues import QueueItem
-from app.ui.text import escaped, titled
+from app.ui.text import escape, name_document
 
 _CSS = Path(__file__).with_name("label.css")
 
@@ -19,7 +19,7 @@ def style() -> None:
 
 def tag(label: str) -> str:
     """A label as a small pill."""
-    return f'<span class="as2-tag {escaped(label)}">{escaped(label.capitalize())}</span>'
+    return f'<span class="as2-tag {escape(label)}">{escape(label.capitalize())}</span>'
 
 
 def draw(item: QueueItem, *, scores_visible: bool) -> None:
@@ -27,15 +27,15 @@ def draw(item: QueueItem, *, scores_visible: bool) -> None:
     show_scores = scores_visible and not item.assignment.is_blind
     why = item.why if show_scores else item.why_unscored
     scores = f'<p class="scores">{_scores(item)}</p>' if show_scores else ""
-    others = "".join(f"<span>{escaped(name)}: {tag(label)}</span>" for name, label in item.peers)
+    others = "".join(f"<span>{escape(name)}: {tag(label)}</span>" for name, label in item.peers)
     peers = f'<p class="scores">{others}</p>' if others else ""
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
-        <p class="why"><span><b>Why this one:</b> {escaped(why)}</span> {own}</p>
-        <h2 class="asked">{escaped(item.question)}</h2>
-        <p class="source">{escaped(titled(item.title))}</p>
-        <p class="context"><span class="near">{escaped(item.before)}</span>
-        <mark>{escaped(item.text)}</mark> <span class="near">{escaped(item.after)}</span></p>
+        <p class="why"><span><b>Why this one:</b> {escape(why)}</span> {own}</p>
+        <h2 class="asked">{escape(item.question)}</h2>
+        <p class="source">{escape(name_document(item.title))}</p>
+        <p class="context"><span class="near">{escape(item.before)}</span>
+        <mark>{escape(item.text)}</mark> <span class="near">{escape(item.after)}</span></p>
         {scores}{peers}</div>"""
     )
 
@@ -51,5 +51,5 @@ def _scores(item: QueueItem) -> str:
     if not parts:
         return "<span>Not scored by any model yet.</span>"
     if item.version:
-        parts.append(f"version {escaped(item.version)}")
+        parts.append(f"version {escape(item.version)}")
     return "".join(f"<span>{p}</span>" for p in parts)

@@ -11,7 +11,7 @@ from app.labels.queues import ListRow
 from app.ui.label.buttons import STYLES
 from app.ui.label.item import tag
 from app.ui.label.question_list import ListDesk
-from app.ui.text import count, escaped, titled
+from app.ui.text import count, escape, name_document
 
 
 def draw(
@@ -26,8 +26,8 @@ def draw(
     done = sum(r.label is not None for r in item.rows)
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
-        <p class="why"><span><b>Why this one:</b> {escaped(item.why)}</span></p>
-        <h2 class="asked">{escaped(item.question)}</h2>
+        <p class="why"><span><b>Why this one:</b> {escape(item.why)}</span></p>
+        <h2 class="asked">{escape(item.question)}</h2>
         <p class="source">{done} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
     scores = scores_visible and not item.assignment.is_blind
@@ -66,10 +66,10 @@ def _row(row: ListRow, place: int, *, here: bool, scores: bool) -> str:
         if row.probability is not None:
             parts.append(f"probability {row.probability:.2f}")
     why = row.why if scores else row.why_unscored
-    why = f"<small><b>Why this row:</b> {escaped(why)}</small>" if why else ""
+    why = f"<small><b>Why this row:</b> {escape(why)}</small>" if why else ""
     kind = " here" if here else "" if row.free else " locked"
     current = ' aria-current="true"' if here else ""
     return (
-        f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{own} {escaped(row.text)}'
-        f"<small>{escaped(titled(row.title))} · {' · '.join(parts)}</small>{why}</div>"
+        f'<div class="as2-row{kind}" data-testid="as2-row"{current}>{own} {escape(row.text)}'
+        f"<small>{escape(name_document(row.title))} · {' · '.join(parts)}</small>{why}</div>"
     )

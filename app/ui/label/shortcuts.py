@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.ui.text import escaped
+from app.ui.text import escape
 
 ONE, LIST = "one", "list"
 _OVERLAY = "_label_overlay"
@@ -81,7 +81,7 @@ def close_overlay() -> None:
 def help_overlay(mode: str) -> None:
     """The overlay; while it is open the keys are off, Escape closes it."""
     rows = "".join(
-        f"<tr><td>{_format_keys(a)}</td><td><b>{escaped(a.button)}</b> · {escaped(a.does)}</td></tr>"
+        f"<tr><td>{_format_keys(a)}</td><td><b>{escape(a.button)}</b> · {escape(a.does)}</td></tr>"
         for a in list_actions(mode)
     )
     st.html(f'<table class="as2-keys">{rows}</table>')
@@ -90,4 +90,4 @@ def help_overlay(mode: str) -> None:
 
 def _format_keys(action: Action) -> str:
     extra = " or <kbd>ctrl</kbd>+<kbd>z</kbd>" if action.name == "undo" else ""
-    return f"<kbd>{escaped(action.printed)}</kbd>{extra}"
+    return f"<kbd>{escape(action.printed)}</kbd>{extra}"

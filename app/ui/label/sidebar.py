@@ -12,7 +12,7 @@ from app.labels.strategies import QUEUES
 from app.ui.figures import figures
 from app.ui.label.desk import Pair
 from app.ui.label.item import tag
-from app.ui.text import count, escaped, percent, plain, shorten
+from app.ui.text import count, escape, percent, plain, shorten
 
 
 def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
@@ -73,8 +73,8 @@ def draw_acts(
         more = f" and {act.pairs - 1:,} more" if act.pairs > 1 else ""
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"as2-act-{i}"):
             st.html(
-                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escaped(shorten(act.text, 70))}{more}'
-                f'<span class="asked">{escaped(shorten(act.question, 64))}</span></div>'
+                f'<div class="as2-act" data-testid="as2-act">{tag(act.label)} {escape(shorten(act.text, 70))}{more}'
+                f'<span class="asked">{escape(shorten(act.question, 64))}</span></div>'
             )
             if i == 0:
                 st.button("Undo", key="label_act_undo", type="tertiary", icon=":material/undo:", disabled=bool(closed),

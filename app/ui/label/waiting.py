@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.corpora.corpora import CorpusView
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.labels.strategies import QUEUES
 from app.ranking import scoring
 from app.ui import navigation
 from app.ui.errors import guarded
-from app.ui.label import desk as label_desk
-from app.ui.label import question_list
+from app.ui.job import WAIT_SECONDS, draw_progress
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
+from app.ui.page import Frame
 from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
 
-POLL_SECONDS = 2.0
 KEY = "_label_desk"
 
 
-def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
+def draw(frame: Frame, desk: Desk | ListDesk) -> None:
+    wb, corpus = frame.wb, frame.corpus
     if not corpus.questions:
         _draw_message(
             "Nothing to label yet",
@@ -44,24 +43,23 @@ def draw(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk) -> None:
         return
     job = queue.find_newest(wb, "score", corpus.id)
     if job is None or not job.active:
-        _draw_finished(wb, corpus, desk, job)
+        _draw_finished(frame, desk, job)
         return
-    st.fragment(_wait, run_every=POLL_SECONDS)(wb, job.id)
+    st.fragment(_wait, run_every=WAIT_SECONDS)(wb, job.id)
 
 
 def _wait(wb: Workbench, job_id: int) -> None:
     """Until the job ends, check whether it has brought something; then the whole page is drawn again."""
     job = queue.load_job(wb, job_id)
-    desk = st.session_state[KEY]
-    desk = (question_list if isinstance(desk, ListDesk) else label_desk).draw_next(wb, desk)
+    desk = st.session_state[KEY].draw_next(wb)
     if desk.item is not None or not job.active:
         st.session_state[KEY] = desk.next_turn()
         st.rerun()
     _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
-    st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
+    draw_progress(wb, job)
 
 
-def _draw_finished(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk, job: JobView | None) -> None:
+def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     rest = f" You skipped {count(len(desk.passed), 'item')}. Press → to see them again." if desk.passed else ""
     if job is None:
         all_ranked, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
@@ -78,14 +76,10 @@ def _draw_finished(wb: Workbench, corpus: CorpusView, desk: Desk | ListDesk, job
     with st.container(horizontal=True, horizontal_alignment="center"):
         if not all_ranked:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more",
-                      icon=":material/playlist_add:", on_click=_more, args=(wb, corpus.id))  # fmt: skip
+                      icon=":material/playlist_add:", on_click=guarded(scoring.start_scoring),
+                      args=(frame.wb, frame.corpus.id))  # fmt: skip
         navigation.to("adapt", "Adapt the ranker")
         navigation.to("ask", "Ask a question")
-
-
-@guarded
-def _more(wb: Workbench, corpus_id: int) -> None:
-    scoring.start_scoring(wb, corpus_id)
 
 
 def _draw_message(title: str, text: str) -> None:

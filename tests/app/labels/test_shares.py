@@ -2,9 +2,8 @@ import pytest
 
 from app.labels import agreement, guidelines, prevalence
 from app.labels.prevalence import wilson_interval
-from app.ui.label import desk as label_desk
-from app.ui.label import question_list
-from app.ui.label.desk import Display, Seat
+from app.ui.label.desk import Desk, Display, Seat
+from app.ui.label.question_list import ListDesk
 
 
 def test_wilsons_interval_of_ten_in_fifty():
@@ -50,15 +49,15 @@ def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give_sign
 def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb, scored, ann, queue, control, blind):
     guidelines.set_rules(wb, scored.id, by=ann.id, control=control, blind=blind)
     seat, seen = Seat(scored.id, ann.id, queue, "here"), Display(scores=True, guideline=0)
-    alone = label_desk.start(wb, seat)
-    desk, ranks = question_list.start(wb, seat), []
+    alone = Desk.start(wb, seat)
+    desk, ranks = ListDesk.start(wb, seat), []
     assert (desk.pair, desk.row) == (alone.pair, 0)
     while desk.item is not None:
         ranks.append(desk.item.rows[desk.row].rank)
-        desk = question_list.give(wb, desk, "correct", seen)
+        desk = desk.give(wb, "correct", seen)
         assert desk.row == 1
-        desk, _ = question_list.reject_rest(wb, desk, seen)
-        desk = question_list.forward(wb, desk)
+        desk, _ = desk.reject_rest(wb, seen)
+        desk = desk.forward(wb)
     found = prevalence.estimate_prevalence(wb, scored.id)
     assert (found.fair.value, found.fair.n, found.chosen) == (1.0, len(ranks), ())
     assert len(ranks) == 3
@@ -68,16 +67,16 @@ def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb
 def test_what_came_along_stays_out_of_the_sample_when_it_is_labelled_anew(wb, scored, ann):
     guidelines.set_rules(wb, scored.id, by=ann.id, blind=1)
     seat, seen = Seat(scored.id, ann.id, "random", "here"), Display(scores=True, guideline=0)
-    desk = question_list.start(wb, seat)
-    desk = question_list.give(wb, question_list.pick(desk, 1), "correct", seen)
+    desk = ListDesk.start(wb, seat)
+    desk = desk.pick(1).give(wb, "correct", seen)
     along = (desk.item.question_id, desk.item.rows[1].sentence_id)
-    for desks in (label_desk, question_list):
-        again = desks.open_pair(wb, desks.start(wb, seat), along)
+    for kind in (Desk, ListDesk):
+        again = kind.start(wb, seat).open_pair(wb, along)
         assert again.item.assignment.arm == "blind"
-        desks.give(wb, again, "incorrect" if desks is label_desk else "correct", seen)
+        again.give(wb, "incorrect" if kind is Desk else "correct", seen)
         assert prevalence.estimate_prevalence(wb, scored.id).fair.n == 0
-    back = question_list.back(wb, question_list.forward(wb, question_list.start(wb, seat)))  # the one drawn, skipped
-    question_list.give(wb, back, "incorrect", seen)
+    back = ListDesk.start(wb, seat).forward(wb).back(wb)  # the one drawn, skipped
+    back.give(wb, "incorrect", seen)
     assert prevalence.estimate_prevalence(wb, scored.id).fair.n == 1
 
 

@@ -6,11 +6,11 @@ from app.labels.queues import ListRow
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
-from app.ui.text import count, escaped, plain, shorten
+from app.ui.text import count, escape, plain, shorten
 
 
 def test_markup_is_escaped_for_html():
-    assert escaped("<img src=x onerror='a()'> & \"b\"") == (
+    assert escape("<img src=x onerror='a()'> & \"b\"") == (
         "&lt;img src=x onerror=&#x27;a()&#x27;&gt; &amp; &quot;b&quot;"
     )
 
