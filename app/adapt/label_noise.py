@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,10 +38,15 @@ from app.versions.evaluations import RecordedCascade
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
+from as2core.rankers.base import Ranker
 from as2core.types import Candidate, Json, OnProgress, Question
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
+from db.repositories.pairs import Pair
+
+if TYPE_CHECKING:
+    from as2core.rankers.cascade import CascadeRanker
 
 FOLDS = 5
 MIN_LABELS = 10  # of either kind
@@ -50,7 +55,7 @@ LOW_QUANTILE = 0.2
 MIN_WRONG_SHARE = 0.05  # a smaller share costs less than leaving out right labels
 MAX_WRONG_SHARE = 0.45
 
-TrainJudge = Callable[[Sequence[Question], int], Any]  # questions and the number of the half -> a trained copy
+TrainJudge = Callable[[Sequence[Question], int], "CascadeRanker"]  # questions, number of the half -> a trained copy
 
 
 class TooFewLabels(As2Error):
@@ -155,38 +160,33 @@ def run_doubt(job: JobRun) -> dict[str, Json]:
     return {"labels": len(labels), "doubted": stored}
 
 
-def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[tuple[int, int]], list[str], list[np.ndarray]]:
+def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], list[np.ndarray]]:
     """(question, sentence) ids, labels, and features of each labelled pair."""
     wb = job.wb
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
         annotations = sorted(label_rows.labels_of_corpus(s, corpus_id), key=lambda r: r.question_id)
-        by_question = {q: resolve_labels(group) for q, group in groupby(annotations, key=lambda r: r.question_id)}
-        for (question_id, sentence_id), label in label_rows.verdicts(s, corpus_id=corpus_id).items():
-            by_question.setdefault(question_id, {})[sentence_id] = label
+        verdicts = label_rows.verdicts(s, corpus_id=corpus_id)
+    by_question = [(q, resolve_labels(group)) for q, group in groupby(annotations, key=lambda r: r.question_id)]
+    resolved = {(q, i): label for q, group in by_question for i, label in group.items()} | verdicts
+    labelled = [r for r in candidates if resolved.get((r.question_id, r.sentence_id)) in BINARY]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
-    pairs: list[tuple[int, int]] = []
-    labels: list[str] = []
     features: list[np.ndarray] = []
-    for done, (question_id, group) in enumerate(groupby(candidates, key=lambda r: r.question_id)):
+    for _, group in groupby(labelled, key=lambda r: r.question_id):
         job.step_back()
-        job.progress(done / max(1, len(by_question)), f"{len(pairs)} labels read")
-        known = {i: x for i, x in by_question.get(question_id, {}).items() if x in BINARY}
-        rows = [r for r in group if r.sentence_id in known]
-        if not rows:
-            continue
+        job.progress(len(features) / len(labelled), f"{len(features)} labels read")
+        rows = list(group)
         question = rows[0].question
         texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
         vectors = embedder.embed([question, *(c.titled_text for c in texts)])
         scores = [] if generative is None else [np.asarray(generative.score(question, texts))]
         trace = scoring.rank(cascade, question, texts).trace
         features += list(extract_features(trace, *scores, vectors[1:] @ vectors[0]))
-        pairs += [(question_id, r.sentence_id) for r in rows]
-        labels += [known[r.sentence_id] for r in rows]
-    return pairs, labels, features
+    pairs = [(r.question_id, r.sentence_id) for r in labelled]
+    return pairs, [resolved[pair] for pair in pairs], features
 
 
-def _load_generative(job: JobRun) -> Any:
+def _load_generative(job: JobRun) -> Ranker | None:
     """The active generative ranker; None where it cannot be loaded."""
     try:
         return loading.load_version(job.wb, kind=registry.GENERATIVE).ranker
@@ -195,7 +195,7 @@ def _load_generative(job: JobRun) -> Any:
         return None
 
 
-def load_judge(wb: Workbench) -> Any:
+def load_judge(wb: Workbench) -> CascadeRanker | None:
     """The shipped cascade, if it is there and calibrated; else None."""
     from as2core.rankers.cascade import CascadeRanker
 
@@ -207,7 +207,7 @@ def load_judge(wb: Workbench) -> Any:
 
 
 def filter_labels(
-    judge: Any,
+    judge: CascadeRanker | None,
     questions: Sequence[Question],
     *,
     seed: int = 0,
@@ -251,17 +251,18 @@ def _split_by_probability(
     questions: Sequence[Question], right: np.ndarray
 ) -> tuple[tuple[Question, ...], tuple[tuple[Question, Candidate], ...]]:
     """The questions with the labels to train on, and those left out, by the probability `(n,)` that each is right."""
-    kept, left_out, start = [], [], 0
-    for q in questions:
-        chances = right[start : start + len(q.candidates)]
-        start += len(q.candidates)
+    kept, left_out = [], []
+    ends = np.cumsum([len(q.candidates) for q in questions])
+    for q, chances in zip(questions, np.split(right, ends[:-1]), strict=True):
         left_out += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
         kept.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
     left_out.sort(key=lambda row: row[0])
     return tuple(q for q in kept if q.candidates), tuple((q, c) for _, q, c in left_out)
 
 
-def _trace_features(judge: Any, questions: Sequence[Question], on_progress: OnProgress | None) -> list[np.ndarray]:
+def _trace_features(
+    judge: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress | None
+) -> list[np.ndarray]:
     """Features of each question's candidates, `(n, features)`."""
     traces = RecordedCascade(judge, questions, on_progress).traces
     return [extract_features(traces[q.text, q.candidates]) for q in questions]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,6 +17,7 @@ from as2core.metrics import PairedTest
 from as2core.types import Json
 
 T = TypeVar("T")
+U = TypeVar("U")
 Metrics = dict[str, float]
 CARD_KEYS = (
     "intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
@@ -28,6 +29,9 @@ CARD_KEYS = (
 class BeforeAfter(Generic[T]):
     before: T
     after: T
+
+    def map(self, convert: Callable[[T], U]) -> BeforeAfter[U]:
+        return BeforeAfter(convert(self.before), convert(self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class RetrainReport:
         return {**({FROZEN: self.frozen} if self.frozen else {}), **self.frozen_others}
 
     def to_json(self) -> dict[str, Json]:
-        stored = to_json(asdict(self))
+        stored = to_json(self)
         return {**stored, **{key: stored[key] or {} for key in ("frozen", "left_out")}}
 
     @classmethod

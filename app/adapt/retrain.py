@@ -13,23 +13,12 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_noise import FilteredLabels
-from app.adapt.report import (
-    BeforeAfter,
-    LabelCounts,
-    LeftOut,
-    LeftOutLabel,
-    Metrics,
-    QuestionChange,
-    RetrainReport,
-    TopSentence,
-)
+from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, LeftOutLabel, QuestionChange, RetrainReport, TopSentence
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.adapt.training import TrainedRanker
@@ -41,8 +30,13 @@ from app.versions.evaluations import Measurement, to_json
 from as2core.errors import As2Error
 from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.metrics import order
+from as2core.rankers.base import Ranker
 from as2core.types import Json, OnProgress, Progress, Question
 from db.repositories import versions as rows
+
+if TYPE_CHECKING:
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.training.loop import RunControl
 
 HELD_OUT = "held-out"
 MAX_TEXT_CHARS, MAX_LISTED_LABELS = 300, 50  # of what is stored to be read on the card
@@ -68,6 +62,7 @@ class _Retrain:
         job.progress(0.0, "freezing the labels")
         self.base = loading.find_base(self.wb, self.settings.base, self.settings.version_kind)
         self.snapshot = snapshots.freeze(self.wb, corpus_id, job.folder, self.settings, self.base.trained_on)
+        self.benchmarks = load_benchmarks(self.wb)
 
     def run(self) -> RetrainReport:
         job, questions = self.job, self.snapshot.parts.held_out
@@ -85,9 +80,8 @@ class _Retrain:
         job.progress(0.98, "saving the version")
         report = self._save(report, trained)
         evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
-        for data, benchmark in load_benchmarks(self.wb).items():
-            if data in benchmarks:
-                evaluations.store_measurement(self.wb, report.version, benchmark, benchmarks[data].after, data=data)
+        for data, sides in benchmarks.items():
+            evaluations.store_measurement(self.wb, report.version, self.benchmarks[data], sides.after, data=data)
         return report
 
     def _report_progress(self, span: Span, message: str) -> OnProgress:
@@ -100,74 +94,67 @@ class _Retrain:
 
         return report
 
-    def _use_engine(self, ranker: Any, folder: Path | None, span: Span) -> None:
-        self.job.progress(span[0], "preparing the engine")
-        evaluations.use_engine(
-            ranker, self.wb.settings.engine, folder, self._report_progress(span, "preparing the engine")
-        )
+    def _use_engine(self, ranker: Ranker, folder: Path | None, span: Span) -> None:
+        message = "preparing the engine"
+        self.job.progress(span[0], message)
+        evaluations.use_engine(ranker, self.wb.settings.engine, folder, self._report_progress(span, message))
 
-    def _measure_base(self, ranker: Any, questions: Sequence[Question], data: str, span: Span) -> Measurement:
-        on_progress = self._report_progress(
-            span, f"measuring {self.base.name} on {TITLES.get(data, 'held-out questions')}"
-        )
-        return evaluations.load_or_measure(
-            self.wb, self.base.spec, questions, data=data, ranker=ranker, on_progress=on_progress
-        )
+    def _measure_base(self, ranker: Ranker, questions: Sequence[Question], data: str, span: Span) -> Measurement:
+        spec, on_progress = self.base.spec, self._report_measuring(self.base.name, data, span)
+        return evaluations.load_or_measure(self.wb, spec, questions, data=data, ranker=ranker, on_progress=on_progress)
 
-    def _measure_new(self, ranker: Any, questions: Sequence[Question], data: str, span: Span) -> Measurement:
-        on_progress = self._report_progress(
-            span, f"measuring the new version on {TITLES.get(data, 'held-out questions')}"
-        )
+    def _measure_new(self, ranker: Ranker, questions: Sequence[Question], data: str, span: Span) -> Measurement:
+        on_progress = self._report_measuring("the new version", data, span)
         return evaluations.measure(ranker, questions, on_progress=on_progress)
 
-    def _measure_benchmarks(self, base: Any, new: Any) -> dict[str, BeforeAfter[Measurement]]:
+    def _report_measuring(self, name: str, data: str, span: Span) -> OnProgress:
+        return self._report_progress(span, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
+
+    def _measure_benchmarks(self, base: Ranker, new: Ranker) -> dict[str, BeforeAfter[Measurement]]:
         """On the frozen benchmarks that are available."""
-        benchmarks = load_benchmarks(self.wb)
-        share, measurements = 0.23 / max(1, len(benchmarks)), {}
-        for i, (data, questions) in enumerate(benchmarks.items()):
-            start = 0.74 + i * share
-            before = self._measure_base(base, questions, data, (start, start + share / 2))
-            after = self._measure_new(new, questions, data, (start + share / 2, start + share))
+        share, measurements = 0.23 / max(1, len(self.benchmarks)), {}
+        for i, (data, questions) in enumerate(self.benchmarks.items()):
+            start, middle, end = (0.74 + (i + part) * share for part in (0, 0.5, 1))
+            before = self._measure_base(base, questions, data, (start, middle))
+            after = self._measure_new(new, questions, data, (middle, end))
             measurements[data] = BeforeAfter(before, after)
         return measurements
 
-    def _filter_labels(self) -> FilteredLabels:
-        """The labels to train on. A fit of a few numbers uses all: wrong labels hardly change it."""
+    def _control(self, span: Span, message: str, *, has_events: bool = False) -> RunControl:
+        """For a training run that is this part of the whole; `has_events`: its events become the job's."""
         from as2core.training.loop import RunControl
 
-        job, train, seed = self.job, self.snapshot.parts.train, self.settings.seed
-        if self.snapshot.choice.doubtful or self.settings.is_fitted:
-            return FilteredLabels(tuple(train))
-        judge = label_noise.load_judge(self.wb)
+        def report(event: dict) -> None:
+            if has_events:
+                self.job.event(event)
+            if steps := event.get("steps"):
+                share, step = (span[1] - span[0]) / steps, event.get("step", 0)
+                self.job.progress(span[0] + share * step, f"{message} step {step} of {steps}")
 
-        def train_judge(half: Sequence[Question], number: int) -> Any:
-            def report(event: dict[str, Any]) -> None:
-                step = f"step {event.get('step', 0)} of {event.get('steps', 0)}"
-                job.progress(0.09, f"training on half of the labels to check the others, {number + 1} of 2: {step}")
+        return RunControl(report, self.job.should_stop, self.job.seconds)
 
-            control = RunControl(report, job.should_stop)
-            folder = self.workdir / "judges" / str(number)
+    def _filter_labels(self) -> FilteredLabels:
+        """The labels to train on. A fit of a few numbers uses all: wrong labels hardly change it."""
+        train, seed = self.snapshot.parts.train, self.settings.seed
+        uses_all = self.snapshot.choice.doubtful or self.settings.is_fitted
+        if uses_all or (judge := label_noise.load_judge(self.wb)) is None:
+            return FilteredLabels(train)
+
+        def train_judge(half: Sequence[Question], number: int) -> CascadeRanker:
+            message = f"training on half of the labels to check the others, {number + 1} of 2:"
+            control, folder = self._control((0.09, 0.09), message), self.workdir / "judges" / str(number)
             return training.train_judge(judge, half, folder, seed=seed, control=control)
 
         on_progress = self._report_progress((0.08, 0.1), "looking for labels that look wrong")
         labels = label_noise.filter_labels(judge, train, seed=seed, train_judge=train_judge, on_progress=on_progress)
         if labels.left_out:
-            job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
+            self.job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
         return labels
 
-    def _train(self, ranker: Any, labels: FilteredLabels) -> TrainedRanker:
-        from as2core.training.loop import RunControl
-
-        def report(event: dict[str, Any]) -> None:
-            self.job.event(event)
-            if steps := event.get("steps"):
-                step = event.get("step", 0)
-                self.job.progress(0.1 + 0.52 * step / steps, f"training, step {step} of {steps}")
-
-        parts = replace(self.snapshot.parts, train=labels.questions)
-        control = RunControl(report, self.job.should_stop, self.job.seconds)
+    def _train(self, ranker: Ranker, labels: FilteredLabels) -> TrainedRanker:
+        control = self._control((0.1, 0.62), "training,", has_events=True)
         on_progress = self._report_progress((0.1, 0.62), "scoring the training questions")
-        snapshot = replace(self.snapshot, parts=parts)
+        snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
         return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
     def _report(
@@ -178,8 +165,9 @@ class _Retrain:
         trained: TrainedRanker,
     ) -> RetrainReport:
         """All but the version's name."""
-        before, after = held_out.before.evaluation, held_out.after.evaluation
-        frozen = {data: _select_metrics(sides) for data, sides in benchmarks.items()}
+        evaluated = held_out.map(lambda m: m.evaluation)
+        frozen = {data: sides.map(lambda m: m.evaluation.metrics) for data, sides in benchmarks.items()}
+        before, after = evaluated.before, evaluated.after
         return RetrainReport(
             version="",
             base=self.base.name,
@@ -187,10 +175,10 @@ class _Retrain:
             before=before.metrics,
             after=after.metrics,
             paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
-            intervals=BeforeAfter(compute_intervals(before.per_question), compute_intervals(after.per_question)),
+            intervals=evaluated.map(lambda e: compute_intervals(e.per_question)),
             per_question=_compare_questions(self.snapshot.parts.held_out, before, after),
-            per_exit=BeforeAfter(held_out.before.per_exit, held_out.after.per_exit),
-            reliability=BeforeAfter(held_out.before.reliability, held_out.after.reliability),
+            per_exit=held_out.map(lambda m: m.per_exit),
+            reliability=held_out.map(lambda m: m.reliability),
             frozen=frozen.pop(FROZEN, None),
             frozen_others=frozen,
             labels=_count_labels(self.snapshot),
@@ -259,25 +247,19 @@ def _find_finished(job: JobRun) -> RetrainReport | None:
     return RetrainReport.from_json({**stored["result"], "version": row.name}) if row is not None else None
 
 
-def _select_metrics(sides: BeforeAfter[Measurement]) -> BeforeAfter[Metrics]:
-    return BeforeAfter(sides.before.evaluation.metrics, sides.after.evaluation.metrics)
-
-
 def _compare_questions(
     questions: Sequence[Question], before: Evaluation, after: Evaluation
 ) -> tuple[QuestionChange, ...]:
     a, b = before.per_question["AP"], after.per_question["AP"]
     return tuple(
-        QuestionChange(
-            q.qid, q.text, a[q.qid], b[q.qid], _find_top(q, before.scores[q.qid]), _find_top(q, after.scores[q.qid])
-        )
+        QuestionChange(q.qid, q.text, a[q.qid], b[q.qid], _find_top(q, before), _find_top(q, after))
         for q in questions
         if q.qid in b
     )
 
 
-def _find_top(question: Question, scores: np.ndarray) -> TopSentence:
-    best = question.candidates[int(order(scores)[0])]
+def _find_top(question: Question, evaluation: Evaluation) -> TopSentence:
+    best = question.candidates[int(order(evaluation.scores[question.qid])[0])]
     return TopSentence(best.text[:MAX_TEXT_CHARS], best.label == 1)
 
 

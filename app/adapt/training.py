@@ -8,14 +8,17 @@ import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.adapt.settings import CALIBRATION, FUSION, RetrainSettings
 from app.adapt.snapshot import Snapshot, sample_validation
 from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.rankers.base import HasWeights, Ranker
 from as2core.types import Json, OnProgress, Question
 
 if TYPE_CHECKING:
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.rankers.fusion import FusionRanker
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
 
@@ -28,7 +31,7 @@ class TrainedRanker:
     """`settings`: of the run. `calibration`: the report of the fit, None where the base's stays. `weights`: a fusion's.
     `seconds`: of all attempts, `earlier_seconds` of those before this one."""
 
-    ranker: Any
+    ranker: HasWeights
     settings: dict[str, object]
     seconds: float
     earlier_seconds: float = 0.0
@@ -38,7 +41,7 @@ class TrainedRanker:
 
 
 def train(
-    base: Any,
+    base: Ranker,
     snapshot: Snapshot,
     settings: RetrainSettings,
     workdir: Path,
@@ -46,14 +49,16 @@ def train(
     on_progress: OnProgress,
 ) -> TrainedRanker:
     """A trained copy of the base, which stays as it is. Raises NotEnoughLabels, BadSetting, Cancelled."""
+    from as2core.rankers.fusion import FusionRanker
+
     if settings.kind == CALIBRATION:
         return _calibrate(base, snapshot, control)
-    if settings.kind == FUSION:
+    if settings.kind == FUSION and isinstance(base, FusionRanker):
         return _fit_weights(base, snapshot, control, on_progress)
     return _fine_tune(base, snapshot, settings, workdir, control)
 
 
-def choose_train_settings(base: Any, settings: RetrainSettings) -> TrainSettings:
+def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
     a generative ranker are trained at twice the rate, and in a cascade every step trains all exits."""
     from as2core.rankers.cascade import CascadeRanker
@@ -61,58 +66,49 @@ def choose_train_settings(base: Any, settings: RetrainSettings) -> TrainSettings
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
-    defaults: dict[str, Any] = {}
-    if isinstance(base, (CascadeRanker, GenerativeRanker)):
-        defaults["learning_rate"] = FAST_RATE
-    if isinstance(base, CascadeRanker):
-        defaults["exit_draw"] = "all"
-    changes = {"epochs": settings.epochs, "learning_rate": settings.learning_rate, "seed": settings.seed}
-    return override(override(suggest_settings(base), **defaults), **changes)
+    is_cascade = isinstance(base, CascadeRanker)
+    rate = FAST_RATE if is_cascade or isinstance(base, GenerativeRanker) else None
+    defaults = override(suggest_settings(base), learning_rate=rate, exit_draw="all" if is_cascade else None)
+    return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
 
 def train_judge(
-    base: Any, questions: Sequence[Question], workdir: Path, *, seed: int, control: RunControl | None = None
-) -> Any:
+    base: CascadeRanker, questions: Sequence[Question], workdir: Path, *, seed: int, control: RunControl | None = None
+) -> CascadeRanker:
     """A copy of the base, trained on these questions as in a retrain, without validation questions. Raises
     NotEnoughLabels, Cancelled."""
     from as2core.training.fine_tune import fine_tune
-    from as2core.training.loop import RunControl
 
     settings = choose_train_settings(base, RetrainSettings(seed=seed))
-    control = control or RunControl()
     return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
 
 
 def _fine_tune(
-    base: Any, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: RunControl
+    base: Ranker, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: RunControl
 ) -> TrainedRanker:
+    from as2core.rankers.cascade import CascadeRanker
     from as2core.training.calibrate import calibrate
     from as2core.training.fine_tune import fine_tune
+    from as2core.training.learners import require_weights
 
     train_settings = choose_train_settings(base, settings)
+    dev = snapshot.parts.dev
     trained = fine_tune(
-        base,
+        require_weights(base),
         snapshot.training_questions,
-        sample_validation(snapshot.parts.dev, settings.seed),
+        sample_validation(dev, settings.seed),
         train_settings,
         workdir=workdir,
         control=control,
         restart=True,  # the folder is the job's own: another run there is this one before an update changed a default
     )
-    calibration = None
-    if hasattr(trained.ranker, "calibration") and (complete := select_complete(snapshot.parts.dev)):
-        calibration = calibrate(trained.ranker, complete)
-    return TrainedRanker(
-        trained.ranker,
-        asdict(train_settings),
-        trained.seconds,
-        trained.earlier_seconds,
-        trained.stopped_early,
-        calibration,
-    )
+    ranker, complete = trained.ranker, select_complete(dev)
+    report = calibrate(ranker, complete) if complete and isinstance(ranker, CascadeRanker) else None
+    times = trained.seconds, trained.earlier_seconds
+    return TrainedRanker(ranker, asdict(train_settings), *times, trained.stopped_early, calibration=report)
 
 
-def _fit_weights(base: Any, snapshot: Snapshot, control: RunControl, on_progress: OnProgress) -> TrainedRanker:
+def _fit_weights(base: FusionRanker, snapshot: Snapshot, control: RunControl, on_progress: OnProgress) -> TrainedRanker:
     from as2core.training.fusion import fit_fusion
 
     start = control.clock()
@@ -122,11 +118,12 @@ def _fit_weights(base: Any, snapshot: Snapshot, control: RunControl, on_progress
     return TrainedRanker(ranker, {"how": how, "seed": 0}, control.clock() - start, weights=weights)
 
 
-def _calibrate(base: Any, snapshot: Snapshot, control: RunControl) -> TrainedRanker:
+def _calibrate(base: Ranker, snapshot: Snapshot, control: RunControl) -> TrainedRanker:
     """The weights stay. Probabilities and the threshold are set on completely labelled questions, else on all."""
+    from as2core.rankers.cascade import CascadeRanker
     from as2core.training.calibrate import calibrate
 
-    if not hasattr(base, "calibration"):
+    if not isinstance(base, CascadeRanker):
         raise BadSetting(f"{base.name} gives no probabilities to calibrate: choose a cascade or a cross-encoder")
     start = control.clock()
     questions = [*snapshot.parts.train, *snapshot.parts.dev]

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pydantic_core
 
 from app.versions.loading import load_ranker, locate
 from app.workbench.workbench import Workbench
@@ -28,6 +27,7 @@ from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
+from db.models import JsonObject
 from db.repositories import versions as rows
 
 MAX_BATCH_CANDIDATES = 256  # between batches a run can be stopped
@@ -65,16 +65,12 @@ def load_or_evaluate(
 ) -> Evaluation:
     """The evaluation of a version or catalog spec, from the store, or made now and stored. `ranker` is the loaded one,
     if there is one. Raises BadSetting, UnknownRanker, DamagedModel."""
-    address = hash_ranker(wb, name), hash_questions(questions), setting
-    with wb.read() as s:
-        row = rows.evaluation(s, *address)
-        if row is not None and "cuts" in row.result:  # older ones do not say where candidates were dropped
-            return from_stored(row.result, name, setting)
-    made = evaluate(
-        load_ranker(wb, name) if ranker is None else ranker, questions, setting=setting, on_progress=on_progress
-    )
-    with wb.write() as s:
-        rows.put_evaluation(s, *address, ranker=name, data=data, result=to_stored(made), now=wb.clock())
+    key = hash_ranker(wb, name), hash_questions(questions), setting
+    stored = _load(wb, *key)
+    if "cuts" in stored:  # older ones do not say where candidates were dropped
+        return from_stored(stored, name, setting)
+    made = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
+    _store(wb, key, name, data, to_stored(made))
     return made
 
 
@@ -88,9 +84,7 @@ def load_or_measure(
     on_progress: OnProgress | None = None,
 ) -> Measurement:
     """The measurement of a loaded version, from the store, or made now and stored."""
-    with wb.read() as s:
-        row = rows.evaluation(s, hash_ranker(wb, name), hash_questions(questions), SETTING)
-        stored = dict(row.result) if row is not None else {}
+    stored = _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
     if "per_exit" in stored:
         reliability = tuple(ReliabilityBin(**row) for row in stored["reliability"])
         return Measurement(from_stored(stored, name, SETTING), stored["per_exit"], reliability)
@@ -100,11 +94,21 @@ def load_or_measure(
 
 
 def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], made: Measurement, *, data: str) -> None:
-    address = hash_ranker(wb, name), hash_questions(questions), SETTING
-    more = {"per_exit": made.per_exit, "reliability": [asdict(row) for row in made.reliability]}
-    result = {**to_stored(made.evaluation), **more}
+    key = hash_ranker(wb, name), hash_questions(questions), SETTING
+    more = to_json({"per_exit": made.per_exit, "reliability": made.reliability})
+    _store(wb, key, name, data, to_stored(made.evaluation) | more)
+
+
+def _load(wb: Workbench, ranker_key: str, data_hash: str, setting: str) -> JsonObject:
+    """What is stored of an evaluation, {} if there is none."""
+    with wb.read() as s:
+        row = rows.evaluation(s, ranker_key, data_hash, setting)
+        return {} if row is None else row.result
+
+
+def _store(wb: Workbench, key: tuple[str, str, str], name: str, data: str, result: JsonObject) -> None:
     with wb.write() as s:
-        rows.put_evaluation(s, *address, ranker=name, data=data, result=result, now=wb.clock())
+        rows.put_evaluation(s, *key, ranker=name, data=data, result=result, now=wb.clock())
 
 
 def hash_ranker(wb: Workbench, name: str) -> str:
@@ -133,10 +137,10 @@ def hash_questions(questions: Sequence[Question]) -> str:
 
 
 def to_stored(e: Evaluation) -> dict[str, Json]:
-    return to_json({k: v for k, v in asdict(e).items() if k not in ("ranker", "setting")})
+    return {k: v for k, v in to_json(e).items() if k not in ("ranker", "setting")}
 
 
-def from_stored(stored: Mapping[str, Any], name: str, setting: str) -> Evaluation:
+def from_stored(stored: JsonObject, name: str, setting: str) -> Evaluation:
     """Raises As2Error for one that an older program stored otherwise."""
     plain = ("questions", "metrics", "per_question", "seconds", "relative_cost")
     try:
@@ -151,23 +155,19 @@ def from_stored(stored: Mapping[str, Any], name: str, setting: str) -> Evaluatio
         raise As2Error(f"a stored evaluation of {name} cannot be read ({json.dumps(str(e))}): compare again") from e
 
 
-def to_json(value: Any) -> Any:
-    """The value as JSON has it: arrays and tuples as lists, NaN and infinity as null."""
-    if isinstance(value, dict):
-        return {str(k): to_json(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [to_json(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return int(value) if isinstance(value, np.integer) else value
+def to_json(record: object) -> dict[str, Json]:
+    """A dictionary or data class as JSON has it: arrays and tuples as lists, NaN and infinity as null."""
+    return json.loads(pydantic_core.to_json(record, inf_nan_mode="null", fallback=lambda array: array.tolist()))
 
 
 class RecordedCascade(KeepsTrace):
     """A cascade whose complete traces were made beforehand, many questions together, and that ranks as its own schedule
     would: one pass over the questions gives both its measures and those of its exits."""
 
-    def __init__(self, ranker: Any, questions: Sequence[Question], on_progress: OnProgress | None) -> None:
-        self.name, self._ranker = ranker.name, ranker
+    name = "cascade"
+
+    def __init__(self, ranker: TracesTogether, questions: Sequence[Question], on_progress: OnProgress | None) -> None:
+        self._schedule = ranker.schedule
         complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
         self.traces: dict[tuple[str, tuple[Candidate, ...]], CascadeTrace] = {}
         done = 0
@@ -182,7 +182,7 @@ class RecordedCascade(KeepsTrace):
         return self.trace(question, candidates).scores()
 
     def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
-        return self.traces[question, tuple(candidates)].replay(self._ranker.schedule)
+        return self.traces[question, tuple(candidates)].replay(self._schedule)
 
 
 def _split_batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
@@ -196,7 +196,7 @@ def _split_batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
         yield batch
 
 
-def measure(ranker: Any, questions: Sequence[Question], *, on_progress: OnProgress | None = None) -> Measurement:
+def measure(ranker: Ranker, questions: Sequence[Question], *, on_progress: OnProgress | None = None) -> Measurement:
     """On the questions that the setting keeps. An exception from `on_progress` stops the run."""
     kept = apply_setting(questions, SETTING)
     if not (isinstance(ranker, TracesTogether) and isinstance(ranker, CalibratesScores)):
@@ -210,7 +210,7 @@ def measure(ranker: Any, questions: Sequence[Question], *, on_progress: OnProgre
         for i, layer in enumerate(ranker.exits)
     }
     reliability = _measure_reliability(ranker.probability, kept, traces)
-    return Measurement(replace(evaluation, seconds=seconds), per_exit, reliability)
+    return Measurement(replace(evaluation, ranker=ranker.name, seconds=seconds), per_exit, reliability)
 
 
 def _measure_reliability(
@@ -218,18 +218,14 @@ def _measure_reliability(
 ) -> tuple[ReliabilityBin, ...]:
     from as2core.training.calibrate import reliability
 
-    labelled = [
-        (traces[q.qid].exits[-1].scores[i], c.label == 1)
-        for q in questions
-        for i, c in enumerate(q.candidates)
-        if c.label is not None
-    ]
-    p = np.asarray(to_probability(np.array([score for score, _ in labelled])))
-    rows_ = reliability(p, np.array([float(correct) for _, correct in labelled]))
-    return tuple(ReliabilityBin(row["confidence"], row["frequency"], int(row["candidates"])) for row in rows_)
+    scores = np.concatenate([traces[q.qid].exits[-1].scores for q in questions])
+    labels = np.array([c.label for q in questions for c in q.candidates], dtype=float)  # NaN for None
+    is_labelled = ~np.isnan(labels)
+    curve = reliability(np.asarray(to_probability(scores[is_labelled])), labels[is_labelled])
+    return tuple(ReliabilityBin(row["confidence"], row["frequency"], int(row["candidates"])) for row in curve)
 
 
-def use_engine(ranker: Any, engine: str, folder: Path | None = None, on_progress: OnProgress | None = None) -> None:
+def use_engine(ranker: Ranker, engine: str, folder: Path | None = None, on_progress: OnProgress | None = None) -> None:
     """Have a ranker run on an engine ("auto": the fastest here), if it can choose one; graphs are kept in `folder`."""
     if isinstance(ranker, ChoosesEngine):
         with contextlib.suppress(OSError):
