@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from as2core.data import triples
-from as2core.data.source import Report, Source
+from as2core.data.source import Report, Source, iterate_labels, tab_line
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
@@ -26,9 +26,8 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
-    """ASNQ's rows."""
-    for question in questions:
-        yield from triples.to_lines(question, asnq_label)
+    """ASNQ's rows; unlabelled candidates are not written."""
+    return (tab_line((q.text, c.text, asnq_label(c))) for q, c in iterate_labels(questions))
 
 
 def asnq_label(candidate: Candidate) -> int:

@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator
 
 from as2core.data.source import (
     Report,
+    Row,
     Source,
     digest_id,
     format_rows,
     group_rows,
-    name_source,
+    iterate_labels,
+    parse_each,
     rated_candidate,
     stream_rows,
 )
 from as2core.errors import UnreadableFile
-from as2core.types import Candidate, Question
+from as2core.types import Question
 
 COLUMNS = ["query", "docid", "rating"]
 
@@ -31,11 +33,11 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     _, header = next(rows, (0, []))
     if [column.strip().lower() for column in header] != COLUMNS:
         wrong = report[0] if report else f"the first line must be {','.join(COLUMNS)}, not {','.join(header)}"
-        raise UnreadableFile(f"{name_source(source)}: {wrong}")
-    yield from group_rows(rows, _parse, report)
+        raise UnreadableFile(f"{report.name}: {wrong}")
+    yield from group_rows(parse_each(rows, _parse, report), report)
 
 
-def _parse(row: list[str]) -> tuple[str, str, Candidate]:
+def _parse(row: list[str]) -> Row:
     if len(row) != len(COLUMNS):
         raise ValueError(f"{len(row)} fields instead of 3")
     query, docid, rating = row
@@ -47,5 +49,5 @@ def _parse(row: list[str]) -> tuple[str, str, Candidate]:
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """The header, and a row for each labelled candidate."""
     yield format_rows([COLUMNS])
-    for q in questions:
-        yield format_rows([q.text, c.id, c.relevance] for c in q.candidates if c.label is not None)
+    for q, c in iterate_labels(questions):
+        yield format_rows([[q.text, c.id, c.relevance]])

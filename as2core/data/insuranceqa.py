@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data.source import Report, Source, stream_lines
+from as2core.data.source import Report, Source, parse_each, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -27,19 +27,22 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions of one of the question files; the answers' texts are in memory. A question's id is its line's number,
     its kind the domain. Raises UnreadableFile, also when a file beside it is missing."""
     words, answers = _read_tables(source, report)
-    for number, line in stream_lines(source, report):
+
+    def parse(line: str) -> tuple[str, tuple[Candidate, ...], str]:
         fields = line.split("\t")
         if len(fields) not in (3, 4):
-            report.add(number, f"{len(fields)} columns instead of 4 (domain, question, correct answers, pool)")
-            continue
+            raise ValueError(f"{len(fields)} columns instead of 4 (domain, question, correct answers, pool)")
         domain, question, correct = fields[0], fields[1].split(), fields[2].split()
         pool = list(dict.fromkeys(fields[-1].split()))
-        unknown = [w for w in question if w not in words] or [a for a in (*correct, *pool) if a not in answers]
-        if unknown or not question:
-            report.add(number, f"no {unknown[0]!r} in the files beside it" if unknown else "the question is empty")
-            continue
+        if unknown := [w for w in question if w not in words] or [a for a in (*correct, *pool) if a not in answers]:
+            raise ValueError(f"no {unknown[0]!r} in the files beside it")
+        if not question:
+            raise ValueError("the question is empty")
         candidates = (Candidate(a, answers[a], int(a in correct)) for a in pool)
-        yield Question(str(number), " ".join(words[w] for w in question), tuple(candidates), domain)
+        return " ".join(words[w] for w in question), tuple(candidates), domain
+
+    for number, parts in parse_each(stream_lines(source, report), parse, report):
+        yield Question(str(number), *parts)
 
 
 def _read_tables(source: Source, report: Report) -> tuple[dict[str, str], dict[str, str]]:

@@ -12,34 +12,28 @@ from urllib.parse import quote
 
 import numpy as np
 
-from as2core.data.source import Report, Source, group_rows, rated_candidate, stream_fields
+from as2core.data.source import Report, Row, Source, group_rows, iterate_labels, rated_candidate, stream_fields
 from as2core.errors import BadSetting
 from as2core.metrics import order
-from as2core.types import Candidate, Question
+from as2core.types import Question
 
-_SPACES = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-_ESCAPES = {quote(c): c for c in "%" + _SPACES}
+_ESCAPES = {quote(c): c for c in map(chr, range(0x3001)) if c == "%" or c.isspace()}  # no white space comes later
 _ESCAPED = re.compile("|".join(_ESCAPES))
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions without texts, in the order of their first line. A relevance above 0 is correct, 0 or less is not."""
-    rows = stream_fields(source, report, ("qid", "0", "docid", "rel"), split=str.split)
-    return group_rows(rows, _parse, report)
+    return group_rows(stream_fields(source, report, ("qid", "0", "docid", "rel"), _parse, split=str.split), report)
 
 
-def _parse(fields: list[str]) -> tuple[str, str, Candidate]:
+def _parse(fields: list[str]) -> Row:
     return unescape_id(fields[0]), "", rated_candidate(unescape_id(fields[2]), fields[3])
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """A line for each labelled candidate."""
-    for q in questions:
-        for c in q.candidates:
-            if c.label is not None:
-                yield f"{_escape_id(q.qid)} 0 {_escape_id(c.id)} {c.relevance}\n"
+    for q, c in iterate_labels(questions):
+        yield f"{_escape_id(q.qid)} 0 {_escape_id(c.id)} {c.relevance}\n"
 
 
 def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray], *, tag: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from as2core.data import triples
-from as2core.data.source import MALFORMED, Report, Source, describe_problem, read_json
+from as2core.data.source import Report, Source, parse_each, read_json
 from as2core.types import Candidate, Question
 
 _LABELS = {"0": (0, None), "1": (1, None)}
@@ -22,11 +22,19 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
     the question's. Raises UnreadableFile."""
     records = read_json(source, _check_list, "SelQA's JSON", report)
     stem = "selqa" if isinstance(source, bytes) else Path(source).name.partition(".")[0]
-    for i, record in enumerate(records):
-        try:
-            yield _parse(record, stem, i)
-        except MALFORMED as error:
-            report.add(i + 1, describe_problem(error), "question")
+
+    def parse(numbered: tuple[int, dict]) -> Question:
+        i, record = numbered
+        sentences, answers, article = record["candidates"], record["answers"], record["article"]
+        if not all(isinstance(s, str) for s in [record["question"], article, *sentences]):
+            raise ValueError("a text is not a string")
+        if wrong := [a for a in answers if not isinstance(a, int) or not 0 <= a < len(sentences)]:
+            raise ValueError(f"answer {wrong[0]} is not among its {len(sentences)} candidates")
+        candidates = (Candidate(f"{i}-{j}", s, int(j in answers), article) for j, s in enumerate(sentences))
+        return Question(f"{stem}-{i}", record["question"], tuple(candidates), (record.get("q_types") or [""])[0])
+
+    for _, question in parse_each(enumerate(enumerate(records), 1), parse, report, unit="question"):
+        yield question
 
 
 def _check_list(records: object) -> list:
@@ -38,13 +46,3 @@ def _check_list(records: object) -> list:
 def stream_tsv(source: Source, report: Report) -> Iterator[Question]:
     """Questions of the tokenised rows."""
     return triples.stream(source, report, _LABELS)
-
-
-def _parse(record: dict, stem: str, i: int) -> Question:
-    sentences, answers = record["candidates"], record["answers"]
-    if not all(isinstance(s, str) for s in [record["question"], record["article"], *sentences]):
-        raise ValueError("a text is not a string")
-    if wrong := [a for a in answers if not isinstance(a, int) or not 0 <= a < len(sentences)]:
-        raise ValueError(f"answer {wrong[0]} is not among its {len(sentences)} candidates")
-    candidates = (Candidate(f"{i}-{j}", s, int(j in answers), record["article"]) for j, s in enumerate(sentences))
-    return Question(f"{stem}-{i}", record["question"], tuple(candidates), (record.get("q_types") or [""])[0])

@@ -25,6 +25,7 @@ from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
 Source = str | Path | bytes
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -137,30 +138,24 @@ def drop_repeated(questions: Iterable[tuple[int, Q]], report: Report) -> Iterato
             yield question
 
 
-def group_rows(
-    rows: Iterable[tuple[int, list[str]]],
-    parse: Callable[[list[str]], tuple[str, str, Candidate]],
-    report: Report,
-) -> Iterator[Question]:
-    """Questions in the order of their first row. `parse` makes a question's id and text and a candidate of a row; one
-    that it refuses with a ValueError, or whose candidate came before, is a problem."""
-    texts: dict[str, str] = {}
-    candidates: dict[str, dict[str, Candidate]] = {}
-    for line, row in rows:
-        try:
-            qid, text, candidate = parse(row)
-            if texts.setdefault(qid, text) != text:
-                raise ValueError(f"question {qid!r} has another text than above")
-            if candidate.id in candidates.setdefault(qid, {}):
-                raise ValueError(f"document {candidate.id!r} appears twice for question {text or qid!r}")
-        except ValueError as error:
-            report.add(line, str(error))
+Row = tuple[str, str, Candidate]  # a question's id and text, and one of its candidates
+
+
+def group_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[Question]:
+    """Questions in the order of their first row of `(line, row)`. A row whose question has another text than before,
+    or whose candidate came before, is a problem."""
+    questions: dict[str, tuple[str, dict[str, Candidate]]] = {}
+    for line, (qid, text, candidate) in rows:
+        first_text, candidates = questions.setdefault(qid, (text, {}))
+        if text != first_text:
+            report.add(line, f"question {qid!r} has another text than above")
+        elif candidate.id in candidates:
+            report.add(line, f"document {candidate.id!r} appears twice for question {text or qid!r}")
         else:
-            candidates[qid][candidate.id] = candidate
+            candidates[candidate.id] = candidate
             report.place(qid, candidate.id, line)
-    for qid, own in candidates.items():
-        if own:
-            yield Question(qid, texts[qid], tuple(own.values()))
+    for qid, (text, candidates) in questions.items():
+        yield Question(qid, text, tuple(candidates.values()))
 
 
 def rated_candidate(docid: str, rating: str, text: str = "", title: str = "") -> Candidate:
@@ -184,11 +179,8 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
         with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
             is_packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            if is_packed:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    yield cast(IO[bytes], unpacked)
-            else:
-                yield file
+            with gzip.GzipFile(fileobj=file) if is_packed else file as content:
+                yield cast(IO[bytes], content)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(f"{name_source(source)}: cannot be read ({reason})") from error
@@ -240,46 +232,76 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
                 yield number, line.removesuffix("\n").removesuffix("\r")
 
 
+def parse_each(
+    rows: Iterable[tuple[int, R]], parse: Callable[[R], T], report: Report, *, message: str = "", unit: str = "line"
+) -> Iterator[tuple[int, T]]:
+    """`(number, parse(row))` of `(number, row)`; a row that `parse` refuses with one of MALFORMED is a problem:
+    `message`, with the reason."""
+    for number, row in rows:
+        try:
+            parsed = parse(row)
+        except MALFORMED as error:
+            reason = describe_problem(error)
+            report.add(number, f"{message} ({reason})" if message else reason, unit)
+        else:
+            yield number, parsed
+
+
 def stream_fields(
     source: Source,
     report: Report,
     columns: Sequence[str],
+    parse: Callable[[list[str]], T],
     *,
     split: Callable[[str], list[str]] = lambda line: line.split("\t"),
     has_header: bool = False,
-) -> Iterator[tuple[int, list[str]]]:
-    """`(line, fields)` of the rows; one with another number of fields than `columns` is a problem. Raises
-    UnreadableFile, also when the file has no such header where it should."""
-    lines = stream_lines(source, report)
-    if has_header and tuple(split(next(lines, (0, ""))[1])) != tuple(columns):
-        raise UnreadableFile(f"{report.name}: the first line must be {' <tab> '.join(columns)}")
-    for number, line in lines:
+) -> Iterator[tuple[int, T]]:
+    """`(line, parse(fields))` of the rows; one with another number of fields than `columns`, or that `parse` refuses,
+    is a problem. Raises UnreadableFile, also when the file has no such header where it should."""
+
+    def parse_line(line: str) -> T:
         fields = split(line)
-        if len(fields) == len(columns):
-            yield number, fields
-        else:
+        if len(fields) != len(columns):
             names = "" if has_header else f" ({', '.join(columns)})"
-            report.add(number, f"{len(fields)} columns instead of {len(columns)}{names}")
+            raise ValueError(f"{len(fields)} columns instead of {len(columns)}{names}")
+        return parse(fields)
+
+    lines = stream_lines(source, report)
+    if has_header:
+        check_header(split(next(lines, (0, ""))[1]), columns, report)
+    yield from parse_each(lines, parse_line, report)
+
+
+def check_header(fields: Sequence[str], columns: Sequence[str], report: Report) -> None:
+    """Raises UnreadableFile unless the first row has these columns."""
+    if tuple(fields) != tuple(columns):
+        raise UnreadableFile(f"{report.name}: the first line must be {' <tab> '.join(columns)}")
 
 
 def stream_records(
     source: Source, report: Report, parse: Callable[[dict], T], message: str = ""
 ) -> Iterator[tuple[int, T]]:
-    """`(line, parse(record))` of JSON lines; one that is no JSON, or that `parse` refuses with one of MALFORMED, is a
-    problem: `message`, with the reason. Raises UnreadableFile."""
-    for number, line in stream_lines(source, report):
-        try:
-            record = parse(json.loads(line))
-        except MALFORMED as error:
-            reason = describe_problem(error)
-            report.add(number, f"{message} ({reason})" if message else reason)
-        else:
-            yield number, record
+    """`(line, parse(record))` of JSON lines; one that is no JSON, or that `parse` refuses, is a problem. Raises
+    UnreadableFile."""
+    return parse_each(stream_lines(source, report), lambda line: parse(json.loads(line)), report, message=message)
 
 
 def json_line(record: dict) -> str:
     """A line of a JSONL file, with its end."""
     return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def tab_line(fields: Iterable[object]) -> str:
+    """A line of fields divided by tabs, with its end; line ends and tabs inside a field become a space."""
+    return "\t".join(re.sub(r"[\t\r\n]+", " ", str(field)) for field in fields) + "\n"
+
+
+def iterate_labels(questions: Iterable[Question]) -> Iterator[tuple[Question, Candidate]]:
+    """Each labelled candidate, after its question."""
+    for question in questions:
+        for candidate in question.candidates:
+            if candidate.label is not None:
+                yield question, candidate
 
 
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrogateescape" has them
@@ -338,12 +360,11 @@ def open_writer(path: str | Path) -> Iterator[Callable[[str], object]]:
     is_file = path.is_file() or not path.exists()
     part = path.with_name(f".{path.name}.{os.getpid()}.part") if is_file else path
     try:
-        with part.open("wb") as raw:
-            if path.suffix == ".gz":  # without time and name: the same content gives the same bytes
-                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-                    yield lambda text: packed.write(text.encode("utf-8"))
-            else:
-                yield lambda text: raw.write(text.encode("utf-8"))
+        with (
+            part.open("wb") as raw,  # packed without time and name: the same content gives the same bytes
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw as out,
+        ):
+            yield lambda text: out.write(text.encode("utf-8"))
         if is_file:
             part.replace(path)
     finally:

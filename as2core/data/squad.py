@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from as2core.data.source import MALFORMED, Report, Source, describe_problem, read_json, text_field
+from as2core.data.source import Report, Source, parse_each, read_json, text_field
 from as2core.text import split_sentences
 from as2core.types import Candidate, Question, Sentence
 
@@ -19,36 +20,35 @@ from as2core.types import Candidate, Question, Sentence
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions of `train-v1.1.json` or `.json.gz`; the whole file is in memory. A problem's number is the question's,
     counted through the file. Raises UnreadableFile when it is not SQuAD's JSON."""
-    paragraphs = read_json(source, lambda record: list(_paragraphs(record["data"])), "SQuAD's JSON", report)
-    number = 0
+    records = read_json(source, lambda record: list(_records(record["data"])), "SQuAD's JSON", report)
+    split = lru_cache(maxsize=1)(split_sentences)  # a paragraph's questions stand together
     ids: set[str] = set()
-    for document, title, context, records in paragraphs:
-        sentences = split_sentences(context)
-        for record in records:
-            number += 1
-            try:
-                correct = _find_correct(context, sentences, record["answers"])
-                qid, text = text_field(record, "id"), text_field(record, "question").strip()
-            except MALFORMED as error:
-                report.add(number, describe_problem(error), "question")
-                continue
-            if qid in ids:
-                report.add(number, f"question {qid!r} appears twice", "question")
-                continue
-            ids.add(qid)
-            if correct is None:
-                report.left_out["no single sentence holds the answer"] += 1
-                continue
-            labelled = ((s.text, int(i == correct)) for i, s in enumerate(sentences))
-            candidates = (Candidate(f"{document}-{i}", *pair, title) for i, pair in enumerate(labelled))
-            yield Question(qid, text, tuple(candidates))
+
+    def parse(row: tuple[str, str, str, dict]) -> Question | None:
+        paragraph, title, context, record = row
+        sentences = split(context)
+        correct = _find_correct(context, sentences, record["answers"])
+        qid, text = text_field(record, "id"), text_field(record, "question").strip()
+        if qid in ids:
+            raise ValueError(f"question {qid!r} appears twice")
+        ids.add(qid)
+        candidates = (Candidate(f"{paragraph}-{i}", s.text, int(i == correct), title) for i, s in enumerate(sentences))
+        return None if correct is None else Question(qid, text, tuple(candidates))
+
+    for _, question in parse_each(enumerate(records, 1), parse, report, unit="question"):
+        if question is None:
+            report.left_out["no single sentence holds the answer"] += 1
+        else:
+            yield question
 
 
-def _paragraphs(articles: list) -> Iterator[tuple[str, str, str, list]]:
+def _records(articles: list) -> Iterator[tuple[str, str, str, dict]]:
+    """`(paragraph's id, title, paragraph, question)`."""
     for article in articles:
+        name = article["title"]
         for i, paragraph in enumerate(article["paragraphs"]):
-            name = article["title"]
-            yield f"{name}-{i}", name.replace("_", " "), paragraph["context"], paragraph["qas"]
+            for record in paragraph["qas"]:
+                yield f"{name}-{i}", name.replace("_", " "), paragraph["context"], record
 
 
 def _find_correct(context: str, sentences: list[Sentence], answers: list[dict]) -> int | None:

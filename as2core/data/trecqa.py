@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s
 
-from as2core.data.source import Report, Source, drop_repeated, name_source, stream_lines
+from as2core.data.source import Report, Source, drop_repeated, stream_lines
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -41,7 +41,7 @@ def _questions(source: Source, report: Report) -> Iterator[tuple[int, Question]]
             candidates.sort(key=lambda c: blake2s(c.id.encode()).digest())
             yield start, Question(qid, text, tuple(candidates))
     if not start and not any("</QApairs>" in problem for problem in report):
-        raise UnreadableFile(f"{name_source(source)}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
+        raise UnreadableFile(f"{report.name}: no <QApairs id='...'> in it, so it is not TREC-QA's XML")
 
 
 def _pairs(lines: Iterable[tuple[int, str]], problems: Report) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:

@@ -20,22 +20,20 @@ PASSAGES = "document_passages.json"
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of the TSV; all passages are in memory. Raises UnreadableFile, also when the passages are
     missing."""
-    return drop_repeated(_questions(source, report), report)
-
-
-def _questions(source: Source, report: Report) -> Iterator[tuple[int, Question]]:
     documents = _read_passages(source)
-    rows = stream_fields(source, report, COLUMNS, split=_split_row, has_header=True)
-    for number, (qid, text, document, title, relevant) in rows:
+
+    def parse(row: list[str]) -> Question:
+        qid, text, document, title, relevant = row
         passages = documents.get(document, {})
         correct = {r.strip() for r in relevant.split(",")}
         if not passages:
-            report.add(number, f"no document {document!r} in {PASSAGES}")
-        elif not correct <= passages.keys():
-            report.add(number, f"no passage {min(correct - passages.keys())!r} in document {document!r}")
-        else:
-            candidates = (Candidate(f"{document}-{i}", p, int(i in correct), title) for i, p in passages.items())
-            yield number, Question(qid, text, tuple(candidates))
+            raise ValueError(f"no document {document!r} in {PASSAGES}")
+        if wrong := correct - passages.keys():
+            raise ValueError(f"no passage {min(wrong)!r} in document {document!r}")
+        candidates = (Candidate(f"{document}-{i}", p, int(i in correct), title) for i, p in passages.items())
+        return Question(qid, text, tuple(candidates))
+
+    return drop_repeated(stream_fields(source, report, COLUMNS, parse, split=_split_row, has_header=True), report)
 
 
 def _read_passages(source: Source) -> dict[str, dict[str, str]]:

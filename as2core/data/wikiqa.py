@@ -7,10 +7,9 @@ inside a text (written as a space). An empty label is an unlabelled sentence.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from as2core.data.source import Report, Source, group_rows, stream_fields
+from as2core.data.source import Report, Source, group_rows, stream_fields, tab_line
 from as2core.types import Candidate, Question
 
 COLUMNS = ("QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label")
@@ -20,7 +19,7 @@ _LABELS = {"0": 0, "1": 1, "": None}
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row. The whole file is read before the first is yielded, as a question's
     rows may stand apart. Raises UnreadableFile."""
-    return group_rows(stream_fields(source, report, COLUMNS, has_header=True), _parse, report)
+    return group_rows(stream_fields(source, report, COLUMNS, _parse, has_header=True), report)
 
 
 def _parse(fields: list[str]) -> tuple[str, str, Candidate]:
@@ -34,9 +33,8 @@ def _parse(fields: list[str]) -> tuple[str, str, Candidate]:
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """The header, and a row for each candidate."""
-    yield "\t".join(COLUMNS) + "\n"
+    yield tab_line(COLUMNS)
     for q in questions:
         for c in q.candidates:
             label = "" if c.label is None else str(c.label)
-            fields = (q.qid, q.text, c.id.rpartition("-")[0], c.title, c.id, c.text, label)
-            yield "\t".join(re.sub(r"[\t\r\n]+", " ", field) for field in fields) + "\n"
+            yield tab_line((q.qid, q.text, c.id.rpartition("-")[0], c.title, c.id, c.text, label))

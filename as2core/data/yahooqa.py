@@ -11,7 +11,7 @@ import io
 import pickle
 from collections.abc import Iterator
 
-from as2core.data.source import MALFORMED, Report, Source, describe_problem, digest_id, name_source, read_bytes
+from as2core.data.source import MALFORMED, Report, Source, digest_id, parse_each, read_bytes
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -27,12 +27,10 @@ def stream(source: Source, report: Report, *, split: str = "test") -> Iterator[Q
         splits = _SafeUnpickler(io.BytesIO(read_bytes(source)), encoding="utf-8").load()
         questions = splits[split].items()
     except (*MALFORMED, pickle.UnpicklingError, EOFError) as error:
-        raise UnreadableFile(f"{name_source(source)}: not YahooQA's splits ({type(error).__name__} {error})") from error
-    for number, (text, answers) in enumerate(questions, 1):
-        try:
-            yield _parse(text, answers)
-        except MALFORMED as error:
-            report.add(number, f"not [[answer, 0 or 1], ...] ({describe_problem(error)})", "question")
+        raise UnreadableFile(f"{report.name}: not YahooQA's splits ({type(error).__name__} {error})") from error
+    rows = enumerate(questions, 1)
+    for _, question in parse_each(rows, _parse, report, message="not [[answer, 0 or 1], ...]", unit="question"):
+        yield question
 
 
 class _SafeUnpickler(pickle.Unpickler):
@@ -40,7 +38,8 @@ class _SafeUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it would load {module}.{name}")
 
 
-def _parse(text: str, answers: list) -> Question:
+def _parse(item: tuple[str, list]) -> Question:
+    text, answers = item
     qid, candidates = digest_id("q", text), []
     for i, (answer, label) in enumerate(answers):
         if label not in (0, 1) or not isinstance(answer, str):
