@@ -17,10 +17,10 @@ import os
 import platform
 import re
 import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from torch import nn
 
@@ -64,8 +64,8 @@ def graphs_for(
             os.utime(home)
         return files
     home.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=BUILDING, dir=home.parent))
-    try:
+    with TemporaryDirectory(prefix=BUILDING, dir=home.parent, ignore_cleanup_errors=True) as name:
+        building = Path(name)
         below, peaks = 0, channel_peaks(backbone)
         for done, (layer, head, file) in enumerate(zip(exits, heads, files, strict=True)):
             if on_progress:
@@ -77,8 +77,6 @@ def graphs_for(
         sums = {file.name: sha256(building / file.name) for file in files}
         (building / SUMS).write_text(json.dumps(sums, indent=2) + "\n")
         _move_into_place(building, home, files)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     _tidy(home)
     if on_progress:
         on_progress(Progress(len(exits), len(exits), "the quick engine is ready"))
@@ -148,8 +146,5 @@ def _tidy(built: Path) -> None:
 
 def _remove(home: Path) -> None:
     """By one rename, too, so that half of it is never seen."""
-    aside = Path(tempfile.mkdtemp(prefix=GOING, dir=home.parent))
-    try:
-        home.rename(aside / home.name)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    with TemporaryDirectory(prefix=GOING, dir=home.parent, ignore_cleanup_errors=True) as aside:
+        home.rename(Path(aside) / home.name)

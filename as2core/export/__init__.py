@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from as2core.errors import BadSetting, DamagedModel
@@ -33,15 +32,12 @@ def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card) -> list[
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadSetting(f"{folder} exists already: give a new or an empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        part = building / folder.name  # a version is called as its folder is
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True) as building:
+        part = Path(building) / folder.name  # a version is called as its folder is
         _write(ranker, to, part, card)
         if folder.exists():
             folder.rmdir()
         part.rename(folder)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     return sorted(p for p in folder.iterdir() if p.is_file())
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from as2core.errors import DamagedModel
 from as2core.export import last_exit, modeling_as2
-from as2core.nn.backbone import Backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.versions import Card
@@ -24,14 +23,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CODE = Path(modeling_as2.__file__)
-HEAD_LINEARS = {1: 0, 4: 2, 7: 4}  # their places in our head's Sequential, which has dropout, and in the exported one
+PLACES = {  # how names begin in a CascadeModule of one exit, and in the exported model
+    "backbone.embeddings.": "encoder.embeddings.",
+    "backbone.project.": "encoder.embeddings_project.",
+    "backbone.blocks.": "encoder.encoder.layer.",
+    "heads.0.net.1.": "net.0.",  # ours counts the layers of dropout, too
+    "heads.0.net.4.": "net.2.",
+    "heads.0.net.7.": "net.4.",
+    "heads.0.cosine": "cosine",
+}
 
 
 def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
     """Into an existing folder. Raises DamagedModel for weights that do not fit their own architecture."""
     config = _config(ranker)
     model = modeling_as2.As2CrossEncoder(config).eval()
-    missing, unknown = model.load_state_dict(_tensors(ranker), strict=False)
+    missing, unknown = model.load_state_dict(_rename(last_exit.list_tensors(ranker), PLACES), strict=False)
     if missing or unknown:
         raise DamagedModel(f"{ranker.name} does not fit its own architecture: {[*missing, *unknown][0]}")
     model.save_pretrained(folder)
@@ -55,7 +62,7 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
         tensors, card = load_file(folder / "model.safetensors"), last_exit.read_card(folder)
     except (OSError, ValueError, KeyError, SafetensorError) as e:
         raise DamagedModel(f"{folder} is no model that as2 exported ({e}): export it again") from e
-    return last_exit.restore(settings, _rename_back(tensors)), card
+    return last_exit.restore(settings, _rename(tensors, {theirs: ours for ours, theirs in PLACES.items()})), card
 
 
 def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
@@ -78,31 +85,11 @@ def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
     return config
 
 
-def _tensors(ranker: CascadeRanker) -> dict[str, Tensor]:
-    """The exported model's state."""
-    backbone: Backbone = ranker.backbone
-    out = {f"encoder.embeddings.{k}": v for k, v in backbone.embeddings.state_dict().items()}
-    if backbone.project is not None:
-        out |= {f"encoder.embeddings_project.{k}": v for k, v in backbone.project.state_dict().items()}
-    for i, block in enumerate(backbone.blocks[: ranker.exits[-1]]):
-        out |= {f"encoder.encoder.layer.{i}.{k}": v for k, v in block.state_dict().items()}
-    head = ranker.module.last_head
-    for ours, theirs in HEAD_LINEARS.items():
-        out |= {f"net.{theirs}.{k}": v for k, v in head.net[ours].state_dict().items()}
-    return {**out, "cosine": head.cosine.detach()}
-
-
-def _rename_back(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Their names in a CascadeModule of one exit."""
-    heads = {f"net.{theirs}.": f"heads.0.net.{ours}." for ours, theirs in HEAD_LINEARS.items()}
-    places = {
-        "encoder.embeddings_project.": "backbone.project.",
-        "encoder.embeddings.": "backbone.embeddings.",
-        "encoder.encoder.layer.": "backbone.blocks.",
-        **heads,
+def _rename(tensors: Mapping[str, Tensor], places: Mapping[str, str]) -> dict[str, Tensor]:
+    """The tensors with the beginnings of their names replaced, old -> new; without those that begin otherwise."""
+    return {
+        new + name.removeprefix(old): tensor
+        for name, tensor in tensors.items()
+        for old, new in places.items()
+        if name.startswith(old)
     }
-    out = {}
-    for name, tensor in tensors.items():
-        start = next((p for p in places if name.startswith(p)), "")
-        out[places[start] + name.removeprefix(start) if start else f"heads.0.{name}"] = tensor
-    return out

@@ -31,15 +31,26 @@ def describe(ranker: CascadeRanker) -> VersionConfig:
     }
 
 
+def list_tensors(ranker: CascadeRanker) -> dict[str, Tensor]:
+    """The weights of its last exit and of the layers below it, under the names of a CascadeModule with one exit."""
+    exit_ranker = CrossEncoderRanker.from_cascade(ranker)
+    unused = _unused_layers(exit_ranker)
+    return {name: t for name, t in exit_ranker.module.state_dict().items() if not name.startswith(unused)}
+
+
+def _unused_layers(ranker: CrossEncoderRanker) -> tuple[str, ...]:
+    """How the names of the layers above its exit begin."""
+    return tuple(f"backbone.blocks.{i}." for i in range(ranker.depth, ranker.backbone.layers))
+
+
 def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEncoderRanker:
     """The ranker that `describe` described, `tensors` under the names of a CascadeModule with one exit. Raises
     DamagedModel where one of the layers it uses is missing."""
     names = ("depth", "max_length", "calibration", "threshold")
     ranker = CrossEncoderRanker(load_backbone(settings["backbone"]), **{name: settings[name] for name in names})
     ranker.trained = True
-    unused = tuple(f"backbone.blocks.{i}." for i in range(ranker.depth, ranker.backbone.layers))
     absent, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
-    missing = [name for name in absent if not name.startswith(unused)]
+    missing = [name for name in absent if not name.startswith(_unused_layers(ranker))]
     if missing:
         raise DamagedModel(f"the export lacks {missing[0]}: export the version again")
     return ranker

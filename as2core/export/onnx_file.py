@@ -20,8 +20,7 @@ from torch import Tensor, nn
 
 from as2core.errors import DamagedModel
 from as2core.export import last_exit
-from as2core.nn.backbone import Backbone
-from as2core.nn.heads import ExitHead
+from as2core.nn.cascade import CascadeModule
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.versions import Card
@@ -30,11 +29,14 @@ FILE, KEY = "model.onnx", "as2"
 
 
 class _Scorer(nn.Module):
-    def __init__(self, backbone: Backbone, head: ExitHead, depth: int) -> None:
+    """The one exit of a module, over what other programs' tokenizers give."""
+
+    def __init__(self, module: CascadeModule) -> None:
         super().__init__()
-        self.backbone, self.head, self.depth = backbone, head, depth
-        self.separators = backbone.tokenizer.num_special_tokens_to_add(pair=True) - 2
-        self.separator_id = backbone.tokenizer.sep_token_id
+        self.backbone, self.heads, self.depth = module.backbone, module.heads, module.exits[-1]
+        tokenizer = module.backbone.tokenizer
+        self.separators = tokenizer.num_special_tokens_to_add(pair=True) - 2
+        self.separator_id = tokenizer.sep_token_id
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         mask = attention_mask.bool()
@@ -42,13 +44,13 @@ class _Scorer(nn.Module):
         at = torch.arange(input_ids.shape[1])[None, :]
         second = mask & (at >= first + self.separators)
         hidden = self.backbone.run(self.backbone.embed(input_ids), mask, 0, self.depth)
-        return self.head(hidden, mask, second)
+        return self.heads[0](hidden, mask, second)
 
 
 def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
     """The file, its tokenizer and its card, into an existing folder."""
-    backbone, head = copy.deepcopy((ranker.backbone, ranker.module.last_head))  # the ranker's may be on a GPU
-    scorer = _Scorer(backbone, head, ranker.exits[-1]).cpu().eval()
+    module = copy.deepcopy(CrossEncoderRanker.from_cascade(ranker).module)  # the ranker's may be on a GPU
+    backbone, scorer = module.backbone, _Scorer(module).cpu().eval()
     packed = backbone.encode(["who is it", "what"], ["It is a river in the east.", "A word."], max_length=32)
     ids, mask, _ = backbone.pad(packed, [0, 1])
     batch, length = torch.export.Dim("batch"), torch.export.Dim("length", max=ranker.max_length)
@@ -67,7 +69,7 @@ def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
             external_data=False,
             verbose=False,
         )
-    _add_metadata(folder / FILE, ranker, scorer)
+    _add_metadata(folder / FILE, ranker)
     backbone.tokenizer.save_pretrained(folder)
     last_exit.write_card(folder, card)
 
@@ -101,26 +103,22 @@ def read_backbone(file: Path) -> str:
         raise DamagedModel(f"{file} is no file that as2 exported ({e}): export it again") from e
 
 
-def _add_metadata(file: Path, ranker: CascadeRanker, scorer: _Scorer) -> None:
+def _add_metadata(file: Path, ranker: CascadeRanker) -> None:
     """Write into the file what `read` needs: the settings, and where each weight is among the file's tensors. The
     exporter keeps equal tensors once, renames the matrices that it transposes, and leaves a bias of zeros out."""
     import onnx
 
     graph = onnx.load(file)
     names = {_hash_array(onnx.numpy_helper.to_array(t)): t.name for t in graph.graph.initializer}
-    unused = tuple(f"backbone.blocks.{i}." for i in range(scorer.depth, ranker.backbone.layers))
     tensors, left_out = {}, {}
-    for name, t in scorer.state_dict().items():
-        if name.startswith(unused):
-            continue
+    for name, t in last_exit.list_tensors(ranker).items():
         a = t.cpu().numpy()
         transposed = _hash_array(a) not in names
         at = names.get(_hash_array(a.T if transposed else a))
-        ours = f"heads.0.{name.removeprefix('head.')}" if name.startswith("head.") else name
         if at is None:
-            left_out[ours] = a.tolist()
+            left_out[name] = a.tolist()
         else:
-            tensors[ours] = (at, transposed)
+            tensors[name] = (at, transposed)
     metadata = {"settings": last_exit.describe(ranker), "tensors": tensors, "left_out": left_out}
     onnx.helper.set_model_props(graph, {KEY: json.dumps(metadata)})
     onnx.save(graph, file)

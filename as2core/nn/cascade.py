@@ -18,14 +18,6 @@ class CascadeModule(nn.Module):
         self.backbone, self.exits = backbone, tuple(exits)
         self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
 
-    @property
-    def last_head(self) -> ExitHead:
-        """The final exit's classifier. Raises TypeError for one that reads the [CLS] token."""
-        head = self.heads[-1]
-        if not isinstance(head, ExitHead):
-            raise TypeError(f"the last exit has a {type(head).__name__}")
-        return head
-
     def forward(
         self,
         ids: Tensor,

@@ -12,10 +12,9 @@ loads a version of any kind.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from as2core.data.source import sha256
@@ -51,22 +50,19 @@ def save_version(ranker: Ranker, path: Path, card: Mapping[str, object], *, comp
         tensors = _compact(tensors, original)
     tensors = {name: t.contiguous() for name, t in tensors.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
+    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent, ignore_cleanup_errors=True) as folder:
+        building = Path(folder)
         save_file(tensors, building / WEIGHTS)
         _write_description(building, ranker, {**card, "name": path.name})
         (building / WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a container's user must read it
         building.chmod(0o755)
         building.rename(path)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
 
 
 def update_description(ranker: HasWeights, path: Path, card: Mapping[str, object]) -> None:
     """Write another configuration and card for a version whose weights stay. It can be loaded meanwhile: until the new
     card is there, the old one stands without the configuration's hash, as cards once did."""
-    _write_json(path / CARD, {k: v for k, v in read_card(path).items() if k != "config_sha256"})
+    _remove_config_hash(path)
     _write_description(path, ranker, {**card, "name": path.name})
 
 
@@ -78,7 +74,7 @@ def update_directories(path: Path, moved: Mapping[str, str]) -> None:
     specs = [replace_directories(spec, moved) for spec in settings.get("rankers", ())]
     is_intact = card.get("config_sha256") in (None, sha256(path / CONFIG))
     if is_intact and specs != settings.get("rankers", []):
-        _write_json(path / CARD, {k: v for k, v in card.items() if k != "config_sha256"})
+        _remove_config_hash(path)
         _write_json(path / CONFIG, {**config, "settings": {**settings, "rankers": specs}})
         _write_json(path / CARD, {**card, "config_sha256": sha256(path / CONFIG)})
 
@@ -86,6 +82,10 @@ def update_directories(path: Path, moved: Mapping[str, str]) -> None:
 def _write_description(path: Path, ranker: HasWeights, card: Mapping[str, object]) -> None:
     _write_json(path / CONFIG, {"format": FORMAT, "ranker": ranker.kind, **ranker.config()})
     _write_json(path / CARD, {**card, "sha256": sha256(path / WEIGHTS), "config_sha256": sha256(path / CONFIG)})
+
+
+def _remove_config_hash(path: Path) -> None:
+    _write_json(path / CARD, {k: v for k, v in read_card(path).items() if k != "config_sha256"})
 
 
 def _write_json(path: Path, content: Mapping[str, object]) -> None:
