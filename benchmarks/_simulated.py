@@ -24,6 +24,7 @@ from app.corpora import corpora
 from app.exchange import storage
 from app.labels import annotation, consensus, queues
 from app.labels.annotation import Presentation
+from app.labels.queues import Seat
 from app.ranking import scoring
 from app.ranking.retrieval import RetrievedSentence
 from app.ranking.scoring import Ranked, RankedQuestion, RankLimits
@@ -181,8 +182,8 @@ class Desk:
         try:
             for budget in budgets:
                 while labels_given < budget:
-                    item = queues.next_item(wb, self.corpus, me, queue) or queues.next_item(
-                        wb, self.corpus, me, "random"
+                    item = queues.next_item(wb, Seat(self.corpus, me, queue)) or queues.next_item(
+                        wb, Seat(self.corpus, me, "random")
                     )
                     if item is None:
                         break

@@ -33,6 +33,7 @@ from app.jobs import queue
 from app.labels import annotation as labelling
 from app.labels import queues
 from app.labels.annotation import Presentation
+from app.labels.queues import Seat
 from app.ranking import scoring
 from app.versions import registry
 from app.workbench import people
@@ -131,9 +132,9 @@ class Person:
     def label(self) -> tuple[int, int]:
         """Go through the lists, question by question: (lists, labels)."""
         lists = given = 0
-        passed: set[int] = set()
-        while (asked := queues.next_question(self.wb, self.corpus, self.me, "tops", passed=passed)) is not None:
-            passed.add(asked.question_id)
+        passed: list[int] = []
+        while (asked := queues.next_question(self.wb, Seat(self.corpus, self.me, "tops"), passed=passed)) is not None:
+            passed.append(asked.question_id)
             free = [r for r in asked.rows if r.free and r.label is None]
             answers = [r for r in free if any(_same(_bare(r.text), a) for a in self.right.get(asked.question, ()))]
             for label, some in (("correct", answers), ("incorrect", [r for r in free if r not in answers])):

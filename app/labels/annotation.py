@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from app.jobs import retrain_rule
 from app.labels.consensus import LABELS, MAX_NOTE_CHARS, check_label, resolve_labels
 from app.labels.guidelines import rules_of_corpus
-from app.labels.queues import Presentation, queue_request
+from app.labels.queues import Presentation, Seat, request_queue
 from app.labels.strategies import NO_OVERLAP_LIMIT, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable
@@ -317,7 +317,7 @@ def measure_progress(
         rules = rules_of_corpus(s, corpus_id)
         tally = partial(rows.tally, s, corpus_id)
         (per_label, questions), more = _count_cached(wb, (corpus_id, annotator_id), mine, tally)
-        request = queue_request(s, corpus_id, queue, leases.Holder(annotator_id), rules, pool)
+        request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool)), rules)
         count = partial(queues.count_open, s, request, now)
         # what one labels does not leave a review as it leaves another queue
         remaining, fewer = (count(), 0) if queue in REVIEWS else _count_cached(wb, (request,), mine, count)

@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy import Float, Row, Select, SQLColumnExpression, case, cast, func, select
 from sqlalchemy.orm import Session, aliased
 
-from db.models import Candidate, Question, Run, Suspicion, current_label
+from db.models import Candidate, current_label, Question, Run, Suspicion
 from db.repositories import reviews
 from db.repositories.pairs import Pair
 from db.repositories.queues import (
@@ -37,6 +37,27 @@ NO_OVERLAP_LIMIT = ("", ASK)  # labels from here may exceed the overlap
 CONTROL = "A random pick, the control share of this queue"
 BLIND = "Shown without scores, to measure how much scores influence labels."
 NEAR = 0.03  # in probability
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """How an item came to an annotator; it keeps this when it is shown again. `control`: drawn at random from an
+    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `drawn`: of a list that was drawn at
+    random, the sentence that was drawn; the others are listed with it."""
+
+    queue: str = ""
+    control: bool = False
+    arm: str = ""
+    drawn: int | None = None
+
+    @property
+    def is_blind(self) -> bool:
+        return self.arm == "blind"
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the queue draws such an item at random."""
+        return self.queue == RANDOM or (self.control and self.queue in ADAPTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +107,33 @@ class Queue:
 # --- reasons ---------------------------------------------------------------------------------------------------------
 
 
-def explain(name: str, evidence: Evidence, *, is_control: bool, is_blind: bool, with_scores: bool = True) -> str:
-    """Why the queue of that name offers an item: without scores if the item is blind or the reader hides them."""
-    queue = QUEUES.get(name)
-    if is_blind:
+def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = True) -> str:
+    """Why its queue offers an item: without scores if the item is blind or the reader hides them."""
+    queue = QUEUES.get(assignment.queue)
+    if assignment.is_blind:
         return f"A random pick. {BLIND}"
     if queue and queue.is_review and (reason := queue.explain(evidence)):
         return reason
     if evidence.row.rank is None:
-        is_random = is_control or name == RANDOM
+        is_random = assignment.control or assignment.queue == RANDOM
         return "A random pick, not ranked by any model yet." if is_random else "Not ranked by any model yet."
     if not with_scores:
-        return f"{CONTROL}." if is_control else queue.description if queue else "Shown again."
-    if is_control:
+        return f"{CONTROL}." if assignment.control else queue.description if queue else "Shown again."
+    if assignment.control:
         return f"{CONTROL}, {_rank(evidence)}."
     if queue and not queue.is_review:
         return queue.explain(evidence)
     return f"{_rank(evidence).capitalize()}, probability {evidence.row.probability:.2f}."
 
 
-def explain_list(name: str, candidates: int, *, is_control: bool, is_blind: bool, is_drawn: bool) -> str:
-    """Why a question is offered with its list; `is_drawn`: its first row was drawn at random."""
-    first = " Only the first row was drawn; the others are listed with it." if is_drawn else ""
-    if is_blind:
+def explain_list(assignment: Assignment, candidates: int) -> str:
+    """Why a question is offered with its list."""
+    first = "" if assignment.drawn is None else " Only the first row was drawn; the others are listed with it."
+    if assignment.is_blind:
         return f"A random question. {BLIND} The order is random too.{first}"
-    if is_control:
+    if assignment.control:
         return f"A random question, the control share of this queue.{first}"
-    description = f"{QUEUES[name].description} " if name in QUEUES else ""
+    description = f"{QUEUES[assignment.queue].description} " if assignment.queue in QUEUES else ""
     return f"{description}{candidates} candidates.{first}"
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from app.ask import asking
 from app.corpora import corpora
 from app.labels import annotation, guidelines, queues
+from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ui import keys
 from app.ui.label import shortcuts
@@ -30,7 +31,7 @@ def front(at):
 
 def leave(wb, ann, *pairs):
     """Only these are left for others: ann labels the rest."""
-    while item := queues.next_item(wb, stored.TOWERS, ann.id, "random", passed=pairs):
+    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "random"), passed=pairs):
         label(wb, ann, (item.question_id, item.sentence_id))
 
 

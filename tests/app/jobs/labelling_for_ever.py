@@ -20,6 +20,7 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.labels import annotation, queues
 from app.labels.annotation import Presentation
+from app.labels.queues import Seat
 from app.workbench import people
 from as2core.errors import NotEnoughLabels
 
@@ -47,7 +48,7 @@ def main(corpus_id: int, file: Path) -> None:
         chance = rng.random()
         if chance < 0.1 and (undone := annotation.undo_last(wb, me, corpus_id)) is not None:
             tell(undid=undone.event_id)
-        elif chance < 0.15 and (asked := queues.next_question(wb, corpus_id, me, "random")) is not None:
+        elif chance < 0.15 and (asked := queues.next_question(wb, Seat(corpus_id, me, "random"))) is not None:
             shown = {
                 r.sentence_id: Presentation(queue=asked.assignment.queue)
                 for r in asked.rows
@@ -60,7 +61,9 @@ def main(corpus_id: int, file: Path) -> None:
                 )
             )
         else:
-            item = queues.next_item(wb, corpus_id, me, "random") or queues.next_item(wb, corpus_id, me, "own")
+            item = queues.next_item(wb, Seat(corpus_id, me, "random")) or queues.next_item(
+                wb, Seat(corpus_id, me, "own")
+            )
             if item is not None:
                 given = annotation.give_label(
                     wb,

@@ -12,6 +12,7 @@ from app.labels import agreement, annotation, queues
 from app.labels import consensus as labels
 from app.labels.agreement import alpha, infer_question_kind, kappa
 from app.labels.annotation import Presentation
+from app.labels.queues import Seat
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
@@ -280,7 +281,7 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
     run_queued(wb, RUNNERS)
     assert queue.load_job(wb, job.id).state == "done", queue.load_job(wb, job.id).error
     assert label_noise.count_second_looks(wb, towers.id) == queue.load_job(wb, job.id).result["doubted"] >= 1
-    item = queues.next_item(wb, towers.id, ann.id, "second")
+    item = queues.next_item(wb, Seat(towers.id, ann.id, "second"))
     assert (item.question_id, item.label) == (asked[0].question_id, "incorrect")
     assert "labelled incorrect" in item.why
     annotation.give_label(
@@ -313,7 +314,7 @@ def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, out
     for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
         settle(verdict)
         assert label_noise.count_second_looks(wb, towers.id) == waiting
-        item = queues.next_item(wb, towers.id, ann.id, "second")
+        item = queues.next_item(wb, Seat(towers.id, ann.id, "second"))
         assert (item is not None) == bool(waiting)
     assert "labelled correct" in item.why
 

@@ -12,6 +12,7 @@ from app.jobs import queue as jobs
 from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.labels import queues as queueing
+from app.labels.queues import Seat
 from app.labels.strategies import QUEUES
 from app.ranking import scoring
 from app.workbench import people
@@ -28,7 +29,7 @@ CONSUMED = ("uncertain", "disagree", "early", "dropped", "tops", "random")  # a 
 def walk(wb, corpus, who, queue, label="incorrect"):
     """Label a queue to its end; the items met."""
     met = []
-    while (item := queueing.next_item(wb, corpus.id, who.id, queue)) is not None:
+    while (item := queueing.next_item(wb, Seat(corpus.id, who.id, queue))) is not None:
         met.append(item)
         annotation.give_label(
             wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=who.id, label=label
@@ -45,7 +46,7 @@ def test_every_queue_gives_each_pair_once_and_ends(wb, scored, ann, queue):
     left = annotation.measure_progress(wb, scored.id, ann.id, queue).remaining
     met = walk(wb, scored, ann, queue)
     assert len({pair(i) for i in met}) == len(met) == left > 1
-    assert queueing.next_item(wb, scored.id, ann.id, queue) is None
+    assert queueing.next_item(wb, Seat(scored.id, ann.id, queue)) is None
 
 
 @pytest.mark.parametrize("queue", CONSUMED)
@@ -67,18 +68,21 @@ def test_who_hides_the_scores_finds_none_in_the_reason(wb, scored, ann, queue):
 
 
 def test_a_flag_s_note_is_told_to_those_who_hide_the_scores_too(wb, scored, ann):
-    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    item = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     annotation.flag(wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, note="1889?")
-    flagged = queueing.next_item(wb, scored.id, ann.id, "flagged")
+    flagged = queueing.next_item(wb, Seat(scored.id, ann.id, "flagged"))
     assert flagged.why_unscored == flagged.why == "Flagged by ann: 1889?"
 
 
 def test_all_who_flagged_a_pair_are_heard(wb, scored, ann, bob):
-    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    item = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     pair = {"question_id": item.question_id, "sentence_id": item.sentence_id}
     for who, note in ((ann, "1889?"), (bob, "")):
         annotation.flag(wb, **pair, annotator_id=who.id, note=note)
-    assert queueing.next_item(wb, scored.id, ann.id, "flagged").why == "Flagged by ann: 1889?; by bob, without a note"
+    assert (
+        queueing.next_item(wb, Seat(scored.id, ann.id, "flagged")).why
+        == "Flagged by ann: 1889?; by bob, without a note"
+    )
 
 
 def test_uncertain_begins_nearest_to_the_threshold(wb, scored, ann):
@@ -155,16 +159,16 @@ def test_an_item_comes_in_its_context_with_its_scores(wb, scored, ann):
 
 
 def test_asking_again_gives_the_same_item_until_it_is_labelled(wb, scored, ann, clock):
-    first = queueing.next_item(wb, scored.id, ann.id, "tops")
+    first = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     clock.advance(minutes=5)
-    again = queueing.next_item(wb, scored.id, ann.id, "tops")
+    again = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     assert (pair(again), again.token) == (pair(first), first.token)
     assert again.leased_until > first.leased_until
 
 
 def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
     for _ in range(5):
-        one, other = (queueing.next_item(wb, scored.id, who.id, "uncertain") for who in (ann, bob))
+        one, other = (queueing.next_item(wb, Seat(scored.id, who.id, "uncertain")) for who in (ann, bob))
         assert pair(one) != pair(other)
         for who, item in ((ann, one), (bob, other)):
             annotation.give_label(
@@ -173,10 +177,10 @@ def test_two_people_never_get_the_same_item(wb, scored, ann, bob):
 
 
 def test_two_sessions_under_one_name_get_different_items(wb, scored, ann):
-    left = queueing.next_item(wb, scored.id, ann.id, "tops", holder="left")
-    right = queueing.next_item(wb, scored.id, ann.id, "tops", holder="right")
+    left = queueing.next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))
+    right = queueing.next_item(wb, Seat(scored.id, ann.id, "tops", holder="right"))
     assert pair(left) != pair(right)
-    assert pair(queueing.next_item(wb, scored.id, ann.id, "tops", holder="left")) == pair(left)
+    assert pair(queueing.next_item(wb, Seat(scored.id, ann.id, "tops", holder="left"))) == pair(left)
 
 
 def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
@@ -195,20 +199,20 @@ def test_eight_people_at_once_label_every_pair_exactly_once(wb, scored):
 
 
 def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
-    first = queueing.next_item(wb, scored.id, ann.id, "tops")
+    first = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     clock.advance(minutes=11)
-    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+    assert pair(queueing.next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
 
 
 def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
-    first = queueing.next_item(wb, scored.id, ann.id, "tops")
-    second = queueing.next_item(wb, scored.id, ann.id, "tops", passed=[pair(first)])
+    first = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
+    second = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"), passed=[pair(first)])
     assert pair(second) != pair(first)
-    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) == pair(first)
+    assert pair(queueing.next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
 
 
 def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
-    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    item = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=ann.id, label="correct"
     )
@@ -231,18 +235,18 @@ def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann):
 
 
 def test_what_anyone_labelled_leaves_the_queue_and_comes_back_when_withdrawn(wb, scored, ann, bob):
-    item = queueing.next_item(wb, scored.id, ann.id, "tops")
+    item = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
     key = {"question_id": item.question_id, "sentence_id": item.sentence_id, "annotator_id": ann.id}
     annotation.give_label(wb, **key, label="unsure")
-    assert pair(queueing.next_item(wb, scored.id, bob.id, "tops")) != pair(item)
+    assert pair(queueing.next_item(wb, Seat(scored.id, bob.id, "tops"))) != pair(item)
     annotation.withdraw(wb, **key)
     fresh = people.sign_in(wb, "carol")
-    assert pair(queueing.next_item(wb, scored.id, fresh.id, "tops")) == pair(item)
+    assert pair(queueing.next_item(wb, Seat(scored.id, fresh.id, "tops"))) == pair(item)
 
 
 def test_candidates_nobody_scored_are_in_the_random_queue_only(wb, towers, ann):
     asked = asking.ask(wb, towers.id, QUESTIONS[0])
-    assert queueing.next_item(wb, towers.id, ann.id, "disagree") is None  # no generative scores yet
+    assert queueing.next_item(wb, Seat(towers.id, ann.id, "disagree")) is None  # no generative scores yet
     [bread] = documents.list_documents(wb, towers.id, search="bread")
     sentence = documents.list_sentences(wb, bread.id)[0].id
     key = {"question_id": asked.question_id, "sentence_id": sentence, "annotator_id": ann.id}
@@ -257,7 +261,7 @@ def test_a_scoring_job_fills_the_queues_from_questions_nobody_asked(wb, towers, 
     with wb.write() as s:
         for i, q in enumerate(QUESTIONS):
             rows.add_question(s, towers.id, q, external_id=f"q{i}", origin="imported", now=wb.clock())
-    assert queueing.next_item(wb, towers.id, ann.id, "uncertain") is None
+    assert queueing.next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
     job = scoring.start_scoring(wb, towers.id, limit=2)
     run_queued(wb, RUNNERS)
 
@@ -275,17 +279,17 @@ def test_a_scoring_job_ranks_what_is_new_after_another_question_was_asked(wb, to
 
 
 def test_a_viewer_sees_items_and_keeps_them_from_nobody(wb, scored, ann, bob):
-    mine = queueing.next_item(wb, scored.id, bob.id, "tops")
+    mine = queueing.next_item(wb, Seat(scored.id, bob.id, "tops"))
     people.set_role(wb, bob.id, "viewer", by=ann.id)
-    seen = queueing.next_item(wb, scored.id, bob.id, "tops")
+    seen = queueing.next_item(wb, Seat(scored.id, bob.id, "tops"))
     assert (pair(seen), seen.leased_until) == (pair(mine), None)
     again = queueing.item_at(wb, *pair(mine), bob.id)
     assert (again.leased_until, again.is_locked) == (None, False)
-    assert pair(queueing.next_item(wb, scored.id, ann.id, "tops")) == pair(mine)
+    assert pair(queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))) == pair(mine)
 
 
 def test_unknown_queues_and_vanished_pairs_are_named(wb, scored, ann):
     with pytest.raises(BadSetting, match="uncertain"):
-        queueing.next_item(wb, scored.id, ann.id, "newest")
+        queueing.next_item(wb, Seat(scored.id, ann.id, "newest"))
     with pytest.raises(Gone):
         queueing.item_at(wb, 999, 999, ann.id)

@@ -11,6 +11,7 @@ from app.corpora import documents
 from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, queues
+from app.labels.queues import Seat
 from app.versions import directory, loading, management, promotion, registry
 from app.versions.promotion import NothingToRollBack
 from app.versions.registry import UnknownVersion
@@ -276,8 +277,8 @@ def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, 
     assert followed(wb, asked) == {"towers-1"}
     promotion.roll_back(wb)
     assert followed(wb, asked) == {"cascade"}
-    assert queues.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
-    assert queues.next_item(wb, towers.id, ann.id, "dropped") is None  # where towers-1 cut is not where it does
+    assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
+    assert queues.next_item(wb, Seat(towers.id, ann.id, "dropped")) is None  # where towers-1 cut is not where it does
     run_queued(wb, RUNNERS)
     assert [c[:4] for c in cut(wb, asked)] == [c[:4] for c in before]
     assert [c.cut_margin for c in cut(wb, asked)] == pytest.approx([c.cut_margin for c in before])
@@ -290,10 +291,10 @@ def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, ma
     asked = asking.ask(wb, towers.id, "When was the tower finished?")
     promotion.roll_back(wb)
     management.delete(wb, "towers-1")
-    assert queues.next_item(wb, towers.id, ann.id, "uncertain") is None
+    assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
     run_queued(wb, RUNNERS)
     assert followed(wb, asked) == {"cascade"}
-    assert queues.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+    assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
 
 
 @pytest.fixture
@@ -328,7 +329,7 @@ def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, to
     asked = asking.ask(wb, towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
     assert followed(wb, asked) == {"cascade"}
-    assert queues.next_item(wb, towers.id, ann.id, "uncertain").version == "cascade"
+    assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
 
 
 def test_the_card_is_read_from_the_directory(wb, made):

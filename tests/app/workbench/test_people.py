@@ -12,6 +12,7 @@ from app.exchange import imports
 from app.jobs import retrain_rule
 from app.labels import annotation, guidelines, queues
 from app.labels.annotation import OverlapReached, Presentation
+from app.labels.queues import Seat
 from app.workbench import people
 from app.workbench.people import Gone, NotAllowed
 from as2core.errors import BadSetting
@@ -255,7 +256,7 @@ def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, tow
     carol = people.sign_in(wb, "carol")
     dealt = []
     for who in (ann, bob, carol):
-        item = queues.next_item(wb, towers.id, who.id, "tops")
+        item = queues.next_item(wb, Seat(towers.id, who.id, "tops"))
         dealt.append(item.sentence_id)
         annotation.give_label(
             wb,
