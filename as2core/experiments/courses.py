@@ -15,7 +15,8 @@ import torch
 
 from as2core.experiments.base import Options, Step
 from as2core.nn.backbone import Backbone, load_backbone
-from as2core.training.fine_tune import R, TrainingResult, fine_tune
+from as2core.training.fine_tune import TrainingResult, fine_tune
+from as2core.training.learners import R
 from as2core.training.loop import RunControl
 from as2core.training.settings import TrainSettings
 from as2core.types import Progress, Question

@@ -19,7 +19,7 @@ from as2core.nn.backbone import load_backbone
 from as2core.rankers.base import Ranker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
-from as2core.training.fine_tune import R
+from as2core.training.learners import R
 from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress, Question
 

@@ -16,9 +16,10 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
 from as2core.nn.heads import ExitHead
 from as2core.nn.question_lm import PrefixLM
+from as2core.rankers.base import Query
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
-from as2core.types import Candidate, Question
+from as2core.types import Question
 
 FOLDS = 5
 MAX_LEVEL_QUESTIONS = 50  # with a correct candidate, and as many without
@@ -40,7 +41,7 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         labelled = np.array([c.label is not None for c in q.candidates])
         if not labelled.any():
             continue
-        by_exit = _exit_logits(ranker, q.text, q.candidates)
+        [by_exit] = exit_logits(ranker, [(q.text, q.candidates)])
         for rows, x in zip(logits, by_exit, strict=True):
             rows.append(x[labelled])
         labels.append(np.array([c.label == 1 for c in q.candidates])[labelled])
@@ -78,11 +79,11 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     }
 
 
-def _exit_logits(ranker: CascadeRanker, question: str, candidates: Sequence[Candidate]) -> list[np.ndarray]:
-    """Every candidate's logits, `(n,)` an exit, without the first stage, which would pass on only some of them."""
+def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[list[np.ndarray]]:
+    """For each query every candidate's logits, `(n,)` an exit, without the first stage, which passes on only some."""
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    [trace] = run_cascade(ranker.engine, [(question, [c.titled_text for c in candidates])], complete)
-    return [e.scores for e in trace.exits]
+    texts = [(question, [c.titled_text for c in candidates]) for question, candidates in queries]
+    return [[e.scores for e in trace.exits] for trace in run_cascade(ranker.engine, texts, complete)]
 
 
 def _fold_masks(fold: np.ndarray, positive: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -131,7 +132,8 @@ def level_heads(
             return
         labelled = [c for c in q.candidates if c.label is not None]
         labels += [int(c.label or 0) for c in labelled]
-        for rows, x in zip(logits, _exit_logits(ranker, q.text, labelled), strict=True):
+        [by_exit] = exit_logits(ranker, [(q.text, labelled)])
+        for rows, x in zip(logits, by_exit, strict=True):
             rows.append(x)
     if not 0 < sum(labels) < len(labels):
         return

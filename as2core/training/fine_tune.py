@@ -16,9 +16,9 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic
 
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl, TrainerState, TrainingArguments
@@ -29,13 +29,11 @@ from as2core.nn.backbone import Backbone
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training.batches import plan_batches
-from as2core.training.learners import Teacher, learner_for
+from as2core.training.learners import R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
-
-R = TypeVar("R", bound=HasWeights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def fine_tune(
     started = control.clock()
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
-    device = next(learner.module.parameters()).device
+    device = next(learner.parameters()).device
     noisy, flips = flip_labels(train, settings.noise, seed=settings.seed)
     batches = plan_batches(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
@@ -85,31 +83,25 @@ def fine_tune(
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
     _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
-    history: list[dict] = []
     args = _arguments(workdir, settings, len(batches), bool(dev))
-
-    def emit(event: dict) -> None:
-        history.append(event)
-        if control.on_event and args.process_index == 0:
-            control.on_event(event)
-
-    watch = Watch(emit, control, len(batches), settings.epochs, lambda: control.clock() - started)
-    patience = [_Patience(settings.patience)] if dev else []
-    trainer = PlannedTrainer(learner, settings, watch, batches, dev, args=args, callbacks=[*patience])
+    watch = Watch(control if args.process_index == 0 else replace(control, on_event=None), started)
+    trainer = PlannedTrainer(learner, batches, dev, watch, args)
     trainer.remove_callback(PrinterCallback)
+    if dev:
+        trainer.add_callback(_Patience(settings.patience))
     if settings.noise:
-        emit({"kind": "noise", **asdict(flips)})
-    emit({"kind": "start", "steps": len(batches), "questions": len(train), "dev_ap": trainer.dev_ap()})
+        watch.emit("noise", **asdict(flips))
+    watch.emit("start", steps=len(batches), questions=len(train), dev_ap=trainer.dev_ap())
     with _freeze(frozen):
         trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
     if watch.stopping:
         raise Cancelled(CANCELLED)
-    learner.module.to(device).eval()
+    learner.to(device).eval()
     best, score = trainer.best()
     end = trainer.state.global_step
-    emit({"kind": "end", "step": end, "steps": len(batches), "best_dev_ap": best, "steering": score})
-    seconds = watch.earlier_seconds + control.clock() - started
-    return TrainingResult(ranker, history, best, score, seconds, watch.earlier_seconds, end < len(batches))
+    watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, steering=score)
+    early = end < len(batches)
+    return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early)
 
 
 class _Patience(EarlyStoppingCallback):
@@ -238,6 +230,4 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
 
 def override(settings: TrainSettings, **changes: object) -> TrainSettings:
     """The settings with some values changed; None leaves a value as it is."""
-    values = asdict(settings)
-    values.update((k, v) for k, v in changes.items() if v is not None)
-    return TrainSettings(**values)
+    return TrainSettings(**asdict(settings) | {k: v for k, v in changes.items() if v is not None})

@@ -20,9 +20,8 @@ from as2core.errors import Cancelled
 from as2core.metrics import measure_mean
 from as2core.training.batches import PlannedBatch
 from as2core.training.learners import Learner
-from as2core.training.learners.base import Terms
+from as2core.training.learners.base import Term
 from as2core.training.rates import rate_schedule
-from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 OnEvent = Callable[[dict], None]
@@ -46,56 +45,38 @@ class RunControl:
 
 
 class Watch(TrainerCallback):
-    """Turns the Trainer's steps into events and stops it when requested; `stopping` is true from then on. `elapsed`
-    gives the seconds of this attempt, `earlier_seconds` are those of the attempts whose checkpoint it resumes from."""
+    """Keeps a run's events and its time, and stops the Trainer when requested; `stopping` is true from then on.
+    `started` is this attempt's clock, `earlier_seconds` are those of the attempts whose checkpoint it resumes from."""
 
-    def __init__(
-        self, emit: OnEvent, control: RunControl, steps: int, epochs: int, elapsed: Callable[[], float]
-    ) -> None:
-        self.emit, self.control, self._steps, self._epochs = emit, control, steps, epochs
-        self._elapsed, self.earlier_seconds = elapsed, 0.0
-        self._start: tuple[float, int] | None = None
+    def __init__(self, control: RunControl, started: float) -> None:
+        self.control, self._started, self.earlier_seconds = control, started, 0.0
+        self.history: list[dict] = []
         self.stopping = False
 
-    def epoch(self, step: int) -> float:
-        return round(self._epochs * step / max(1, self._steps), 3)
+    @property
+    def seconds(self) -> float:
+        return self.earlier_seconds + self.control.clock() - self._started
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-    ) -> None:
+    def emit(self, kind: str, **values: object) -> None:
+        self.history.append({"kind": kind, **values})
+        if self.control.on_event:
+            self.control.on_event(self.history[-1])
+
+    def estimate_seconds_left(self, state: TrainerState) -> float:
+        seconds, step = self._begin
+        pace = (self.seconds - seconds) / max(1, state.global_step - step)
+        return round(pace * (state.max_steps - state.global_step), 1)
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         past = (entry["seconds"] for entry in reversed(state.log_history) if "seconds" in entry)
         self.earlier_seconds = next(past, 0.0)
-        self._start = (self._elapsed(), state.global_step)
+        self._begin = self.seconds, state.global_step
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         if self.control.should_stop and any(gather_object([self.control.is_stop_requested])):
             self.stopping = True
             control.should_training_stop = True
             control.should_evaluate = control.should_save = False
-
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, float] | None = None,
-        **_: object,
-    ) -> None:
-        state.log_history[-1]["seconds"] = self.earlier_seconds + self._elapsed()  # stored in the checkpoint
-        if not logs or "loss" not in logs or self._start is None:
-            return
-        seconds, first = self._start
-        pace = (self._elapsed() - seconds) / max(1, state.global_step - first)
-        self.emit(
-            {
-                "kind": "step",
-                "step": state.global_step,
-                "steps": self._steps,
-                "epoch": self.epoch(state.global_step),
-                "loss": float(logs["loss"]),
-                "seconds_left": round(pace * (self._steps - state.global_step), 1),
-            }
-        )
 
 
 class PlannedTrainer(Trainer):
@@ -106,20 +87,17 @@ class PlannedTrainer(Trainer):
     def __init__(
         self,
         learner: Learner,
-        settings: TrainSettings,
-        watch: Watch,
         batches: Sequence[PlannedBatch],
         dev: Sequence[Question],
-        *,
+        watch: Watch,
         args: TrainingArguments,
-        callbacks: list[TrainerCallback],
     ) -> None:
-        self._learner, self._settings, self._watch, self._dev = learner, settings, watch, dev
+        self._learner, self._watch, self._dev = learner, watch, dev
         self._batches = cast(Dataset, batches)  # DataLoader and Trainer take any sequence
         super().__init__(
-            model=learner.module,
-            args=args,
-            callbacks=[watch, *callbacks],
+            learner,
+            args,
+            callbacks=[watch],
             train_dataset=self._batches,
             eval_dataset=cast(Dataset, []) if dev else None,
             data_collator=self._collate_share,
@@ -140,7 +118,7 @@ class PlannedTrainer(Trainer):
 
     def create_scheduler(self, num_training_steps: int, optimizer: Optimizer | None = None) -> LambdaLR:
         if self.lr_scheduler is None:
-            self.lr_scheduler = rate_schedule(self._settings, optimizer or self.optimizer, num_training_steps)
+            self.lr_scheduler = rate_schedule(self._learner.settings, optimizer or self.optimizer, num_training_steps)
         return self.lr_scheduler
 
     def compute_loss(
@@ -155,7 +133,7 @@ class PlannedTrainer(Trainer):
         loss = self._weight_terms(out["terms"], questions > 0) if self.args.world_size > 1 else out["loss"]
         return (loss, out) if return_outputs else loss
 
-    def _weight_terms(self, terms: Terms, counts: bool) -> torch.Tensor:
+    def _weight_terms(self, terms: list[Term], counts: bool) -> torch.Tensor:
         """The terms weighted so that the mean of the processes' gradients is the gradient of the whole batch's loss."""
         own = torch.tensor([float(n * counts) for _, n in terms], device=self.args.device)
         weights = own * self.args.world_size / self.accelerator.reduce(own, "sum")
@@ -165,7 +143,7 @@ class PlannedTrainer(Trainer):
         """AP on dev by exit. Raises Cancelled when a stop is requested meanwhile."""
         if not self._dev:
             return {}
-        self._learner.module.eval()
+        self._learner.eval()
         own = self._dev[self.args.process_index :: self.args.world_size]
         scores: list[tuple[str, dict]] = []
         for start in range(0, len(own), DEV_QUESTIONS_PER_BATCH):
@@ -182,23 +160,25 @@ class PlannedTrainer(Trainer):
 
     def evaluate(self, *_args: object, **_kwargs: object) -> dict[str, float]:
         by_exit = self.dev_ap()
-        step = self.state.global_step
         # the state is selected by the mean over exits, the last counting double, so that early exits do not improve at
         # the cost of the final ranking; checkpoints store it as "eval_steering"
         values = list(by_exit.values())
         metrics = {"eval_ap": values[-1], "eval_steering": (sum(values) + values[-1]) / (len(values) + 1)}
-        self._watch.emit(
-            {
-                "kind": "eval",
-                "step": step,
-                "steps": self.state.max_steps,
-                "epoch": self._watch.epoch(step),
-                "dev_ap": by_exit,
-            }
-        )
+        self._emit("eval", dev_ap=by_exit)
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        super().log(logs, start_time)
+        self.state.log_history[-1]["seconds"] = self._watch.seconds  # stored in the checkpoint
+        if "loss" in logs:
+            self._emit("step", loss=float(logs["loss"]), seconds_left=self._watch.estimate_seconds_left(self.state))
+
+    def _emit(self, kind: str, **values: object) -> None:
+        step, steps = self.state.global_step, self.state.max_steps
+        epoch = round(self._learner.settings.epochs * step / steps, 3)
+        self._watch.emit(kind, step=step, steps=steps, epoch=epoch, **values)
 
     def best(self) -> tuple[float, float]:
         """The last exit's dev AP at the best step, which may be of an earlier attempt, and the value the state was

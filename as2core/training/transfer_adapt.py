@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from as2core.training.fine_tune import R, TrainingResult, fine_tune
+from as2core.training.fine_tune import TrainingResult, fine_tune
+from as2core.training.learners import R
 from as2core.training.loop import RunControl
 from as2core.training.settings import ADAPT, TRANSFER, TrainSettings
 from as2core.types import Question

@@ -10,14 +10,14 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker
 from as2core.rankers.word_ranker import WordRanker
-from as2core.training.learners.base import Learner, Teacher
+from as2core.training.learners.base import Learner, R, Teacher
 from as2core.training.learners.cascade import CascadeLearner
 from as2core.training.learners.generative import GenerativeLearner
 from as2core.training.learners.seq2seq import Seq2SeqLearner
 from as2core.training.learners.structure import LISTWISE, POINTWISE, StructureLearner
 from as2core.training.settings import ADAPT, TrainSettings
 
-__all__ = ["Learner", "Teacher", "learner_for", "require_weights", "suggest_settings"]
+__all__ = ["Learner", "R", "Teacher", "learner_for", "require_weights", "suggest_settings"]
 
 
 def learner_for(ranker: Ranker, settings: TrainSettings, teacher: Teacher | None = None) -> Learner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -21,27 +21,35 @@ from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 Teacher = Callable[[str, list[str]], np.ndarray]
-Terms = list[tuple[torch.Tensor, int]]  # summands of a loss: each a mean, and over how many
-DISCRIMINATIVE = ("pointwise", "pairwise", "listwise")
+Term = tuple[torch.Tensor, int]  # a summand of a loss: a mean, and over how many
+R = TypeVar("R", bound=HasWeights)
+NEEDS_PAIR = ("pairwise", "listwise", "rll")
 
 
-class Learner(ABC):
-    """`module.forward(**collate(batch))` gives {"loss", "terms"}; the terms let several processes compute exactly the
-    loss of one. `needs` is what a question must have to be trained on, a key of `as2core.training.batches.NEEDS`.
-    `losses` are the names that the settings may give, `exits` names the scores of `dev_scores`.
+class Learner(nn.Module, ABC, Generic[R]):
+    """The loss of a ranker as a module: `forward(**collate(batch))` gives {"loss", "terms"}. The terms let several
+    processes compute exactly the loss of one.
+
+    `losses` are the names that the settings may give; `loss` is theirs, or the ranker's own. `exits` names the scores
+    of `dev_scores`. `teacher` is None where nothing is distilled. Raises BadSetting for a loss not in `losses`.
     """
 
-    losses: ClassVar[tuple[str, ...]] = DISCRIMINATIVE
-    ranker: HasWeights
-    module: nn.Module
+    losses: ClassVar[tuple[str, ...]] = ("pointwise", "pairwise", "listwise")
     exits: tuple[str, ...]
-    needs: str
 
-    def check_loss(self, settings: TrainSettings) -> None:
-        """Raises BadSetting for a loss that is not one of `losses`."""
+    def __init__(self, ranker: R, settings: TrainSettings, teacher: Teacher | None = None, *, loss: str) -> None:
+        super().__init__()
         if settings.loss not in (None, *self.losses):
             known = ", ".join(self.losses)
-            raise BadSetting(f"the loss {settings.loss!r} is not for {self.ranker.name}; use one of: {known}")
+            raise BadSetting(f"the loss {settings.loss!r} is not for {ranker.name}; use one of: {known}")
+        self.ranker, self.settings, self.module = ranker, settings, ranker.module
+        self.loss = settings.loss or loss
+        self.teacher = teacher if settings.distill else None
+
+    @property
+    def needs(self) -> str:
+        """What a question must have to be trained on, a key of `as2core.training.batches.NEEDS`."""
+        return "pair" if self.loss in NEEDS_PAIR else "positive" if self.loss == "mle" else "label"
 
     @abstractmethod
     def collate(self, batch: PlannedBatch) -> dict: ...
@@ -58,9 +66,18 @@ class Learner(ABC):
         """Prepare a ranker that was never trained for its first step."""
         return None
 
+    def discriminative_loss(self, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int]) -> Term:
+        """The pointwise, pairwise or listwise loss over logits (n,) and labels (n,) of several questions, `sizes`
+        candidates each; a mean over candidates, or over questions."""
+        if self.loss == "pointwise":
+            return pointwise(logits, labels), len(labels)
+        if self.loss == "listwise":
+            return listwise(logits, relevance(labels, sizes), sizes), len(sizes)
+        return pairwise(logits.float(), labels, sizes, self.settings.margin), len(sizes)
 
-def as_output(terms: Terms) -> dict:
-    """What a loss module returns: the sum of the terms, and the terms."""
+
+def as_output(terms: list[Term]) -> dict:
+    """What `Learner.forward` returns: the sum of the terms, and the terms."""
     return {"loss": sum(value for value, _ in terms), "terms": terms}
 
 
@@ -70,18 +87,6 @@ def label_tensors(batch: PlannedBatch) -> dict:
         "labels": torch.tensor([y for g in batch.groups for y in g.labels]),
         "sizes": [len(g.rows) for g in batch.groups],
     }
-
-
-def discriminative_loss(
-    loss: str, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int], margin: float
-) -> tuple[torch.Tensor, int]:
-    """One of DISCRIMINATIVE over logits (n,) and labels (n,) of several questions, `sizes` candidates each, and over
-    how many it is a mean: candidates, or questions."""
-    if loss == "pointwise":
-        return pointwise(logits, labels), len(labels)
-    if loss == "listwise":
-        return listwise(logits, relevance(labels, sizes), sizes), len(sizes)
-    return pairwise(logits.float(), labels, sizes, margin), len(sizes)
 
 
 def drop_aliases(_module: nn.Module, state: dict, *_: object) -> None:

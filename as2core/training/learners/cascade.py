@@ -6,72 +6,26 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from torch import nn
 
-from as2core.cascade.engine import run_cascade
-from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting
 from as2core.losses.listwise import listwise, soften
 from as2core.nn.backbone import Packed, micro_batches
 from as2core.rankers.cascade import CascadeRanker
 from as2core.training.batches import Group, PlannedBatch
-from as2core.training.calibrate import level_heads
-from as2core.training.learners.base import Learner, Teacher, Terms, as_output, discriminative_loss, label_tensors
+from as2core.training.calibrate import exit_logits, level_heads
+from as2core.training.learners.base import Learner, Teacher, Term, as_output, label_tensors
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
 
-class _CascadeLoss(nn.Module):
-    def __init__(self, ranker: CascadeRanker, settings: TrainSettings) -> None:
-        super().__init__()
-        self.module, self.settings = ranker.module, settings
-
-    def forward(
-        self,
-        parts: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
-        rows: torch.Tensor,
-        labels: torch.Tensor,
-        sizes: list[int],
-        exit_index: int | None,
-        teacher: torch.Tensor | None = None,
-    ) -> dict:
-        """`parts` are the pairs by length, as ids and masks; `rows` (n,) are their places in the batch."""
-        exits = self.module.exits if exit_index is None else (self.module.exits[exit_index],)
-        logits = [  # each part of like lengths, so little padding
-            self.module(*part, exits=exits, stop_gradient=self.settings.stop_gradient) for part in parts
-        ]
-        back = torch.argsort(rows)
-        by_exit = [torch.cat([x[e] for x in logits])[back] for e in exits]
-        loss = self.settings.loss or "pointwise"
-        losses = [discriminative_loss(loss, x, labels, sizes, self.settings.margin) for x in by_exit]
-        terms: Terms = [(torch.stack([value for value, _ in losses]).mean(), losses[0][1])]
-        if teacher is not None:
-            target = soften(teacher, sizes, self.settings.temperature)
-            terms.append((self.settings.distill * _distillation_loss(by_exit, target, sizes), len(sizes)))
-        if self.settings.self_distill and len(exits) > 1:
-            target = soften(by_exit[-1].detach(), sizes, 1.0)
-            terms.append((self.settings.self_distill * _distillation_loss(by_exit[:-1], target, sizes), len(sizes)))
-        return as_output(terms)
-
-
-def _distillation_loss(by_exit: Sequence[torch.Tensor], target: torch.Tensor, sizes: list[int]) -> torch.Tensor:
-    """The exits' mean KL to a target over each question's candidates."""
-    return torch.stack([listwise(x, target, sizes) for x in by_exit]).mean()
-
-
-class CascadeLearner(Learner):
+class CascadeLearner(Learner[CascadeRanker]):
     """Cascade and cross-encoder (a cascade of one exit). Pointwise by default, as the papers."""
 
     def __init__(self, ranker: CascadeRanker, settings: TrainSettings, teacher: Teacher | None) -> None:
-        self.ranker: CascadeRanker = ranker
-        self.check_loss(settings)
+        super().__init__(ranker, settings, teacher, loss="pointwise")
         if settings.distill and teacher is None:
             raise BadSetting("distillation needs a teacher: set distill to 0, or give fine_tune a teacher")
-        self.teacher = teacher if settings.distill else None
-        self.module = _CascadeLoss(ranker, settings)
         self.exits = tuple(str(layer) for layer in ranker.exits)
-        self.needs = "pair" if settings.loss in ("listwise", "pairwise") else "label"
-        self._complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
 
     def prepare(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
         level_heads(self.ranker, questions, should_stop)
@@ -84,7 +38,7 @@ class CascadeLearner(Learner):
 
     def collate(self, batch: PlannedBatch) -> dict:
         packed = self._encode(batch)
-        parts = micro_batches(packed.lengths, max_tokens=1024)
+        parts = micro_batches(packed.lengths, max_tokens=1024)  # of like lengths, so little padding
         out = {
             "parts": [self.ranker.backbone.pad(packed, rows) for rows in parts],
             "rows": torch.tensor([r for rows in parts for r in rows]),
@@ -97,6 +51,36 @@ class CascadeLearner(Learner):
         return out
 
     def dev_scores(self, questions: Sequence[Question]) -> list[dict[str, np.ndarray]]:
-        pairs = [(q.text, [c.titled_text for c in q.candidates]) for q in questions]
-        traces = run_cascade(self.ranker.engine, pairs, self._complete)  # without a first stage: all are scored
-        return [{str(e.layer): e.scores for e in trace.exits} for trace in traces]
+        by_question = exit_logits(self.ranker, [(q.text, q.candidates) for q in questions])
+        return [dict(zip(self.exits, logits, strict=True)) for logits in by_question]
+
+    def forward(
+        self,
+        parts: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+        rows: torch.Tensor,
+        labels: torch.Tensor,
+        sizes: list[int],
+        exit_index: int | None,
+        teacher: torch.Tensor | None = None,
+    ) -> dict:
+        """`parts` are the pairs by length, as ids and masks; `rows` (n,) are their places in the batch."""
+        settings, exits = self.settings, self.ranker.exits
+        if exit_index is not None:
+            exits = (exits[exit_index],)
+        logits = [self.module(*part, exits=exits, stop_gradient=settings.stop_gradient) for part in parts]
+        back = torch.argsort(rows)
+        by_exit = [torch.cat([x[e] for x in logits])[back] for e in exits]
+        losses = [self.discriminative_loss(x, labels, sizes) for x in by_exit]
+        terms: list[Term] = [(torch.stack([value for value, _ in losses]).mean(), losses[0][1])]
+        if teacher is not None:
+            target = soften(teacher, sizes, settings.temperature)
+            terms.append((settings.distill * _distillation_loss(by_exit, target, sizes), len(sizes)))
+        if settings.self_distill and len(exits) > 1:
+            target = soften(by_exit[-1].detach(), sizes, 1.0)
+            terms.append((settings.self_distill * _distillation_loss(by_exit[:-1], target, sizes), len(sizes)))
+        return as_output(terms)
+
+
+def _distillation_loss(by_exit: Sequence[torch.Tensor], target: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """The exits' mean KL to a target over each question's candidates."""
+    return torch.stack([listwise(x, target, sizes) for x in by_exit]).mean()

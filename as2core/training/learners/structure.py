@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import nn
 
 from as2core.errors import BadSetting
 from as2core.nn.word_pairs import WordPairs, join, word_pairs
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import Learner, as_output, discriminative_loss
+from as2core.training.learners.base import Learner, as_output
 from as2core.training.settings import TrainSettings
 
 POINTWISE = TrainSettings(
@@ -30,31 +29,16 @@ POINTWISE = TrainSettings(
 LISTWISE = replace(POINTWISE, learning_rate=2e-4, batch_questions=1, loss="listwise")
 
 
-class _ListLoss(nn.Module):
-    def __init__(self, ranker: WordRanker, loss: str) -> None:
-        super().__init__()
-        self.module, self.loss = ranker.module, loss
-
-    def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
-        """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
-        logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
-        return as_output([discriminative_loss(self.loss, logits, labels, sizes, 0.0)])
-
-
-class StructureLearner(Learner):
+class StructureLearner(Learner[WordRanker]):
     """The loss is the ranker's own, pointwise or listwise, unless the settings name one of the two."""
 
     losses = ("pointwise", "listwise")
 
     def __init__(self, ranker: WordRanker, settings: TrainSettings) -> None:
-        self.ranker: WordRanker = ranker
-        self.check_loss(settings)
-        loss = settings.loss or ("listwise" if ranker.listwise else "pointwise")
+        super().__init__(ranker, settings, loss="listwise" if ranker.listwise else "pointwise")
         if settings.distill:
             raise BadSetting(f"{ranker.kind} learns from labels alone: set distill to 0")
-        self.module = _ListLoss(ranker, loss)
         self.exits = (ranker.kind,)
-        self.needs = "pair" if loss == "listwise" else "label"
 
     def collate(self, batch: PlannedBatch) -> dict:
         questions = [g.question for g in batch.groups]
@@ -65,3 +49,8 @@ class StructureLearner(Learner):
             "labels": torch.tensor([y for group in labels for y in group if y is not None]),
             "sizes": [sum(y is not None for y in group) for group in labels],
         }
+
+    def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
+        """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
+        logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
+        return as_output([self.discriminative_loss(logits, labels, sizes)])

@@ -255,9 +255,9 @@ def test_a_cascade_learns_with_losses_over_a_question(loss, base, tmp_path):
 def test_the_last_exit_teaches_the_others_and_is_not_taught_itself(base):
     """Beside the labels' loss stands the mean KL of the exits below to what the last one says, by hand."""
     learner = learner_for(base, dataclasses.replace(FAST, exit_draw="all", self_distill=2.0), None)
-    batch = plan_batches(questions(0, 4), learner.module.settings, exits=2, needs=learner.needs)[0]
+    batch = plan_batches(questions(0, 4), learner.settings, exits=2, needs=learner.needs)[0]
     inputs = learner.collate(batch)
-    _, (taught, groups) = learner.module.eval()(**inputs)["terms"]
+    _, (taught, groups) = learner.eval()(**inputs)["terms"]
     by_exit = [torch.cat([base.module(*p)[e] for p in inputs["parts"]]) for e in base.exits]
     below, last = (x[torch.argsort(inputs["rows"])].split(inputs["sizes"]) for x in by_exit)
     kl = [(q.softmax(0) * (q.log_softmax(0) - p.log_softmax(0))).sum() for p, q in zip(below, last, strict=True)]
