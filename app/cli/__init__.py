@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
+from typer import Typer
 
 from app.cli import adapt, ask, context, documents, jobs, labels, people, processes, propose, versions
 from as2core.types import Question
 
 
-def register(cli: typer.Typer) -> None:
+def register(cli: Typer) -> None:
     """Group `as2.commands`: add the workbench's commands to the library's."""
     for command in (documents.ingest, ask.ask, adapt.adapt, documents.reindex, processes.app, processes.worker):
         cli.command(command.__name__)(command)

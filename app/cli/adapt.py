@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
@@ -29,32 +29,26 @@ class NotAdapted(As2Error):
 
 def adapt(
     corpus: CorpusName = None,
-    kind: Annotated[str, typer.Option(help="What is adapted: cascade, generative, calibration or another.")] = (
-        "cascade"
-    ),
-    base: Annotated[str, typer.Option(help="The version to start from.")] = "active",
-    annotator: Annotated[list[str] | None, typer.Option(help="Only this person's labels; may be repeated.")] = None,
-    since: Annotated[str, typer.Option(help="Only labels from this day on, as 2024-05-01.")] = "",
-    conflicts: Annotated[str, typer.Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
-    presumed: Annotated[int, typer.Option(help="Unlabelled candidates per question counted as incorrect.")] = 0,
+    kind: Annotated[str, Option(help="What is adapted: cascade, generative, calibration or another.")] = "cascade",
+    base: Annotated[str, Option(help="The version to start from.")] = "active",
+    annotator: Annotated[list[str] | None, Option(help="Only this person's labels; may be repeated.")] = None,
+    since: Annotated[str, Option(help="Only labels from this day on, as 2024-05-01.")] = "",
+    conflicts: Annotated[str, Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
+    presumed: Annotated[int, Option(help="Unlabelled candidates per question counted as incorrect.")] = 0,
     label_kind: Annotated[
-        list[str] | None, typer.Option(help="Only labels of this kind: people or imported; both by default.")
+        list[str] | None, Option(help="Only labels of this kind: people or imported; both by default.")
     ] = None,
     unsure_incorrect: Annotated[
-        bool, typer.Option("--unsure-incorrect", help="Count pairs labelled only unsure as incorrect.")
+        bool, Option("--unsure-incorrect", help="Count pairs labelled only unsure as incorrect.")
     ] = False,
-    keep_doubtful: Annotated[
-        bool, typer.Option("--keep-doubtful", help="Train on labels that look wrong, too.")
-    ] = False,
-    replay: Annotated[float | None, typer.Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the labels; by default those of the kind.")] = (
-        None
-    ),
-    learning_rate: Annotated[float | None, typer.Option(help="Peak rate; by default that of the kind.")] = None,
-    seed: Annotated[int, typer.Option(help="Makes the run repeatable.")] = 0,
-    remark: Annotated[str, typer.Option("--note", help="What the new version is for.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the training data, and train nothing.")] = False,
-    promote: Annotated[bool, typer.Option(help="Promote the version if its held-out AP is not lower.")] = False,
+    keep_doubtful: Annotated[bool, Option("--keep-doubtful", help="Train on labels that look wrong, too.")] = False,
+    replay: Annotated[float | None, Option(help="Share of the shipped questions mixed in, 0 to 1.")] = None,
+    epochs: Annotated[int | None, Option(min=1, help="Passes over the labels; by default those of the kind.")] = None,
+    learning_rate: Annotated[float | None, Option(help="Peak rate; by default that of the kind.")] = None,
+    seed: Annotated[int, Option(help="Makes the run repeatable.")] = 0,
+    remark: Annotated[str, Option("--note", help="What the new version is for.")] = "",
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the training data, and train nothing.")] = False,
+    promote: Annotated[bool, Option(help="Promote the version if its held-out AP is not lower.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Retrain from a corpus's labels, and compare before and after on held-out questions."""

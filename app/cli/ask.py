@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.")],
+    question: Annotated[str, Argument(metavar="QUESTION", help="The question.")],
     corpus: CorpusName = None,
-    version: Annotated[str, typer.Option(help="The model version that answers.")] = "active",
-    documents: Annotated[int, typer.Option(min=1, help="How many documents to retrieve.")] = 30,
+    version: Annotated[str, Option(help="The model version that answers.")] = "active",
+    documents: Annotated[int, Option(min=1, help="How many documents to retrieve.")] = 30,
     candidates: Annotated[
-        int | None, typer.Option(min=1, help="How many of their sentences to consider at most; 1,300 if not set.")
+        int | None, Option(min=1, help="How many of their sentences to consider at most; 1,300 if not set.")
     ] = None,
     first_keep: Annotated[
-        int | None, typer.Option(min=1, help="How many of those the cascade reads; 100 if not set.")
+        int | None, Option(min=1, help="How many of those the cascade reads; 100 if not set.")
     ] = None,
     drop_ratio: Annotated[
-        float, typer.Option(help="The share of candidates dropped at each exit, for the reported drops and cost.")
+        float, Option(help="The share of candidates dropped at each exit, for the reported drops and cost.")
     ] = 0.3,
-    as_typed: Annotated[bool, typer.Option("--as-typed", help="Do not correct typos in the question.")] = False,
-    top_n: Annotated[int, typer.Option(min=1, help="How many sentences to show.")] = 5,
+    as_typed: Annotated[bool, Option("--as-typed", help="Do not correct typos in the question.")] = False,
+    top_n: Annotated[int, Option(min=1, help="How many sentences to show.")] = 5,
     as_json: JsonFlag = False,
 ) -> None:
     """Answer a question with a sentence of a corpus, and report which candidates were dropped and what that saved."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from as2core.errors import As2Error
 from as2core.terminal import print_note, show_progress
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
     from app.workbench.workbench import Workbench
 
-CorpusName = Annotated[str | None, typer.Option("--corpus", help="The corpus's name; the newest one if not given.")]
+CorpusName = Annotated[str | None, Option("--corpus", help="The corpus's name; the newest one if not given.")]
 
 
 class NoCorpus(As2Error):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
 from as2core.commands.options import JsonFlag
@@ -15,10 +15,8 @@ from as2core.terminal import echo, print_json, print_note, show_progress
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, or folders to search for files.")],
-    corpus: Annotated[
-        str, typer.Option(help="The corpus they are added to; created if it does not exist.")
-    ] = "documents",
+    paths: Annotated[list[Path], Argument(metavar="PATH...", help="Files, or folders to search for files.")],
+    corpus: Annotated[str, Option(help="The corpus they are added to; created if it does not exist.")] = "documents",
     as_json: JsonFlag = False,
 ) -> None:
     """Add documents to a corpus: txt, md, html, pdf, csv, tsv, jsonl. Unchanged documents are skipped."""
@@ -41,7 +39,7 @@ def ingest(
         if done.job_id is not None:
             print_note("Vectors are computed in the background. Until then, search matches words only.")
         if done.failed:
-            raise typer.Exit(1)
+            raise Exit(1)
 
 
 def find_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:

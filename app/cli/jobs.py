@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Context, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from app.jobs.queue import JobView
     from app.workbench.workbench import Workbench
 
-jobs = typer.Typer(help="List background jobs; cancel or repeat one.", invoke_without_command=True)
-Number = Annotated[int, typer.Argument(metavar="ID", help="The job's number.")]
+jobs = Typer(help="List background jobs; cancel or repeat one.", invoke_without_command=True)
+Number = Annotated[int, Argument(metavar="ID", help="The job's number.")]
 
 
 @jobs.callback()
 def list_jobs(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+    context: Context,
+    limit: Annotated[int, Option(min=1, help="How many, newest first.")] = 20,
     as_json: JsonFlag = False,
 ) -> None:
     """List the jobs, newest first, unless a command follows."""

@@ -6,34 +6,33 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option, Typer
 
 from app.cli.context import CorpusName, find_corpus, workbench
 from as2core.commands.options import JsonFlag
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
 
-labels = typer.Typer(help="Bring labels in, and take them out.", no_args_is_help=False)
+labels = Typer(help="Bring labels in, and take them out.", no_args_is_help=False)
 
 
 @labels.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled questions in any known format.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Labelled questions in any known format.")],
     corpus: Annotated[
-        str | None, typer.Option(help="The corpus whose sentences they label; without it the file makes its own.")
+        str | None, Option(help="The corpus whose sentences they label; without it the file makes its own.")
     ] = None,
     fmt: Annotated[
         str,
-        typer.Option(
+        Option(
             "--format",
             help="auto, or one of jsonl, csv, qrels, wikiqa, trecqa, squad, beir, pairs, triplets, asnq, selqa, "
             "selqa-tsv, qed, natural-questions, yahooqa.",
         ),
     ] = "auto",
-    annotator: Annotated[str, typer.Option(help="Who gave those that the file does not sign itself.")] = "import",
+    annotator: Annotated[str, Option(help="Who gave those that the file does not sign itself.")] = "import",
     split: Annotated[
-        str,
-        typer.Option(help="Which part of a set that comes divided this is: train, dev or test. Divided here if not."),
+        str, Option(help="Which part of a set that comes divided this is: train, dev or test. Divided here if not.")
     ] = "",
     as_json: JsonFlag = False,
 ) -> None:
@@ -60,17 +59,15 @@ def import_(
             + (f"; {report.describe_moved()}" if report.moved else "")
         )
     if report.malformed:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 @labels.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; - for standard output.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Where to write; - for standard output.")],
     corpus: CorpusName = None,
-    fmt: Annotated[
-        str, typer.Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run, pairs or triplets.")
-    ] = "jsonl",
-    annotator: Annotated[str | None, typer.Option(help="Only this annotator's labels.")] = None,
+    fmt: Annotated[str, Option("--format", help="jsonl, csv, qrels, wikiqa, beir, run, pairs or triplets.")] = "jsonl",
+    annotator: Annotated[str | None, Option(help="Only this annotator's labels.")] = None,
 ) -> None:
     """Export a corpus's labels."""
     from app.exchange import exports

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Context, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, format_table, print_json
 
-people = typer.Typer(help="List who labels here, and give roles.", invoke_without_command=True)
+people = Typer(help="List who labels here, and give roles.", invoke_without_command=True)
 
 
 @people.callback()
-def list_people(context: typer.Context, as_json: JsonFlag = False) -> None:
+def list_people(context: Context, as_json: JsonFlag = False) -> None:
     """List the people in the order they came, unless a command follows."""
     from app.workbench import people as service
 
@@ -31,8 +31,8 @@ def list_people(context: typer.Context, as_json: JsonFlag = False) -> None:
 
 @people.command()
 def role(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `as2 people` lists it.")],
-    to: Annotated[str, typer.Argument(metavar="ROLE", help="admin, annotator or viewer.")],
+    name: Annotated[str, Argument(metavar="NAME", help="As `as2 people` lists it.")],
+    to: Annotated[str, Argument(metavar="ROLE", help="admin, annotator or viewer.")],
     as_json: JsonFlag = False,
 ) -> None:
     """Give somebody a role."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from as2core.errors import As2Error
 from as2core.terminal import print_note
@@ -35,11 +35,9 @@ class NotServing(As2Error):
 
 
 def app(
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, envvar="STREAMLIT_SERVER_PORT", help="Where to listen.")
-    ] = 8501,
+    port: Annotated[int, Option(min=1, max=65535, envvar="STREAMLIT_SERVER_PORT", help="Where to listen.")] = 8501,
     address: Annotated[
-        str, typer.Option(envvar="STREAMLIT_SERVER_ADDRESS", help="0.0.0.0 lets other machines in.")
+        str, Option(envvar="STREAMLIT_SERVER_ADDRESS", help="0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
 ) -> None:
     """Serve the pages and run their background jobs; Ctrl-C ends both."""

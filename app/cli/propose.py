@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from app.cli.adapt import follow
 from app.cli.context import CorpusName, find_corpus, workbench
@@ -14,10 +14,8 @@ from as2core.terminal import echo, print_json, print_table
 
 def propose(
     corpus: CorpusName = None,
-    number: Annotated[int, typer.Option(min=1, help="How many questions to propose.")] = 20,
-    seed: Annotated[
-        int | None, typer.Option(help="Decides which sentences are drawn; by default each run's differ.")
-    ] = None,
+    number: Annotated[int, Option(min=1, help="How many questions to propose.")] = 20,
+    seed: Annotated[int | None, Option(help="Decides which sentences are drawn; by default each run's differ.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Propose questions made of a corpus's sentences; accept or reject them on the Data page."""

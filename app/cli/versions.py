@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Context, Option, Typer
 
 from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_table
 
-versions = typer.Typer(help="List model versions, and change the active one.", invoke_without_command=True)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The version's name.")]
+versions = Typer(help="List model versions, and change the active one.", invoke_without_command=True)
+Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
 
 
 @versions.callback()
-def listed(context: typer.Context, as_json: JsonFlag = False) -> None:
+def listed(context: Context, as_json: JsonFlag = False) -> None:
     """List the versions, newest first, unless a command follows."""
     if context.invoked_subcommand is None:
         list_(as_json)
@@ -58,9 +58,7 @@ def show(name: Name, as_json: JsonFlag = False) -> None:
 
 @versions.command()
 def promote(
-    name: Name,
-    reason: Annotated[str, typer.Option(help="Why; stored with the version.")] = "",
-    as_json: JsonFlag = False,
+    name: Name, reason: Annotated[str, Option(help="Why; stored with the version.")] = "", as_json: JsonFlag = False
 ) -> None:
     """Make a version the active one of its kind."""
     from app.versions import promotion
@@ -82,7 +80,7 @@ def reject(name: Name, as_json: JsonFlag = False) -> None:
 
 @versions.command("roll-back")
 def roll_back(
-    kind: Annotated[str, typer.Option(help="The kind of version: cascade, generative or another.")] = "cascade",
+    kind: Annotated[str, Option(help="The kind of version: cascade, generative or another.")] = "cascade",
     as_json: JsonFlag = False,
 ) -> None:
     """Undo the last promotion of a kind: the version before it is active again."""
@@ -94,7 +92,7 @@ def roll_back(
 
 
 @versions.command()
-def rename(name: Name, new: Annotated[str, typer.Argument(help="Its new name.")], as_json: JsonFlag = False) -> None:
+def rename(name: Name, new: Annotated[str, Argument(help="Its new name.")], as_json: JsonFlag = False) -> None:
     """Rename a version."""
     from app.versions import management
 
@@ -116,8 +114,8 @@ def delete(name: Name, as_json: JsonFlag = False) -> None:
 @versions.command()
 def export(
     name: Name,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
-    to: Annotated[str, typer.Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
+    folder: Annotated[Path, Argument(metavar="DIR", help="A new folder.")],
+    to: Annotated[str, Option(help="hf, cross-encoder, onnx or as2.")] = "hf",
     as_json: JsonFlag = False,
 ) -> None:
     """Write a version for other programs."""
@@ -132,8 +130,8 @@ def export(
 
 @versions.command("import")
 def import_(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A version's directory, or an export.")],
-    name: Annotated[str | None, typer.Option(help="Its name here; the folder's if not given.")] = None,
+    folder: Annotated[Path, Argument(metavar="DIR", help="A version's directory, or an export.")],
+    name: Annotated[str | None, Option(help="Its name here; the folder's if not given.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Import a version as a candidate."""
