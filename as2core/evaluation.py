@@ -57,11 +57,7 @@ class Evaluation:
 
 
 def evaluate(
-    ranker: Ranker,
-    questions: Iterable[Question],
-    *,
-    setting: str = "clean",
-    on_progress: OnProgress | None = None,
+    ranker: Ranker, questions: Iterable[Question], *, setting: str = "clean", on_progress: OnProgress | None = None
 ) -> Evaluation:
     """Score every question that the setting selects.
 

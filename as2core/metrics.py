@@ -118,15 +118,12 @@ def _run_ir_measures(
 ) -> dict[str, dict[str, float]]:
     import ir_measures
 
-    names_of: dict[Measure, list[str]] = {}
-    for name in names:
-        names_of.setdefault(_parse_measure(name), []).append(name)
-    values = {name: dict.fromkeys(qrels, 0.0) for name in names}
+    measures = {name: _parse_measure(name) for name in names}
+    values = {measure: dict.fromkeys(qrels, 0.0) for measure in measures.values()}
     if qrels:
-        for metric in ir_measures.iter_calc(list(names_of), qrels, run):
-            for name in names_of[metric.measure]:
-                values[name][metric.query_id] = float(metric.value)
-    return values
+        for metric in ir_measures.iter_calc(list(values), qrels, run):
+            values[metric.measure][metric.query_id] = float(metric.value)
+    return {name: values[measure] for name, measure in measures.items()}
 
 
 def _parse_measure(name: str) -> Measure:

@@ -43,11 +43,7 @@ def typo(question: str) -> str:
 
 Rewrites = dict[str, Callable[[str], str]]
 
-REWRITES: Rewrites = {
-    "upper case": upper_case,
-    "no question mark": no_question_mark,
-    "typo": typo,
-}
+REWRITES: Rewrites = {"upper case": upper_case, "no question mark": no_question_mark, "typo": typo}
 
 
 class _SpellingCorrected:

@@ -93,9 +93,8 @@ def tokenize(text: str) -> list[str]:
     """Lower-case word tokens; numbers keep their points and commas ("3.5", "1,300"), apostrophes divide. A letter and
     its accent are one character (NFC); a dotted capital I becomes a plain i, as in SQLite's index."""
     lower = unicodedata.normalize("NFC", text).lower()
-    return _WORD.findall(
-        lower.replace("i\u0307", "i")
-    )  # Python keeps the dot as a combining mark, which would end the word
+    # Python keeps the dot of that capital as a combining mark, which would end the word
+    return _WORD.findall(lower.replace("i\u0307", "i"))
 
 
 def split_sentences(text: str) -> list[Sentence]:
@@ -112,11 +111,8 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+    end = start + len(text[start:end].rstrip())
+    return end - len(text[start:end].lstrip()), end
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:

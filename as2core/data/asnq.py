@@ -2,27 +2,51 @@
 
 A TSV without a header: question, sentence, label, a question's rows together. The labels are 1 to 4: 4 is a sentence
 of the long answer that holds a short answer, and the only correct one; 3 is of the long answer without a short answer,
-2 holds one outside the long answer, 1 neither. They are a candidate's `grade`.
+2 holds one outside the long answer, 1 neither. They are a candidate's `grade`. There are no ids: a question's is a
+digest of its text, a candidate's is that with its position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 
-from as2core.data import triples
-from as2core.data.source import Report, Source, iterate_labels, tab_line
+from as2core.data.source import Report, Source, digest_id, iterate_labels, stream_fields, tab_line
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
 NEITHER, ONLY_SHORT, ONLY_LONG, POSITIVE = 1, 2, 3, 4
 NEGATIVES = (NEITHER, ONLY_SHORT, ONLY_LONG)
-_LABELS = {str(grade): (int(grade == POSITIVE), grade) for grade in (*NEGATIVES, POSITIVE)}
+Labels = Mapping[str, tuple[int, int | None]]  # (label, grade) of each label as it is written
+LABELS: Labels = {str(grade): (int(grade == POSITIVE), grade) for grade in (*NEGATIVES, POSITIVE)}
 
 
-def stream(source: Source, report: Report) -> Iterator[Question]:
-    """One question in memory at a time. Raises UnreadableFile."""
-    return triples.stream(source, report, _LABELS)
+def stream(source: Source, report: Report, labels: Labels = LABELS) -> Iterator[Question]:
+    """One question in memory at a time, with the texts of those before; one that comes again is a problem. Raises
+    UnreadableFile."""
+
+    def parse(row: list[str]) -> tuple[str, str, tuple[int, int | None]]:
+        question, sentence, label = row
+        if not question:
+            raise ValueError("the question is empty")
+        if label.strip() not in labels:
+            raise ValueError(f"label {label!r} is not {', '.join(labels)}")
+        return question, sentence, labels[label.strip()]
+
+    texts: set[str] = set()
+    rows = stream_fields(source, report, ("question", "sentence", "label"), parse)
+    for text, own in groupby(rows, key=lambda row: row[1][0]):
+        if text in texts:
+            report.add(next(own)[0], f"question {text!r} appears already further up; its rows must stand together")
+            continue
+        texts.add(text)
+        qid = digest_id("q", text)
+        candidates = (
+            Candidate(f"{qid}-{i}", sentence, label, grade=grade)
+            for i, (_, (_, sentence, (label, grade))) in enumerate(own)
+        )
+        yield Question(qid, text, tuple(candidates))
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:

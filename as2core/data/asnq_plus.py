@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from as2core.data.asnq import NEITHER
+from as2core.data.source import iterate_labels
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question
 
@@ -33,26 +34,20 @@ def extend(
     for question in again:
         missing = candidates - len(question.candidates)
         if missing > 0:
-            draw = random.Random(f"{seed} {question.qid}")
-            question = replace(
-                question, candidates=(*question.candidates, *_draw_negatives(question, pool, missing, draw))
-            )
+            added = _draw_negatives(question, pool, missing, random.Random(f"{seed} {question.qid}"))
+            question = replace(question, candidates=(*question.candidates, *added))
         yield question
 
 
 def _sample(questions: Iterable[Question], size: int, draw: random.Random) -> list[tuple[str, Candidate]]:
     """`(question id, incorrect candidate)`, each of the data as likely as another (Vitter's algorithm R)."""
     sample: list[tuple[str, Candidate]] = []
-    count = 0
-    for question in questions:
-        for candidate in question.candidates:
-            if candidate.label != 0:
-                continue
-            count += 1
-            if len(sample) < size:
-                sample.append((question.qid, candidate))
-            elif (place := draw.randrange(count)) < size:
-                sample[place] = (question.qid, candidate)
+    negatives = ((q.qid, c) for q, c in iterate_labels(questions) if c.label == 0)
+    for count, negative in enumerate(negatives, 1):
+        if len(sample) < size:
+            sample.append(negative)
+        elif (place := draw.randrange(count)) < size:
+            sample[place] = negative
     return sample
 
 

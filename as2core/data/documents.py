@@ -138,25 +138,21 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalf
         head = text.partition("\n")[0]
         delimiter = max(",;\t", key=head.count)
     csv.field_size_limit(1 << 27)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    columns = [c.strip().lower() for c in rows.fieldnames or ()]
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    columns = [c.strip().lower() for c in next(rows, ())]
     if not set(columns) & set(_TEXT_COLUMNS):
         raise UnreadableFile(f"no column named {' or '.join(_TEXT_COLUMNS)}; its columns are: {', '.join(columns)}")
-    rows.fieldnames = columns
-    row: dict[str, str] | None = {}
+    row: list[str] | None = []
     while row is not None:
         try:
             row = next(rows, None)
         except csv.Error as error:
             report(rows.line_num, str(error))
             continue
-        if not row:
-            continue
-        if None in row:
+        if row and len(row) > len(columns):
             report(rows.line_num, f"more fields than the {len(columns)} columns")
-        else:
-            fields = {k: v for k, v in row.items() if v is not None}
-            yield from _from_fields(fields, stem, rows.line_num, report)
+        elif row:
+            yield from _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num, report)
 
 
 def _from_fields(record: dict, stem: str, number: int, report: OnMalformed) -> Iterator[Document]:

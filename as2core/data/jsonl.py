@@ -45,21 +45,19 @@ def to_lines(questions: Iterable[Question]) -> Iterator[str]:
 
 def to_record(question: Question) -> dict[str, Json]:
     """A question as the JSON object of its line."""
-    candidates: list[Json] = []
-    for c in question.candidates:
-        record: dict[str, Json] = {"id": c.id, "text": c.text, "label": c.label}
-        if c.title:
-            record["title"] = c.title
-        if c.grade is not None:
-            record["grade"] = c.grade
-        if c.annotations:
-            record["labels"] = dict(c.annotations)
-        if c.verdict is not None:
-            note: dict[str, Json] = {"note": c.verdict.note} if c.verdict.note else {}
-            record["verdict"] = {"by": c.verdict.by, "label": c.verdict.label, **note}
-        candidates.append(record)
-    kind: dict[str, Json] = {"kind": question.kind} if question.kind else {}
-    return {"qid": question.qid, "question": question.text, "candidates": candidates, **kind}
+    candidates: list[Json] = [_candidate_record(c) for c in question.candidates]
+    return {"qid": question.qid, "question": question.text, "candidates": candidates, **_drop_empty(kind=question.kind)}
+
+
+def _candidate_record(c: Candidate) -> dict[str, Json]:
+    v = c.verdict
+    verdict: Json = {"by": v.by, "label": v.label, **_drop_empty(note=v.note)} if v else None
+    optional = _drop_empty(title=c.title, grade=c.grade, labels=dict(c.annotations), verdict=verdict)
+    return {"id": c.id, "text": c.text, "label": c.label, **optional}
+
+
+def _drop_empty(**fields: Json) -> dict[str, Json]:
+    return {name: value for name, value in fields.items() if value not in (None, "", {})}
 
 
 def from_record(record: object) -> Question:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from as2core.data import triples
+from as2core.data import asnq
 from as2core.data.source import Report, Source, parse_each, read_json
 from as2core.types import Candidate, Question
 
@@ -44,5 +44,5 @@ def _check_list(records: object) -> list:
 
 
 def stream_tsv(source: Source, report: Report) -> Iterator[Question]:
-    """Questions of the tokenised rows."""
-    return triples.stream(source, report, _LABELS)
+    """Questions of the tokenised rows, which have ASNQ's form."""
+    return asnq.stream(source, report, _LABELS)

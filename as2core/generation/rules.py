@@ -132,18 +132,13 @@ def _split_statement(text: str, lowercase: frozenset[str]) -> tuple[str, str, st
         return None
     if "-" in inner or len(set(low) - _ARTICLES) < sum(w not in _ARTICLES for w in low):  # a heading ran into it
         return None
-    if any(re.fullmatch("[a-z]+(?:ed|ing)", w) for w in inner) or (
-        words[at] in _HAVE and not _starts_with_participle(rest)
-    ):
+    is_participle = rest[0] == "been" or _PARTICIPLE.match(" ".join(rest[:2]))
+    if any(re.fullmatch("[a-z]+(?:ed|ing)", w) for w in inner) or (words[at] in _HAVE and not is_participle):
         return None
     common = low[0] in lowercase or (len(low) > 1 and low[0].endswith(("ed", "ing")))
     if low[0] in _ARTICLES or (common and not any(w[:1].isupper() for w in subject[1:2])):
         subject[0] = low[0]
     return " ".join(subject), words[at], " ".join(rest)
-
-
-def _starts_with_participle(rest: list[str]) -> bool:
-    return rest[0] == "been" or bool(_PARTICIPLE.match(" ".join(rest[:2])))
 
 
 def _question_forms(auxiliary: str, rest: str, dated: bool) -> Iterator[tuple[str, str]]:
