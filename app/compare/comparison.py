@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +24,16 @@ from app.labels import consensus
 from app.versions import loading, registry
 from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
 from app.workbench.workbench import Workbench
-from as2core.data.catalog import SETTINGS, SHIPPED_SETS, apply_setting
+from as2core.data import catalog as datasets
+from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import bounds, to_ranks
 from as2core.rankers.base import list_untrained
+from as2core.rankers.catalog import CATALOG, check, check_version, split_spec
 from as2core.types import Json, Progress, Question
 from db.models import Evaluation as Stored
+from db.models import JsonObject
 from db.repositories import versions as rows
 
 if TYPE_CHECKING:
@@ -109,25 +112,21 @@ class ComparisonView:
 
 def list_rankers(wb: Workbench) -> list[str]:
     """What can be compared: the catalog's names, then the versions made here, newest first."""
-    from as2core.rankers.catalog import CATALOG
-
     versions = [v.name for v in registry.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
     return [*CATALOG, *versions]
 
 
 def list_datasets(wb: Workbench) -> list[str]:
     """The shipped sets that are there, and the labels of every corpus that has some."""
-    shipped = [n for n in SHIPPED_SETS if (wb.settings.starter_dir / f"{n.partition('-')[2]}.jsonl").is_file()]
+    shipped = [n for n in datasets.SHIPPED_SETS if (wb.settings.starter_dir / f"{n.partition('-')[2]}.jsonl").is_file()]
     return [*shipped, *(f"{CORPUS_PREFIX}{c.name}" for c in list_corpora(wb) if c.labels)]
 
 
 def load_questions(wb: Workbench, data: str) -> list[Question]:
     """A shipped set, a corpus's labels, or a file. Raises UnknownData, UnknownCorpus, UnreadableFile."""
-    from as2core.data import catalog
-
     if data.startswith(CORPUS_PREFIX):
         return labelled_questions(wb, find_corpus(wb, data.removeprefix(CORPUS_PREFIX)).id)
-    return list(catalog.load_questions(data, corpora=wb.settings.corpora_dir).questions)
+    return list(datasets.load_questions(data, corpora=wb.settings.corpora_dir).questions)
 
 
 def start_compare(
@@ -144,12 +143,12 @@ def start_compare(
         raise BadSetting(f"{len(names)} rankers are too many at once: choose at most {MAX_RANKERS}")
     for name in names:
         _check_ranker(wb, name)
-    if setting not in SETTINGS:
-        raise BadSetting(f"no setting {setting!r}; known: {', '.join(SETTINGS)}")
+    if setting not in datasets.SETTINGS:
+        raise BadSetting(f"no setting {setting!r}; known: {', '.join(datasets.SETTINGS)}")
     if limit is not None and limit < 1:
         raise BadSetting(f"limit {limit}: give at least 1 question, or none for all")
     questions = load_questions(wb, data)
-    if not apply_setting(questions, setting):
+    if not datasets.apply_setting(questions, setting):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
     return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)))
 
@@ -161,8 +160,6 @@ def _name_active(wb: Workbench, spec: str) -> str:
 
 
 def _check_ranker(wb: Workbench, name: str) -> None:
-    from as2core.rankers.catalog import CATALOG, check, check_version
-
     if at := loading.locate(wb, name):
         check_version(*at)
     elif name.partition(":")[0] in CATALOG:
@@ -247,8 +244,6 @@ def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
 
 def _drop_settings(name: str) -> str:
     """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
-    from as2core.rankers.catalog import CATALOG, split_spec
-
     of_catalog = name.partition(":")[0]
     if of_catalog not in CATALOG:
         return split_spec(name)[0]
@@ -270,11 +265,9 @@ def _note_trained_on(name: str, trained_on: Sequence[str], questions: Sequence[Q
 
 def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Question]:
     """The questions as they were when the job first ran."""
-    from as2core.data import jsonl
-
     file = job.folder / "data.jsonl"
     if not file.exists():
-        questions = apply_setting(load_questions(job.wb, settings.data), settings.setting)
+        questions = datasets.apply_setting(load_questions(job.wb, settings.data), settings.setting)
         if settings.limit is not None and settings.limit < len(questions):
             places = sorted(random.Random(SAMPLE_SEED).sample(range(len(questions)), settings.limit))
             questions = [questions[i] for i in places]
@@ -294,18 +287,17 @@ def _to_row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str
     return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
 
 
-def _from_row(row: Mapping[str, Any], done: JobView, measured: datetime | None) -> RankerResult:
+def _from_row(row: JsonObject, done: JobView, measured: datetime | None) -> RankerResult:
     """What `_to_row` stored. Seconds remembered from another moment were taken under another load. An evaluation later
     than the job has replaced the one it used, whose moment is lost."""
-    metrics = [key.removesuffix(" low") for key in row if key.endswith(" low")]
     figures = {
         m: Figure(row[m], row[f"{m} low"], row[f"{m} high"], row.get(f"{m} least"), row.get(f"{m} most"))
-        for m in metrics
+        for m in (key.removesuffix(" low") for key in row if key.endswith(" low"))
     }
     cuts = tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in row.get("cuts", ()))
-    if measured is None or not done.started or not done.finished or measured > done.finished:
-        measured = None
-    here = measured is not None and done.started is not None and measured >= done.started
+    if not measured or not done.started or not done.finished or measured > done.finished:
+        return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts)
+    here = measured >= done.started
     return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts, measured, here)
 
 
@@ -314,17 +306,16 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
     when it is not finished or its files are gone."""
     import pandas as pd
 
-    from as2core.data import jsonl
-
     job = queue.load_job(wb, job_id)
     if job.kind != "compare" or job.state != "done":
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
     file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
     if not file.is_file():
         raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
-    settings, result = ComparisonSettings.of(job), job.result
-    questions = jsonl.read(file)[0]
+    settings, result, questions = ComparisonSettings.of(job), job.result, jsonl.read(file)[0]
     evaluations = _load_evaluations(wb, job, settings)
+    created = {name: row.created for name, row in evaluations.items()}
+    scores = {name: row.result["scores"] for name, row in evaluations.items()}
     texts = {q.qid: q.text for q in questions}
     per_question = [
         {"qid": qid, "question": texts.get(qid, ""), "ranker": name}
@@ -336,26 +327,20 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
         data=settings.data,
         setting=settings.setting,
         questions=result["questions"],
-        results=tuple(
-            _from_row(r, job, getattr(evaluations.get(r["ranker"]), "created", None)) for r in result["rows"]
-        ),
-        paired=tuple(_read_pair(dict(p)) for p in result["paired"]),
+        results=tuple(_from_row(row, job, created.get(row["ranker"])) for row in result["rows"]),
+        paired=tuple(_read_pair(stored) for stored in result["paired"]),
         per_question=pd.DataFrame(per_question, columns=None if per_question else ["qid", "question", "ranker"]),
-        ranks=_Ranks(
-            questions,
-            {n: row.result["scores"] for n, row in evaluations.items()},
-            _hidden_labels(wb, settings.data, by),
-        ),
+        ranks=_Ranks({q.qid: q for q in questions}, scores, _find_hidden_labels(wb, settings.data, by)),
         notes=tuple(result["notes"]),
     )
 
 
-def _read_pair(values: dict[str, Any]) -> PairedResult:
-    a, b, metric = (values.pop(key) for key in ("a", "b", "metric"))
-    return PairedResult(a, b, metric, PairedTest(**values))
+def _read_pair(stored: JsonObject) -> PairedResult:
+    test = PairedTest(**{f.name: stored[f.name] for f in fields(PairedTest)})
+    return PairedResult(stored["a"], stored["b"], stored["metric"], test)
 
 
-def _hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
+def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
     if not data.startswith(CORPUS_PREFIX):
         return set()
     try:
@@ -366,41 +351,30 @@ def _hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, s
 
 def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, Stored]:
     """Those that are still stored, by ranker."""
+    data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:
-        rows_by_name = {
-            name: rows.evaluation(s, key, job.result["data_hash"], settings.setting)
-            for name, key in job.result["keys"].items()
-        }
-    return {name: row for name, row in rows_by_name.items() if row is not None}
+        found = {name: rows.evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
+    return {name: row for name, row in found.items() if row is not None}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Ranks(Mapping[str, "pd.DataFrame"]):
     """Question id -> its candidates' ranks by every ranker, made when asked for."""
 
-    def __init__(
-        self,
-        questions: Sequence[Question],
-        scores: Mapping[str, Mapping[str, list[float]]],
-        hidden: Collection[tuple[str, str]],
-    ) -> None:
-        self._questions = {q.qid: q for q in questions}
-        self._scores, self._hidden = scores, hidden
+    questions: Mapping[str, Question]
+    scores: Mapping[str, Mapping[str, list[float]]]
+    hidden: Collection[tuple[str, str]]
 
     def __getitem__(self, qid: str) -> pd.DataFrame:
         import pandas as pd
 
-        question = self._questions[qid]
-        frame: dict[str, Any] = {
-            "candidate": [c.text for c in question.candidates],
-            "label": [None if (question.text, c.text) in self._hidden else c.label for c in question.candidates],
-        }
-        for name, by_question in self._scores.items():
-            if qid in by_question:
-                frame[name] = to_ranks(np.array(by_question[qid]))
-        return pd.DataFrame(frame)
+        question = self.questions[qid]
+        labels = [None if (question.text, c.text) in self.hidden else c.label for c in question.candidates]
+        ranks = {name: to_ranks(np.array(s[qid])) for name, s in self.scores.items() if qid in s}
+        return pd.DataFrame({"candidate": [c.text for c in question.candidates], "label": labels, **ranks})
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._questions)
+        return iter(self.questions)
 
     def __len__(self) -> int:
-        return len(self._questions)
+        return len(self.questions)
