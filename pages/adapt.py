@@ -12,8 +12,8 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import errors, url
-from app.ui import job as job_panel
 from app.ui.adapt import card, jobs, readiness, schedule, selection, versions
+from app.ui.job import draw_live, draw_retrain, load_linked
 from app.ui.page import page
 from app.ui.text import plain
 from app.versions import registry
@@ -26,7 +26,7 @@ wb = frame.wb
 
 def find_job() -> JobView | None:
     """The job of the address, else one that is active on this corpus."""
-    linked = job_panel.load_linked(wb, "retrain", "The retrain of this address does not exist here.")
+    linked = load_linked(wb, "retrain", "The retrain of this address does not exist here.")
     return linked or next(reversed(queue.list_active(wb, "retrain", frame.corpus.id)), None)
 
 
@@ -50,7 +50,7 @@ def draw_job(job: JobView) -> None:
             card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id))
             if made is not None:
                 versions.draw_decision(frame, made)
-    job_panel.draw(wb, job)
+    draw_live(wb, job, draw_retrain)
     if not job.active:
         draw_dismiss("job")
 

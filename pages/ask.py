@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.ask import questions
 from app.labels import annotation
-from app.ui import errors, navigation
+from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
 from app.ui.ask.answer import draw_answer, draw_facts, render_context
 from app.ui.ask.candidate import draw_candidate, draw_explanation
@@ -111,22 +111,18 @@ def draw_table(current: result.Result, table: pd.DataFrame) -> None:
             errors.show(failure)
 
 
-def draw_correction(text: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"Showing results for **{plain(text)}**", width="content")
-        st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
-
-
 draw_question_box(question)
 if not question:
-    result.clear_address()
+    url.put(q=None, as_typed=None)
     draw_examples()
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
 else:
     current = result.load_result(frame, question)
     if current.view.typed:
-        draw_correction(current.view.question)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"Showing results for **{plain(current.view.question)}**", width="content")
+            st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
     if current.view.candidates:
         is_complete = current.generative.done()
         draw_result(current)

@@ -5,9 +5,9 @@ import streamlit as st
 from app.compare import comparison
 from app.jobs import queue
 from app.ui import url
-from app.ui.compare import job as compare_job
 from app.ui.compare import results, setup
-from app.ui.job import load_linked
+from app.ui.compare.job import draw_comparison
+from app.ui.job import draw_live, load_linked
 from app.ui.page import page
 
 frame = page("Compare", "Which ranker is better, how certain that is, and what it costs.")
@@ -25,5 +25,5 @@ if job is not None:
             view = comparison.load_comparison(wb, job.id, by=frame.annotator.id)
         results.draw(view)
     else:
-        compare_job.draw(wb, job)
+        draw_live(wb, job, draw_comparison)
 setup.draw_earlier(jobs, job.id if job else None)

@@ -22,7 +22,6 @@ P = ParamSpec("P")
 
 
 def show(error: Exception) -> None:
-    """Draw an error in place of what failed."""
     message = plain(str(error))
     if not isinstance(error, As2Error):
         error_id = secrets.token_hex(4)

@@ -61,12 +61,7 @@ def draw_progress(wb: Workbench, job: JobView) -> None:
     st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
 
 
-def draw(wb: Workbench, job: JobView) -> None:
-    """The panel of a retrain."""
-    draw_live(wb, job, _draw_retrain)
-
-
-def _draw_retrain(wb: Workbench, job: JobView) -> None:
+def draw_retrain(wb: Workbench, job: JobView) -> None:
     if job.state == "done":
         with st.expander(_title(job), icon=":material/show_chart:", key="adapt_training"):
             _draw_curves(job)

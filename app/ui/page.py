@@ -79,7 +79,7 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
     errors.show_pending()
     wb = workbench()
     _first_start(wb)
-    known = tuple(corpora.list_corpora(wb))
+    known = corpora.list_corpora(wb)
     if not known and needs_corpus:
         st.info("There is no corpus yet. Open **Data** and add documents.", icon=":material/folder_open:")
         st.stop()
@@ -135,7 +135,7 @@ def use_corpus(name: str) -> None:
     st.session_state["_as2_use"] = name
 
 
-def _choose_corpus(known: tuple[CorpusView, ...]) -> CorpusView:
+def _choose_corpus(known: list[CorpusView]) -> CorpusView:
     """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
     by_name = {c.name: c for c in known}

@@ -24,7 +24,6 @@ def plain(text: str) -> str:
 
 
 def name_document(title: str) -> str:
-    """A document's title, or a text for a missing one."""
     return title or "Untitled document"
 
 

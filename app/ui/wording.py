@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
 from app.jobs import queue
 from app.jobs.queue import JobView
+from app.ui.charts.training import Event
 from app.ui.text import count
 from app.versions.outcome import MIN_CHANGED_QUESTIONS, Outcome, find_outcome
 from app.workbench.workbench import Workbench
@@ -53,9 +52,7 @@ def describe_test(paired: PairedTest, *, metric: str = "AP") -> str:
     change = f"{counts}. {metric} changed by {paired.difference:+.3f} (95 %: {paired.low:+.3f} to {paired.high:+.3f})"
     if changed < MIN_CHANGED_QUESTIONS:
         return f"{change}. Too few questions changed to tell ({p})."
-    if find_outcome(paired) is Outcome.UNCLEAR:
-        return f"{change}. This could be chance ({p})."
-    return f"{change}. This is more than chance ({p})."
+    return f"{change}. This {'could be' if find_outcome(paired) is Outcome.UNCLEAR else 'is more than'} chance ({p})."
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:
@@ -65,16 +62,9 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
     slot = queue.find_slot(job.kind)
     if other := next((j for j in queue.list_active(wb) if j.state == "running" and j.kind in slot), None):
         return f"Job {other.id} ({other.kind}) runs first. This job starts when that one ends or is paused."
-    return NO_WORKER if _waits_long(job) else ""
-
-
-def _waits_long(job: JobView) -> bool:
-    """Whether this session has seen the job queued for longer than a worker takes to start."""
-    seen = st.session_state.setdefault("_as2_queued", {})
-    if job.state != "queued":
-        seen.pop(job.id, None)
-        return False
-    return time.monotonic() - seen.setdefault(job.id, time.monotonic()) > PATIENCE_SECONDS
+    first_seen = st.session_state.setdefault("_as2_queued", {})  # by this session
+    seconds = time.monotonic() - first_seen.setdefault((job.id, job.attempt), time.monotonic())
+    return NO_WORKER if seconds > PATIENCE_SECONDS else ""
 
 
 def describe_state(job: JobView) -> str:
@@ -97,7 +87,7 @@ def describe_seconds(seconds: float) -> str:
     return f"{s // 3600} h {s % 3600 // 60} min"
 
 
-def format_event(event: Mapping[str, Any]) -> str:
+def format_event(event: Event) -> str:
     """An event of a training run as a line to read; "" for the steps, which the curve shows."""
     kind, step = event.get("kind"), int(event.get("step", 0))
     if kind == "start":
@@ -114,7 +104,7 @@ def format_event(event: Mapping[str, Any]) -> str:
     return "" if kind == "step" else str(event.get("message", ""))
 
 
-def _format_dev(event: Mapping[str, Any]) -> str:
+def _format_dev(event: Event) -> str:
     by_exit = event.get("dev_ap")
     if not by_exit:
         return "not measured"

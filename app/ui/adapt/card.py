@@ -36,7 +36,11 @@ def draw_card(card: Mapping[str, Json], hidden: HiddenLabels) -> None:
 
 
 def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
-    _draw_headline(report)
+    st.html(
+        f'<div class="as2-outcome {report.outcome}" data-testid="as2-outcome"><b>{headline(report.paired)}</b>'
+        f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
+    )
+    st.markdown(plain(describe_test(report.paired)))
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         _draw_metrics(report)
@@ -48,14 +52,6 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
     _draw_left_out(report, hidden)
     if facts := describe_training(report):
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
-
-
-def _draw_headline(report: RetrainReport) -> None:
-    st.html(
-        f'<div class="as2-outcome {report.outcome}" data-testid="as2-outcome"><b>{headline(report.paired)}</b>'
-        f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
-    )
-    st.markdown(plain(describe_test(report.paired)))
 
 
 def _draw_metrics(report: RetrainReport) -> None:
@@ -89,11 +85,10 @@ def _format_interval(value: float, interval: tuple[float, float] | None) -> str:
 def _draw_exits(report: RetrainReport) -> None:
     before, after = report.per_exit.before, report.per_exit.after
     rows = [Change(f"layer {n}", before[n], after[n]) for n in sorted(after, key=int) if n in before]
-    if not rows:
-        return
-    st.markdown("**At every exit**")
-    _draw_changes(rows, "adapt_exits", "Average precision at every exit of the cascade, before and after")
-    st.caption("The small grey dot is before, the large one after, with the change above it.")
+    if rows:
+        st.markdown("**At every exit**")
+        _draw_changes(rows, "adapt_exits", "Average precision at every exit of the cascade, before and after")
+        st.caption("The small grey dot is before, the large one after, with the change above it.")
 
 
 def _draw_benchmarks(report: RetrainReport) -> None:
@@ -105,13 +100,11 @@ def _draw_benchmarks(report: RetrainReport) -> None:
 
 def describe_forgetting(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
     """How AP changed on every benchmark, or only where it fell by more than MIN_FALL; Markdown."""
-    changes = {
-        name: (b.before["AP"], b.after["AP"]) for name, b in benchmarks.items() if "AP" in b.before and "AP" in b.after
-    }
-    fell = {name: (before, after) for name, (before, after) in changes.items() if after < before - MIN_FALL}
+    both = [(name, b) for name, b in benchmarks.items() if "AP" in b.before and "AP" in b.after]
+    changes = [(name, b.before["AP"], b.after["AP"]) for name, b in both]
+    fell = [(name, before, after) for name, before, after in changes if after < before - MIN_FALL]
     values = " and ".join(
-        f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})"
-        for name, (before, after) in (fell or changes).items()
+        f"from {before:.3f} to {after:.3f} ({plain(TITLES.get(name, name))})" for name, before, after in fell or changes
     )
     end = "some of it was **forgotten**; weigh that against the gain." if fell else "nothing of note was forgotten."
     noun = "benchmark" if len(changes) == 1 else "benchmarks"
@@ -136,31 +129,26 @@ def benchmarks_table(benchmarks: Mapping[str, BeforeAfter[Metrics]]) -> str:
 
 def _draw_reliability(report: RetrainReport) -> None:
     chart = reliability(report.reliability.before, report.reliability.after)
-    if chart is None:
-        return
-    st.markdown("**Calibration of its probabilities**")
-    st.altair_chart(chart, width="stretch", key="adapt_reliability",
-                    alt="Share of correct sentences by probability, before and after")  # fmt: skip
+    if chart is not None:
+        st.markdown("**Calibration of its probabilities**")
+        alt = "Share of correct sentences by probability, before and after"
+        st.altair_chart(chart, width="stretch", key="adapt_reliability", alt=alt)
 
 
 def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
-    questions = report.per_question
+    questions = sorted(report.per_question, key=lambda q: -abs(q.change))
     if not questions:
         return
-    won = sorted((q for q in questions if q.change > 0), key=lambda q: -q.change)
-    lost = sorted((q for q in questions if q.change < 0), key=lambda q: q.change)
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"**Won** · {count(len(won), 'question')}")
-        _draw_list(won, hidden, "No question improved.")
+        _draw_list("Won", [q for q in questions if q.change > 0], hidden, "No question improved.")
     with right:
-        st.markdown(f"**Lost** · {count(len(lost), 'question')}")
-        _draw_list(lost, hidden, "No question got worse.")
+        _draw_list("Lost", [q for q in questions if q.change < 0], hidden, "No question got worse.")
     title = f"All {count(len(questions), 'held-out question')}"
     with st.expander(title, icon=":material/list:", key="adapt_all_questions"):
         number = st.column_config.NumberColumn(format="%.3f", width="small")
         st.dataframe(
-            questions_frame(questions, hidden), hide_index=True,
+            make_frame(report.per_question, hidden), hide_index=True,
             key="adapt_questions", column_config={"before": number, "after": number, "change": number},
         )  # fmt: skip
 
@@ -171,22 +159,18 @@ def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: 
     return "correct" if sentence.correct else "incorrect"
 
 
-def questions_frame(questions: Sequence[QuestionChange], hidden: HiddenLabels) -> pd.DataFrame:
+def make_frame(questions: Sequence[QuestionChange], hidden: HiddenLabels) -> pd.DataFrame:
     """Every held-out question with what was first before and after, where the report has it."""
     frame = pd.DataFrame([{k: getattr(q, k) for k in ("question", "before", "after", "change")} for q in questions])
-    for column, tops in (
-        ("first before", [q.top_before for q in questions]),
-        ("first after", [q.top_after for q in questions]),
-    ):
-        if any(tops):
-            frame[column] = [
-                top and f"{top.text} ({describe_label(q.question, top, hidden)})"
-                for q, top in zip(questions, tops, strict=True)
-            ]
+    for when in ("before", "after"):
+        tops = [(q.question, getattr(q, f"top_{when}")) for q in questions]
+        if any(top for _, top in tops):
+            frame[f"first {when}"] = [top and f"{top.text} ({describe_label(q, top, hidden)})" for q, top in tops]
     return frame
 
 
-def _draw_list(questions: Sequence[QuestionChange], hidden: HiddenLabels, none: str) -> None:
+def _draw_list(title: str, questions: Sequence[QuestionChange], hidden: HiddenLabels, none: str) -> None:
+    st.markdown(f"**{title}** · {count(len(questions), 'question')}")
     if not questions:
         st.caption(none)
         return
@@ -213,7 +197,6 @@ def _format_tops(q: QuestionChange, hidden: HiddenLabels) -> str:
 
 
 def _draw_left_out(report: RetrainReport, hidden: HiddenLabels) -> None:
-    """Labels that looked wrong and were not trained on."""
     left_out = report.left_out
     if left_out is None:
         return
@@ -235,46 +218,18 @@ def _draw_left_out(report: RetrainReport, hidden: HiddenLabels) -> None:
 def describe_training(report: RetrainReport) -> str:
     """`Trained on 12 questions (9 typed, 3 proposed; 13 correct, 36 incorrect labels), 2 validation questions, 4 held
     out. Labels by ann (40), bob (9). ...`, ending with the snapshot."""
-    n, sentences = report.labels, []
-    parts = []
-    if n.questions:
-        origins = ", ".join(f"{k:,} {ORIGINS.get(origin, origin)}" for origin, k in n.origins.items())
-        labels = f"{n.correct:,} correct, {n.incorrect:,} incorrect labels" if n.correct is not None else ""
-        inside = "; ".join(filter(None, (origins, labels)))
-        parts.append(f"Trained on {count(n.questions, 'question')}" + (f" ({inside})" if inside else ""))
-    if n.dev_questions:
-        parts.append(count(n.dev_questions, "validation question"))
-    if n.held_out_questions:
-        parts.append(f"{n.held_out_questions:,} held out")
-    if parts:
-        sentences.append(", ".join(parts) + ".")
-    sentences += [*_describe_labels(report), *_describe_run(report)]
-    if report.snapshot:
-        sentences.append(f"Snapshot of the labels: {report.snapshot[:12]}")
-    return " ".join(sentences)
-
-
-def _describe_labels(report: RetrainReport) -> list[str]:
-    n, choice, sentences = report.labels, report.choice, []
-    if n.givers:
-        sentences.append(f"Labels by {', '.join(f'{who} ({k:,})' for who, k in n.givers.items())}.")
-    if n.replayed_questions:
-        sentences.append(f"{count(n.replayed_questions, 'shipped question')} mixed in.")
-    if report.left_out:
-        sentences.append(f"{count(report.left_out.labels, 'label')} left out.")
-    if choice.annotators:
-        sentences.append(f"Only labels of {', '.join(choice.annotators)}.")
-    if choice.since:
-        sentences.append(f"Labels since {choice.since}.")
-    if choice.conflicts != "majority":
-        sentences.append(f"Conflicts: {choice.conflicts}.")
+    n, choice, settings = report.labels, report.choice, report.settings
+    sentences = [
+        _describe_questions(report),
+        f"Labels by {', '.join(f'{who} ({k:,})' for who, k in n.givers.items())}." if n.givers else "",
+        f"{count(n.replayed_questions, 'shipped question')} mixed in." if n.replayed_questions else "",
+        f"{count(report.left_out.labels, 'label')} left out." if report.left_out else "",
+        f"Only labels of {', '.join(choice.annotators)}." if choice.annotators else "",
+        f"Labels since {choice.since}." if choice.since else "",
+        f"Conflicts: {choice.conflicts}." if choice.conflicts != "majority" else "",
+    ]
     if choice.presumed:
         sentences.append(f"Up to {choice.presumed:,} unlabelled sentences a question counted as incorrect.")
-    return sentences
-
-
-def _describe_run(report: RetrainReport) -> list[str]:
-    settings, sentences = report.settings, []
     if report.weights:
         weights = ", ".join(f"{name.rpartition('/')[2]} {w:.2f}" for name, w in report.weights.items())
         sentences.append(f"Weights: {weights}.")
@@ -285,4 +240,20 @@ def _describe_run(report: RetrainReport) -> list[str]:
     if report.seconds:
         total, training = describe_seconds(report.seconds), describe_seconds(report.training_seconds)
         sentences.append(f"{total} in all, {training} of training.")
-    return sentences
+    if report.snapshot:
+        sentences.append(f"Snapshot of the labels: {report.snapshot[:12]}")
+    return " ".join(filter(None, sentences))
+
+
+def _describe_questions(report: RetrainReport) -> str:
+    n, parts = report.labels, []
+    if n.questions:
+        origins = ", ".join(f"{k:,} {ORIGINS.get(origin, origin)}" for origin, k in n.origins.items())
+        labels = f"{n.correct:,} correct, {n.incorrect:,} incorrect labels" if n.correct is not None else ""
+        inside = "; ".join(filter(None, (origins, labels)))
+        parts.append(f"Trained on {count(n.questions, 'question')}" + (f" ({inside})" if inside else ""))
+    if n.dev_questions:
+        parts.append(count(n.dev_questions, "validation question"))
+    if n.held_out_questions:
+        parts.append(f"{n.held_out_questions:,} held out")
+    return ", ".join(parts) + "." if parts else ""

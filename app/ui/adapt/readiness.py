@@ -21,7 +21,6 @@ DEFAULT = "default for its kind"
 
 
 def draw_labels(ready: Readiness) -> None:
-    """Counts, balance, and how the questions are divided."""
     st.subheader("Labels", anchor=False)
     figures(
         (
@@ -61,7 +60,6 @@ def describe_training_data(ready: Readiness) -> str:
 
 
 def balance_bar(ready: Readiness) -> str:
-    """The labels as one divided bar with its legend."""
     counts = {"correct": ready.correct, "incorrect": ready.incorrect, "unsure": ready.unsure}
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)

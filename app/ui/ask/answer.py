@@ -44,9 +44,8 @@ def draw_answer(view: AskView, position: int) -> None:
     candidate, probability = view.candidates[position], float(view.probability[position])
     kind, label = "as2-answer", "Answer"
     if not view.calibrated:
-        note = (
-            f"Score {probability:.2f}. This model is not calibrated: its scores only rank, they are not probabilities."
-        )
+        note = f"Score {probability:.2f}. This model is not calibrated: "
+        note += "its scores only rank, they are not probabilities."
         body = f'<p class="as2-verdict">Best candidate</p>{render_context(candidate)}<p class="as2-note">{note}</p>'
     elif probability < view.threshold:
         kind, label = "as2-answer as2-answer-none", "No answer"

@@ -97,9 +97,9 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
     selection = [positions.index(chosen)] if chosen in positions else []
     if key in st.session_state and st.session_state[key]["selection"]["rows"] != selection:
         st.session_state[key] = {"selection": {"rows": selection}}
-    hidden = WITH_GENERATIVE if table["generative"].isna().all() else set()
-    if not table["label"].any():
-        hidden = hidden | {"label"}
+    hidden = set() if table["label"].any() else {"label"}
+    if table["generative"].isna().all():
+        hidden |= WITH_GENERATIVE
     st.dataframe(
         table.assign(probability=table["probability"].astype(float) * 100),
         key=key,
@@ -118,14 +118,12 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
 def _column_config(table: pd.DataFrame) -> dict[str, ColumnConfig]:
     scores = [s for by_exit in table["by exit"] for s in by_exit]
     column = st.column_config
+    likelihood = "Rank by how likely the question is, given the sentence"
+    both = "Rank by both scores, among the sentences not dropped"
     return {
         "cascade": column.NumberColumn("Cascade", help="Rank by the cascade", width=70),
-        "generative": column.NumberColumn(
-            "Generative", help="Rank by how likely the question is, given the sentence", width=82
-        ),
-        "together": column.NumberColumn(
-            "Together", help="Rank by both scores, among the sentences not dropped", width=78
-        ),
+        "generative": column.NumberColumn("Generative", help=likelihood, width=82),
+        "together": column.NumberColumn("Together", help=both, width=78),
         "differ": column.TextColumn("Differ", help="Where the two rankers disagree most", width=118),
         "sentence": column.TextColumn("Sentence", width=350),
         "by exit": column.LineChartColumn(

@@ -38,8 +38,7 @@ class CostRow:
 
 
 def list_costs(run: CascadeTrace) -> list[CostRow]:
-    rows = []
-    below = 0
+    rows, below = [], 0
     for e in run.stages:
         whole = (e.layer - below) * layer_flops(run.lengths, run.shape) + head_flops(run.candidates, run.shape)
         saved = None if e is run.first else 1 - e.flops / whole if whole else 0.0
@@ -49,7 +48,6 @@ def list_costs(run: CascadeTrace) -> list[CostRow]:
 
 
 def draw_saving(run: CascadeTrace, full: CascadeTrace) -> None:
-    """The numbers beside the slider."""
     share = compute_saving(run)
     saving = f"<b>{percent(share)}</b> of the compute saved" if share > 0 else "nothing saved"
     remaining = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the end"
@@ -73,8 +71,7 @@ def draw_times(times: MeasuredTimes, saving: float) -> None:
 def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     """`run` is `full` (measured, nothing dropped) under the chosen schedule."""
     is_measured = not any(len(e.dropped) for e in run.exits)
-    if is_measured:
-        run = full
+    run = full if is_measured else run
     rows = list_costs(run)
     body = "".join(
         f"<tr><th scope=row>{r.title}</th><td>{r.entered:,}</td><td>{r.kept:,}</td>"

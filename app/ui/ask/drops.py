@@ -16,7 +16,8 @@ SETTLING_SECONDS = 2.0  # while a slider is dragged, it is ahead of the address
 def read_schedule(exits: int) -> DropSchedule:
     """The chosen schedule; also before `draw_controls` was called."""
     _follow(exits)
-    return DropSchedule(tuple(p / 100 for p in _read_percents(exits)))
+    common, each, percents = _read_choice(exits)
+    return DropSchedule(tuple(p / 100 for p in (percents if each else [common] * (exits - 1))))
 
 
 def draw_controls(layers: tuple[int, ...]) -> None:
@@ -26,10 +27,8 @@ def draw_controls(layers: tuple[int, ...]) -> None:
     the browser has drawn it. Only a run in which the browser's back button sets them passes none.
     """
     exits = len(layers)
-    first = _read_start(exits)
     followed = st.session_state.pop(_FOLLOWED, False)
-    common = st.session_state.get("as2_drop", first[0] if len(first) == 1 else DEFAULT_PERCENT)
-    each = st.session_state.get("as2_drop_each", len(first) > 1)
+    common, each, percents = _read_choice(exits)
     st.slider(
         "Share dropped at each exit",
         0,
@@ -44,11 +43,12 @@ def draw_controls(layers: tuple[int, ...]) -> None:
     st.toggle("Set the share for each exit", value=each and not followed, key="as2_drop_each")
     if each:
         for i in range(exits - 1):
-            key = f"as2_drop_{i}"
-            start = None if followed else st.session_state.get(key, first[i] if len(first) > 1 else common)
-            st.slider(f"after layer {layers[i]}", 0, MAX_PERCENT, start, STEP_PERCENT, format="%d %%", key=key)
-    percents = _read_percents(exits)
-    text = "-".join(str(p) for p in (percents if each else percents[:1]))
+            start = None if followed else percents[i]
+            st.slider(
+                f"after layer {layers[i]}", 0, MAX_PERCENT, start, STEP_PERCENT, format="%d %%", key=f"as2_drop_{i}"
+            )
+    common, _, percents = _read_choice(exits)
+    text = "-".join(map(str, percents if each else [common]))
     st.session_state["_as2_drop"] = text
     url.put(drop=None if text == str(DEFAULT_PERCENT) else text)
 
@@ -76,15 +76,11 @@ def parse_percents(text: str, exits: int) -> list[int] | None:
     return values if all(v <= MAX_PERCENT and v % STEP_PERCENT == 0 for v in values) else None
 
 
-def _read_start(exits: int) -> list[int]:
-    """What the widgets start from: the address, else the choice before another page was opened."""
-    text = url.get("drop") or st.session_state.get("_as2_drop", "")
-    return parse_percents(text, exits) or [DEFAULT_PERCENT]
-
-
-def _read_percents(exits: int) -> list[int]:
-    state, first = st.session_state, _read_start(exits)
-    common = state.get("as2_drop", first[0] if len(first) == 1 else DEFAULT_PERCENT)
-    if not state.get("as2_drop_each", len(first) > 1):
-        return [common] * (exits - 1)
-    return [state.get(f"as2_drop_{i}", first[i] if len(first) > 1 else common) for i in range(exits - 1)]
+def _read_choice(exits: int) -> tuple[int, bool, list[int]]:
+    """The common per cent, whether each exit has its own, and those. The widgets start from the address, else from the
+    choice before another page was opened."""
+    state = st.session_state
+    start = parse_percents(url.get("drop") or state.get("_as2_drop", ""), exits) or [DEFAULT_PERCENT]
+    common = state.get("as2_drop", start[0] if len(start) == 1 else DEFAULT_PERCENT)
+    percents = [state.get(f"as2_drop_{i}", start[i] if len(start) > 1 else common) for i in range(exits - 1)]
+    return common, state.get("as2_drop_each", len(start) > 1), percents

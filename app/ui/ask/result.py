@@ -73,10 +73,6 @@ def _set_question(text: str) -> None:
     _forget()
 
 
-def clear_address() -> None:
-    url.put(q=None, as_typed=None)
-
-
 def search_as_typed() -> None:
     """Ask the current question again, without correcting its spelling."""
     st.session_state["_as2_as_typed"] = st.session_state["_as2_question"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import streamlit as st
 
@@ -30,7 +31,7 @@ def render_word_scores(words: Sequence[tuple[str, float]]) -> str:
 
 def draw_word_scores(words: Sequence[tuple[str, float]]) -> None:
     st.html(render_word_scores(words))
-    mean = sum(p for _, p in words) / len(words) if words else 0.0
+    mean = fmean(p for _, p in words) if words else 0.0
     st.caption(
         "Log-probability of each question word, given this sentence and the words before it. "
         f"Mean over words: {mean:.2f}."

@@ -156,7 +156,6 @@ def _table(**columns: list) -> pa.Table:
 
 
 def _stops(p: Picture, stops: Iterable[Stop], **more: list) -> pa.Table:
-    """A row a stop, with `more` columns."""
     stops = list(stops)
     columns = {"cand": [s.cand for s in stops], "x": [s.x for s in stops], "rank": [s.rank for s in stops]}
     return _table(**columns, kind=[p.kinds[s.cand] for s in stops], **more)

@@ -1,4 +1,4 @@
-"""A running comparison."""
+"""The panel of a comparison that has no result yet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.compare.comparison import ComparisonSettings
 from app.jobs.queue import JobView
-from app.ui.job import draw_cancel_or_retry, draw_live, draw_wait_and_error
+from app.ui.job import draw_cancel_or_retry, draw_wait_and_error
 from app.ui.text import capitalize, plain
 from app.workbench.workbench import Workbench
 
@@ -17,12 +17,7 @@ OUTCOMES = {
 }
 
 
-def draw(wb: Workbench, job: JobView) -> None:
-    """The panel of a comparison that has no result yet."""
-    draw_live(wb, job, _draw_panel)
-
-
-def _draw_panel(wb: Workbench, job: JobView) -> None:
+def draw_comparison(wb: Workbench, job: JobView) -> None:
     with st.container(border=True, key="compare_job"):
         if job.active:
             message = "Stopping …" if job.cancelling else job.message or "Comparing"

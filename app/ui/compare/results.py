@@ -31,19 +31,19 @@ def draw(view: ComparisonView) -> None:
     for note in view.notes:
         st.info(plain(note), icon=":material/info:")
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
-    _table(view.results, metric)
+    _draw_table(view.results, metric)
     singles, sweeps = split_sweeps(view.results)
     if singles:
-        _pictures(singles, metric)
+        _draw_pictures(singles, metric)
     for cascade, sweep in sweeps.items():
-        _sweep(cascade, sweep, metric)
-    _pairs(view.paired)
+        _draw_sweep(cascade, sweep, metric)
+    _draw_pairs(view.paired)
     draw_cuts(view)
-    _questions(view, names, metric)
-    _slope(view, [r.ranker for r in singles] or names)
+    _draw_questions(view, names, metric)
+    _draw_slope(view, [r.ranker for r in singles] or names)
 
 
-def _pictures(results: Sequence[RankerResult], metric: str) -> None:
+def _draw_pictures(results: Sequence[RankerResult], metric: str) -> None:
     left_column, right_column = st.columns(2, gap="large")
     with left_column:
         st.subheader(f"{metric} with its 95 % interval", anchor=False)
@@ -52,10 +52,10 @@ def _pictures(results: Sequence[RankerResult], metric: str) -> None:
                         alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
         st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
     with right_column:
-        _cost(results, metric)
+        _draw_cost(results, metric)
 
 
-def _sweep(cascade: str, sweep: Sequence[RankerResult], metric: str) -> None:
+def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str) -> None:
     st.subheader(f"Drop ratio of {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
     st.altair_chart(sweep_chart(sweep, metric=metric), width="stretch", key=f"compare_sweep_chart_{cascade}",
@@ -63,11 +63,9 @@ def _sweep(cascade: str, sweep: Sequence[RankerResult], metric: str) -> None:
     st.caption("Each point is a share of the candidates dropped at every exit; the band is the 95 % interval.")
 
 
-def _table(results: Sequence[RankerResult], metric: str) -> None:
-    frame = pd.DataFrame({"ranker": [r.ranker for r in results]})
-    for m in METRICS:
-        if all(m in r.figures for r in results):
-            frame[m] = [r.figures[m].value for r in results]
+def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
+    common = [m for m in METRICS if all(m in r.figures for r in results)]
+    frame = pd.DataFrame([{"ranker": r.ranker, **{m: r.figures[m].value for m in common}} for r in results])
     figures = [r.figures[metric] for r in results]
     frame[f"{metric}, 95 %"] = [_format_range(f.low, f.high) for f in figures]
     if any(f.least is not None for f in figures):
@@ -76,22 +74,23 @@ def _table(results: Sequence[RankerResult], metric: str) -> None:
     together = is_timed_together(results)
     if not together:
         frame["measured"] = [describe_time(r) for r in results]
-    frame["compute"] = [_format_share(r.relative_cost) for r in results]
-    config = {m: st.column_config.NumberColumn(format="%.3f", help=what) for m, what in METRICS.items()}
-    config["seconds"] = st.column_config.NumberColumn(format="%.1f", help="For all questions, on this machine")
-    config["measured"] = st.column_config.TextColumn(
-        help="When the seconds were measured. The same ranker does not run twice on the same questions."
-    )
-    config["with all labels"] = st.column_config.TextColumn(
-        help=f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
-    )
-    config["compute"] = st.column_config.TextColumn(
-        help="FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
-    )
-    st.dataframe(
-        frame.sort_values(metric, ascending=False, kind="stable"), hide_index=True, column_config=config,
-        key="compare_table",
-    )  # fmt: skip
+    frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    config = {
+        **{m: number(format="%.3f", help=meaning) for m, meaning in METRICS.items()},
+        "seconds": number(format="%.1f", help="For all questions, on this machine"),
+        "measured": text(
+            help="When the seconds were measured. The same ranker does not run twice on the same questions."
+        ),
+        "with all labels": text(
+            help=f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
+        ),
+        "compute": text(
+            help="FLOPs as a share of the whole model's; a dash where there is no whole model to compare with"
+        ),
+    }
+    frame = frame.sort_values(metric, ascending=False, kind="stable")
+    st.dataframe(frame, hide_index=True, column_config=config, key="compare_table")
     if not together:
         st.caption(
             "Seconds with a date are from an earlier run, when the machine may have been more or less busy. Do not "
@@ -100,7 +99,6 @@ def _table(results: Sequence[RankerResult], metric: str) -> None:
 
 
 def is_timed_together(results: Sequence[RankerResult]) -> bool:
-    """Whether all seconds were measured in this comparison."""
     return all(r.timed_here for r in results)
 
 
@@ -110,27 +108,23 @@ def describe_time(result: RankerResult) -> str:
     return f"{result.measured:%d %b %Y, %H:%M}" if result.measured else "at an unknown time"
 
 
-def _format_share(cost: float | None) -> str:
-    return "–" if cost is None else f"{cost:.2f}"
-
-
 def _format_range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:.2f} – {high:.2f}"
 
 
-def _cost(results: Sequence[RankerResult], metric: str) -> None:
+def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
     st.subheader("Accuracy against cost", anchor=False)
     has_share = sum(r.relative_cost is not None for r in results) >= 2
-    choice = st.segmented_control(
+    options: tuple[Cost, ...] = ("relative_cost", "seconds")
+    cost = st.segmented_control(
         "Cost",
-        list(COSTS),
-        default="relative_cost" if has_share else "seconds",
+        options,
+        default=options[0 if has_share else 1],
         required=True,
         key="compare_cost",
         format_func=COSTS.__getitem__,
         label_visibility="collapsed",
     )
-    cost: Cost = "seconds" if choice == "seconds" else "relative_cost"
     if cost == "seconds" and not is_timed_together(results):
         st.caption(
             "These seconds were not all measured in this comparison, so a picture of them would not be fair. The "
@@ -148,7 +142,7 @@ def _cost(results: Sequence[RankerResult], metric: str) -> None:
         st.caption(f"Not shown, because they do not count their compute: {', '.join(missing)}.")
 
 
-def _pairs(pairs: Sequence[PairedResult]) -> None:
+def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     if not pairs:
         return
     st.subheader("Is the difference significant?", anchor=False)
@@ -157,7 +151,7 @@ def _pairs(pairs: Sequence[PairedResult]) -> None:
     rest = ordered[VISIBLE_PAIRS:]
     st.html(paired_table(ordered[:VISIBLE_PAIRS]))
     if rest:
-        with st.expander(f"{count(len(rest), 'more pair')}", icon=":material/table_rows:", key="compare_more_pairs"):
+        with st.expander(count(len(rest), "more pair"), icon=":material/table_rows:", key="compare_more_pairs"):
             st.html(paired_table(rest))
 
 
@@ -171,15 +165,15 @@ def paired_table(pairs: Sequence[PairedResult]) -> str:
     return f'<table class="as2-table as2-paired"><tbody>{rows}</tbody></table>'
 
 
-def _questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
+def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
     st.subheader("Question by question", anchor=False)
     left_column, right_column = st.columns(2)
     first = left_column.selectbox("From", names, index=min(1, len(names) - 1), key="compare_from")
     second = right_column.selectbox("To", names, index=0, key="compare_to")
-    frame = by_question(view.per_question, first, second, metric)
-    if first == second or frame.empty:
+    if first == second:
         st.caption("Choose two different rankers.")
         return
+    frame = by_question(view.per_question, first, second, metric)
     if not (frame["difference"].abs() > 1e-9).any():
         st.caption("No question changed.")
         return
@@ -204,18 +198,13 @@ def _select(key: str, qids: Sequence[str]) -> None:
 
 def by_question(per_question: pd.DataFrame, first: str, second: str, metric: str) -> pd.DataFrame:
     """Columns qid, question, from, to, difference; the largest gain first."""
-    both = per_question[per_question["ranker"].isin([first, second])]
-    if both.empty:
-        return pd.DataFrame(columns=["qid", "question", "from", "to", "difference"])
-    wide = both.pivot_table(index=["qid", "question"], columns="ranker", values=metric, sort=False).reset_index()
-    wide = (
-        wide.rename(columns={first: "from", second: "to"}) if first != second else wide.assign(**{"from": 0, "to": 0})
-    )
+    wide = per_question.pivot_table(index=["qid", "question"], columns="ranker", values=metric, sort=False)
+    wide = wide[[first, second]].set_axis(["from", "to"], axis=1).reset_index()
     wide["difference"] = wide["to"] - wide["from"]
     return wide.sort_values("difference", ascending=False, kind="stable").reset_index(drop=True)
 
 
-def _slope(view: ComparisonView, names: Sequence[str]) -> None:
+def _draw_slope(view: ComparisonView, names: Sequence[str]) -> None:
     if not view.ranks:
         return
     st.subheader("One question, every ranker", anchor=False)
@@ -230,5 +219,5 @@ def _slope(view: ComparisonView, names: Sequence[str]) -> None:
     st.altair_chart(slope(frame, columns, best=3), width="stretch", key="compare_slope",
                     alt="Ranks of this question's candidates by every ranker; correct ones in green")  # fmt: skip
     with st.expander("As a table", icon=":material/table:", key="compare_rank_table"):
-        table = frame.assign(label=["correct" if x == 1 else "incorrect" if x == 0 else "" for x in frame["label"]])
+        table = frame.assign(label=frame["label"].map({1: "correct", 0: "incorrect"}).fillna(""))
         st.dataframe(table[["candidate", "label", *columns]], hide_index=True, key="compare_ranks")

@@ -87,7 +87,6 @@ def _start(wb: Workbench) -> None:
 
 
 def draw_earlier(jobs: Sequence[JobView], current: int | None) -> None:
-    """Comparisons made before, each a click away."""
     others = [j for j in jobs if j.id != current]
     if not others:
         return

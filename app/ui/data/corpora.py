@@ -182,7 +182,6 @@ def _draw_report(chosen: CorpusView) -> None:
 
 
 def describe_ingest(name: str, report: IngestView) -> str:
-    """One sentence on the result of an ingest."""
     parts = [f"{report.added:,} added", f"{report.updated:,} updated", f"{report.unchanged:,} unchanged"]
     if report.failed:
         parts.append(f"{len({f for f, _ in report.failed}):,} with unreadable parts")

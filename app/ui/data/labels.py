@@ -120,7 +120,6 @@ def _draw_lines(report: ImportView) -> None:
 
 
 def describe_import(name: str, report: ImportView) -> str:
-    """One sentence on the result of an import."""
     parts = [count(report.new, "new label"), f"{report.same:,} unchanged"]
     if report.verdicts:
         parts.insert(1, count(report.verdicts, "new verdict"))

@@ -1,8 +1,8 @@
 """What one browser session labels: the item in front and the way it came.
 
-Every step gives a new desk; only services are called on the way. An action names the showing it was
-meant for (`BaseDesk.showing`); one that arrives after the item has changed is refused, so that a slow connection or a
-held key never labels something unseen.
+Every step gives a new desk; only services are called on the way. An action names the showing it was meant for
+(`BaseDesk.showing`); one that arrives after the item has changed is refused, so that a slow connection or a held key
+never labels something unseen.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ def style() -> None:
 
 
 def tag(label: str) -> str:
-    """A label as a small pill."""
     return f'<span class="as2-tag {escape(label)}">{escape(label.capitalize())}</span>'
 
 
