@@ -62,6 +62,7 @@ def run_cascade(
     alive = [np.arange(begin, begin + n) for begin, n in zip(begins, sizes, strict=True)]  # places among all pairs
     records: list[list[ExitRecord]] = [[] for _ in queries]
     first, exits = 0, len(engine.exits)
+    none = np.zeros(0, int)
     while first < exits:
         last = first + 1
         while last < exits and all(schedule.count_survivors(last - 1, len(a)) == len(a) for a in alive):
@@ -69,7 +70,7 @@ def run_cascade(
         members = np.concatenate(alive)
         scores, seconds = run.advance(members, first, last)
         ends = np.cumsum([len(a) for a in alive])[:-1]
-        again = [a[:0] for a in alive]  # a question: whose logits of the last exit are settled
+        again = [none] * len(queries)  # a question: those whose logits of the last exit are settled
         if last == exits and engine.error:
             began = time.perf_counter()
             scores[-1], known = settle(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
@@ -77,27 +78,17 @@ def run_cascade(
             again = [a[k] for a, k in zip(alive, np.split(known, ends), strict=True)]
         for i in range(first, last):
             below, layer = engine.exits[i - 1] if i else 0, engine.exits[i]
-            twice = again if i == exits - 1 else [a[:0] for a in alive]
-            flops = [
-                exit_flops(below, layer, run.lengths[a], run.lengths[t], engine.shape)
-                for a, t in zip(alive, twice, strict=True)
-            ]
+            twice = again if i == exits - 1 else [none] * len(queries)
+            pairs = [(run.lengths[a], run.lengths[t]) for a, t in zip(alive, twice, strict=True)]
+            flops = [exit_flops(below, layer, once, more, engine.shape) for once, more in pairs]
             share = seconds[i - first] / max(1, sum(flops))
             for question, logits in enumerate(np.split(scores[i - first], ends)):
-                here, begin = alive[question], begins[question]
-                dropped = select_dropped(here - begin, logits, schedule.count_survivors(i, len(here)))
-                records[question].append(
-                    ExitRecord(
-                        layer=layer,
-                        alive=here - begin,
-                        scores=logits,
-                        dropped=dropped,
-                        seconds=share * flops[question],
-                        tokens=int(run.lengths[here].sum()),
-                        flops=flops[question],
-                        again=twice[question] - begin,
-                    )
-                )
+                here, begin = alive[question] - begins[question], begins[question]
+                dropped = select_dropped(here, logits, schedule.count_survivors(i, len(here)))
+                cost, tokens = flops[question], int(run.lengths[here + begin].sum())
+                rescored = twice[question] - begin
+                record = ExitRecord(layer, here, logits, dropped, share * cost, tokens, cost, again=rescored)
+                records[question].append(record)
         alive = [np.setdiff1d(a, r[-1].dropped + b) for a, r, b in zip(alive, records, begins, strict=True)]
         first = last
     return [

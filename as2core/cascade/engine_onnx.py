@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from as2core.cascade.engine import Engine
-from as2core.cost import EncoderShape
 from as2core.nn.backbone import Backbone
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class OnnxEngine:
         self, backbone: Backbone, exits: Sequence[int], graphs: Sequence[Path], *, max_length: int, exact: Engine
     ) -> None:
         self.exits, self.max_length, self.exact = tuple(exits), max_length, exact
-        self.shape: EncoderShape = backbone.shape
+        self.shape = backbone.shape
         self.encode, self.pad_id = backbone.encode, backbone.tokenizer.pad_token_id or 0
         self.graphs = tuple(graphs)
         self.sessions = [session(path) for path in graphs]
@@ -112,11 +111,8 @@ class _OnnxRun:
 
         if first == 0:
             by_size = members[np.argsort([-len(self.texts[m]) for m in members], kind="stable")]
-            share = math.ceil(len(members) / cores())
-            chunks = [
-                by_size[i : i + min(share, MAX_CHUNK_TEXTS)]
-                for i in range(0, len(members), max(1, min(share, MAX_CHUNK_TEXTS)))
-            ]
+            size = max(1, min(math.ceil(len(members) / cores()), MAX_CHUNK_TEXTS))
+            chunks = [by_size[i : i + size] for i in range(0, len(members), size)]
             for tokenised, part in [(_pool().submit(self._tokenise, part), part) for part in chunks]:
                 tokenised.result()
                 submit(part)
@@ -147,25 +143,20 @@ class _OnnxRun:
         at = time.perf_counter()
         e, lengths = self.engine, self.lengths[rows]
         feeds = {"lengths": lengths.astype(np.int32), "pool": pooling(lengths, self.begins[rows])}
-        name = "hidden" if first else "ids"
-        feeds[name] = self._padded(rows, int(lengths.max()))
+        states: np.ndarray | None = self._pad_inputs(rows, int(lengths.max()))
         for m in rows:
             self.inputs[m] = None
         logits, seconds = np.empty((last - first, len(rows)), np.float32), np.zeros(last - first)
-        states = None
         for i in range(first, last):
-            if states is not None:
-                feeds.pop("ids", None)
-                feeds["hidden"] = states
-            logits[i - first], *rest = e.sessions[i].run(None, feeds)
-            states = rest[0] if rest else None
+            logits[i - first], *rest = e.sessions[i].run(None, feeds | {"hidden" if i else "ids": states})
+            states = rest[0] if rest else None  # the last stretch has none
             seconds[i - first], at = time.perf_counter() - at, time.perf_counter()
         if states is not None:
             for j, m in enumerate(rows):
                 self.inputs[m] = states[j, : self.lengths[m]]
         return rows, logits, seconds
 
-    def _padded(self, rows: np.ndarray, longest: int) -> np.ndarray:
+    def _pad_inputs(self, rows: np.ndarray, longest: int) -> np.ndarray:
         some = self.inputs[rows[0]]
         fill = self.engine.pad_id if some.ndim == 1 else 0.0
         out = np.full((len(rows), longest, *some.shape[1:]), fill, dtype=some.dtype)

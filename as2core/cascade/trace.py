@@ -149,20 +149,9 @@ class CascadeTrace(Trace):
             again = np.intersect1d(e.again, alive)
             flops = exit_flops(below, e.layer, self.lengths[alive], self.lengths[again], self.shape)
             dropped = select_dropped(alive, scores[alive], schedule.count_survivors(i, len(alive)))
-            exits.append(
-                replace(
-                    e,
-                    alive=alive,
-                    scores=scores[alive],
-                    dropped=dropped,
-                    seconds=e.seconds * flops / e.flops if e.flops else 0.0,
-                    tokens=int(self.lengths[alive].sum()),
-                    flops=flops,
-                    again=again,
-                )
-            )
-            alive = np.setdiff1d(alive, dropped)
-            below = e.layer
+            seconds, tokens = e.seconds * flops / e.flops if e.flops else 0.0, int(self.lengths[alive].sum())
+            exits.append(ExitRecord(e.layer, alive, scores[alive], dropped, seconds, tokens, flops, again=again))
+            alive, below = np.setdiff1d(alive, dropped), e.layer
         return replace(self, exits=tuple(exits), schedule=schedule, replayed=True)
 
 
@@ -189,12 +178,12 @@ def block_scores(candidates: int, exits: Sequence[ExitRecord]) -> np.ndarray:
         at = dict(zip(e.alive.tolist(), e.scores.tolist(), strict=True))
         block = np.array([at[i] for i in e.dropped.tolist()], dtype=np.float64)
         below = float(np.nextafter(np.float32(floor), np.float32(-np.inf)))  # where one less would be a tie
-        out[e.dropped] = _lowered(block, min(floor - 1.0, below, float(block.max())))
+        out[e.dropped] = _lower(block, min(floor - 1.0, below, float(block.max())))
         floor = float(out[e.dropped].min())
     return out
 
 
-def _lowered(scores: np.ndarray, top: float) -> np.ndarray:
+def _lower(scores: np.ndarray, top: float) -> np.ndarray:
     """The scores moved so that the best is `top`, float32, in the same order and with the same ties."""
     places = order(scores)
     moved = (scores - scores.max() + top).astype(np.float32)
@@ -206,6 +195,6 @@ def _lowered(scores: np.ndarray, top: float) -> np.ndarray:
     return moved
 
 
-def select_dropped(alive: np.ndarray, scores: np.ndarray, kept: int) -> np.ndarray:
-    """The positions that leave when the best `kept` of `alive` stay; ties favour the earlier candidate. int `(d,)`."""
-    return np.sort(alive[order(scores)[kept:]])
+def select_dropped(alive: np.ndarray, scores: np.ndarray, survivors: int) -> np.ndarray:
+    """The positions of `alive` that leave when the best `survivors` stay; ties favour the earlier one. int `(d,)`."""
+    return np.sort(alive[order(scores)[survivors:]])

@@ -95,9 +95,10 @@ class CalibratesScores(ABC):
     calibrated: bool
     threshold: float
 
-    @abstractmethod
     def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
-        """The probability that a candidate answers; same shape as the logits."""
+        """The probability that a candidate answers, from an exit's logits; same shape."""
+        scale, shift = self.calibration[exit_index]
+        return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
 
 
 class ChoosesEngine(ABC):

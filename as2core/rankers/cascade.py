@@ -52,9 +52,6 @@ FIRST_KEEP = 200  # candidates that the first stage keeps
 class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine, TakesSettings, KnowsWords):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
-    `calibration` holds (scale, shift) an exit: probability = sigmoid(scale * logit + shift). `threshold` is the
-    probability under which a best candidate is taken for no answer.
-
     If `first` is set, a cheap ranker passes on only its best before the encoder reads any.
 
     It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
@@ -87,8 +84,7 @@ class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine,
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
         self.drop_ratio, self.first = drop_ratio, None
         self.preparing: Progress | None = None  # the engine asked for in the background
-        lines = calibration or [(1.0, 0.0)] * len(exits)
-        self.calibration = tuple((scale, shift) for scale, shift in lines)
+        self.calibration = tuple((scale, shift) for scale, shift in calibration or [(1.0, 0.0)] * len(exits))
         self.calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
         self.module, self.trained = CascadeModule(backbone, exits).eval(), False
@@ -105,18 +101,15 @@ class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine,
 
     @property
     def known_words(self) -> frozenset[str]:
-        """What is no slip of the finger to it (see `spelling`)."""
         return self.backbone.known_words
 
     @property
     def schedule(self) -> DropSchedule:
         if isinstance(self.drop_ratio, int | float):
             return DropSchedule.constant(self.drop_ratio, exits=len(self.exits), keep=self.keep)
-        if len(self.drop_ratio) != len(self.exits) - 1:
-            drop = len(self.exits) - 1
-            raise BadSetting(
-                f"{len(self.drop_ratio)} drop ratios for {drop} exits that drop: give one, or {drop} divided by /"
-            )
+        count, drop = len(self.drop_ratio), len(self.exits) - 1
+        if count != drop:
+            raise BadSetting(f"{count} drop ratios for {drop} exits that drop: give one, or {drop} divided by /")
         return DropSchedule(tuple(self.drop_ratio), self.keep)
 
     @property
@@ -218,11 +211,6 @@ class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine,
         lengths = self.backbone.encode([question] * len(texts), texts, max_length=self.max_length).lengths
         shape = self.backbone.shape
         return self.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)
-
-    def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
-        """Calibrated probability that a candidate answers, from an exit's logits; same shape."""
-        scale, shift = self.calibration[exit_index]
-        return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
 
     def adjust(self, settings: VersionConfig) -> None:
         self.drop_ratio = settings.get("drop_ratio", self.drop_ratio)

@@ -19,14 +19,9 @@ from as2core.rankers.specs import BuiltPart, Entry, Setting, read_pairs, read_pa
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
 
 
-def find_entries() -> dict[str, Entry]:
-    """The entries in the modules of this folder, by name."""
-    modules = [import_module(f"{rankers.__name__}.{m.name}") for m in pkgutil.iter_modules(rankers.__path__)]
-    entries = {v.name: v for module in modules for v in vars(module).values() if isinstance(v, Entry)}
-    return dict(sorted(entries.items()))
-
-
-CATALOG = find_entries()
+_modules = [import_module(f"{rankers.__name__}.{m.name}") for m in pkgutil.iter_modules(rankers.__path__)]
+_entries = {v.name: v for module in _modules for v in vars(module).values() if isinstance(v, Entry)}
+CATALOG = dict(sorted(_entries.items()))
 SAVED: dict[str, type[HasWeights]] = {cls.kind: cls for e in CATALOG.values() for cls in e.saved}
 
 
@@ -57,7 +52,7 @@ def get(
     arguments: dict[str, object] = {**settings}
     if nested := entry.nested_spec(settings):
         arguments[str(entry.nested)] = [
-            BuiltPart(spec, get(spec, models_dir=models_dir, versions=versions, engine=engine), part.keep)
+            BuiltPart(spec, part.keep, get(spec, models_dir=models_dir, versions=versions, engine=engine))
             for part in read_parts(nested)
             for spec in [_locate(part.spec, versions())]
         ]
@@ -106,18 +101,18 @@ def _build_version(path: Path, settings: str, engine: str) -> Ranker:
 def apply_settings(ranker: Ranker, text: str) -> str | None:
     """Give a version the settings behind the colon of its spec; what is left out is as it was saved. Returns the engine
     if one is set, for the caller to use. Raises BadSetting."""
-    if not isinstance(ranker, TakesSettings):
-        _read_version_settings(ranker.name, "", (), text)
-        return None
-    settings = _read_version_settings(ranker.name, ranker.kind, ranker.adjustable, text)
-    ranker.adjust(settings)
+    settings = _read_version_settings(ranker.name, type(ranker), text)
+    if isinstance(ranker, TakesSettings):
+        ranker.adjust(settings)
     return str(settings["engine"]) if "engine" in settings else None
 
 
-def _read_version_settings(name: str, kind: str, adjustable: tuple[str, ...], text: str) -> dict[str, Setting]:
-    defaults = {key: CATALOG[kind].settings[key] for key in adjustable}
-    several = CATALOG[kind].several if adjustable else ()
-    return read_pairs(name, filter(None, text.split(",")), defaults, several)
+def _read_version_settings(name: str, cls: type | None, text: str) -> dict[str, Setting]:
+    pairs = filter(None, text.split(","))
+    if cls is None or not issubclass(cls, TakesSettings):
+        return read_pairs(name, pairs, {})
+    entry = CATALOG[cls.kind]
+    return read_pairs(name, pairs, {key: entry.settings[key] for key in cls.adjustable}, entry.several)
 
 
 def split_spec(spec: str) -> tuple[str, str]:
@@ -161,6 +156,4 @@ def check_version(path: Path, settings: str) -> None:
     from as2core.rankers.versions import read_kind
 
     if settings:
-        cls = SAVED.get(read_kind(path))
-        adjustable = cls.adjustable if cls is not None and issubclass(cls, TakesSettings) else ()
-        _read_version_settings(path.name, cls.kind if cls else "", adjustable, settings)
+        _read_version_settings(path.name, SAVED.get(read_kind(path)), settings)

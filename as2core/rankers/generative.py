@@ -201,12 +201,10 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> Quest
     kind = config.model_type
     if kind in SUPPORTED:
         return PrefixLM(load_backbone(name), max_length=max_length)
-    if kind in SEQ2SEQ:
-        model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
-        return Seq2SeqLM(model, AutoTokenizer.from_pretrained(name), max_length=max_length)
-    if kind in CAUSAL:
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-        return CausalLM(model, AutoTokenizer.from_pretrained(name), max_length=max_length)
+    for kinds, loader, lm in ((SEQ2SEQ, AutoModelForSeq2SeqLM, Seq2SeqLM), (CAUSAL, AutoModelForCausalLM, CausalLM)):
+        if kind in kinds:
+            model = loader.from_pretrained(name, dtype=torch.float32)
+            return lm(model, AutoTokenizer.from_pretrained(name), max_length=max_length)
     raise UnsupportedBackbone(
         f"{name} is a {kind} model, which cannot give log P(question | passage) here; use an encoder "
         f"({', '.join(SUPPORTED)}), a causal model ({', '.join(CAUSAL)}) or an encoder-decoder ({', '.join(SEQ2SEQ)})"

@@ -93,12 +93,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltPart:
-    """A `Part` and its ranker."""
+class BuiltPart(Part):
+    """A part and its ranker."""
 
-    spec: str
     ranker: Ranker
-    keep: int | float | None
 
 
 def read_parts(text: str) -> list[Part]:

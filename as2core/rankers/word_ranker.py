@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -36,20 +35,13 @@ class WordRanker(HasWeights):
     module: ListScorer
 
     def __init__(
-        self,
-        vectors: WordVectors,
-        *,
-        listwise: bool = False,
-        context: str = "none",
-        seed: int = 0,
-        trained: bool = False,
-        **sizes: int,
+        self, vectors: WordVectors, *, listwise: bool = False, context: str = "none", seed: int = 0, **sizes: int
     ) -> None:
         import torch
 
         from as2core.nn.context import ListScorer
 
-        self.name, self.vectors, self.listwise, self.trained = self.kind, vectors, listwise, trained
+        self.name, self.vectors, self.listwise, self.trained = self.kind, vectors, listwise, False
         self._warned = False
         if sizes.get("hidden", 2) < 2 or sizes.get("kernel", 1) < 1:
             raise BadSetting(f"{self.kind}: no network of these sizes: hidden is 2 or more, kernel 1 or more")
@@ -105,28 +97,19 @@ class WordRanker(HasWeights):
         return cls(vectors, **config["settings"])
 
 
-def declare_word_ranker(cls: type[WordRanker], description: str, paper: str, **sizes: int) -> Entry:
-    """The catalog entry of such a ranker; `sizes` are the settings of its encoder, with their defaults."""
-    build = partial(build_word_ranker, cls, sizes)
-    return Entry(cls.kind, description, paper, build, trains=True, saved=(cls,), settings=sizes)
+def declare_word_ranker(cls: type[WordRanker], description: str, paper: str, **defaults: int) -> Entry:
+    """The catalog entry of such a ranker; `defaults` are the settings of its encoder."""
 
+    def build(
+        *,
+        listwise: bool = False,
+        context: str = "none",
+        vectors: str | None = None,
+        backbone: str | None = None,
+        seed: int = 0,
+        **sizes: int,
+    ) -> WordRanker:
+        table = word_vectors(backbone=backbone, path=vectors)
+        return cls(table, listwise=listwise, context=context, seed=seed, **{**defaults, **sizes})
 
-def build_word_ranker(
-    cls: type[WordRanker],
-    defaults: Mapping[str, int],
-    *,
-    listwise: bool = False,
-    context: str = "none",
-    vectors: str | None = None,
-    backbone: str | None = None,
-    seed: int = 0,
-    **sizes: int,
-) -> WordRanker:
-    return cls(
-        word_vectors(backbone=backbone, path=vectors),
-        listwise=listwise,
-        context=context,
-        seed=seed,
-        trained=False,
-        **{**defaults, **sizes},
-    )
+    return Entry(cls.kind, description, paper, build, trains=True, saved=(cls,), settings=defaults)
