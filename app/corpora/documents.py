@@ -15,7 +15,9 @@ from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
 from app.workbench import people
 from app.workbench.workbench import Workbench
+from as2core.data.documents import clean_file_name, read_documents
 from as2core.errors import UnreadableFile
+from as2core.text import split_sentences
 from as2core.types import Document, OnProgress, Progress, Sentence
 from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
@@ -144,8 +146,6 @@ class _Tally:
 
 
 def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[Document]:
-    from as2core.data.documents import clean_file_name, read_documents
-
     files = [(clean_file_name(name), source) for name, source in files]
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)
     for name, source in files:
@@ -216,8 +216,6 @@ def _remove_suffix(source: str) -> str:
 
 
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
-    from as2core.text import split_sentences
-
     digests = {d.id: content_digest(d.title, d.text) for d in batch}
     with wb.read() as s:
         stored = rows.find_documents_by_name(s, corpus_id, list(digests))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.workbench.workbench import Workbench
+from as2core.retrieval.passages import split_passages
+from as2core.retrieval.sqlite import SqliteIndex
 from as2core.types import Json, OnProgress, Progress
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
@@ -18,8 +20,6 @@ BATCH_PASSAGES = 64
 
 def index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
     """Index the documents whose present content is not indexed; returns how many. Quick when there are none."""
-    from as2core.retrieval.passages import split_passages
-
     if not wb.has_index(corpus_id):
         with wb.write() as s:
             rows.mark_all_unindexed(s, corpus_id)
@@ -55,7 +55,6 @@ def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None
 def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
     """Queue a background job for the passages without a vector, unless one is queued; returns its id, or None if all
     have a vector."""
-
     if not wb.has_index(corpus_id) or not wb.index(corpus_id).list_pending(1):
         return None
     with wb.read() as s:
@@ -65,8 +64,6 @@ def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
 
 def run_embed(job: JobRun) -> dict[str, Json]:
     """The background job: vectors for the passages without one, in batches; a new run continues an interrupted one."""
-    from as2core.retrieval.sqlite import SqliteIndex
-
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None or not wb.has_index(corpus_id):
         return {"passages": 0}

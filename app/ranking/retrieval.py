@@ -20,6 +20,7 @@ import numpy as np
 from app.corpora.indexing import index_pending, request_vectors
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
+from as2core.retrieval.ranks import fuse_ranks
 from as2core.types import Hit, OnProgress
 from db.models import Document
 from db.repositories import corpora as rows
@@ -185,8 +186,6 @@ def _embed(wb: Workbench, corpus_id: int, question: str) -> tuple[np.ndarray | N
 
 
 def _search(wb: Workbench, corpus_id: int, question: str, vector: np.ndarray | None, k: int) -> list[Hit]:
-    from as2core.retrieval.ranks import fuse_ranks
-
     index = wb.index(corpus_id)
     lists = [index.search_words(question, k)]
     if vector is not None:

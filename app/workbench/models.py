@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Protocol, cast
 
 import numpy as np
 
 from app.workbench.settings import Settings
+from as2core.rankers import catalog
+from as2core.rankers.base import ChoosesEngine, Ranker
+from as2core.rankers.generative import GenerativeRanker
+from as2core.rankers.passage_cache import PassageCache
 from as2core.types import OnProgress
 
-if TYPE_CHECKING:
-    from as2core.rankers.passage_cache import PassageCache
-
 MAX_LOADED = 6  # rankers in memory; a version is some 30 MB beside the shared backbone's 90
-LoadedRanker: TypeAlias = Any  # of a class that its directory or its spec names
 
 
 class Embedder(Protocol):
@@ -27,10 +28,10 @@ class Embedder(Protocol):
 class ModelProvider(Protocol):
     """Where rankers come from."""
 
-    def version(self, path: Path, settings: str = "") -> LoadedRanker:
+    def version(self, path: Path, settings: str = "") -> Ranker:
         """The ranker of a version's directory, with these settings. Raises DamagedModel, BadSetting."""
 
-    def named(self, spec: str) -> LoadedRanker:
+    def named(self, spec: str) -> Ranker:
         """A ranker of the catalog. Raises UnknownRanker, BadSetting, DamagedModel."""
 
     def embedder(self) -> Embedder:
@@ -45,16 +46,12 @@ class LoadedModels:
     """
 
     def __init__(
-        self,
-        models_dir: Path,
-        engine: str = "torch",
-        graphs_dir: Path | None = None,
-        passages_file: Path | None = None,
+        self, models_dir: Path, engine: str = "torch", graphs_dir: Path | None = None, passages_file: Path | None = None
     ) -> None:
-        self._passages_file = passages_file
-        self._passages: PassageCache | None = None
         self._models_dir, self._engine, self._graphs_dir = models_dir, engine, graphs_dir
-        self._loaded: OrderedDict[tuple[str, int], LoadedRanker] = OrderedDict()
+        # one file for all versions: an entry knows its model's weights
+        self._passages = PassageCache(passages_file) if passages_file else None
+        self._loaded: OrderedDict[tuple[str, int], Ranker] = OrderedDict()
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -62,45 +59,31 @@ class LoadedModels:
     def from_settings(cls, settings: Settings) -> LoadedModels:
         return cls(settings.models_dir, settings.engine, settings.graphs_dir, settings.passages_file)
 
-    def version(self, path: Path, settings: str = "") -> LoadedRanker:
-        from as2core.rankers.base import ChoosesEngine
-        from as2core.rankers.catalog import apply_settings, load_version
-        from as2core.rankers.generative import GenerativeRanker
-
+    def version(self, path: Path, settings: str = "") -> Ranker:
         try:
             stamp = (path / "card.json").stat().st_mtime_ns
         except OSError:
             stamp = 0  # load_version says what is missing
 
-        def load() -> LoadedRanker:
-            ranker = load_version(path)
-            engine = apply_settings(ranker, settings) or self._engine
+        def load() -> Ranker:
+            ranker = catalog.load_version(path)
+            engine = catalog.apply_settings(ranker, settings) or self._engine
             if isinstance(ranker, ChoosesEngine):
                 ranker.use(engine, folder=self._graphs_dir, background=True)
             if isinstance(ranker, GenerativeRanker):
-                ranker.cache, ranker.fast = self._passage_cache(), True
+                ranker.cache, ranker.fast = self._passages, True
             return ranker
 
         return self._get(f"{path}:{settings}", stamp, load)
 
-    def _passage_cache(self) -> PassageCache | None:
-        """One file for all versions: an entry knows its model's weights."""
-        from as2core.rankers.passage_cache import PassageCache
-
-        with self._lock:
-            if self._passages is None and self._passages_file is not None:
-                self._passages = PassageCache(self._passages_file)
-            return self._passages
-
-    def named(self, spec: str) -> LoadedRanker:
-        from as2core.rankers.catalog import get
-
-        return self._get(f"catalog:{spec}", 0, lambda: get(spec, models_dir=self._models_dir, engine=self._engine))
+    def named(self, spec: str) -> Ranker:
+        load = partial(catalog.get, spec, models_dir=self._models_dir, engine=self._engine)
+        return self._get(f"catalog:{spec}", 0, load)
 
     def embedder(self) -> Embedder:
-        return self.named("bi-encoder")
+        return cast("Embedder", self.named("bi-encoder"))
 
-    def _get(self, name: str, stamp: int, load: Callable[[], LoadedRanker]) -> LoadedRanker:
+    def _get(self, name: str, stamp: int, load: Callable[[], Ranker]) -> Ranker:
         with self._lock:
             own = self._locks.setdefault(name, threading.Lock())
         with own:  # a second session waits for the first one's load instead of loading again

@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+
+from sqlalchemy.orm import Session
 
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
 from as2core.errors import As2Error
+from as2core.retrieval.sqlite import SqliteIndex
 from db.errors import DbError
 from db.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from as2core.retrieval.sqlite import SqliteIndex
 
 
 class DatabaseTrouble(As2Error):
@@ -67,8 +64,6 @@ class Workbench:
 
     def index(self, corpus_id: int) -> SqliteIndex:
         """The corpus's index; an empty one if its file is not there."""
-        from as2core.retrieval.sqlite import SqliteIndex
-
         file = self.settings.index_file(corpus_id)
         with self._lock:
             opened, inode = self._indexes.get(corpus_id, (None, -1))
