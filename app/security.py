@@ -4,8 +4,6 @@ Streamlit compiles Vega expressions and component code in the browser, so script
 what the policy buys is that text which slipped through as markup can neither load nor send anything elsewhere.
 """
 
-from __future__ import annotations
-
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 

@@ -3,8 +3,6 @@
 The id is at the start of the traceback's line in the log.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 from collections.abc import Callable, Iterator

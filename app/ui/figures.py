@@ -1,7 +1,5 @@
 """A row of figures with their names, smaller than `st.metric` and never wider than the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

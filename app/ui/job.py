@@ -1,7 +1,5 @@
 """A job as it goes: redrawn while it runs, and once more, with the whole page, when it ends. And a retrain's panel."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress

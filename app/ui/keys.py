@@ -11,8 +11,6 @@ field the focus. A press that comes before the page has answered the last one is
 the page says so. The server still has to refuse an action whose `doc` is no longer shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import streamlit as st

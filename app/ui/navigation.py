@@ -1,7 +1,5 @@
 """The pages and links between them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

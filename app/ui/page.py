@@ -7,8 +7,6 @@ The corpus is in the address (`?corpus=<name>`), so links keep it. The annotator
 sign labels with someone else's name. Both stay when the page changes.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Collection

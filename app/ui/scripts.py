@@ -1,7 +1,5 @@
 """The JavaScript of our Streamlit components, each in a file beside the module that uses it."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

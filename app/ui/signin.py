@@ -5,8 +5,6 @@ enough; the browser keeps it in a cookie, so that a reload does not change who s
 what was leased before a reload is still leased to whoever reloads.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from urllib.parse import unquote

@@ -5,8 +5,6 @@ repository goes through `escape` into `st.html`, through `st.text`, or through `
 only.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape as escape
 

@@ -5,8 +5,6 @@ Switching between dark and light does not rerun the script, so these are mid-ton
 theme's text colour.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

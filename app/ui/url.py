@@ -1,7 +1,5 @@
 """State in the page's address, so that a link reproduces the page. Values are short; defaults are left out."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 

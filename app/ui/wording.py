@@ -1,7 +1,5 @@
 """What a retrain's numbers, its job's states and its events mean, in plain sentences."""
 
-from __future__ import annotations
-
 import time
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The card of a retrained version: before and after on held-out questions, question by question, exit by exit."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """A version as a file: export and import."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.ui.errors import boundary

@@ -1,7 +1,5 @@
 """The corpus's recent jobs, and a line at the top of the page if the last retrain failed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

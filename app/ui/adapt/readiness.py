@@ -1,7 +1,5 @@
 """How much training data there is, what blocks a retrain, and the form that starts one."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.adapt import readiness

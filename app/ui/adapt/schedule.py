@@ -1,7 +1,5 @@
 """Automatic retraining: off, after so many new labels, at night; and the note that a better version is waiting."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.adapt import schedule

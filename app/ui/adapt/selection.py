@@ -1,7 +1,5 @@
 """The form for the training data and the training: read as `RetrainSettings`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date
 

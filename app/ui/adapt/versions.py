@@ -1,7 +1,5 @@
 """Promote, reject and roll back versions; and the list of them all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Conflicts, one under the other, each with the labels given and a place for the verdict."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.labels import agreement

@@ -1,8 +1,6 @@
 """Agreement in figures: everyone's, pair by pair, over time, by kind of question; the share of correct; the anchoring
 meter; second looks."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

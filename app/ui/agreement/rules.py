@@ -1,7 +1,5 @@
 """The labelling rules of a corpus, its guidelines, and people's roles. Only an admin changes them."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.labels import guidelines

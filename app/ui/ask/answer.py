@@ -1,7 +1,5 @@
 """The answer: a sentence between its neighbours, its probability in words and as a number, and its document."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.ask.asking import AskView

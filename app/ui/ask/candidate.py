@@ -1,7 +1,5 @@
 """One candidate in detail: its context, its rank at every exit, and which words of the question it explains."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """The table of candidates: their rank by each ranker and by both together, their scores, where the rankers disagree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The cascade picture with the slider that replays it, and what each exit cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

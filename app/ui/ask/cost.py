@@ -1,7 +1,5 @@
 """What each exit cost and saved, as a table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import streamlit as st

@@ -1,8 +1,6 @@
 """The drop ratio: one slider for all exits, or one an exit. Kept in the session and in the address as `drop=30` or
 `drop=30-20-50-10` (per cent)."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.ui import url

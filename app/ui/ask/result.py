@@ -4,8 +4,6 @@ A thread computes the generative scores, so that the answer is on the page first
 `await_generative` adds the scores when they are ready.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which words of the question a sentence explains: a strip of words with a background by log P."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

@@ -1,7 +1,5 @@
 """Agreement by day: a point with its interval, the grey line at 0 being chance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

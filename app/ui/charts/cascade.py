@@ -8,8 +8,6 @@ The last exit drops nothing and has no bar: candidates that are not among the an
 most `MAX_LINES` grey lines are drawn, because 1,300 block a browser for three seconds; the ticks are drawn for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -81,7 +79,7 @@ class Picture:
 
 
 def make_picture(
-    trace: CascadeTrace | SequentialTrace,
+    trace: "CascadeTrace | SequentialTrace",
     *,
     texts: Sequence[str],
     retrieval_ranks: Sequence[int],

@@ -1,7 +1,5 @@
 """The marks of the cascade chart: the drawing without its data, and its legend."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Values with their intervals: rankers side by side, before and after, and the differences question by question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 

@@ -1,7 +1,5 @@
 """Labels beside a chart, pushed apart so that none covers another."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Calibration: in each tenth of confidence, how often a candidate was correct."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 

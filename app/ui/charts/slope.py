@@ -4,8 +4,6 @@ One line a candidate, one upright a ranker; correct ones green with diamonds, th
 the others grey. Ranks run downwards on a log axis, as in the cascade picture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Accuracy against cost: one point a ranker, and the front of those that nothing both cheaper and better beats."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Literal

@@ -4,8 +4,6 @@ Events are those of `as2core.training`: dicts with kind, step, loss, dev_ap (lay
 one value under a name of its own).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Where a cascade dropped correct candidates, stage by stage, and which questions were left with none."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

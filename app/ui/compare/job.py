@@ -1,7 +1,5 @@
 """The panel of a comparison that has no result yet."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.compare.comparison import ComparisonSettings

@@ -1,7 +1,5 @@
 """The result of a comparison: which ranker is better, how certain that is, what it costs, and where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The form of a new comparison, and the list of earlier ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -4,8 +4,6 @@ A comparison has a sweep when several of its rankers are `spec(cascade, ratio)`;
 the other pictures show only what was chosen by name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Corpora: list, create, delete, add documents, load the starter corpus."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pandas as pd

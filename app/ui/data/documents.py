@@ -1,7 +1,5 @@
 """The documents of a corpus, and one of them split into sentences."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Import of label sets, with a report for every line, and export."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

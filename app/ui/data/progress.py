@@ -1,7 +1,5 @@
 """A progress bar for a call that reports `as2core.types.Progress`; it disappears when the call ends."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

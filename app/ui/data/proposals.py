@@ -1,7 +1,5 @@
 """Proposed questions: start a run, follow it, then accept, edit or reject its proposals one by one."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.ask import proposals

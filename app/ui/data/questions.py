@@ -1,7 +1,5 @@
 """Adding your own questions, a list at a time: stored, ranked in the background, and then offered by the queues."""
 
-from __future__ import annotations
-
 import re
 
 import streamlit as st

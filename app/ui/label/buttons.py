@@ -1,7 +1,5 @@
 """Correct, Incorrect, Unsure for a candidate on the page Ask, and its stored label."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.ask.asking import AskView

@@ -5,8 +5,6 @@ Every step gives a new desk; only services are called on the way. An action name
 never labels something unseen.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
@@ -37,10 +35,10 @@ class Trail(Generic[Key]):
     stops: tuple[tuple[Key, Assignment], ...] = ()
     at: int = -1
 
-    def add(self, key: Key, assignment: Assignment) -> Trail[Key]:
+    def add(self, key: Key, assignment: Assignment) -> Self:
         """With the queue's next item at the end."""
         before = self.stops[:-1] if self.stops and self.stops[-1][0] == key else self.stops
-        return Trail((*before, (key, assignment)), len(before))
+        return replace(self, stops=(*before, (key, assignment)), at=len(before))
 
     def find(self, key: Key) -> tuple[int, Assignment | None]:
         """The place of an item and how it was assigned; the end and None for one that was not shown yet."""
@@ -48,10 +46,10 @@ class Trail(Generic[Key]):
         at = self.at if self.at in places else places[-1] if places else len(self.stops)
         return at, self.stops[at][1] if places else None
 
-    def move(self, steps: int) -> Trail[Key]:
+    def move(self, steps: int) -> Self:
         return replace(self, at=self.at + steps)
 
-    def go_to_end(self) -> Trail[Key]:
+    def go_to_end(self) -> Self:
         return replace(self, at=len(self.stops))
 
     @property

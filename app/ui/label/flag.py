@@ -1,7 +1,5 @@
 """The dialog that flags a pair with a note."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.labels import annotation

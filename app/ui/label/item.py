@@ -1,7 +1,5 @@
 """The item to label, as markup: why it is offered, the question, and the candidate marked among its neighbours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The desk of the other mode: a question with its whole list."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Self
 

@@ -1,7 +1,5 @@
 """A question's list as the page shows it: a window of rows around the one in front, each with its three buttons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

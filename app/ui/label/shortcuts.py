@@ -1,7 +1,5 @@
 """The keys of the label page: one table that the buttons, the listener and the help overlay read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

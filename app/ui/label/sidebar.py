@@ -1,7 +1,5 @@
 """Beside the item: how far labelling is, the guidelines, and the last acts with a way back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -4,8 +4,6 @@ Queues offer what a model has ranked. Questions that came with labels or a file 
 job that ranks some.
 """
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.jobs import queue
