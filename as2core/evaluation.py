@@ -64,18 +64,18 @@ def evaluate(
     Raises BadSetting when it selects none, when a qid comes twice, or when the ranker gives scores that are not one
     finite number per candidate. An exception from `on_progress` stops the run.
     """
-    selected = apply_setting(questions, setting)
-    if not selected:
+    questions = apply_setting(questions, setting)
+    if not questions:
         raise BadSetting(f"the setting {setting!r} keeps no question; label some candidates, or take another setting")
-    counts = Counter(q.qid for q in selected)
-    if len(counts) < len(selected):
+    counts = Counter(q.qid for q in questions)
+    if len(counts) < len(questions):
         raise BadSetting(f"two questions have the id {counts.most_common(1)[0][0]!r}; give each its own")
     scores: dict[str, np.ndarray] = {}
     seconds, flops, full_flops = 0.0, 0, 0
     cuts: dict[str, Cut] = {}
-    for batch in _batches(selected, BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0):
+    for batch in _batches(questions, BATCH_CANDIDATES if isinstance(ranker, TracesTogether) else 0):
         if on_progress:
-            on_progress(Progress(len(scores), len(selected), batch[0].text))
+            on_progress(Progress(len(scores), len(questions), batch[0].text))
         started = time.perf_counter()
         traces = _trace_batch(ranker, batch)
         batch_scores = [t.scores() for t in traces] or [ranker.score(q.text, q.candidates) for q in batch]
@@ -86,12 +86,12 @@ def evaluate(
             count_cuts(cuts, q, trace)
         scores |= {q.qid: _check_scores(ranker, q, s) for q, s in zip(batch, batch_scores, strict=True)}
     if on_progress:
-        on_progress(Progress(len(selected), len(selected)))
-    values = metrics.measure_each(selected, scores)
+        on_progress(Progress(len(questions), len(questions)))
+    values = metrics.measure_each(questions, scores)
     return Evaluation(
         ranker=ranker.name,
         setting=setting,
-        questions=len(selected),
+        questions=len(questions),
         metrics=metrics.average(values),
         per_question=values,
         scores=scores,

@@ -80,8 +80,8 @@ def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> d
     last; so every number of them is tried, at both ends.
     """
     questions = list(questions)
-    graded = any((c.relevance or 0) > 1 for q in questions for c in q.candidates)
-    names = [name for name in MEASURES if not (graded and name.startswith("nDCG"))]
+    has_grades = any((c.relevance or 0) > 1 for q in questions for c in q.candidates)
+    names = [name for name in MEASURES if not (has_grades and name.startswith("nDCG"))]
     least: dict[str, dict[str, float]] = {name: {} for name in names}
     most: dict[str, dict[str, float]] = {name: {} for name in names}
     for q in questions:
@@ -148,14 +148,9 @@ def bootstrap(
         raise BadSetting("no values to draw an interval from: give that of one question or more")
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
+    rng = np.random.default_rng(seed)
     interval = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=samples,
-        batch=200,
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
+        (values,), np.mean, n_resamples=samples, batch=200, confidence_level=level, method="percentile", rng=rng
     ).confidence_interval
     return float(interval.low), float(interval.high)
 
@@ -190,16 +185,11 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
     nonzero = differences[differences != 0]
     p = 1.0
     if len(nonzero) > 1:  # one alone could have gone either way: p is 1
-        test = stats.permutation_test(
-            (nonzero, np.zeros_like(nonzero)),
-            lambda x, y, axis: np.mean(x - y, axis=axis),
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=samples,
-            batch=500,
-            rng=np.random.default_rng(seed),
+        rng = np.random.default_rng(seed)
+        flips = stats.permutation_test(  # of the signs
+            (nonzero,), np.mean, permutation_type="samples", n_resamples=samples, batch=500, rng=rng
         )
-        p = float(test.pvalue)
+        p = float(flips.pvalue)
     low, high = bootstrap(differences, seed=seed)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     return PairedTest(float(differences.mean()), low, high, p, wins, losses, len(differences) - wins - losses)

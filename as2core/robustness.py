@@ -53,8 +53,8 @@ class _SpellingCorrected:
         self.name, self._ranker, self._known_words = ranker.name, ranker, known_words(ranker)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        corrected = correct_spelling(question, [c.text for c in candidates], self._known_words)
-        return self._ranker.score(corrected, candidates)
+        question = correct_spelling(question, [c.text for c in candidates], self._known_words)
+        return self._ranker.score(question, candidates)
 
 
 def robustness(

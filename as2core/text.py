@@ -63,6 +63,7 @@ _OPENERS = frozenset(
 )
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _BULLET = re.compile(r"[-*+\u2022\u2023\u25cf\u25e6\u25aa\u25ab\u00b7\u2013\u2014](?=[^\S\n])")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)](?=\s)")
 _HEADING = re.compile(r"#{1,6}(?=\s)")
@@ -146,19 +147,15 @@ def _blocks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _line_cuts(text: str, start: int, end: int) -> list[int]:
     """Where a line begins something new instead of continuing wrapped prose."""
-    lines = []
-    for m in re.finditer(r"[^\n]+", text[start:end]):
-        a, b = _trim(text, start + m.start(), start + m.end())
-        if a < b:
-            lines.append((a, b))
+    lines = [m.span() for m in _LINE.finditer(text, start, end)]
     width = max(b - a for a, b in lines)
     cuts, in_list = [], False
     for i, (a, b) in enumerate(lines):
         item = _BULLET.match(text, a, b) or _HEADING.match(text, a, b)
-        numbered = _NUMBER.match(text, a, b)
+        number = _NUMBER.match(text, a, b)
         before = text[lines[i - 1][0] : lines[i - 1][1]] if i else ""
-        if numbered and (not i or in_list or before[-1] in ".:;!?" or numbered[0] in ("1.", "1)", "(1)")):
-            item = numbered
+        if number and (not i or in_list or before[-1] in ".:;!?" or number[0] in ("1.", "1)", "(1)")):
+            item = number
         if i and (item or _HEADING.match(before) or _is_break_intended(before, text[a:b], width)):
             cuts.append(a)
         in_list = bool(item) or (in_list and cuts[-1:] != [a])
@@ -284,9 +281,9 @@ def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool)
 
 def _inside_bracket(text: str, begin: int, cut: int, end: int) -> bool:
     """A bracket opened within the sentence, not at its beginning, is still open and closes soon."""
-    for opened, closed in ("()", "[]"):
-        at = text.rfind(opened, max(begin + 1, cut - 2000), cut)
-        if at > begin and closed not in text[at:cut]:
-            close = text.find(closed, cut, min(end, cut + 300))
-            return close > 0 and opened not in text[cut:close]
+    for opening, closing in ("()", "[]"):
+        at = text.rfind(opening, max(begin + 1, cut - 2000), cut)
+        if at > begin and closing not in text[at:cut]:
+            close = text.find(closing, cut, min(end, cut + 300))
+            return close > 0 and opening not in text[cut:close]
     return False

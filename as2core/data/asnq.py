@@ -23,8 +23,7 @@ LABELS: Labels = {str(grade): (int(grade == POSITIVE), grade) for grade in (*NEG
 
 
 def stream(source: Source, report: Report, labels: Labels = LABELS) -> Iterator[Question]:
-    """One question in memory at a time, with the texts of those before; one that comes again is a problem. Raises
-    UnreadableFile."""
+    """One question in memory at a time, with the texts of those before; one that comes again is a problem."""
 
     def parse(row: list[str]) -> tuple[str, str, tuple[int, int | None]]:
         question, sentence, label = row

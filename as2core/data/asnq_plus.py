@@ -34,8 +34,8 @@ def extend(
     for question in again:
         missing = candidates - len(question.candidates)
         if missing > 0:
-            added = _draw_negatives(question, pool, missing, random.Random(f"{seed} {question.qid}"))
-            question = replace(question, candidates=(*question.candidates, *added))
+            others = _draw_negatives(question, pool, missing, random.Random(f"{seed} {question.qid}"))
+            question = replace(question, candidates=(*question.candidates, *others))
         yield question
 
 
@@ -71,8 +71,8 @@ def _draw_negatives(
 
 def _shuffle_lazily(size: int, draw: random.Random) -> Iterator[int]:
     """0..size-1 in random order (Fisher and Yates), computed as they are read, so that a few of many cost little."""
-    moved: dict[int, int] = {}
+    swaps: dict[int, int] = {}
     for i in range(size):
         j = draw.randrange(i, size)
-        yield moved.get(j, j)
-        moved[j] = moved.get(i, i)
+        yield swaps.get(j, j)
+        swaps[j] = swaps.get(i, i)

@@ -7,20 +7,12 @@ of a published set holds many more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from as2core.data.source import (
-    Report,
-    format_rows,
-    json_line,
-    rated_candidate,
-    stream_records,
-    stream_rows,
-    text_field,
-    write_text,
-)
+from as2core.data import source
+from as2core.data.source import Report
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -33,7 +25,7 @@ def read(
     """The split's judged questions; None takes all splits together. A score above 0 is correct. Raises UnreadableFile
     when a file is missing."""
     folder = Path(folder)
-    qrels_files = _find_qrels(folder, split)
+    qrels_files = _find_qrels(folder / "qrels", split)
     for path in (folder / "corpus.jsonl", folder / "queries.jsonl", *qrels_files):
         if not path.is_file():
             raise UnreadableFile(f"{folder.name}: {path.relative_to(folder)} is missing, so it is not a BEIR folder")
@@ -44,10 +36,13 @@ def read(
     for qrels in qrels_files:
         file = qrels.name if len(qrels_files) > 1 else ""
         where = f"of {file}: " if file else ""
-        for number, fields in _stream_qrels(qrels, problems):
+        rows = source.stream_rows(qrels, problems, "\t")
+        if tuple(next(rows, (0, ()))[1]) != COLUMNS:
+            raise UnreadableFile(f"{qrels.name}: the first line must be {' <tab> '.join(COLUMNS)}")
+        for number, fields in rows:
             try:
                 qid, docid, score = fields
-                rated = rated_candidate(docid, score)
+                judgement = source.rated_candidate(docid, score)
             except ValueError:
                 problems.add(number, f"{where}not a query id, a corpus id and a whole number, divided by tabs")
                 continue
@@ -56,33 +51,25 @@ def read(
                 problems.add(number, where + missing)
                 continue
             record = corpus[docid]
-            candidate = replace(rated, text=record["text"], title=str(record.get("title") or ""))
+            candidate = replace(judgement, text=record["text"], title=str(record.get("title") or ""))
             candidates.setdefault(qid, {})[docid] = candidate
             problems.place(qid, docid, number, file)
     questions = (Question(qid, queries[qid]["text"], tuple(cs.values())) for qid, cs in candidates.items())
     return list(problems.count_questions(questions)), problems
 
 
-def _find_qrels(folder: str | Path, split: str | None = None) -> list[Path]:
+def _find_qrels(folder: Path, split: str | None) -> list[Path]:
     """The file of a split, or of every split by name; that of the test split where there is none at all."""
-    folder = Path(folder) / "qrels"
     return ([] if split else sorted(folder.glob("*.tsv"))) or [folder / f"{split or 'test'}.tsv"]
-
-
-def _stream_qrels(qrels: Path, problems: Report) -> Iterator[tuple[int, list[str]]]:
-    rows = stream_rows(qrels, problems, "\t")
-    if tuple(next(rows, (0, ()))[1]) != COLUMNS:
-        raise UnreadableFile(f"{qrels.name}: the first line must be {' <tab> '.join(COLUMNS)}")
-    return rows
 
 
 def _read_records(path: Path, problems: Report) -> dict[str, dict]:
     def parse(record: dict) -> tuple[str, dict]:
         if not isinstance(record["text"], str):
             raise ValueError("text is not a string")
-        return text_field(record, "_id"), record
+        return source.text_field(record, "_id"), record
 
-    return dict(r for _, r in stream_records(path, problems, parse, f"of {path.name}: not a BEIR record"))
+    return dict(r for _, r in source.stream_records(path, problems, parse, f"of {path.name}: not a BEIR record"))
 
 
 def write(questions: Iterable[Question], folder: str | Path, *, split: str = "test") -> None:
@@ -90,7 +77,7 @@ def write(questions: Iterable[Question], folder: str | Path, *, split: str = "te
     folder = Path(folder)
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     for name, text in dumps(questions, split=split).items():
-        write_text(text, folder / name)
+        source.write_text(text, folder / name)
 
 
 def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, str]:
@@ -108,7 +95,7 @@ def dumps(questions: Iterable[Question], *, split: str = "test") -> dict[str, st
             if c.label is not None:
                 qrels.append((q.qid, record["_id"], c.relevance))
     return {
-        "corpus.jsonl": "".join(map(json_line, corpus.values())),
-        "queries.jsonl": "".join(map(json_line, queries)),
-        f"qrels/{split}.tsv": format_rows(qrels, "\t"),
+        "corpus.jsonl": "".join(map(source.json_line, corpus.values())),
+        "queries.jsonl": "".join(map(source.json_line, queries)),
+        f"qrels/{split}.tsv": source.format_rows(qrels, "\t"),
     }

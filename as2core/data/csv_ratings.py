@@ -27,8 +27,7 @@ COLUMNS = ["query", "docid", "rating"]
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of their first row; their candidates have ids and labels, but no texts. A rating above 0
-    is correct. Raises UnreadableFile."""
+    """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct."""
     rows = stream_rows(source, report)
     _, header = next(rows, (0, []))
     if [column.strip().lower() for column in header] != COLUMNS:

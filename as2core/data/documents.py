@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from as2core.data.html import html_text
+from as2core.data.markdown import front_matter, markdown_text
+from as2core.data.pdf import pdf_text
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
 from as2core.errors import UnreadableFile
 from as2core.types import Document
@@ -77,16 +80,10 @@ def _read_single(name: str, suffix: str, content: bytes) -> Document:
     stem = PurePosixPath(name).with_suffix("").as_posix()
     meta: dict[str, str] = {}
     if suffix == ".pdf":
-        from as2core.data.pdf import pdf_text
-
         title, text = pdf_text(content)
     elif suffix in (".html", ".htm"):
-        from as2core.data.html import html_text
-
         title, text = html_text(content)
     elif suffix in (".md", ".markdown"):
-        from as2core.data.markdown import front_matter, markdown_text
-
         meta, body = front_matter(_decode(content))
         title, text = markdown_text(body)
         title = meta.pop("title", "") or title
@@ -161,14 +158,14 @@ def _from_fields(record: dict, stem: str, number: int, report: OnMalformed) -> I
     if not isinstance(text, str) or not clean_text(text).strip():
         report(number, f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
         return
-    medquad = "focus" in record and column == "answer"
-    named = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
-    docid = next(filter(None, named), f"{stem}-{number}")
-    if medquad and record.get("source"):
+    is_medquad = "focus" in record and column == "answer"
+    ids = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
+    docid = next(filter(None, ids), f"{stem}-{number}")
+    if is_medquad and record.get("source"):
         docid = f"{record['source']}-{docid}"  # the institutes' own ids repeat between them
-    title = str(record.get("focus" if medquad else "title") or "").strip()
-    used = {"_id", "id", "title", column, *(("focus",) if medquad else ())}
-    meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in used}
+    title = str(record.get("focus" if is_medquad else "title") or "").strip()
+    fields = {"_id", "id", "title", column, *(("focus",) if is_medquad else ())}
+    meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
     yield Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
 
 

@@ -25,7 +25,7 @@ _NAME = re.compile(r"InsuranceQA\.question\.anslabel\.(token|raw)\.")
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
     """Questions of one of the question files; the answers' texts are in memory. A question's id is its line's number,
-    its kind the domain. Raises UnreadableFile, also when a file beside it is missing."""
+    its kind the domain."""
     words, answers = _read_tables(source, report)
 
     def parse(line: str) -> tuple[str, tuple[Candidate, ...], str]:
@@ -52,9 +52,8 @@ def _read_tables(source: Source, report: Report) -> tuple[dict[str, str], dict[s
     path = Path(source)
     name = _NAME.match(path.name)
     words = dict(_read_pairs(_find_beside(path, VOCABULARY), report))
-    answers = f"InsuranceQA.label2answer.{name[1] if name else 'token'}.encoded"
-    encoded = _read_pairs(_find_beside(path, answers), report)
-    return words, {number: " ".join(words.get(w, w) for w in text.split()) for number, text in encoded}
+    answers = _find_beside(path, f"InsuranceQA.label2answer.{name[1] if name else 'token'}.encoded")
+    return words, {n: " ".join(words.get(w, w) for w in text.split()) for n, text in _read_pairs(answers, report)}
 
 
 def _find_beside(path: Path, name: str) -> Path:

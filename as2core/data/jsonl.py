@@ -67,10 +67,10 @@ def from_record(record: object) -> Question:
     candidates = record.get("candidates")
     if not isinstance(candidates, list):
         raise ValueError('"candidates" is not a list')
-    parsed = tuple(_parse_candidate(c, i) for i, c in enumerate(candidates))
-    if len({c.id for c in parsed}) < len(parsed):
+    own = tuple(_parse_candidate(c, i) for i, c in enumerate(candidates))
+    if len({c.id for c in own}) < len(own):
         raise ValueError("two candidates have the same id")
-    return Question(_read_id(record, "qid"), _read_text(record, "question"), parsed, _read_text(record, "kind", ""))
+    return Question(_read_id(record, "qid"), _read_text(record, "question"), own, _read_text(record, "kind", ""))
 
 
 def _parse_candidate(record: object, position: int) -> Candidate:

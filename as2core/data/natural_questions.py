@@ -47,8 +47,7 @@ class Page:
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """ASNQ's questions, one page in memory at a time. ASNQ has no ids: a question's text comes once. Raises
-    UnreadableFile."""
+    """ASNQ's questions, one page in memory at a time. ASNQ has no ids: a question's text comes once."""
     texts: set[str] = set()
     for page in _stream_pages(source, report):
         question = _label_sentences(page)
@@ -62,7 +61,7 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
 
 
 def stream_la(source: Source, report: Report) -> Iterator[Question]:
-    """NQ-LA's questions, one page in memory at a time. Raises UnreadableFile."""
+    """NQ-LA's questions, one page in memory at a time."""
     for page in _stream_pages(source, report):
         question = _label_paragraphs(page)
         if question is None:
@@ -119,10 +118,10 @@ def _label_sentences(page: Page) -> Question | None:
     short_answers = {tuple(words[a:b]) for _, shorts in answers for a, b in shorts}
     candidates = []
     for a, b in _sentence_spans(page):
-        in_long = any(start <= a < end for (start, end), _ in answers)
-        annotated = any(a <= start and end <= b for _, shorts in answers for start, end in shorts)
-        if in_long:
-            grade = POSITIVE if annotated else ONLY_LONG
+        is_in_long = any(start <= a < end for (start, end), _ in answers)
+        is_annotated = any(a <= start and end <= b for _, shorts in answers for start, end in shorts)
+        if is_in_long:
+            grade = POSITIVE if is_annotated else ONLY_LONG
         else:
             grade = ONLY_SHORT if _contains(words[a:b], short_answers) else NEITHER
         text = " ".join(t for t, _ in page.tokens[a:b])

@@ -31,7 +31,7 @@ def to_triplet_lines(questions: Iterable[Question]) -> Iterator[str]:
 
 
 def stream_pairs(source: Source, report: Report) -> Iterator[Question]:
-    """The questions of such pairs; a label above 0 is correct. Raises UnreadableFile."""
+    """The questions of such pairs; a label above 0 is correct."""
     times: Counter[tuple[str, str]] = Counter()
 
     def parse(record: dict) -> Row:
@@ -48,7 +48,7 @@ def stream_pairs(source: Source, report: Report) -> Iterator[Question]:
 
 
 def stream_triplets(source: Source, report: Report) -> Iterator[Question]:
-    """The questions of such triplets, a sentence where it first appears. Raises UnreadableFile."""
+    """The questions of such triplets, a sentence where it first appears."""
     return group_rows(_judge_triplets(source, report), report)
 
 

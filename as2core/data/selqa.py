@@ -18,13 +18,12 @@ _LABELS = {"0": (0, None), "1": (1, None)}
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """The JSON's questions; ids are the file's name with the position, as in `selqa-ass-dev-0`. A problem's number is
-    the question's. Raises UnreadableFile."""
+    """Questions of the JSON, with ids such as `selqa-ass-dev-0` (file, place). A problem's number is the question's."""
     records = read_json(source, _check_list, "SelQA's JSON", report)
     stem = "selqa" if isinstance(source, bytes) else Path(source).name.partition(".")[0]
 
-    def parse(numbered: tuple[int, dict]) -> Question:
-        i, record = numbered
+    def parse(item: tuple[int, dict]) -> Question:
+        i, record = item
         sentences, answers, article = record["candidates"], record["answers"], record["article"]
         if not all(isinstance(s, str) for s in [record["question"], article, *sentences]):
             raise ValueError("a text is not a string")

@@ -1,8 +1,8 @@
 """What every reader shares: where bytes come from, how malformed lines are reported, and how files are written.
 
 A reader is a generator `stream(source, report)`. It takes a path (gzip is unpacked) or the bytes themselves, yields
-questions, and adds a `Problem` to the `Report` for each line that it cannot read. `read_all` makes it a list. With
-`strict=True` the first problem is raised instead.
+questions, and adds a `Problem` to the `Report` for each line that it cannot read. With `strict=True` the first problem
+is raised instead. It raises UnreadableFile where the file as a whole is none of its format. `read_all` makes a list.
 """
 
 from __future__ import annotations
@@ -158,13 +158,13 @@ def group_rows(rows: Iterable[tuple[int, Row]], report: Report) -> Iterator[Ques
         yield Question(qid, text, tuple(candidates.values()))
 
 
-def rated_candidate(docid: str, rating: str, text: str = "", title: str = "") -> Candidate:
+def rated_candidate(docid: str, rating: str) -> Candidate:
     """A candidate with the label and grade of a written rating; above 0 is correct. Raises ValueError unless it is a
     whole number of at most nine digits, which every database holds."""
     if not re.fullmatch(r"[+-]?\d{1,9}", rating.strip()):
         raise ValueError(f"rating {rating!r} is not a whole number of at most nine digits")
     value = int(rating)
-    return Candidate(docid, text, int(value > 0), title, None if value in (0, 1) else value)
+    return Candidate(docid, "", int(value > 0), grade=None if value in (0, 1) else value)
 
 
 def name_source(source: Source) -> str:
@@ -239,12 +239,12 @@ def parse_each(
     `message`, with the reason."""
     for number, row in rows:
         try:
-            parsed = parse(row)
+            value = parse(row)
         except MALFORMED as error:
             reason = describe_problem(error)
             report.add(number, f"{message} ({reason})" if message else reason, unit)
         else:
-            yield number, parsed
+            yield number, value
 
 
 def stream_fields(
@@ -267,15 +267,9 @@ def stream_fields(
         return parse(fields)
 
     lines = stream_lines(source, report)
-    if has_header:
-        check_header(split(next(lines, (0, ""))[1]), columns, report)
-    yield from parse_each(lines, parse_line, report)
-
-
-def check_header(fields: Sequence[str], columns: Sequence[str], report: Report) -> None:
-    """Raises UnreadableFile unless the first row has these columns."""
-    if tuple(fields) != tuple(columns):
+    if has_header and tuple(split(next(lines, (0, ""))[1])) != tuple(columns):
         raise UnreadableFile(f"{report.name}: the first line must be {' <tab> '.join(columns)}")
+    yield from parse_each(lines, parse_line, report)
 
 
 def stream_records(

@@ -66,17 +66,17 @@ def build(folder: Path) -> dict[str, list[Question]]:
     """Labelled questions by split. Raises As2Error with every inconsistency, one a line."""
     articles = read_articles(folder)
     sentences = {slug: [s.text for s in split_sentences(a.text)] for slug, a in articles.items()}
-    authored = list(read_questions(folder))
-    problems = [*_article_problems(articles), *_question_problems(authored, articles, sentences)]
+    questions = list(read_questions(folder))
+    problems = [*_article_problems(articles), *_question_problems(questions, articles, sentences)]
     if problems:
         raise As2Error(f"{len(problems)} problems in the starter corpus:\n" + "\n".join(problems))
-    built: dict[str, list[Question]] = {split: [] for split in SPLITS}
+    splits: dict[str, list[Question]] = {split: [] for split in SPLITS}
     with TemporaryDirectory() as scratch:
         index = SqliteIndex(Path(scratch) / "starter.db")
         index.upsert_docs(
             [(slug, split_passages(slug, s, title=articles[slug].title)) for slug, s in sentences.items()]
         )
-        for a in authored:
+        for a in questions:
             others = [d for d in top_documents(index.search_words(a.text, 200), OTHER_ARTICLES + 1) if d != a.article]
             slugs = sorted([a.article, *others[:OTHER_ARTICLES]])
             candidates = (
@@ -85,9 +85,9 @@ def build(folder: Path) -> dict[str, list[Question]]:
                 for i, text in enumerate(sentences[slug])
             )
             question = Question(a.qid, a.text, tuple(candidates), a.kind)
-            built[articles[a.article].meta["split"]].append(question)
+            splits[articles[a.article].meta["split"]].append(question)
         index.close()
-    return built
+    return splits
 
 
 def _article_problems(articles: dict[str, Document]) -> Iterator[str]:
@@ -102,10 +102,10 @@ def _article_problems(articles: dict[str, Document]) -> Iterator[str]:
 
 
 def _question_problems(
-    authored: list[AuthoredQuestion], articles: dict[str, Document], sentences: dict[str, list[str]]
+    questions: list[AuthoredQuestion], articles: dict[str, Document], sentences: dict[str, list[str]]
 ) -> Iterator[str]:
-    qids, texts = Counter(a.qid for a in authored), Counter(a.text.casefold() for a in authored)
-    for a in authored:
+    qids, texts = Counter(a.qid for a in questions), Counter(a.text.casefold() for a in questions)
+    for a in questions:
         if qids[a.qid] > 1:
             yield f"{a.where}: qid {a.qid!r} appears {qids[a.qid]} times"
         if texts[a.text.casefold()] > 1:
@@ -129,11 +129,11 @@ def main() -> int:
     """Write the three files beside the articles."""
     folder = CORPORA / "starter"
     try:
-        built = build(folder)
+        splits = build(folder)
     except As2Error as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    for split, questions in built.items():
+    for split, questions in splits.items():
         jsonl.write(questions, folder / f"{split}.jsonl")
         answered = sum(q.positives > 0 for q in questions)
         candidates = sum(len(q.candidates) for q in questions)

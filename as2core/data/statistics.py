@@ -91,14 +91,14 @@ def compute_statistics(
                 tokens += (_count_tokens(q.text), sum(_count_tokens(c.text) for c in q.candidates))
             _add_baselines(sums, with_answer, rankers, shuffled)
     number, candidates, correct = map(int, totals[setting])
-    measured = rankers is not None
+    has_lengths = rankers is not None
     return Statistics(
         counts={name: Counts(*map(int, total)) for name, total in totals.items()},
         answered=_share(answered, number),
         candidates_per_question=_share(candidates, number),
         correct_per_question=_share(correct, number),
-        question_tokens=_share(int(tokens[0]), number * measured),
-        candidate_tokens=_share(int(tokens[1]), candidates * measured),
+        question_tokens=_share(int(tokens[0]), number * has_lengths),
+        candidate_tokens=_share(int(tokens[1]), candidates * has_lengths),
         grades=dict(sorted(grades.items())),
         baselines={n: {m: _share(v, answered) for m, v in s.items()} for n, s in sums.items()} if rankers else {},
     )
@@ -125,9 +125,9 @@ def _add_baselines(
         for measure, value in expect_random_order(q.positives, len(q.candidates)).items():
             sums["random"][measure] += value
     for name, ranker in rankers.items():
-        ordered = [shuffle_candidates(q) for q in questions] if name in shuffled else questions
-        scores = {q.qid: ranker.score(q.text, q.candidates) for q in ordered}
-        for measure, values in measure_each(ordered, scores, MEASURES).items():
+        batch = [shuffle_candidates(q) for q in questions] if name in shuffled else questions
+        scores = {q.qid: ranker.score(q.text, q.candidates) for q in batch}
+        for measure, values in measure_each(batch, scores, MEASURES).items():
             sums[name][measure] += sum(values.values())
 
 

@@ -18,8 +18,7 @@ PASSAGES = "document_passages.json"
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of the TSV; all passages are in memory. Raises UnreadableFile, also when the passages are
-    missing."""
+    """Questions in the order of the TSV; all passages are in memory."""
     documents = _read_passages(source)
 
     def parse(row: list[str]) -> Question:

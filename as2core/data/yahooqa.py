@@ -19,8 +19,7 @@ SPLITS = ("train", "dev", "test")
 
 
 def stream(source: Source, report: Report, *, split: str = "test") -> Iterator[Question]:
-    """A split's questions; the whole file is in memory. A problem's number is the question's. Raises UnreadableFile,
-    BadSetting."""
+    """A split's questions; the whole file is in memory. A problem's number is the question's. Raises BadSetting."""
     if split not in SPLITS:
         raise BadSetting(f"YahooQA has no split {split!r}; known: {', '.join(SPLITS)}")
     try:

@@ -34,7 +34,7 @@ def generate_passages(
     settings = settings or Sampling(max_tokens=64)
     passages: list[GeneratedPassage] = []
     for source, samples in enumerate(sample(generator.module, questions, 2 * each, settings)):
-        seen = {normalise(questions[source])}
-        new = [s for s in sorted(samples, key=lambda s: -s.log_p) if add_if_new(s.text, seen)]
+        keys = {normalise(questions[source])}
+        new = [s for s in sorted(samples, key=lambda s: -s.log_p) if add_if_new(s.text, keys)]
         passages += [GeneratedPassage(s.text, source, s.log_p) for s in new[:each]]
     return passages

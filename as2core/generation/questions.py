@@ -3,10 +3,9 @@ log P(question | passage) (Nogueira dos Santos et al., 2020, section 3.5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
 
 from as2core.errors import BadSetting
 from as2core.generation.round_trip import add_if_new, normalise, rank_of_source
@@ -33,12 +32,8 @@ class Proposal:
 
 
 Drafts = list[tuple[str, float | None]]  # questions for one passage with their log_p, the best first
-
-
-class Writer(Protocol):
-    """Drafts questions for each passage: `each` of them, and more where some will be dropped."""
-
-    def __call__(self, passages: Sequence[str], each: int) -> list[Drafts]: ...
+Writer = Callable[[Sequence[str], int], list[Drafts]]
+"""Drafts questions for each passage: `each` of them, and more where some will be dropped."""
 
 
 def rule_writer(texts: Iterable[str], scorer: GenerativeRanker | None = None) -> Writer:
@@ -55,8 +50,8 @@ def rule_writer(texts: Iterable[str], scorer: GenerativeRanker | None = None) ->
 def _score_drafts(scorer: GenerativeRanker | None, questions: list[str], passage: str) -> Drafts:
     if scorer is None:
         return [(q, None) for q in questions]
-    scored = [(float(scorer.score(q, [Candidate("", passage)])[0]), q) for q in questions]
-    return [(q, log_p) for log_p, q in sorted(scored, key=lambda pair: -pair[0])]
+    log_p = {q: float(scorer.score(q, [Candidate("", passage)])[0]) for q in questions}
+    return [(q, log_p[q]) for q in sorted(questions, key=lambda q: -log_p[q])]
 
 
 def sampling_writer(generator: GenerativeRanker, settings: Sampling | None = None) -> Writer:
@@ -93,21 +88,21 @@ def generate_questions(
     Questions like one in `known`, like an earlier one, or like the passage itself are left out.
     """
     sources = [i for i, passage in enumerate(passages) if normalise(passage)]
-    seen = {normalise(q) for q in known}
+    keys = {normalise(q) for q in known}
     proposals: list[Proposal] = []
     for start in range(0, len(sources), PASSAGES_PER_BATCH):
         some = sources[start : start + PASSAGES_PER_BATCH]
         if on_progress:
             on_progress(Progress(start, len(sources), "proposing questions"))
         for source, drafts in zip(some, write([passages[i] for i in some], each), strict=True):
-            accepted = (
+            found_again = (
                 Proposal(text, source, log_p, rank)
                 for text, log_p in drafts
-                if normalise(text) != normalise(passages[source]) and add_if_new(text, seen)
+                if normalise(text) != normalise(passages[source]) and add_if_new(text, keys)
                 if (rank := None if ranker is None else rank_of_source(ranker, text, passages, source)) is None
                 or rank <= within
             )
-            proposals += islice(accepted, each)
+            proposals += islice(found_again, each)
     return proposals
 
 

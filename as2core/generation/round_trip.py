@@ -21,13 +21,13 @@ def normalise(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def add_if_new(text: str, seen: set[str]) -> bool:
-    """Add the normalised text to `seen`; False if it was there before, or is empty."""
+def add_if_new(text: str, keys: set[str]) -> bool:
+    """Add the normalised text to `keys`; False if it was there before, or is empty."""
     key = normalise(text)
-    if not key or key in seen:
-        return False
-    seen.add(key)
-    return True
+    is_new = bool(key) and key not in keys
+    if is_new:
+        keys.add(key)
+    return is_new
 
 
 def rank_of_source(ranker: Ranker, question: str, passages: Sequence[str], source: int) -> int:

@@ -88,10 +88,10 @@ _HEAD = re.compile(r"\b(?:of|by|in|that|who|from|for|to|with|at|on|whose|which|\
 
 def lowercase_words(texts: Iterable[str]) -> frozenset[str]:
     """The words that these texts mostly write without a capital inside a sentence."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in texts:
-        seen.update(re.findall(r"(?<=[a-z,] )[^\W\d_][\w'-]*", text))
-    return frozenset(w for w, n in seen.items() if w.islower() and n >= seen[w.capitalize()])
+        counts.update(re.findall(r"(?<=[a-z,] )[^\W\d_][\w'-]*", text))
+    return frozenset(w for w, n in counts.items() if w.islower() and n >= counts[w.capitalize()])
 
 
 def ask_by_rule(sentence: str, lowercase: frozenset[str] = frozenset()) -> list[str]:
@@ -113,8 +113,8 @@ def ask_by_rule(sentence: str, lowercase: frozenset[str] = frozenset()) -> list[
     subject, auxiliary, rest = parts
     forms = _question_forms(auxiliary, rest, lead is not None)
     questions = (f"{word} {auxiliary} {subject} {end}".strip() for word, end in forms)
-    allowed = range(MIN_QUESTION_WORDS, MAX_QUESTION_WORDS + 1)
-    return list(dict.fromkeys(f"{q}?" for q in questions if len(q.split()) in allowed))
+    lengths = range(MIN_QUESTION_WORDS, MAX_QUESTION_WORDS + 1)
+    return list(dict.fromkeys(f"{q}?" for q in questions if len(q.split()) in lengths))
 
 
 def _split_statement(text: str, lowercase: frozenset[str]) -> tuple[str, str, str] | None:
@@ -141,15 +141,15 @@ def _split_statement(text: str, lowercase: frozenset[str]) -> tuple[str, str, st
     return " ".join(subject), words[at], " ".join(rest)
 
 
-def _question_forms(auxiliary: str, rest: str, dated: bool) -> Iterator[tuple[str, str]]:
-    """(question word, words after the subject). `dated`: the sentence opened with a time."""
+def _question_forms(auxiliary: str, rest: str, is_dated: bool) -> Iterator[tuple[str, str]]:
+    """(question word, words after the subject). `is_dated`: the sentence opened with a time."""
     why = _WHY.search(rest)
     clause = _NEXT_CLAUSE.sub("", rest[: why.start()] if why else rest)
     kind = _KIND.match(clause)
     if why and not kind:
         yield "Why", clause
     time = _WHEN.search(f" {clause}")
-    if dated:
+    if is_dated:
         yield "When", clause
     elif time and not kind and not re.search(r" (?:and|that) ", clause[: time.start()]):
         yield "When", f" {clause}"[: time.start()].strip()
@@ -158,13 +158,13 @@ def _question_forms(auxiliary: str, rest: str, dated: bool) -> Iterator[tuple[st
     plain = _WHEN.sub("", f" {clause}").strip()
     if place := _WHERE.match(plain):
         yield "Where", place[1]
-    if measured := _MEASURED.match(plain):
-        yield f"How {measured[1]}", ""
-    elif called := _CALLED.match(plain):
-        yield "What", called[1]
+    if size := _MEASURED.match(plain):
+        yield f"How {size[1]}", ""
+    elif name := _CALLED.match(plain):
+        yield "What", name[1]
     elif with_what := _WITH_WHAT.match(plain):
-        someone = with_what[2] in ("by", "after") and (with_what[3][:1].isupper() or _is_person(with_what[3]))
-        yield "Who" if someone else "What", f"{with_what[1]} {with_what[2]}"
+        is_person = with_what[2] in ("by", "after") and (with_what[3][:1].isupper() or _is_person(with_what[3]))
+        yield "Who" if is_person else "What", f"{with_what[1]} {with_what[2]}"
     elif kind and not _NAME_ONLY.match(clause):
         yield "Who" if _is_person(clause) else "What", ""
 

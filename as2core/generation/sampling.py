@@ -68,7 +68,7 @@ def _generate(
 ) -> list[TextSample]:
     """One text for each prompt; the prompts of one generator are neighbours, in equal number."""
     reading, end = resume_reading(lm, prompts), _end_token(lm)
-    banned = torch.tensor(sorted(set(lm.tokenizer.all_special_ids) - {end}), dtype=torch.long)
+    specials = torch.tensor(sorted(set(lm.tokenizer.all_special_ids) - {end}), dtype=torch.long)
     share = len(prompts) // len(generators)
     ids: list[list[int]] = [[] for _ in prompts]
     total = torch.zeros(len(prompts))
@@ -77,17 +77,17 @@ def _generate(
     states = reading.start()
     for _ in range(settings.max_tokens):
         log_p = reading.logits(states[:, -1]).cpu().log_softmax(-1)  # (batch, vocabulary)
-        allowed = log_p.index_fill(1, banned, float("-inf")) if len(banned) else log_p
+        logits = log_p.index_fill(1, specials, float("-inf")) if len(specials) else log_p
         noise = torch.cat([torch.rand(share, generator=g) for g in generators])
-        chosen = draw_tokens(allowed / settings.temperature, noise, top_k=settings.top_k, top_p=settings.top_p)
-        total += torch.where(unfinished, log_p.gather(1, chosen[:, None])[:, 0], torch.zeros(()))
+        tokens = draw_tokens(logits / settings.temperature, noise, top_k=settings.top_k, top_p=settings.top_p)
+        total += torch.where(unfinished, log_p.gather(1, tokens[:, None])[:, 0], torch.zeros(()))
         count += unfinished
-        for i in torch.nonzero(unfinished & (chosen != end))[:, 0].tolist():
-            ids[i].append(int(chosen[i]))
-        unfinished &= chosen != end
+        for i in torch.nonzero(unfinished & (tokens != end))[:, 0].tolist():
+            ids[i].append(int(tokens[i]))
+        unfinished &= tokens != end
         if not unfinished.any():
             break
-        states = reading.extend(chosen[:, None].to(states.device))
+        states = reading.extend(tokens[:, None].to(states.device))
     texts = lm.tokenizer.batch_decode(ids, skip_special_tokens=True)
     return [TextSample(tidy(t), float(s / n)) for t, s, n in zip(texts, total, count, strict=True)]
 
