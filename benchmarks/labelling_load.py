@@ -170,7 +170,7 @@ def _fill(wb: Workbench, name: str) -> int:
     admin = people.sign_in(wb, "admin")
     guidelines.set_rules(wb, corpus.id, by=admin.id, overlap=OVERLAP)
     with wb.write() as s:
-        version = version_rows.version_named(s, "cascade")
+        version = version_rows.find_version(s, name="cascade")
         for d, document in enumerate(documents.list_documents(wb, corpus.id, limit=QUESTIONS)):
             question_text = f"Which sentence tells of matter {d}?"
             question = question_rows.add_question(

@@ -1,7 +1,7 @@
 """What is stored, as SQLAlchemy tables.
 
 Everything imported keeps the name it came with (`external_id`), so that it can leave as it came. Label events are only
-ever added: who labels what at present is the view `current_label`, and undoing is one more event.
+ever added: who labels what at present is the view `current_label` (`CurrentLabel` here), and undoing is one more event.
 """
 
 from __future__ import annotations
@@ -11,26 +11,16 @@ import re
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    Index,
-    MetaData,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-    column,
-    false,
-    table,
-    text,
-)
+from sqlalchemy import Dialect, ForeignKey, Index, MetaData, UniqueConstraint, false, text
+from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+from sqlalchemy.types import JSON, BigInteger, DateTime, Text, TypeDecorator
 
 JsonObject: TypeAlias = dict[str, Any]  # what a JSON column holds; its readers know what is in it
 WITHDRAWN = "withdrawn"
+# No id is used twice: an index file left behind must not be taken for another corpus's, nor a label for a sentence that
+# is gone land on another.
+NO_ID_TWICE = {"sqlite_autoincrement": True}
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -54,6 +44,10 @@ def text_key(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
+def _key_of_row(context: DefaultExecutionContext) -> int:
+    return text_key(context.get_current_parameters()["text"])
+
+
 class Base(DeclarativeBase):
     """Tables are named after their class; text columns are unbounded, times are UTC, constraints have names."""
 
@@ -73,21 +67,25 @@ class Base(DeclarativeBase):
     type_annotation_map = {str: Text(), datetime: UtcDateTime(), JsonObject: JSON()}
 
 
+class Entity(Base):
+    """A row with a number, and the time it was made."""
+
+    __abstract__ = True
+    id: Mapped[int] = mapped_column(primary_key=True)
+    created: Mapped[datetime]
+
+
 def _owner(target: str, *, index: bool = True, primary_key: bool = False) -> Mapped[int]:
     return mapped_column(ForeignKey(target, ondelete="CASCADE"), index=index, primary_key=primary_key)
 
 
-class Corpus(Base):
+class Corpus(Entity):
     """`digest`: of the folder it was filled from, for the one that is shipped; "" otherwise. `rules`: how it is
     labelled, where that differs from the defaults. `automatic`: when a retrain starts by itself."""
 
-    # ids are never used twice, here and below: an index file left behind must not be taken for another corpus's, nor a
-    # label for a sentence that is gone land on another
-    __table_args__ = {"sqlite_autoincrement": True}
-    id: Mapped[int] = mapped_column(primary_key=True)
+    __table_args__ = NO_ID_TWICE
     name: Mapped[str] = mapped_column(unique=True)
     digest: Mapped[str] = mapped_column(default="")
-    created: Mapped[datetime]
     rules: Mapped[JsonObject | None]
     automatic: Mapped[JsonObject | None]
 
@@ -95,11 +93,7 @@ class Corpus(Base):
 class Document(Base):
     """`digest` is the content's, `sentences` their number now; `indexed`: the derived index has this content."""
 
-    __table_args__ = (
-        UniqueConstraint("corpus_id", "external_id"),
-        Index(None, "corpus_id", "indexed"),
-        {"sqlite_autoincrement": True},
-    )
+    __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "indexed"), NO_ID_TWICE)
     id: Mapped[int] = mapped_column(primary_key=True)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
     external_id: Mapped[str]
@@ -119,7 +113,7 @@ class Sentence(Base):
         Index(None, "document_id", "position"),
         Index(None, "corpus_id", "text_key"),
         Index(None, "corpus_id", "external_id"),
-        {"sqlite_autoincrement": True},
+        NO_ID_TWICE,
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
@@ -130,59 +124,48 @@ class Sentence(Base):
     start: Mapped[int]
     end: Mapped[int]
     text: Mapped[str]
-    text_key: Mapped[int] = mapped_column(BigInteger)
+    text_key: Mapped[int] = mapped_column(BigInteger, default=_key_of_row)
     retired: Mapped[bool] = mapped_column(default=False)
 
 
-class Question(Base):
+class Question(Entity):
     """`origin`: "asked", "proposed", "imported" or "starter". `split`: "train", "dev" or "test" if the source says so,
     else ""."""
 
-    __table_args__ = (
-        UniqueConstraint("corpus_id", "external_id"),
-        Index(None, "corpus_id", "text_key"),
-        {"sqlite_autoincrement": True},
-    )
-    id: Mapped[int] = mapped_column(primary_key=True)
+    __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "text_key"), NO_ID_TWICE)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
     external_id: Mapped[str]
     text: Mapped[str]
-    text_key: Mapped[int] = mapped_column(BigInteger)
+    text_key: Mapped[int] = mapped_column(BigInteger, default=_key_of_row)
     kind: Mapped[str] = mapped_column(default="")
     origin: Mapped[str]
     split: Mapped[str] = mapped_column(default="")
-    created: Mapped[datetime]
 
 
-class ModelVersion(Base):
+class ModelVersion(Entity):
     """`state`: "shipped", "candidate", "former" or "rejected"; which one is active is told by the activations."""
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str]
     parent: Mapped[str | None]
     path: Mapped[str]
-    note: Mapped[str]
+    note: Mapped[str] = mapped_column(default="")
     state: Mapped[str]
-    metrics: Mapped[JsonObject]
-    created: Mapped[datetime]
+    metrics: Mapped[JsonObject] = mapped_column(default=dict)
 
 
-class Activation(Base):
+class Activation(Entity):
     """A promotion. The newest of a kind, unless reverted, names the active version; if none does, the shipped is."""
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str]
     version_id: Mapped[int] = _owner("model_version.id")
     reason: Mapped[str]
-    created: Mapped[datetime]
     reverted: Mapped[datetime | None]
 
 
-class Run(Base):
+class Run(Entity):
     """One retrieval and ranking of a question. `last_exit` and `threshold` are the version's at that time."""
 
-    id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id")
     version_id: Mapped[int] = _owner("model_version.id")
     generative_id: Mapped[int | None] = mapped_column(ForeignKey("model_version.id", ondelete="SET NULL"), index=True)
@@ -190,7 +173,6 @@ class Run(Base):
     threshold: Mapped[float]
     settings: Mapped[JsonObject]
     seconds: Mapped[JsonObject]
-    created: Mapped[datetime]
 
 
 class Candidate(Base):
@@ -201,7 +183,7 @@ class Candidate(Base):
     at which layer, on which rank, how many stayed, and how far its logit was from the cut.
     """
 
-    __table_args__ = (UniqueConstraint("question_id", "sentence_id"), {"sqlite_autoincrement": True})
+    __table_args__ = (UniqueConstraint("question_id", "sentence_id"), NO_ID_TWICE)
     id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
     sentence_id: Mapped[int] = _owner("sentence.id")
@@ -228,20 +210,17 @@ class Score(Base):
     rank: Mapped[int]
 
 
-class Annotator(Base):
+class Annotator(Entity):
     """`imported`: not a person; labels of people outrank theirs. `role`: "admin", "annotator" or "viewer". `subject`:
     who they are to the identity provider that signed them in, None for a name typed here."""
 
-    __table_args__ = (Index(None, "subject", unique=True),)
-    id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     imported: Mapped[bool] = mapped_column(default=False)
-    created: Mapped[datetime]
     role: Mapped[str] = mapped_column(default="annotator", server_default="annotator")
-    subject: Mapped[str | None]
+    subject: Mapped[str | None] = mapped_column(index=True, unique=True)
 
 
-class LabelEvent(Base):
+class LabelEvent(Entity):
     """An act of labelling, with what was on the screen. `undoes` names the event that this one takes back; events of
     one `act` (if not "") are undone together.
 
@@ -252,19 +231,17 @@ class LabelEvent(Base):
     __table_args__ = (
         Index(None, "question_id", "sentence_id", "annotator_id", "id"),
         Index(None, "annotator_id", "id"),
-        {"sqlite_autoincrement": True},
+        NO_ID_TWICE,
     )
-    id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
     sentence_id: Mapped[int] = _owner("sentence.id")
     annotator_id: Mapped[int] = _owner("annotator.id", index=False)
     label: Mapped[str]
     undoes: Mapped[int | None] = mapped_column(ForeignKey("label_event.id", ondelete="CASCADE"), unique=True)
-    shown_version: Mapped[str]
+    shown_version: Mapped[str] = mapped_column(default="")
     shown_rank: Mapped[int | None]
-    scores_visible: Mapped[bool]
-    queue: Mapped[str]
-    created: Mapped[datetime]
+    scores_visible: Mapped[bool] = mapped_column(default=False)
+    queue: Mapped[str] = mapped_column(default="")
     act: Mapped[str] = mapped_column(default="", server_default=text("''"))
     control: Mapped[bool] = mapped_column(default=False, server_default=false())
     arm: Mapped[str] = mapped_column(default="", server_default=text("''"))
@@ -272,29 +249,25 @@ class LabelEvent(Base):
     guideline: Mapped[int] = mapped_column(default=0, server_default="0")
 
 
-class Verdict(Base):
+class Verdict(Entity):
     """How a conflict was settled, by whom; the newest counts, and "withdrawn" opens the pair again. The labels stay."""
 
     __table_args__ = (Index(None, "question_id", "sentence_id", "id"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
     sentence_id: Mapped[int] = _owner("sentence.id")
     annotator_id: Mapped[int] = _owner("annotator.id")
     label: Mapped[str]
     note: Mapped[str]
-    created: Mapped[datetime]
 
 
-class Flag(Base):
+class Flag(Entity):
     """Somebody wants others to look at a pair, and says why; `cleared` once one did."""
 
     __table_args__ = (Index(None, "question_id", "sentence_id"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
     question_id: Mapped[int] = _owner("question.id", index=False)
     sentence_id: Mapped[int] = _owner("sentence.id")
     annotator_id: Mapped[int] = _owner("annotator.id")
     note: Mapped[str]
-    created: Mapped[datetime]
     cleared: Mapped[datetime | None]
 
 
@@ -321,13 +294,11 @@ class Suspicion(Base):
     looked: Mapped[datetime | None]
 
 
-class Proposal(Base):
+class Proposal(Entity):
     """A question that a model made for a sentence, until somebody accepts or rejects it. `place` is the sentence's rank
     when the corpus was asked; `state` is waiting, accepted or rejected, `question_id` what it became."""
 
-    __table_args__ = (Index(None, "corpus_id", "state"), {"sqlite_autoincrement": True})
-
-    id: Mapped[int] = mapped_column(primary_key=True)
+    __table_args__ = (Index(None, "corpus_id", "state"), NO_ID_TWICE)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
     sentence_id: Mapped[int] = _owner("sentence.id")
     text: Mapped[str]
@@ -335,7 +306,6 @@ class Proposal(Base):
     place: Mapped[int]
     state: Mapped[str]
     question_id: Mapped[int | None] = mapped_column(ForeignKey("question.id", ondelete="SET NULL"), index=True)
-    created: Mapped[datetime]
 
 
 class Lease(Base):
@@ -354,15 +324,14 @@ class Lease(Base):
     control: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
-class Job(Base):
+class Job(Entity):
     """A background job; these rows are the queue. `worker` names the process that runs it. `attempts`: how many there
     may be. `paused`: it waits, queued or between two steps, until somebody lets it go on."""
 
-    __table_args__ = (Index(None, "state"), {"sqlite_autoincrement": True})
-    id: Mapped[int] = mapped_column(primary_key=True)
+    __table_args__ = NO_ID_TWICE
     kind: Mapped[str]
     corpus_id: Mapped[int | None] = mapped_column(ForeignKey("corpus.id", ondelete="SET NULL"), index=True)
-    state: Mapped[str] = mapped_column(default="queued")
+    state: Mapped[str] = mapped_column(default="queued", index=True)
     progress: Mapped[float] = mapped_column(default=0.0)
     message: Mapped[str] = mapped_column(default="waiting for the worker")
     settings: Mapped[JsonObject]
@@ -375,40 +344,41 @@ class Job(Base):
     paused: Mapped[bool] = mapped_column(default=False, server_default=false())
     worker: Mapped[str] = mapped_column(default="")
     heartbeat: Mapped[datetime | None]
-    created: Mapped[datetime]
     started: Mapped[datetime | None]
     finished: Mapped[datetime | None]
 
 
-class JobEvent(Base):
+class JobEvent(Entity):
     __table_args__ = (Index(None, "job_id", "id"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
     job_id: Mapped[int] = _owner("job.id", index=False)
     payload: Mapped[JsonObject]
-    created: Mapped[datetime]
 
 
-class Evaluation(Base):
+class Evaluation(Entity):
     """A ranker's scores and measures on data known by hash, kept so that no comparison computes them twice."""
 
     __table_args__ = (UniqueConstraint("ranker_key", "data_hash", "setting"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
     ranker_key: Mapped[str]
     ranker: Mapped[str]
     data: Mapped[str]
     data_hash: Mapped[str]
     setting: Mapped[str]
     result: Mapped[JsonObject]
+
+
+class View(Base):
+    """What a migration creates by itself: it is in no metadata that tables are made or checked by."""
+
+    __abstract__ = True
+    metadata = MetaData()
+
+
+class CurrentLabel(View):
+    """The newest event of each annotator on each pair, unless it is a withdrawal."""
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[int] = mapped_column(ForeignKey(Question.id))
+    sentence_id: Mapped[int] = mapped_column(ForeignKey(Sentence.id))
+    annotator_id: Mapped[int] = mapped_column(ForeignKey(Annotator.id))
+    label: Mapped[str]
     created: Mapped[datetime]
-
-
-# A view (see the first migration): the newest event of each annotator on each pair, unless it is a withdrawal.
-current_label = table(
-    "current_label",
-    column("id", BigInteger),
-    column("question_id", BigInteger),
-    column("sentence_id", BigInteger),
-    column("annotator_id", BigInteger),
-    column("label", Text),
-    column("created", UtcDateTime),
-)

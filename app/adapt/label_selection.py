@@ -27,7 +27,7 @@ from app.labels.consensus import (
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Json, Question
-from db.repositories import choices as rows
+from db.repositories import labels as rows
 from db.repositories import questions as question_rows
 
 CONFLICTS = {
@@ -102,7 +102,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
     """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
-        votes = rows.votes(s, corpus_id)
+        votes = rows.labels_of_corpus(s, corpus_id)
         ids = unique_candidate_ids(s, candidates)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
@@ -129,7 +129,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
     """Annotator -> pairs of the corpus they labelled, the busiest first."""
     with wb.read() as s:
-        return dict(Counter(v.annotator for v in rows.votes(s, corpus_id)).most_common())
+        return dict(Counter(v.annotator for v in rows.labels_of_corpus(s, corpus_id)).most_common())
 
 
 def count_givers(
@@ -137,7 +137,9 @@ def count_givers(
 ) -> dict[str, int]:
     """Annotator -> how many of the labels on these questions that count are theirs, the busiest first."""
     with wb.read() as s:
-        votes = [v for v in rows.votes(s, corpus_id) if v.question_id in question_ids and selection.includes(v)]
+        votes = [
+            v for v in rows.labels_of_corpus(s, corpus_id) if v.question_id in question_ids and selection.includes(v)
+        ]
     return dict(Counter(v.annotator for v in votes if v.label in selection.values).most_common())
 
 

@@ -32,6 +32,7 @@ from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.metrics import order
 from as2core.rankers.base import Ranker
 from as2core.types import Json, OnProgress, Progress, Question
+from db.models import ModelVersion
 from db.repositories import versions as rows
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class _Retrain:
         save_version(trained.ranker, path, card)
         with wb.write() as s:
             name = registry.find_free_name(s, wanted)
-            parent = rows.version(s, self.base.id) if self.base.id is not None else None  # it may have been renamed
+            parent = s.get(ModelVersion, self.base.id) if self.base.id is not None else None  # it may have been renamed
             rows.add_version(
                 s,
                 name,
@@ -243,7 +244,7 @@ def _find_finished(job: JobRun) -> RetrainReport | None:
         return None
     stored = json.loads(file.read_text(encoding="utf-8"))
     with job.wb.read() as s:
-        row = rows.version_at(s, startup.find_in_home(job.wb, stored["path"]))
+        row = rows.find_version(s, path=startup.find_in_home(job.wb, stored["path"]))
     return RetrainReport.from_json({**stored["result"], "version": row.name}) if row is not None else None
 
 

@@ -113,7 +113,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         shown = Presentation(scores_visible=False, guideline=guideline[0].version if guideline else 0)
         annotation.add_label(s, wb, (question_id, row.sentence_id), annotator_id, CORRECT, shown)
     with wb.read() as s:
-        is_queued = any(j.state == "queued" for j in job_rows.active_jobs(s, "score", corpus_id))
+        is_queued = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
     if not is_queued:  # a running job has its list of questions already
         scoring.start_scoring(wb, corpus_id)
     return question_id
@@ -127,7 +127,7 @@ def reject(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
 
 
 def _lock_waiting(s: Session, proposal_id: int) -> Proposal:
-    row = rows.lock_proposal(s, proposal_id)
+    row = s.get(Proposal, proposal_id, with_for_update=True)
     if row is None or row.state != rows.WAITING:
         raise AlreadyDecided("this proposal was already decided, or its sentence was deleted")
     return row

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.workbench import people
@@ -96,17 +97,17 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
     view = get_corpus(wb, corpus_id)
     with wb.write(durable=True) as s:
         people.allow(s, by, people.ADMIN)
-        rows.remove_corpus(s, corpus_id)
+        s.delete(s.get_one(Corpus, corpus_id))
     wb.forget_index(corpus_id)
     if view.name == STARTER:
         wb.settings.starter_removed_mark.touch()
 
 
-def _make_view(wb: Workbench, corpus: Corpus, counts: rows.Counts) -> CorpusView:
+def _make_view(wb: Workbench, corpus: Corpus, counts: Row) -> CorpusView:
     done = total = 0
     if wb.has_index(corpus.id):
         index = wb.index(corpus.id)
         done, total = index.count_vectors(), index.count()
     return CorpusView(
-        corpus.id, corpus.name, **asdict(counts), vectors_done=done, vectors_total=total, created=corpus.created
+        corpus.id, corpus.name, **counts._asdict(), vectors_done=done, vectors_total=total, created=corpus.created
     )

@@ -76,14 +76,14 @@ def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -
     labels; they return when the document is added again. `by` None is the command line. Raises Gone, and NotAllowed for
     a viewer."""
     with wb.read() as s:
-        document = rows.get_document(s, document_id)
+        document = s.get(DocumentRow, document_id)
         corpus_id = document.corpus_id if document is not None else None
     if corpus_id is None:
         raise people.Gone("this document no longer exists; reload the page")
     with wb.write(durable=True) as s:
         people.allow(s, by)
         lock_corpus(s, corpus_id)
-        if (document := rows.get_document(s, document_id)) is not None:
+        if (document := s.get(DocumentRow, document_id)) is not None:
             rows.withdraw_document(s, document, wb.clock())
     index_pending(wb, corpus_id)
 

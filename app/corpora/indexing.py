@@ -58,7 +58,7 @@ def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
     if not wb.has_index(corpus_id) or not wb.index(corpus_id).list_pending(1):
         return None
     with wb.read() as s:
-        queued = [j.id for j in job_rows.active_jobs(s, "embed", corpus_id) if j.state == "queued"]
+        queued = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
     return queued[0] if queued else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
 
 

@@ -26,7 +26,7 @@ from app.workbench.people import ADMIN, MAX_NAME, NO_PERSON, NotAllowed, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
-from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
 
 IMPORTS = (
     "jsonl", "csv", "qrels", "wikiqa", "trecqa", "squad", "beir", "pairs", "triplets",
@@ -106,12 +106,12 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
 
     def ensure(s: Session, name: str) -> int:
         name, role = _tidy_name(name), wb.settings.newcomers
-        return label_rows.ensure_annotator(s, name, wb.clock(), imported=name in NO_PERSON, role=role).id
+        return people_rows.ensure_annotator(s, name, wb.clock(), imported=name in NO_PERSON, role=role).id
 
     with wb.write() as s:
         if by is not None and require(s, by).role != ADMIN:
             for name in [annotator, *names]:
-                person = label_rows.annotator_named(s, _tidy_name(name))
+                person = people_rows.find_annotator(s, name=_tidy_name(name))
                 if person is not None and not person.imported and person.id != by:
                     raise NotAllowed(f"{file}: only {person.name} or an admin may import labels signed {person.name}")
             if judges:

@@ -9,10 +9,11 @@ from app.corpora.documents import ingest
 from app.exchange.imports import index_imported
 from app.exchange.storage import ImportOptions, store_questions
 from app.workbench.workbench import Workbench
+from as2core.data import jsonl
 from as2core.types import OnProgress, Progress
 from db.models import Corpus
 from db.repositories import corpora as rows
-from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
 
 
 def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, again: bool = False) -> CorpusView | None:
@@ -45,13 +46,11 @@ def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, agai
 
 def import_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:
     """The shipped questions of a split, labelled by the annotator "starter"; a label that changed since is replaced."""
-    from as2core.data import jsonl
-
     file = wb.settings.starter_dir / f"{split}.jsonl"
     if not file.is_file():
         return
     questions, _ = jsonl.read(file, strict=True)
     with wb.write() as s:
-        who = label_rows.ensure_annotator(s, STARTER, wb.clock(), imported=True)
+        who = people_rows.ensure_annotator(s, STARTER, wb.clock(), imported=True)
     store_questions(wb, corpus_id, questions, ImportOptions(who.id, origin=STARTER, split=split, override=True))
     index_imported(wb, corpus_id)

@@ -162,7 +162,7 @@ class _BatchImport:
             if row is None and q.text:
                 name = self._free_id(q.qid, batch_ids) if is_other else q.qid
                 more = {"external_id": name, "origin": options.origin, "kind": q.kind, "split": options.split}
-                row = rows.new_question(self.corpus_id, q.text, now=self.now, **more)
+                row = QuestionRow(corpus_id=self.corpus_id, text=q.text, created=self.now, **more)
                 s.add(row)
             if row is None:
                 reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"

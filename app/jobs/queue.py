@@ -104,7 +104,7 @@ def enqueue(
     with wb.write() as s:
         if single and corpus_id is not None:
             lock_corpus(s, corpus_id)
-            if others := rows.active_jobs(s, kind, corpus_id):
+            if others := rows.list_active_jobs(s, kind, corpus_id):
                 raise JobActive(f"job {others[0].id} ({kind}) of this corpus is not over: wait for it or cancel it")
         job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id))
     start_worker_if_needed(wb)
@@ -114,7 +114,7 @@ def enqueue(
 def load_job(wb: Workbench, job_id: int) -> JobView:
     """Raises UnknownJob."""
     with wb.read() as s:
-        row = rows.job(s, job_id)
+        row = s.get(Job, job_id)
         if row is None:
             raise UnknownJob(f"no job {job_id}: it may belong to another database")
         return to_view(row, rows.events(s, [job_id], MAX_EVENTS)[job_id])
@@ -123,7 +123,7 @@ def load_job(wb: Workbench, job_id: int) -> JobView:
 def list_jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
     """Newest first, of one of `KINDS` or of all."""
     with wb.read() as s:
-        jobs = rows.jobs(s, kind, limit)
+        jobs = rows.list_jobs(s, kind, limit=limit)
         events = rows.events(s, [j.id for j in jobs], MAX_EVENTS)
         return [to_view(j, events[j.id]) for j in jobs]
 
@@ -131,26 +131,26 @@ def list_jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[J
 def list_active(wb: Workbench, kind: str | None = None, corpus_id: int | None = None) -> list[JobView]:
     """Those that wait or run, oldest first, without their events."""
     with wb.read() as s:
-        return [to_view(j) for j in rows.active_jobs(s, kind, corpus_id)]
+        return [to_view(j) for j in rows.list_active_jobs(s, kind, corpus_id)]
 
 
 def list_recent(wb: Workbench, corpus_id: int, limit: int = 10) -> list[JobView]:
     """A corpus's last jobs of all kinds, newest first, without their events."""
     with wb.read() as s:
-        return [to_view(j) for j in rows.jobs(s, None, limit, corpus_id=corpus_id)]
+        return [to_view(j) for j in rows.list_jobs(s, corpus_id=corpus_id, limit=limit)]
 
 
 def find_newest(wb: Workbench, kind: str, corpus_id: int) -> JobView | None:
     """A corpus's last job of a kind, without its events."""
     with wb.read() as s:
-        row = rows.newest_job(s, kind, corpus_id)
+        row = rows.find_newest_job(s, kind, corpus_id)
         return None if row is None else to_view(row)
 
 
 def has_work(wb: Workbench) -> bool:
     """Whether a job runs, or waits and is not paused."""
     with wb.read() as s:
-        return any(j.state == "running" or not j.paused for j in rows.active_jobs(s))
+        return any(j.state == "running" or not j.paused for j in rows.list_active_jobs(s))
 
 
 def cancel(wb: Workbench, job_id: int) -> JobView:

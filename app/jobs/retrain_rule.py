@@ -19,8 +19,9 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from db.models import Corpus, Job
-from db.repositories import choices as rows
+from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows
+from db.repositories import labels as label_rows
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ def set_rule(
 def count_new_labels(wb: Workbench, corpus_id: int) -> int:
     """How many labels people gave since the corpus's last retrain that was done was queued."""
     with wb.read() as s:
-        return _count_since(s, corpus_id, job_rows.newest_job(s, "retrain", corpus_id, "done"))
+        return _count_since(s, corpus_id, job_rows.find_newest_job(s, "retrain", corpus_id, "done"))
 
 
 def wake_worker_if_due(wb: Workbench) -> None:
@@ -82,9 +83,9 @@ def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
     wb.marks[mark] = time.monotonic()
     due = []
     with wb.read() as s:
-        for corpus in rows.automatic_corpora(s):
-            last = job_rows.newest_job(s, "retrain", corpus.id)
-            new = _count_since(s, corpus.id, job_rows.newest_job(s, "retrain", corpus.id, "done"))
+        for corpus in corpus_rows.list_automatic_corpora(s):
+            last = job_rows.find_newest_job(s, "retrain", corpus.id)
+            new = _count_since(s, corpus.id, job_rows.find_newest_job(s, "retrain", corpus.id, "done"))
             fresh = _count_since(s, corpus.id, last)
             rule = RetrainRule(**(corpus.automatic or {}))
             checked = f"{mark} {corpus.id} {last.id if last else 0}"
@@ -95,7 +96,7 @@ def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
 
 
 def _count_since(s: Session, corpus_id: int, job: Job | None) -> int:
-    return rows.labelled_since(s, corpus_id, job.created if job else None)
+    return label_rows.count_new_labels(s, corpus_id, job.created if job else None)
 
 
 def is_due(rule: RetrainRule, new: int, now: datetime, last: JobView | None, fresh: int | None = None) -> bool:

@@ -21,9 +21,8 @@ from sqlalchemy import Row
 from app.labels.consensus import BINARY, CORRECT, MAX_NOTE_CHARS, check_label
 from app.workbench.people import ADMIN, Gone, require
 from app.workbench.workbench import Workbench, storable
-from db.models import WITHDRAWN
+from db.models import WITHDRAWN, Annotator
 from db.repositories import labels as label_rows
-from db.repositories import people as people_rows
 from db.repositories import reviews
 
 RESAMPLES, LEVEL = 300, 0.95
@@ -101,7 +100,7 @@ def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Agreem
     for group in _pairs(wb, corpus_id):
         judged = [r for r in group if r.label in BINARY]
         if len(judged) > 1:
-            units.append((group[0].question_id, {r.name: BINARY[r.label] for r in judged}))
+            units.append((group[0].question_id, {r.annotator: BINARY[r.label] for r in judged}))
             days.append(judged[1].created.date().isoformat())
             kinds.append(group[0].kind or infer_question_kind(group[0].question))
     people = sorted({name for _, said in units for name in said})
@@ -190,7 +189,7 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
     peers say before their own label is in."""
     found = []
     with wb.read() as s:
-        me = people_rows.person(s, annotator_id)
+        me = s.get(Annotator, annotator_id)
         everything = me is not None and me.role == ADMIN
         verdicts = reviews.verdicts(s, corpus_id)
         for group in _pairs(wb, corpus_id):
@@ -207,7 +206,7 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
                     first.question,
                     first.text,
                     first.title,
-                    tuple((r.name, r.label) for r in group),
+                    tuple((r.annotator, r.label) for r in group),
                     *(() if ruled is None else (ruled.label, ruled.name, ruled.note)),
                 )
             )

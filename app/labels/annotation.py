@@ -26,8 +26,7 @@ from app.labels.strategies import NO_OVERLAP_LIMIT, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
-from db.models import WITHDRAWN, LabelEvent
-from db.repositories import corpora as corpus_rows
+from db.models import WITHDRAWN, LabelEvent, Question, Sentence
 from db.repositories import labels as rows
 from db.repositories import leases, queues, reviews
 from db.repositories import questions as question_rows
@@ -150,7 +149,7 @@ def add_label(
     """`give_label` in the transaction of a caller who has checked the person and the pair. Raises OverlapReached."""
     queue, now = presentation.queue if presentation else "", wb.clock()
     newest = rows.newest_event(s, *pair, annotator_id)
-    leases.release(s, pair[0], [pair[1]], annotator_id)
+    leases.release(s, pair, annotator_id)
     columns = presentation.to_columns() if presentation else {}
     if newest is not None and newest.label == label:
         if queue not in REVIEWS:
@@ -179,7 +178,7 @@ def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo
 
 
 def _find_corpus_id(s: Session, pair: Pair) -> int:
-    question, sentence = question_rows.get_question(s, pair[0]), corpus_rows.get_sentence(s, pair[1])
+    question, sentence = s.get(Question, pair[0]), s.get(Sentence, pair[1])
     if question is None or sentence is None or question.corpus_id != sentence.corpus_id:
         raise Gone("this question or sentence no longer exists: its corpus was changed or deleted; reload the page")
     return question.corpus_id
@@ -282,7 +281,7 @@ def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None
     with wb.read() as s:
         if annotator_id is not None:
             return {sentence: label for (_, sentence), label in rows.labels_by(s, annotator_id, [question_id]).items()}
-        verdicts = rows.verdicts(s, question_id=question_id)
+        verdicts = rows.verdicts(s, question_ids=[question_id])
         resolved = resolve_labels(rows.labels_of_questions(s, [question_id]))
     return resolved | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
 
@@ -291,7 +290,7 @@ def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> d
     """What everyone's labels come to; where several people are to label a pair, only once one's own label is in."""
     labels = read_labels(wb, question_id)
     with wb.read() as s:
-        question = question_rows.get_question(s, question_id)
+        question = s.get(Question, question_id)
         if question is None or rules_of_corpus(s, question.corpus_id).overlap == 1:
             return labels
         of_people = {r.sentence_id for r in rows.labels_of_questions(s, [question_id]) if not r.imported}

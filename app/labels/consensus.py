@@ -19,10 +19,9 @@ from app.workbench.people import ADMIN
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question, Verdict
-from db.models import Sentence
+from db.models import Annotator, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
-from db.repositories import people as people_rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
 from db.repositories.pairs import Pair
@@ -122,7 +121,7 @@ def load_questions(
 def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
     """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
     than wanted and none of `by`. None where `by` is an admin, or the command line."""
-    if by is None or ((person := people_rows.person(s, by)) is not None and person.role == ADMIN):
+    if by is None or ((person := s.get(Annotator, by)) is not None and person.role == ADMIN):
         return set()
     annotators: dict[Pair, set[int]] = {}
     for row in labels:

@@ -25,12 +25,11 @@ from app.workbench.people import VIEWER, Gone
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.text import tokenize
-from db.models import Annotator
+from db.models import Annotator, ModelVersion, Question, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import leases, queues, reviews
 from db.repositories import questions as question_rows
-from db.repositories import versions as version_rows
 from db.repositories.leases import Holder
 from db.repositories.pairs import Pair
 
@@ -182,7 +181,7 @@ def next_item(wb: Workbench, seat: Seat, passed: Sequence[Pair] = ()) -> QueueIt
             ):
                 continue
             if not QUEUES[seat.queue].is_review and not queues.is_open(s, pair, seat.annotator_id, draw.rules.overlap):
-                leases.release(s, pair[0], [pair[1]], seat.annotator_id)  # labelled by whoever had the lease before
+                leases.release(s, pair, seat.annotator_id)  # labelled by whoever had the lease before
                 continue
         assignment = _assign(draw.rules, seat, pair, control=draw.control, is_scored=row.rank is not None)
         with wb.read() as s:
@@ -206,7 +205,7 @@ def item_at(
     token, expires = _make_token(*pair), now + LEASE
     assignment = assignment or read_assignment(wb, *pair, annotator_id)
     with wb.write() as s:
-        row, question = queues.pair_row(s, *pair), question_rows.get_question(s, question_id)
+        row, question = queues.pair_row(s, *pair), s.get(Question, question_id)
         if row is None or question is None:
             raise Gone("this sentence is no longer a candidate of the question; reload the page")
         only_views = _only_views(s, annotator_id)
@@ -260,7 +259,7 @@ def question_at(
     before is given back. `chosen`: the sentence that the queue chose it for. Raises Gone."""
     now, token = wb.clock(), _make_token(question_id)
     with wb.write() as s:
-        question = question_rows.get_question(s, question_id)
+        question = s.get(Question, question_id)
         if question is None:
             raise Gone("this question no longer exists; reload the page")
         rules = rules_of_corpus(s, question.corpus_id)
@@ -335,7 +334,7 @@ def _draw(s: Session, seat: Seat, now: datetime, passed: Sequence[Pair] | Sequen
         control = lease.control
     else:  # always the same until they act
         me = seat.annotator_id
-        control = seat.queue in ADAPTIVE and _chance(me, queues.count_events(s, me)) < rules.control
+        control = seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
     excluded = tuple(x for x in passed if isinstance(x, int))
     request = request_queue(s, replace(seat, queue=RANDOM) if control else seat, rules, excluded)
     found = queues.open_pairs(s, request, now, HEAD_ROWS + len(passed) - len(excluded))
@@ -381,7 +380,7 @@ def _make_token(*ids: int) -> str:
 
 def _read_recent_texts(s: Session, seat: Seat, passed: Sequence[Pair]) -> dict[Pair, str]:
     """The pairs labelled last and skipped last, with their texts."""
-    skipped = {pair: corpus_rows.get_sentence(s, pair[1]) for pair in passed[-1:]}
+    skipped = {pair: s.get(Sentence, pair[1]) for pair in passed[-1:]}
     recent = {pair: sentence.text for pair, sentence in skipped.items() if sentence is not None}
     last = rows.last_labelled(s, seat.annotator_id, seat.corpus_id)
     return recent if last is None else recent | {_pair(last): last.text}
@@ -390,7 +389,7 @@ def _read_recent_texts(s: Session, seat: Seat, passed: Sequence[Pair]) -> dict[P
 def _read_recent_questions(s: Session, seat: Seat, passed: Sequence[int]) -> dict[int, str]:
     """The question left last, or the one labelled last, with its text."""
     last = rows.last_labelled(s, seat.annotator_id, seat.corpus_id)
-    found = [question_rows.get_question(s, q) for q in passed[-1:] or ([last.question_id] if last else [])]
+    found = [s.get(Question, q) for q in passed[-1:] or ([last.question_id] if last else [])]
     return {q.id: q.text for q in found if q is not None}
 
 
@@ -466,5 +465,5 @@ def _count_ranked(s: Session, row: Row) -> int:
 
 
 def _find_version_name(s: Session, version_id: int | None) -> str:
-    version = None if version_id is None else version_rows.version(s, version_id)
+    version = None if version_id is None else s.get(ModelVersion, version_id)
     return version.name if version else ""

@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy import Float, Row, Select, SQLColumnExpression, case, cast, func, select
 from sqlalchemy.orm import Session, aliased
 
-from db.models import Candidate, current_label, Question, Run, Suspicion
+from db.models import Candidate, CurrentLabel, Question, Run, Suspicion
 from db.repositories import reviews
 from db.repositories.pairs import Pair
 from db.repositories.queues import (
@@ -189,8 +189,8 @@ def _best_ranked(found: Select, request: QueueRequest) -> Select:
 def _without_label(found: Select, request: QueueRequest) -> Select:
     asked = aliased(Question, name="asked")
     labelled = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
-        select(current_label.c.question_id)
-        .join(asked, asked.id == current_label.c.question_id)
+        select(CurrentLabel.question_id)
+        .join(asked, asked.id == CurrentLabel.question_id)
         .where(asked.corpus_id == request.corpus_id)
     )
     return found.where(Question.id.not_in(labelled)).order_by(

@@ -20,7 +20,11 @@ from app.versions.startup import is_in_home
 from app.workbench import people
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
+from as2core.export import export_ranker, import_ranker
+from as2core.rankers.catalog import CATALOG
+from as2core.rankers.versions import save_version
 from db.models import ModelVersion
+from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
 IMPORTED = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
@@ -52,8 +56,6 @@ def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> Vers
 
 
 def _check_name(name: str) -> str:
-    from as2core.rankers.catalog import CATALOG
-
     name = " ".join(storable(name).split())
     if not NAME.fullmatch(name) or name == "active":
         raise BadSetting(f"{name!r} cannot be a version's name: take up to 60 letters, digits, spaces, dots and dashes")
@@ -63,7 +65,7 @@ def _check_name(name: str) -> str:
 
 
 def _check_free(s: Session, name: str) -> None:
-    if rows.version_named(s, name) is not None:
+    if rows.find_version(s, name=name) is not None:
         raise BadSetting(f"there is a version {name!r} already: choose another name")
 
 
@@ -72,7 +74,7 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
     view = registry.get_version(wb, name)
     with wb.write() as s:
         people.allow(s, by)
-        rows.set_note(s, view.id, storable(note).strip())
+        s.get_one(ModelVersion, view.id).note = storable(note).strip()
     return registry.get_version(wb, view.name)
 
 
@@ -83,12 +85,12 @@ def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
     view = registry.get_version(wb, name)
     with wb.write() as s:  # checked and deleted in one transaction: nobody promotes it in between
         people.allow(s, by)
-        row = rows.lock_version(s, view.id)
+        row = s.get(ModelVersion, view.id, with_for_update=True)
         if row is None:
             raise UnknownVersion(f"{view.name} is deleted already")
         if reason := _find_use(s, wb, row):
             raise InUse(f"{row.name} cannot be deleted: {reason}")
-        rows.delete_version(s, row.id)
+        s.delete(row)
     if is_in_home(wb, Path(view.path)):
         shutil.rmtree(view.path, ignore_errors=True)
     rescore_queues(wb, view.kind)
@@ -108,15 +110,13 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
         return f"{', '.join(children)} was made from it"
     if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_parts(Path(v.path))]:
         return f"the fusion {', '.join(fusions)} is made of it"
-    retrains = [j.id for j in rows.jobs_from(s, row.name)]
+    retrains = [j.id for j in job_rows.list_active_jobs(s, "retrain") if j.settings.get("base") == row.name]
     return f"job {retrains[0]} is retraining from it" if retrains else ""
 
 
 def export(wb: Workbench, name: str, to: str, folder: Path) -> list[Path]:
     """Write a version for other programs: `to` is a format of `as2core.export`. Raises UnknownVersion, BadSetting for
     an unknown format, a ranker the format cannot hold, or a folder that is not empty."""
-    from as2core.export import export_ranker
-
     view = registry.get_version(wb, name)
     return export_ranker(wb.models.version(Path(view.path)), to, folder, card=registry.load_card(wb, view.name))
 
@@ -130,9 +130,6 @@ def import_version(
     Raises DamagedModel, BadSetting for a name that is taken or not allowed, or a directory that holds no version;
     NotAllowed for a viewer.
     """
-    from as2core.export import import_ranker
-    from as2core.rankers.versions import save_version
-
     name = _check_name(name or Path(folder).resolve().name)
     with wb.write() as s:
         people.allow(s, by)
@@ -151,7 +148,7 @@ def import_version(
             kind=read_kind(path),
             path=str(path),
             state="candidate",
-            parent=parent if rows.version_named(s, parent) is not None else None,
+            parent=parent if rows.find_version(s, name=parent) is not None else None,
             note=str(card.get("note", "")),
             metrics=metrics,
             now=wb.clock(),

@@ -10,6 +10,7 @@ from app.versions.registry import CASCADE, VersionView, find_row, get_active, ge
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
+from db.models import ModelVersion
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
@@ -78,7 +79,7 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
         s.flush()
         if rows.active(s, kind) is None:
             raise NothingToRollBack(f"no {kind} version was active before this one: there is nothing to roll back to")
-        replaced = rows.version(s, newest.version_id)
+        replaced = s.get(ModelVersion, newest.version_id)
         if replaced is not None and replaced.state == "candidate":
             replaced.state = "former"
     rescore_queues(wb, kind)
@@ -96,7 +97,7 @@ def rescore_queues(wb: Workbench, kind: str) -> None:
         with wb.write() as s:
             stale = set(rows.adopt_newest_runs(s, active.id))
             stale |= {q.corpus_id for q in rows.ranked_by_others(s, active.id)}
-            queued = [j for j in job_rows.active_jobs(s, "score") if j.state == "queued" and j.settings.get("again")]
+            queued = [j for j in job_rows.list_jobs(s, "score", states=("queued",)) if j.settings.get("again")]
         for corpus_id in sorted(stale - {j.corpus_id for j in queued}):
             queue.enqueue(wb, "score", {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
     except As2Error as e:  # the promotion holds all the same

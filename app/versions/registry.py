@@ -18,6 +18,7 @@ from app.versions.directory import find_problem, flatten_metrics
 from app.versions.outcome import Change, compare_with_parent
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, DamagedModel
+from as2core.rankers.versions import read_card
 from as2core.types import Json
 from db.models import ModelVersion
 from db.repositories import versions as rows
@@ -95,7 +96,7 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
 
         path = wb.settings.models_dir / kind
         raise DamagedModel(f"there is no {kind} model: {path} is missing; it {describe_recovery(kind)}")
-    row = rows.version_named(s, name)
+    row = rows.find_version(s, name=name)
     if row is None:
         known = ", ".join(v.name for v in rows.versions(s)) or "none"
         raise UnknownVersion(f"no version {name!r}; known: {known}")
@@ -104,7 +105,7 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
 
 def find_free_name(s: Session, wanted: str) -> str:
     """`wanted`, or with a number where another version has that name."""
-    return next(name for name in _add_numbers(wanted) if rows.version_named(s, name) is None)
+    return next(name for name in _add_numbers(wanted) if rows.find_version(s, name=name) is None)
 
 
 def find_free_folder(wb: Workbench, wanted: str, below: Path) -> Path:
@@ -123,8 +124,6 @@ def _add_numbers(name: str) -> Iterator[str]:
 
 def load_card(wb: Workbench, name: str) -> dict[str, Json]:
     """The version's card: parent, data hash, seed, settings, metrics. Raises UnknownVersion, DamagedModel."""
-    from as2core.rankers.versions import read_card
-
     return read_card(Path(get_version(wb, name).path))
 
 

@@ -81,7 +81,7 @@ def register_shipped(wb: Workbench) -> None:
     updated = []
     with wb.write() as s:
         for folder, card in cards.items():
-            row = rows.version_named(s, folder.name)
+            row = rows.find_version(s, name=folder.name)
             if row is None:
                 rows.add_version(
                     s,

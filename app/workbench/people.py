@@ -15,8 +15,7 @@ from sqlalchemy.orm import Session
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from db.models import Annotator
-from db.repositories import labels as rows
-from db.repositories import people as people_rows
+from db.repositories import people as rows
 
 ROLES = ("admin", "annotator", "viewer")
 
@@ -49,8 +48,8 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     for a name that signs imported labels or belongs to somebody who logs in through an identity provider."""
     name = _tidy(name)
     with wb.read() as s:
-        known = rows.annotator_named(s, name)
-        has_admin = people_rows.count(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
+        known = rows.find_annotator(s, name=name)
+        has_admin = rows.count(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
     if name in NO_PERSON or (known is not None and known.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
     if known is not None and known.subject is not None:
@@ -66,13 +65,13 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
     number."""
     with wb.read() as s:
-        known = people_rows.find_by_subject(s, subject)
-        has_admin = people_rows.count(s, ADMIN, but=(NOBODY,)) > 0
+        known = rows.find_annotator(s, subject=subject)
+        has_admin = rows.count(s, ADMIN, but=(NOBODY,)) > 0
     if known is not None and has_admin:
         return to_view(known)
     wanted = _tidy(name[:MAX_NAME] or subject[:MAX_NAME])
     with wb.write() as s:
-        known, number = people_rows.find_by_subject(s, subject), 1
+        known, number = rows.find_annotator(s, subject=subject), 1
         while known is None or known.subject != subject:  # the name is another's, who may have come just now
             free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
             if free not in (*NO_PERSON, NOBODY):
@@ -94,7 +93,7 @@ def find_person(wb: Workbench, name: str) -> AnnotatorView:
 def list_people(wb: Workbench) -> tuple[AnnotatorView, ...]:
     """In the order they came."""
     with wb.read() as s:
-        return tuple(to_view(p) for p in people_rows.people(s))
+        return tuple(to_view(p) for p in rows.people(s))
 
 
 def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> None:
@@ -103,21 +102,21 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
     if role not in ROLES:
         raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
     with wb.write() as s:
-        people_rows.lock_roles(s)
+        rows.lock_roles(s)
         allow(s, by, ADMIN)
-        person = rows.lock_annotator(s, annotator_id)
+        person = s.get(Annotator, annotator_id, with_for_update=True)
         if person is None or person.imported:
             raise Gone("this person does not exist any more: reload the page")
         if role == ADMIN:
             _ensure_admin(s, wb, person)
-        elif person.role == ADMIN and not people_rows.count(s, ADMIN, but=(NOBODY, person.name)):
+        elif person.role == ADMIN and not rows.count(s, ADMIN, but=(NOBODY, person.name)):
             raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
         person.role = role
 
 
 def require(s: Session, annotator_id: int, least: str = ANNOTATOR) -> Annotator:
     """The person, locked for this transaction, if their role is `least` or more. Raises NotAllowed, Gone."""
-    person = rows.lock_annotator(s, annotator_id)
+    person = s.get(Annotator, annotator_id, with_for_update=True)
     if person is None:
         raise Gone("this annotator is not known here: type your name again")
     if ROLES.index(person.role) > ROLES.index(least):
@@ -137,11 +136,11 @@ def to_view(person: Annotator) -> AnnotatorView:
 
 
 def _ensure_admin(s: Session, wb: Workbench, person: Annotator) -> None:
-    people_rows.lock_roles(s)
-    if people_rows.count(s, ADMIN, but=(NOBODY,)):
+    rows.lock_roles(s)
+    if rows.count(s, ADMIN, but=(NOBODY,)):
         return
     person.role = ADMIN
-    if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.annotator_named(s, NOBODY)):
+    if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.find_annotator(s, name=NOBODY)):
         nobody.role = VIEWER
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import TypeVar
 
@@ -12,30 +12,20 @@ from sqlalchemy.orm import Session
 
 from as2core.types import Document as Content
 from as2core.types import Sentence as Piece
-from db.models import Candidate, Corpus, Document, LabelEvent, Question, Sentence, current_label, text_key
+from db.models import Candidate, Corpus, CurrentLabel, Document, LabelEvent, Question, Sentence, text_key
+from db.repositories.statements import add_row
 
 MAX_IDS_PER_STATEMENT = 10_000
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    documents: int
-    sentences: int
-    questions: int
-    labels: int
-
-
 def add_corpus(session: Session, name: str, now: datetime) -> Corpus:
-    corpus = Corpus(name=name, created=now)
-    session.add(corpus)
-    session.flush()
-    return corpus
+    return add_row(session, Corpus(name=name, created=now))
 
 
 def lock_corpus(session: Session, corpus_id: int) -> bool:
     """Lock the corpus for this transaction, so that two writers take turns; False if there is none."""
-    return session.scalar(select(Corpus.id).where(Corpus.id == corpus_id).with_for_update()) is not None
+    return session.get(Corpus, corpus_id, with_for_update=True) is not None
 
 
 def list_corpora(session: Session) -> list[Corpus]:
@@ -43,29 +33,28 @@ def list_corpora(session: Session) -> list[Corpus]:
     return list(session.scalars(select(Corpus).order_by(Corpus.id)))
 
 
+def list_automatic_corpora(session: Session) -> list[Corpus]:
+    """Those with automatic retraining."""
+    return [corpus for corpus in list_corpora(session) if corpus.automatic]
+
+
 def find_corpus(session: Session, name: str) -> Corpus | None:
     return session.scalar(select(Corpus).where(Corpus.name == name))
 
 
-def remove_corpus(session: Session, corpus_id: int) -> None:
-    """With everything in it, label events too: nothing else deletes those."""
-    session.execute(delete(Corpus).where(Corpus.id == corpus_id))
-
-
-def count_contents(session: Session, corpus_id: int) -> Counts:
-    """`labels` are pairs of question and sentence that anyone labels at present."""
-    documents, sentences = session.execute(
-        select(func.count(), func.coalesce(func.sum(Document.sentences), 0)).where(_is_present(corpus_id))
-    ).one()
+def count_contents(session: Session, corpus_id: int) -> Row:
+    """(documents, sentences, questions, labels); these are pairs of question and sentence that anyone labels at
+    present."""
     questions = select(func.count()).where(Question.corpus_id == corpus_id)
-    pairs = (
-        select(current_label.c.question_id, current_label.c.sentence_id)
-        .join(Question, Question.id == current_label.c.question_id)
-        .where(Question.corpus_id == corpus_id)
-        .distinct()
+    pairs = select(CurrentLabel.question_id, CurrentLabel.sentence_id).join(Question).distinct()
+    labels = select(func.count()).select_from(pairs.where(Question.corpus_id == corpus_id).subquery())
+    counts = select(
+        func.count().label("documents"),
+        func.coalesce(func.sum(Document.sentences), 0).label("sentences"),
+        questions.scalar_subquery().label("questions"),
+        labels.scalar_subquery().label("labels"),
     )
-    labels = select(func.count()).select_from(pairs.subquery())
-    return Counts(documents, int(sentences), session.scalar(questions) or 0, session.scalar(labels) or 0)
+    return session.execute(counts.where(_is_present(corpus_id))).one()
 
 
 def has_documents(session: Session, corpus_id: int) -> bool:
@@ -88,36 +77,24 @@ def add_documents(
     session: Session, corpus_id: int, contents: Sequence[tuple[Content, str]], now: datetime
 ) -> dict[str, int]:
     """Store new (document, digest) pairs; returns external id -> id. `fill_documents` adds their sentences."""
-    if not contents:
-        return {}
-    values = [
-        {
-            "corpus_id": corpus_id,
-            "external_id": d.id,
-            "title": d.title,
-            "source": d.source,
-            "text": d.text,
-            "digest": digest,
-            "sentences": 0,
-            "indexed": False,
-            "updated": now,
-        }
+    columns = {"corpus_id": corpus_id, "sentences": 0, "updated": now}
+    rows = [
+        Document(external_id=d.id, title=d.title, source=d.source, text=d.text, digest=digest, **columns)
         for d, digest in contents
     ]
-    rows = session.execute(insert(Document).returning(Document.external_id, Document.id), values)
-    return {r.external_id: r.id for r in rows}
+    session.add_all(rows)
+    session.flush()
+    return {row.external_id: row.id for row in rows}
 
 
 def fill_documents(session: Session, corpus_id: int, filled: Sequence[tuple[int, str, Sequence[Piece]]]) -> None:
     """Add the sentences of new documents: (id, external id, sentences)."""
-    _add_sentences(
-        session,
-        [
-            _sentence_values(corpus_id, document_id, f"{external_id}-{i}", i, s)
-            for document_id, external_id, pieces in filled
-            for i, s in enumerate(pieces)
-        ],
-    )
+    new = [
+        _sentence_values(corpus_id, document_id, f"{external_id}-{i}", i, s)
+        for document_id, external_id, pieces in filled
+        for i, s in enumerate(pieces)
+    ]
+    _add_sentences(session, new)
     sizes = [{"id": document_id, "sentences": len(pieces)} for document_id, _, pieces in filled]
     if sizes:
         session.execute(update(Document), sizes)
@@ -132,7 +109,7 @@ def _sentence_values(
     corpus_id: int, document_id: int, external_id: str, position: int, piece: Piece
 ) -> dict[str, object]:
     stored_as = {"corpus_id": corpus_id, "document_id": document_id, "external_id": external_id, "position": position}
-    return {**stored_as, **asdict(piece), "text_key": text_key(piece.text), "retired": False}
+    return {**stored_as, **asdict(piece)}
 
 
 def replace_document(
@@ -140,11 +117,8 @@ def replace_document(
 ) -> None:
     """Store new content of a document. A sentence whose text is still there keeps its row, and so its labels; one that
     vanished is deleted, or retired if it has labels; a retired one whose text is there again is in use again."""
-    stored = list(
-        session.scalars(
-            select(Sentence).where(Sentence.document_id == document.id).order_by(Sentence.retired, Sentence.position)
-        )
-    )
+    of_it = select(Sentence).where(Sentence.document_id == document.id)
+    stored = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
     unused: dict[str, list[Sentence]] = {}
     for row in reversed(stored):  # so that pop() gives those in use first, in their order
         unused.setdefault(row.text, []).append(row)
@@ -186,18 +160,14 @@ def withdraw_document(session: Session, document: Document, now: datetime) -> No
     replace_document(session, document, empty, "", (), now)
 
 
-def get_document(session: Session, document_id: int) -> Document | None:
-    return session.get(Document, document_id)
-
-
 def find_documents(session: Session, corpus_id: int, search: str, limit: int) -> list[Row]:
     """Rows (id, external_id, title, source, sentences), those whose title or name contains `search`, in order."""
-    where: list[ColumnElement[bool]] = [_is_present(corpus_id)]
+    columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
+    documents = select(*columns).where(_is_present(corpus_id)).order_by(Document.id).limit(limit)
     if search:
         names = (Document.title, Document.external_id)
-        where.append(or_(*(name.icontains(search, autoescape=True) for name in names)))
-    columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
-    return list(session.execute(select(*columns).where(*where).order_by(Document.id).limit(limit)))
+        documents = documents.where(or_(*(name.icontains(search, autoescape=True) for name in names)))
+    return list(session.execute(documents))
 
 
 def list_sentences(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
@@ -205,10 +175,6 @@ def list_sentences(session: Session, document_ids: Sequence[int]) -> list[Senten
     in_use = select(Sentence).where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)
     batches = _batches(sorted(document_ids))
     return [row for ids in batches for row in session.scalars(in_use.where(Sentence.document_id.in_(ids)))]
-
-
-def get_sentence(session: Session, sentence_id: int) -> Sentence | None:
-    return session.get(Sentence, sentence_id)
 
 
 def lock_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
@@ -219,42 +185,29 @@ def lock_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
 
 def find_neighbours(session: Session, document_id: int, position: int) -> tuple[str, str]:
     """The text before and after a sentence, by its place in its document."""
-    rows = session.execute(
-        select(Sentence.position, Sentence.text)
-        .where(
-            Sentence.document_id == document_id,
-            Sentence.retired.is_(False),
-            Sentence.position.between(position - 1, position + 1),
-        )
-        .order_by(Sentence.position)
-    ).all()
-    before = " ".join(r.text for r in rows if r.position < position)
-    return before, " ".join(r.text for r in rows if r.position > position)
+    in_use = select(Sentence.position, Sentence.text).where(Sentence.document_id == document_id, ~Sentence.retired)
+    around = session.execute(in_use.where(Sentence.position.in_((position - 1, position + 1))))
+    texts = {r.position: r.text for r in around}
+    return texts.get(position - 1, ""), texts.get(position + 1, "")
 
 
 def list_unindexed(session: Session, corpus_id: int, limit: int) -> list[Row]:
     """Rows (id, title, digest) of documents whose present content is not in the index."""
-    columns = select(Document.id, Document.title, Document.digest).where(_is_unindexed(corpus_id))
-    return list(session.execute(columns.order_by(Document.id).limit(limit)))
+    unindexed = select(Document.id, Document.title, Document.digest).filter_by(corpus_id=corpus_id, indexed=False)
+    return list(session.execute(unindexed.order_by(Document.id).limit(limit)))
 
 
 def count_unindexed(session: Session, corpus_id: int) -> int:
-    return session.scalar(select(func.count()).where(_is_unindexed(corpus_id))) or 0
-
-
-def _is_unindexed(corpus_id: int) -> ColumnElement[bool]:
-    return and_(Document.corpus_id == corpus_id, Document.indexed.is_(False))
+    unindexed = select(func.count()).select_from(Document).filter_by(corpus_id=corpus_id, indexed=False)
+    return session.scalar(unindexed) or 0
 
 
 def mark_indexed(session: Session, documents: Sequence[tuple[int, str]]) -> None:
     """`documents`: (id, digest) as indexed; a document changed since then stays unindexed."""
     if documents:
-        session.connection().execute(
-            update(Document)
-            .where(Document.id == bindparam("document_id"), Document.digest == bindparam("indexed_digest"))
-            .values(indexed=True),
-            [{"document_id": i, "indexed_digest": digest} for i, digest in documents],
-        )
+        is_same = and_(Document.id == bindparam("document_id"), Document.digest == bindparam("indexed_digest"))
+        values = [{"document_id": i, "indexed_digest": digest} for i, digest in documents]
+        session.connection().execute(update(Document).where(is_same).values(indexed=True), values)
 
 
 def mark_all_unindexed(session: Session, corpus_id: int) -> None:

@@ -8,52 +8,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, case, func, insert, or_, select, update
+from sqlalchemy import Select, Update, case, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Job, JobEvent, JsonObject
+from db.repositories.statements import add_row
 
 MAX_ATTEMPTS = 3
+UNDER_WAY = ("queued", "running")
 
 
 def add_job(
     session: Session, kind: str, settings: Mapping[str, object], now: datetime, *, corpus_id: int | None = None
 ) -> Job:
     job = Job(kind=kind, corpus_id=corpus_id, settings=dict(settings), attempts=MAX_ATTEMPTS, created=now)
-    session.add(job)
-    session.flush()
-    return job
-
-
-def job(session: Session, job_id: int) -> Job | None:
-    return session.get(Job, job_id)
+    return add_row(session, job)
 
 
 def lock_job(session: Session, job_id: int) -> Job | None:
-    return session.scalar(select(Job).where(Job.id == job_id).with_for_update())
+    return session.get(Job, job_id, with_for_update=True)
 
 
-def jobs(session: Session, kind: str | None, limit: int, *, corpus_id: int | None = None) -> list[Job]:
-    """Newest first."""
-    statement = select(Job).order_by(Job.id.desc()).limit(limit)
-    if corpus_id is not None:
-        statement = statement.where(Job.corpus_id == corpus_id)
-    return list(session.scalars(statement.where(Job.kind == kind) if kind else statement))
+def list_jobs(
+    session: Session,
+    kind: str | None = None,
+    corpus_id: int | None = None,
+    *,
+    states: Sequence[str] = (),
+    limit: int | None = None,
+) -> list[Job]:
+    """Newest first; None and () stand for any."""
+    columns = {"kind": kind, "corpus_id": corpus_id}
+    statement = select(Job).filter_by(**{name: value for name, value in columns.items() if value is not None})
+    if states:
+        statement = statement.where(Job.state.in_(states))
+    return list(session.scalars(statement.order_by(Job.id.desc()).limit(limit)))
 
 
-def active_jobs(session: Session, kind: str | None = None, corpus_id: int | None = None) -> list[Job]:
-    statement = select(Job).where(Job.state.in_(("queued", "running"))).order_by(Job.id)
-    if kind is not None:
-        statement = statement.where(Job.kind == kind)
-    if corpus_id is not None:
-        statement = statement.where(Job.corpus_id == corpus_id)
-    return list(session.scalars(statement))
+def list_active_jobs(session: Session, kind: str | None = None, corpus_id: int | None = None) -> list[Job]:
+    """Those that wait or run, oldest first."""
+    return list_jobs(session, kind, corpus_id, states=UNDER_WAY)[::-1]
 
 
-def newest_job(session: Session, kind: str, corpus_id: int, state: str | None = None) -> Job | None:
-    """Of a corpus; `state` None for any."""
-    statement = select(Job).where(Job.kind == kind, Job.corpus_id == corpus_id).order_by(Job.id.desc()).limit(1)
-    return session.scalar(statement if state is None else statement.where(Job.state == state))
+def find_newest_job(session: Session, kind: str, corpus_id: int, *states: str) -> Job | None:
+    """Of a corpus, in one of these states or in any."""
+    return next(iter(list_jobs(session, kind, corpus_id, states=states, limit=1)), None)
 
 
 def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, list[JsonObject]]:
@@ -67,15 +66,11 @@ def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, li
     )
     every = (of.c.number - 1) // limit + 1
     is_no_step = JobEvent.payload["kind"].as_string().is_distinct_from("step")
-    rows = session.execute(
-        select(JobEvent.job_id, JobEvent.payload)
-        .join(of, of.c.job_id == JobEvent.job_id)
-        .where(or_(JobEvent.id % every == 0, JobEvent.id == of.c.newest, is_no_step))
-        .order_by(JobEvent.id)
-    )
+    is_read = or_(JobEvent.id % every == 0, JobEvent.id == of.c.newest, is_no_step)
+    payloads = select(JobEvent.job_id, JobEvent.payload).join(of, of.c.job_id == JobEvent.job_id).where(is_read)
     by_job: dict[int, list[JsonObject]] = {i: [] for i in job_ids}
-    for r in rows:
-        by_job[r.job_id].append(r.payload)
+    for job_id, payload in session.execute(payloads.order_by(JobEvent.id)):
+        by_job[job_id].append(payload)
     return by_job
 
 
@@ -111,12 +106,8 @@ def beat(
     events: Iterable[JsonObject],
 ) -> bool | None:
     """Write a heartbeat with what is new. True: the run is to be cancelled. None: this attempt no longer counts."""
-    cancelling = session.scalar(
-        update(Job)
-        .where(Job.id == job_id, Job.attempt == attempt, Job.state == "running")
-        .values(heartbeat=now, **values)
-        .returning(Job.cancelling)
-    )
+    alive = _update_run(job_id, attempt).values(heartbeat=now, **values)
+    cancelling = session.scalar(alive.returning(Job.cancelling))
     rows = [{"job_id": job_id, "payload": payload, "created": now} for payload in events]
     if cancelling is not None and rows:
         session.execute(insert(JobEvent), rows)
@@ -133,13 +124,12 @@ def finish(
     """End an attempt; False if it no longer counts. One that is queued again is not counted against the job."""
     if state == "queued":
         values = {**values, "attempts": Job.attempts + 1}
-    done = session.scalar(
-        update(Job)
-        .where(Job.id == job_id, Job.attempt == attempt, Job.state == "running")
-        .values(state=state, finished=None if state == "queued" else now, **values)
-        .returning(Job.id)
-    )
-    return done is not None
+    ended = _update_run(job_id, attempt).values(state=state, finished=None if state == "queued" else now, **values)
+    return session.scalar(ended.returning(Job.id)) is not None
+
+
+def _update_run(job_id: int, attempt: int) -> Update:
+    return update(Job).where(Job.id == job_id, Job.attempt == attempt, Job.state == "running")
 
 
 def add_event(session: Session, job_id: int, payload: Mapping[str, object], now: datetime) -> None:

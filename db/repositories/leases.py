@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,8 +9,8 @@ from sqlalchemy import ColumnElement, and_, delete, or_, select
 from sqlalchemy.orm import Session
 
 from db.models import Lease, Question
-from db.repositories.pairs import Pair, is_on
-from db.repositories.questions import upsert_into
+from db.repositories.pairs import Pair, Table, is_on, is_same_pair
+from db.repositories.statements import upsert_into
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +25,16 @@ def belongs_to(who: Holder) -> ColumnElement[bool]:
     return and_(Lease.annotator_id == who.annotator_id, Lease.holder == who.desk)
 
 
+def is_leased(table: Table, who: Holder, now: datetime) -> ColumnElement[bool]:
+    """Whether the table's pair is leased to somebody else, or to another desk of theirs."""
+    leases = select(Lease.token).where(is_same_pair(Lease, table), ~belongs_to(who), Lease.expires > now)
+    return leases.exists()
+
+
 def find_lease(session: Session, corpus_id: int, who: Holder, queue: str, now: datetime) -> Lease | None:
     """What they were last given from this queue, if the lease is alive."""
-    return session.scalar(
-        select(Lease)
-        .join(Question, Question.id == Lease.question_id)
-        .where(Question.corpus_id == corpus_id, belongs_to(who), Lease.queue == queue, Lease.expires > now)
-        .order_by(Lease.expires.desc())
-        .limit(1)
-    )
+    where = (Question.corpus_id == corpus_id, belongs_to(who), Lease.queue == queue, Lease.expires > now)
+    return session.scalar(select(Lease).join(Question).where(*where).order_by(Lease.expires.desc()).limit(1))
 
 
 def acquire(
@@ -49,14 +49,8 @@ def acquire(
     control: bool = False,
 ) -> bool:
     """Take or renew a pair; False if somebody else holds it."""
-    values = {
-        "annotator_id": who.annotator_id,
-        "holder": who.desk,
-        "queue": queue,
-        "token": token,
-        "expires": expires,
-        "control": control,
-    }
+    values = {"annotator_id": who.annotator_id, "holder": who.desk, "queue": queue, "token": token}
+    values |= {"expires": expires, "control": control}
     statement = upsert_into(session, Lease).values(question_id=pair[0], sentence_id=pair[1], **values)
     statement = statement.on_conflict_do_update(
         index_elements=[Lease.question_id, Lease.sentence_id],
@@ -66,13 +60,9 @@ def acquire(
     return session.scalar(statement.returning(Lease.token)) is not None
 
 
-def release(session: Session, question_id: int, sentence_ids: Sequence[int], annotator_id: int) -> None:
-    """Give pairs of a question back, whichever desk of theirs holds them."""
-    session.execute(
-        delete(Lease).where(
-            Lease.question_id == question_id, Lease.sentence_id.in_(sentence_ids), Lease.annotator_id == annotator_id
-        )
-    )
+def release(session: Session, pair: Pair, annotator_id: int) -> None:
+    """Give a pair back, whichever desk of theirs holds it."""
+    session.execute(delete(Lease).where(is_on(Lease, pair), Lease.annotator_id == annotator_id))
 
 
 def release_all(session: Session, corpus_id: int, who: Holder, queue: str, but: Pair | None = None) -> None:

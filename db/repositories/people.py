@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
 
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from db.models import Annotator
+from db.repositories.statements import upsert_into
 
 ROLES_LOCK = 7264  # any number that nothing else here locks
 
@@ -23,13 +25,24 @@ def people(session: Session) -> list[Annotator]:
     return list(session.scalars(select(Annotator).where(Annotator.imported.is_(False)).order_by(Annotator.id)))
 
 
-def person(session: Session, annotator_id: int) -> Annotator | None:
-    return session.get(Annotator, annotator_id)
+def find_annotator(session: Session, **column: str) -> Annotator | None:
+    """By their `name`, or by the `subject` that the identity provider calls them."""
+    return session.scalar(select(Annotator).filter_by(**column))
 
 
-def find_by_subject(session: Session, subject: str) -> Annotator | None:
-    """By what the identity provider calls them."""
-    return session.scalar(select(Annotator).where(Annotator.subject == subject))
+def ensure_annotator(
+    session: Session,
+    name: str,
+    now: datetime,
+    *,
+    imported: bool = False,
+    role: str = "annotator",
+    subject: str | None = None,
+) -> Annotator:
+    """The annotator of that name, made if there is none; two who ask at once get the same one."""
+    values = {"name": name, "imported": imported, "created": now, "role": role, "subject": subject}
+    session.execute(upsert_into(session, Annotator).values(values).on_conflict_do_nothing(index_elements=["name"]))
+    return session.scalars(select(Annotator).where(Annotator.name == name)).one()
 
 
 def count(session: Session, role: str | None = None, but: Collection[str] = ()) -> int:

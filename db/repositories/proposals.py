@@ -8,6 +8,7 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from db.models import Document, Proposal, Sentence
+from db.repositories.statements import add_row
 
 WAITING, ACCEPTED, REJECTED = "waiting", "accepted", "rejected"
 
@@ -15,11 +16,8 @@ WAITING, ACCEPTED, REJECTED = "waiting", "accepted", "rejected"
 def add_proposal(
     session: Session, corpus_id: int, sentence_id: int, text: str, *, log_p: float, place: int, now: datetime
 ) -> Proposal:
-    row = Proposal(corpus_id=corpus_id, sentence_id=sentence_id, text=text, log_p=log_p, place=place, created=now)
-    row.state = WAITING
-    session.add(row)
-    session.flush()
-    return row
+    about = {"corpus_id": corpus_id, "sentence_id": sentence_id, "text": text, "log_p": log_p, "place": place}
+    return add_row(session, Proposal(**about, state=WAITING, created=now))
 
 
 def list_waiting(session: Session, corpus_id: int, limit: int) -> list[Row]:
@@ -46,10 +44,6 @@ def list_texts(session: Session, corpus_id: int) -> list[str]:
 
 def find_corpus_id(session: Session, proposal_id: int) -> int | None:
     return session.scalar(select(Proposal.corpus_id).where(Proposal.id == proposal_id))
-
-
-def lock_proposal(session: Session, proposal_id: int) -> Proposal | None:
-    return session.get(Proposal, proposal_id, with_for_update=True)
 
 
 def list_untried_sentences(session: Session, corpus_id: int) -> list[Row]:

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from db.models import Base, Candidate, Document, ModelVersion, Question, Run, Score, Sentence, current_label, text_key
+from db.models import Candidate, CurrentLabel, Document, ModelVersion, Question, Run, Score, Sentence, text_key
+from db.repositories.statements import add_row, upsert, upsert_into
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
 
@@ -25,7 +25,11 @@ class Cut(NamedTuple):
     margin: float
 
     def columns(self) -> dict[str, float]:
-        return {f"cut_{name}": value for name, value in self._asdict().items()}
+        return dict(zip(CUT_COLUMNS, self, strict=True))
+
+
+CUT_COLUMNS = tuple(f"cut_{name}" for name in Cut._fields)  # where a candidate stores it
+CANDIDATE_KEY = ("question_id", "sentence_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +44,11 @@ class NewCandidate:
     cut: Cut | None = None
 
 
-def upsert_into(session: Session, table: type[Base]) -> sqlite.Insert | postgresql.Insert:
-    """An insert with `on_conflict_do_update`, for the database in use."""
-    return (sqlite if session.get_bind().dialect.name == "sqlite" else postgresql).insert(table)
-
-
 def add_question(
     session: Session, corpus_id: int, text: str, *, external_id: str, origin: str, now: datetime
 ) -> Question:
-    question = new_question(corpus_id, text, external_id=external_id, origin=origin, now=now)
-    session.add(question)
-    session.flush()
-    return question
-
-
-def new_question(
-    corpus_id: int, text: str, *, external_id: str, origin: str, now: datetime, kind: str = "", split: str = ""
-) -> Question:
-    """Not in any session yet."""
-    about = {"external_id": external_id, "kind": kind, "origin": origin, "split": split}
-    return Question(corpus_id=corpus_id, text=text, text_key=text_key(text), created=now, **about)
-
-
-def get_question(session: Session, question_id: int) -> Question | None:
-    return session.get(Question, question_id)
+    question = Question(corpus_id=corpus_id, text=text, external_id=external_id, origin=origin, created=now)
+    return add_row(session, question)
 
 
 def find_questions(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Question]:
@@ -118,16 +103,13 @@ def list_questions_without_cuts(session: Session, corpus_id: int, version_id: in
 
 def load_scores_by_exit(session: Session, question_id: int, version_id: int) -> dict[int, dict[int, float]]:
     """Exit -> candidate id -> score, of the candidates last ranked by this version, in retrieval order."""
-    found: dict[int, dict[int, float]] = {}
-    for exit_, candidate_id, value in session.execute(
-        select(Score.exit, Score.candidate_id, Score.value)
-        .join(Candidate, Candidate.id == Score.candidate_id)
-        .join(Run, Run.id == Candidate.run_id)
-        .where(Candidate.question_id == question_id, is_run_of(version_id), Score.version_id == version_id)
-        .order_by(Score.exit, Candidate.retrieval_rank, Candidate.id)
-    ):
-        found.setdefault(exit_, {})[candidate_id] = value
-    return found
+    scores = select(Score.exit, Score.candidate_id, Score.value).join(Candidate).join(Run, Run.id == Candidate.run_id)
+    where = (Candidate.question_id == question_id, is_run_of(version_id), Score.version_id == version_id)
+    in_order = scores.where(*where).order_by(Score.exit, Candidate.retrieval_rank, Candidate.id)
+    by_exit: dict[int, dict[int, float]] = {}
+    for exit_, candidate_id, value in session.execute(in_order):
+        by_exit.setdefault(exit_, {})[candidate_id] = value
+    return by_exit
 
 
 def put_cuts(session: Session, cuts: Mapping[int, Cut]) -> None:
@@ -152,27 +134,21 @@ def put_candidates(
         )
     values = [_candidate_values(question_id, r, origin, run_id) for r in rows]
     statement = upsert_into(session, Candidate)
-    updated_columns = ("run_id", "retrieval_rank", "cut_layer", "cut_rank", "cut_kept", "cut_margin")
-    key = [Candidate.question_id, Candidate.sentence_id]
     if run_id is None:
-        statement = statement.on_conflict_do_nothing(index_elements=key)
+        statement = statement.on_conflict_do_nothing(index_elements=CANDIDATE_KEY)
     else:
-        statement = statement.on_conflict_do_update(
-            index_elements=key,
-            set_={
-                "ordinal": case((Candidate.origin == IMPORTED, Candidate.ordinal), else_=statement.excluded.ordinal),
-                **{name: getattr(statement.excluded, name) for name in updated_columns},
-            },
-        )
+        new = statement.excluded
+        ordinal = case((Candidate.origin == IMPORTED, Candidate.ordinal), else_=new.ordinal)
+        columns = {"ordinal": ordinal, **{name: new[name] for name in ("run_id", "retrieval_rank", *CUT_COLUMNS)}}
+        statement = statement.on_conflict_do_update(index_elements=CANDIDATE_KEY, set_=columns)
     session.execute(statement, values)
     return find_candidate_ids(session, question_id, [r.sentence_id for r in rows])
 
 
 def _candidate_values(question_id: int, row: NewCandidate, origin: str, run_id: int | None) -> dict[str, object]:
-    cut = row.cut.columns() if row.cut else dict.fromkeys(f"cut_{name}" for name in Cut._fields)
-    values = {"question_id": question_id, "run_id": run_id, "origin": origin, **asdict(row), **cut}
-    del values["cut"]
-    return values
+    values = {"question_id": question_id, "run_id": run_id, "origin": origin, **asdict(row)}
+    cut = values.pop("cut")
+    return values | (dict.fromkeys(CUT_COLUMNS) if cut is None else cut.columns())
 
 
 def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequence[int] | None = None) -> dict[int, int]:
@@ -185,9 +161,7 @@ def find_candidate_ids(session: Session, question_id: int, sentence_ids: Sequenc
 
 def list_answered_questions(session: Session, corpus_id: int, limit: int) -> list[Question]:
     """Questions with a sentence that somebody labels correct at present."""
-    correct = select(current_label.c.id).where(
-        current_label.c.question_id == Question.id, current_label.c.label == "correct"
-    )
+    correct = select(CurrentLabel.id).where(CurrentLabel.question_id == Question.id, CurrentLabel.label == "correct")
     answered = select(Question).where(Question.corpus_id == corpus_id, correct.exists())
     return list(session.scalars(answered.order_by(Question.id).limit(limit)))
 
@@ -202,10 +176,8 @@ def add_candidates(session: Session, rows: Sequence[tuple[int, NewCandidate]]) -
     """Store imported candidates as (question id, candidate); of a stored one only the grade is updated."""
     if rows:
         statement = upsert_into(session, Candidate)
-        statement = statement.on_conflict_do_update(
-            index_elements=[Candidate.question_id, Candidate.sentence_id],
-            set_={"grade": func.coalesce(statement.excluded.grade, Candidate.grade)},
-        )
+        grade = func.coalesce(statement.excluded.grade, Candidate.grade)
+        statement = statement.on_conflict_do_update(index_elements=CANDIDATE_KEY, set_={"grade": grade})
         session.execute(statement, [_candidate_values(question_id, r, IMPORTED, None) for question_id, r in rows])
 
 
@@ -215,17 +187,7 @@ def put_scores(
     """Store (candidate id, value, probability, rank) of one version at one exit, replacing what is stored."""
     names = ("candidate_id", "value", "probability", "rank")
     values = [{"version_id": version_id, "exit": exit_, **dict(zip(names, row, strict=True))} for row in rows]
-    if values:
-        statement = upsert_into(session, Score)
-        statement = statement.on_conflict_do_update(
-            index_elements=[Score.candidate_id, Score.version_id, Score.exit],
-            set_={name: getattr(statement.excluded, name) for name in names[1:]},
-        )
-        session.execute(statement, values)
-
-
-def get_run(session: Session, run_id: int) -> Run | None:
-    return session.get(Run, run_id)
+    upsert(session, Score, ("candidate_id", "version_id", "exit"), values)
 
 
 def count_ranked_with(session: Session, candidate_id: int) -> int:
@@ -241,7 +203,7 @@ def count_ranked_with(session: Session, candidate_id: int) -> int:
 def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
     """A row for every candidate of the corpus, by question, then in their order; exports and snapshots are made of
     these."""
-    statement: Select = (
+    statement = (
         select(
             Question.id.label("question_id"),
             Question.external_id.label("qid"),
@@ -256,17 +218,11 @@ def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
             Sentence.text,
             Document.title,
         )
-        .select_from(Question)
-        .outerjoin(Candidate, Candidate.question_id == Question.id)
+        .join_from(Question, Candidate, isouter=True)
         .outerjoin(Sentence, Sentence.id == Candidate.sentence_id)
         .outerjoin(Document, Document.id == Sentence.document_id)
         .where(Question.corpus_id == corpus_id)
-        .order_by(
-            Question.id,
-            case((Candidate.origin == IMPORTED, 0), else_=1),
-            Candidate.ordinal,
-            Sentence.document_id,
-            Sentence.position,
-        )
     )
-    return list(session.execute(statement))
+    imported_first = case((Candidate.origin == IMPORTED, 0), else_=1)
+    in_order = (Question.id, imported_first, Candidate.ordinal, Sentence.document_id, Sentence.position)
+    return list(session.execute(statement.order_by(*in_order)))

@@ -14,38 +14,33 @@ from typing import TYPE_CHECKING
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    FromClause,
     Row,
     Select,
     SQLColumnExpression,
     and_,
     case,
     cast,
-    false,
     func,
     literal,
     or_,
     select,
-    text,
 )
 from sqlalchemy.orm import Session, aliased
 
 from db.models import (
     Annotator,
     Candidate,
+    CurrentLabel,
     Document,
     Flag,
-    LabelEvent,
-    Lease,
     ModelVersion,
     Question,
     Run,
     Score,
     Sentence,
     Suspicion,
-    current_label,
 )
-from db.repositories.leases import Holder, belongs_to
+from db.repositories.leases import Holder, is_leased
 from db.repositories.pairs import Pair, is_on, is_same_pair
 from db.repositories.reviews import label_stands
 
@@ -105,38 +100,31 @@ def _fix_join_order(session: Session) -> None:
     """Until the transaction ends. PostgreSQL takes as long to weigh the orders of so many joins as to make them, and,
     guessing that few rows stay, may choose one that takes five times as long."""
     if session.get_bind().dialect.name == "postgresql":
-        session.execute(text("SET LOCAL join_collapse_limit = 1"))
+        session.connection().exec_driver_sql("SET LOCAL join_collapse_limit = 1")
 
 
 @cache
 def _candidates(*columns: _ColumnsClauseArgument, scores: tuple[type[Score], ...]) -> Select:
     """Candidates joined with the scores of the run that each follows."""
-    found = (
-        select(*columns)
-        .select_from(Candidate)
-        .join(Question, Question.id == Candidate.question_id)
-        .join(Sentence, Sentence.id == Candidate.sentence_id)
-    )
+    statement = select(*columns).join_from(Candidate, Question).join(Sentence, Sentence.id == Candidate.sentence_id)
     if LAST in scores:
-        found = found.outerjoin(Run, Run.id == Candidate.run_id)
-        found = found.outerjoin(LAST, _is_score(LAST, Run.version_id, Run.last_exit))
+        statement = statement.outerjoin(Run, Run.id == Candidate.run_id)
+        statement = statement.outerjoin(LAST, _is_score(LAST, Run.version_id, Run.last_exit))
     if EARLY in scores:
         first = aliased(Score, name="first")
-        first_exit = (
-            select(func.min(first.exit))
-            .where(first.candidate_id == Candidate.id, first.version_id == Run.version_id)
-            .scalar_subquery()
-        )
-        found = found.outerjoin(EARLY, _is_score(EARLY, Run.version_id, first_exit))
+        exits = select(func.min(first.exit)).where(_is_score(first, Run.version_id))
+        statement = statement.outerjoin(EARLY, _is_score(EARLY, Run.version_id, exits.scalar_subquery()))
     if GENERATIVE in scores:
-        found = found.outerjoin(GENERATIVE, _is_score(GENERATIVE, Run.generative_id, literal(0)))
-    return found
+        statement = statement.outerjoin(GENERATIVE, _is_score(GENERATIVE, Run.generative_id, literal(0)))
+    return statement
 
 
 def _is_score(
-    score: type[Score], version: SQLColumnExpression[int | None], exit_: SQLColumnExpression[int]
+    score: type[Score], version: SQLColumnExpression[int | None], exit_: SQLColumnExpression[int] | None = None
 ) -> ColumnElement[bool]:
-    return and_(score.candidate_id == Candidate.id, score.version_id == version, score.exit == exit_)
+    """Of the candidate, by a version, at that exit or at any."""
+    of_version = and_(score.candidate_id == Candidate.id, score.version_id == version)
+    return of_version if exit_ is None else and_(of_version, score.exit == exit_)
 
 
 @cache
@@ -168,35 +156,20 @@ def _scored_candidates() -> Select:
 
 def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Select:
     """The ids of the candidates that the queue holds for the annotator, in no order."""
-    order = request.order
-    found = _candidates(Candidate.id, scores=order.scores).where(
-        Question.corpus_id == request.corpus_id, Sentence.retired.is_(False)
-    )
+    order, annotator_id = request.order, request.who.annotator_id
+    where = [Question.corpus_id == request.corpus_id, Sentence.retired.is_(False)]
     if not leased:
-        found = found.where(~_is_leased(request.who, now))
+        where.append(~is_leased(Candidate, request.who, now))
     if request.excluded:
-        found = found.where(Question.id.not_in(request.excluded))
+        where.append(Question.id.not_in(request.excluded))
     if order.waiting is not None:
-        found = found.where(order.waiting)
-    if order.is_review:
-        return found
-    if not order.scores:
-        return found.where(still_open(request.overlap, request.who.annotator_id))
-    found = found.where(still_open(request.overlap, request.who.annotator_id, Run.question_id))
-    return found.where(LAST.rank.is_not(None))
-
-
-def _is_leased(who: Holder, now: datetime) -> ColumnElement[bool]:
-    """To somebody else, or to another desk of theirs."""
-    return (
-        select(Lease.token)
-        .where(
-            is_same_pair(Lease, Candidate),
-            ~belongs_to(who),
-            Lease.expires > now,
-        )
-        .exists()
-    )
+        where.append(order.waiting)
+    if not order.is_review:
+        question_id = Run.question_id if order.scores else Question.id
+        where.append(still_open(request.overlap, annotator_id, question_id))
+        if order.scores:
+            where.append(LAST.rank.is_not(None))
+    return _candidates(Candidate.id, scores=order.scores).where(*where)
 
 
 def still_open(
@@ -205,22 +178,13 @@ def still_open(
     """Nobody's label from outside covers the candidate, and fewer than `overlap` people labelled it, this one not.
     `question_id`: its question's in another of the joined tables, or PostgreSQL counts people before it joins any, on
     the candidates of every corpus."""
-    label = current_label.alias("given")
-    given = _labels(label, Candidate.question_id)
+    labels = select(CurrentLabel.id).join(Annotator).where(CurrentLabel.sentence_id == Candidate.sentence_id)
+    of_pair = labels.where(CurrentLabel.question_id == Candidate.question_id)
     if overlap == 1:
-        return ~given.exists()
-    covers = or_(Annotator.imported, label.c.annotator_id == annotator_id)
-    people = _labels(label, question_id).with_only_columns(func.count()).order_by(None).scalar_subquery()
-    return and_(~given.where(covers).exists(), people < overlap)
-
-
-def _labels(label: FromClause, question_id: SQLColumnExpression[int]) -> Select:
-    """The ids of the candidate's labels, with who gave them."""
-    return (
-        select(label.c.id)
-        .join(Annotator, Annotator.id == label.c.annotator_id)
-        .where(label.c.question_id == question_id, label.c.sentence_id == Candidate.sentence_id)
-    )
+        return ~of_pair.exists()
+    covers = or_(Annotator.imported, CurrentLabel.annotator_id == annotator_id)
+    people = labels.where(CurrentLabel.question_id == question_id).with_only_columns(func.count()).scalar_subquery()
+    return and_(~of_pair.where(covers).exists(), people < overlap)
 
 
 def pooled_rank(pool: tuple[tuple[int, int], ...]) -> SQLColumnExpression[int]:
@@ -229,13 +193,11 @@ def pooled_rank(pool: tuple[tuple[int, int], ...]) -> SQLColumnExpression[int]:
         return LAST.rank
     pooled = aliased(Score, name="pooled")
     models = [and_(pooled.version_id == v, pooled.exit == e) for v, e in pool if v]
-    best = (
-        select(func.min(pooled.rank)).where(pooled.candidate_id == Candidate.id, or_(False, *models)).scalar_subquery()
-    )
+    ranks = select(func.min(pooled.rank)).where(pooled.candidate_id == Candidate.id, or_(False, *models))
+    best = ranks.scalar_subquery()
     if len(models) == len(pool):
         return best
-    nowhere = _PRIME
-    first = func.coalesce(Candidate.retrieval_rank, nowhere)
+    first, nowhere = func.coalesce(Candidate.retrieval_rank, _PRIME), _PRIME
     return case((first < func.coalesce(best, nowhere), first), else_=best)
 
 
@@ -250,32 +212,18 @@ def shuffle(key: SQLColumnExpression[int]) -> ColumnElement[int]:
 
 def oldest_flag() -> ColumnElement[int]:
     """The oldest flag on the candidate that nobody cleared, NULL if there is none."""
-    return (
-        select(func.min(Flag.id))
-        .where(
-            is_same_pair(Flag, Candidate),
-            Flag.cleared.is_(None),
-        )
-        .scalar_subquery()
-    )
+    return select(func.min(Flag.id)).where(is_same_pair(Flag, Candidate), Flag.cleared.is_(None)).scalar_subquery()
 
 
 def doubt() -> ColumnElement[float]:
     """How much the candidate's label is doubted, NULL if it was reviewed or changed since."""
-    return (
-        select(func.max(Suspicion.doubt))
-        .where(
-            is_same_pair(Suspicion, Candidate),
-            Suspicion.looked.is_(None),
-            label_stands(),
-        )
-        .scalar_subquery()
-    )
+    unreviewed = (is_same_pair(Suspicion, Candidate), Suspicion.looked.is_(None), label_stands())
+    return select(func.max(Suspicion.doubt)).where(*unreviewed).scalar_subquery()
 
 
 def own_label(annotator_id: int) -> Select:
-    label = current_label.alias("mine")
-    return select(label.c.id).where(is_same_pair(label.c, Candidate), label.c.annotator_id == annotator_id)
+    of_pair = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate))
+    return of_pair.where(CurrentLabel.annotator_id == annotator_id)
 
 
 def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None:
@@ -288,17 +236,12 @@ def question_rows(session: Session, question_id: int, request: QueueRequest, now
     whether each is `asked`, since it is what the queue waits for, and whether it is `free`: asked, open to this holder,
     or labelled by them."""
     who = request.who
-    asked = false() if request.order.waiting is None else request.order.waiting
+    asked = literal(False) if request.order.waiting is None else request.order.waiting
     own = own_label(who.annotator_id).exists()
-    free = and_(~_is_leased(who, now), or_(asked, still_open(request.overlap, who.annotator_id), own))
-    return list(
-        session.execute(
-            _scored_candidates()
-            .add_columns(asked.label("asked"), free.label("free"))
-            .where(Candidate.question_id == question_id, Sentence.retired.is_(False))
-            .order_by(LAST.rank.is_(None), Candidate.run_id.desc(), LAST.rank, Candidate.ordinal, Candidate.id)
-        )
-    )
+    free = and_(~is_leased(Candidate, who, now), or_(asked, still_open(request.overlap, who.annotator_id), own))
+    best_first = (LAST.rank.is_(None), Candidate.run_id.desc(), LAST.rank, Candidate.ordinal, Candidate.id)
+    candidates = _scored_candidates().add_columns(asked.label("asked"), free.label("free")).order_by(*best_first)
+    return list(session.execute(candidates.where(Candidate.question_id == question_id, Sentence.retired.is_(False))))
 
 
 def is_open(session: Session, pair: Pair, annotator_id: int, overlap: int) -> bool:
@@ -312,7 +255,7 @@ def is_waiting(session: Session, pair: Pair, order: Order) -> bool:
 
 
 def _holds(session: Session, pair: Pair, condition: ColumnElement[bool]) -> bool:
-    statement = select(Candidate.id).join(Question, Question.id == Candidate.question_id)
+    statement = select(Candidate.id).join(Question)
     return session.scalar(statement.where(is_on(Candidate, pair), condition)) is not None
 
 
@@ -330,8 +273,3 @@ def pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]
         exits.update((row[0], row[1]) for row in found)
     names = select(ModelVersion.id, ModelVersion.name).where(ModelVersion.id.in_(list(exits)))
     return [(i, name, exits[i]) for i, name in session.execute(names.order_by(ModelVersion.id.desc()))]
-
-
-def count_events(session: Session, annotator_id: int) -> int:
-    """How often the annotator has acted: what the draw of the control share counts by."""
-    return session.scalar(select(func.count()).where(LabelEvent.annotator_id == annotator_id)) or 0

@@ -221,7 +221,7 @@ def test_the_words_of_a_promotion_stand_beside_the_card(as2, as2_json):
 
     with workbench(starter=False) as wb, wb.write() as s:
         for words in ("our field", "", "the other one is slow"):
-            rows.add_activation(s, "cascade", rows.version_named(s, "cascade").id, words, wb.clock())
+            rows.add_activation(s, "cascade", rows.find_version(s, name="cascade").id, words, wb.clock())
     said = as2_json("versions", "show", "cascade")["promotions"]
     assert [p["words"] for p in said] == ["our field", "the other one is slow"]
     assert all(p["at"][:2] == "20" for p in said)

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from db.errors import DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
-from db.repositories import corpora, labels
+from db.repositories import corpora, labels, people
 from db.session import Database, open_database
 
 REPO = Path(__file__).parents[2]
@@ -101,7 +101,7 @@ def test_only_the_durable_writer_waits_for_the_disk(tmp_path):
 def test_a_label_event_cannot_be_rewritten(database, add_document, now):
     corpus_id, _ = add_document("rhine", ["The Rhine is a river."])
     with database.write() as s:
-        who = labels.ensure_annotator(s, "ann", now)
+        who = people.ensure_annotator(s, "ann", now)
         s.execute(
             text(
                 "INSERT INTO question (id, corpus_id, external_id, text, text_key, kind, origin, split, created) "

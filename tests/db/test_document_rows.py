@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 
 from as2core.types import Document
-from db.repositories import corpora, labels, questions
+from db.models import Document as DocumentRow
+from db.models import Sentence
+from db.repositories import corpora, labels, people, questions
 
 OLD = ["Rain fell.", "The river rose.", "People left."]
 
@@ -17,7 +19,7 @@ def flood(database, add_document):
 def replace(database, flood, texts, as_pieces, now):
     with database.write() as s:
         content = Document("flood", "The flood", " ".join(texts))
-        corpora.replace_document(s, corpora.get_document(s, flood[1]), content, "d2", as_pieces(texts), now)
+        corpora.replace_document(s, s.get(DocumentRow, flood[1]), content, "d2", as_pieces(texts), now)
 
 
 def stored(database, flood):
@@ -28,7 +30,7 @@ def stored(database, flood):
 def label(database, flood, text, now):
     with database.write() as s:
         q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
-        ann = labels.ensure_annotator(s, "ann", now)
+        ann = people.ensure_annotator(s, "ann", now)
         [sentence] = corpora.find_sentences_by_text(s, flood[0], [text])
         labels.add_event(s, q.id, sentence.id, ann.id, "correct", now)
         return sentence.id
@@ -54,7 +56,7 @@ def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_te
     replace(database, flood, ["Rain fell.", "The river rose."], as_pieces, now)
     assert list(stored(database, flood)) == ["Rain fell.", "The river rose."]
     with database.read() as s:
-        assert corpora.get_sentence(s, kept).retired
+        assert s.get(Sentence, kept).retired
         assert len(labels.labels_of_corpus(s, flood[0])) == 1
         assert corpora.count_contents(s, flood[0]).sentences == 2
     replace(database, flood, [*OLD, "They came back."], as_pieces, now)
@@ -66,13 +68,13 @@ def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, 
     with ThreadPoolExecutor(1) as pool, database.write() as s:
         q = questions.add_question(s, flood[0], "Why did they leave?", external_id="q", origin="asked", now=now)
         [sentence] = corpora.find_sentences_by_text(s, flood[0], ["People left."])
-        labels.add_event(s, q.id, sentence.id, labels.ensure_annotator(s, "ann", now).id, "correct", now)
+        labels.add_event(s, q.id, sentence.id, people.ensure_annotator(s, "ann", now).id, "correct", now)
         replacing = pool.submit(replace, database, flood, texts, as_pieces, now)
         assert wait([replacing], timeout=0.5).not_done  # the label is not committed: it waits
         s.commit()
         replacing.result(timeout=10)
     with database.read() as s:
-        assert corpora.get_sentence(s, sentence.id).retired
+        assert s.get(Sentence, sentence.id).retired
         assert len(labels.labels_of_corpus(s, flood[0])) == 1
 
 

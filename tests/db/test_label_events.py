@@ -1,7 +1,7 @@
 import pytest
 
-from db.models import WITHDRAWN
-from db.repositories import choices, corpora, labels, questions, reviews
+from db.models import WITHDRAWN, Corpus
+from db.repositories import corpora, labels, people, questions, reviews
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def pair(database, add_document, now):
     with database.write() as s:
         q = questions.add_question(s, corpus_id, "What is the Rhine?", external_id="q1", origin="asked", now=now)
         first = corpora.list_sentences(s, [document_id])[0]
-        ann, bob = labels.ensure_annotator(s, "ann", now), labels.ensure_annotator(s, "bob", now)
+        ann, bob = people.ensure_annotator(s, "ann", now), people.ensure_annotator(s, "bob", now)
         return corpus_id, q.id, first.id, ann.id, bob.id
 
 
@@ -63,7 +63,7 @@ def test_an_act_cannot_be_undone_twice(database, pair, now):
 
 def test_an_annotator_asked_for_twice_is_one(database, now):
     with database.write() as s:
-        assert labels.ensure_annotator(s, "ann", now).id == labels.ensure_annotator(s, "ann", now).id
+        assert people.ensure_annotator(s, "ann", now).id == people.ensure_annotator(s, "ann", now).id
 
 
 def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database, add_document, pair, now):
@@ -71,7 +71,7 @@ def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database
     events(database, q, (sentence, ann, "correct"), now=now)
     other, _ = add_document("nile", ["The Nile is longer."], corpus="more rivers")
     with database.write() as s:
-        corpora.remove_corpus(s, corpus_id)
+        s.delete(s.get(Corpus, corpus_id))
     with database.read() as s:
         assert [c.id for c in corpora.list_corpora(s)] == [other]
         assert corpora.count_contents(s, other).sentences == 1
@@ -87,7 +87,7 @@ def steps(session, of) -> int:
     return len(taken)
 
 
-@pytest.mark.parametrize("asked", [labels.verdicts, labels.tally, choices.votes, reviews.comparable_labels])
+@pytest.mark.parametrize("asked", [labels.verdicts, labels.tally, labels.labels_of_corpus, reviews.comparable_labels])
 def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, pair, add_document, now, asked):
     if not database.sqlite:
         pytest.skip("PostgreSQL plans by itself")

@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from db.repositories import corpora, jobs, labels, leases, questions
+from db.models import Job
+from db.repositories import corpora, jobs, leases, questions
 from db.repositories.leases import Holder
+from db.repositories.people import ensure_annotator
 
 LEASE = timedelta(minutes=10)
 
@@ -22,7 +24,7 @@ def pair(database, add_document, now):
 @pytest.fixture
 def people(database, now):
     with database.write() as s:
-        return [labels.ensure_annotator(s, f"annotator {i}", now).id for i in range(8)]
+        return [ensure_annotator(s, f"annotator {i}", now).id for i in range(8)]
 
 
 def take(database, pair, who, now):
@@ -129,7 +131,7 @@ def test_a_run_given_up_for_lost_can_say_nothing_more(database, now):
         assert not jobs.finish(s, job, first, "done", now, {})
         assert jobs.beat(s, job, second, now, {"message": "mine"}, []) is False
     with database.read() as s:
-        assert jobs.job(s, job).message == "mine"
+        assert s.get(Job, job).message == "mine"
         assert jobs.events(s, [job], 10) == {job: []}
 
 

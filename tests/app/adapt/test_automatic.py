@@ -160,5 +160,5 @@ def test_a_better_version_waits_until_somebody_decides(wb):
             )
     assert schedule.find_waiting(wb).name == "better"
     with wb.write() as s:
-        rows.version_named(s, "better").state = "rejected"
+        rows.find_version(s, name="better").state = "rejected"
     assert schedule.find_waiting(wb) is None

@@ -19,7 +19,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, DamagedModel
 from as2core.types import Candidate, Hit
 from db.models import Candidate as Stored
-from db.models import Score
+from db.models import Run, Score
 from db.repositories import questions as rows
 
 QUESTION = "When was the Eiffel Tower finished?"
@@ -183,7 +183,7 @@ def test_every_exit_of_every_candidate_is_kept(wb, towers):
     version = registry.get_active(wb).id
     generative = registry.get_active(wb, "generative").id
     with wb.read() as s:
-        run = rows.get_run(s, asked.run_id)
+        run = s.get(Run, asked.run_id)
         assert (run.version_id, run.generative_id, run.last_exit) == (version, generative, 6)
         for position, c in enumerate(asked.candidates):
             kept = exit_scores(s, c.id, version)
@@ -215,7 +215,7 @@ def test_what_left_its_document_while_it_was_ranked_is_shown_and_not_kept(wb, to
     assert np.isfinite(asking.score_generative(wb, asked)).all()
     generative = registry.get_active(wb, "generative").id
     with wb.read() as s:
-        assert rows.get_run(s, asked.run_id).generative_id == generative
+        assert s.get(Run, asked.run_id).generative_id == generative
         ordinals = s.scalars(select(Stored.ordinal).order_by(Stored.ordinal)).all()
         scored = [len(exit_scores(s, c.id, generative)) for c in asked.candidates if c.id is not None]
     assert ordinals == [*range(len(scored))]

@@ -15,6 +15,7 @@ from app.jobs.queue import UnknownJob
 from app.labels import annotation
 from app.worker import RUNNERS
 from as2core.errors import As2Error, BadSetting
+from db.models import Job
 from db.repositories import jobs as rows
 
 
@@ -260,7 +261,7 @@ def test_a_paused_job_makes_room_for_another_of_its_slot_and_goes_on_from_what_i
     assert queue.load_job(wb, first.id).result == {"attempt": 2}
     assert order == ["first 1", "second 1", "first 2"]
     with wb.read() as s:
-        row = rows.job(s, first.id)
+        row = s.get(Job, first.id)
         assert row.attempts - row.attempt == 2  # making room costs no attempt
 
 
@@ -432,7 +433,7 @@ def test_a_worker_told_to_stop_queues_its_job_again_without_blame(wb, runners):
     waiting = queue.load_job(wb, made.id)
     assert waiting.state == "queued"
     with wb.read() as s:
-        row = rows.job(s, made.id)
+        row = s.get(Job, made.id)
         assert row.attempts - row.attempt == 3
 
 

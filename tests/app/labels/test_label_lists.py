@@ -209,7 +209,7 @@ def test_own_shows_ones_labels_newest_first(wb, scored, give, ann, bob):
 
 
 def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, bob):
-    from db.repositories import labels as rows
+    from db.repositories import people as rows
 
     everything = annotation.measure_progress(wb, scored.id, ann.id, "random").remaining
     item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))

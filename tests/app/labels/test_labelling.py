@@ -216,7 +216,7 @@ def test_withdrawing_what_was_never_labelled_does_nothing(wb, asked, ann):
 
 
 def test_people_agree_disagree_and_outrank_imports(wb, asked, give, state, ann, bob):
-    from db.repositories import labels as rows
+    from db.repositories import people as rows
 
     with wb.write() as s:
         imported = rows.ensure_annotator(s, "import", wb.clock(), imported=True)

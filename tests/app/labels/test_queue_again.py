@@ -11,7 +11,7 @@ from app.labels import annotation, guidelines, queues, strategies
 from app.labels.annotation import Presentation
 from app.ui.label.desk import Desk, Display, Seat
 from app.ui.label.question_list import ListDesk
-from db.repositories import labels as label_rows
+from db.repositories import people as people_rows
 from db.repositories import reviews
 
 DISPLAY = Display(scores=True, guideline=0)
@@ -269,7 +269,7 @@ def test_a_label_corrected_or_withdrawn_is_no_longer_doubted(wb, scored, sit, an
 def test_a_persons_label_outranks_the_imported_one_that_was_doubted(wb, scored, sit, ann):
     pair = sit(Desk, ann, "tops").pair
     with wb.write() as s:
-        starter = label_rows.ensure_annotator(s, "starter", wb.clock(), imported=True)
+        starter = people_rows.ensure_annotator(s, "starter", wb.clock(), imported=True)
     put(wb, starter, pair, "incorrect")
     wait_in(wb, "second", pair, ann, "incorrect")
     assert label_noise.count_second_looks(wb, scored.id) == 1

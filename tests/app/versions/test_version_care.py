@@ -10,6 +10,7 @@ from app.versions.management import InUse
 from app.versions.promotion import NeedsReason
 from app.versions.registry import UnknownVersion
 from as2core.errors import BadSetting
+from db.models import Job
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
@@ -49,7 +50,7 @@ def test_a_retrain_that_may_still_run_finds_its_base_under_the_new_name(wb, stat
             job_rows.lock_job(s, i).state = state
     management.rename(wb, "towers-1", "spring")
     with wb.read() as s:
-        assert [job_rows.job(s, i).settings["base"] for i in ids] == ["spring", "towers-2"]
+        assert [s.get(Job, i).settings["base"] for i in ids] == ["spring", "towers-2"]
 
 
 def test_a_finished_retrain_names_what_it_made_and_from_what_anew(wb):
@@ -66,7 +67,7 @@ def test_a_finished_retrain_names_what_it_made_and_from_what_anew(wb):
             job.state, job.result = "done", result
     management.rename(wb, "towers-1", "spring")
     with wb.read() as s:
-        assert [dict(job_rows.job(s, i).result) for i in ids] == [
+        assert [dict(s.get(Job, i).result) for i in ids] == [
             {"version": "spring", "base": "cascade", "seconds": 3},
             {"version": "towers-2", "base": "spring"},
         ]
@@ -265,5 +266,5 @@ def test_a_retrain_from_a_fusion_of_directories_finds_them_where_they_were_moved
     there = opened(home=tmp_path / "moved")
     now = tmp_path / "moved" / "versions" / "towers-1"
     with there.read() as s:
-        told = [job_rows.job(s, i).settings for i in ids]
+        told = [s.get(Job, i).settings for i in ids]
     assert told == [{"base": f"fusion:method=zscore,rankers={now}+bi-encoder"}, {"base": "towers-1"}, {}]

@@ -16,8 +16,7 @@ from app.labels.queues import Seat
 from app.workbench import people
 from app.workbench.people import Gone, NotAllowed
 from as2core.errors import BadSetting
-from db.repositories import labels as rows
-from db.repositories import people as people_rows
+from db.repositories import people as rows
 
 SUBJECT = "https://id.example|"
 SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
@@ -46,8 +45,8 @@ def test_of_two_who_come_first_at_once_one_is_the_admin_and_of_two_who_step_down
         with suppress(NotAllowed):
             people.set_role(wb, who.id, "viewer", by=who.id)
 
-    counted = people_rows.count
-    monkeypatch.setattr(people_rows, "count", count)
+    counted = rows.count
+    monkeypatch.setattr(rows, "count", count)
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(lambda name: people.sign_in(wb, name), ("ann", "bob")))
         assert sorted(roles(wb).values()) == ["admin", "annotator"]

@@ -1,0 +1,33 @@
+"""Statements that several repositories make, the same for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from db.models import Base
+
+Row = TypeVar("Row", bound=Base)
+
+
+def add_row(session: Session, row: Row) -> Row:
+    """Store a new row at once, which gives it its id."""
+    session.add(row)
+    session.flush()
+    return row
+
+
+def upsert_into(session: Session, table: type[Base]) -> sqlite.Insert | postgresql.Insert:
+    """An insert with `on_conflict_do_update`, for the database in use."""
+    return (sqlite if session.get_bind().dialect.name == "sqlite" else postgresql).insert(table)
+
+
+def upsert(session: Session, table: type[Base], key: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+    """Insert rows; of one whose key is stored already, replace all other columns."""
+    if rows:
+        statement = upsert_into(session, table)
+        others = {name: statement.excluded[name] for name in rows[0] if name not in key}
+        session.execute(statement.on_conflict_do_update(index_elements=key, set_=others), rows)
