@@ -4,8 +4,6 @@ A layer over a sequence of L tokens, width d, inner width f: projections 8Ld^2, 
 Softmax, norms and activations are left out, as is usual. Padding is not counted: it is the engine's waste, not work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The whole of a question's candidates is ranked, also those nobody judged; `as2core.metrics` says how they count.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ of a set that has them (`Candidate.relevance`); the other measures only correct 
 the same scores give the same figures in trec_eval.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -126,7 +124,7 @@ def _run_ir_measures(
     return {name: values[measure] for name, measure in measures.items()}
 
 
-def _parse_measure(name: str) -> Measure:
+def _parse_measure(name: str) -> "Measure":
     import ir_measures
 
     try:

@@ -5,8 +5,6 @@ say nothing. A ranker that reads what is meant keeps its first sentence. With `c
 corrected first, as the workbench does.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace

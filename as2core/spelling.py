@@ -5,8 +5,6 @@ nor among the ranker's known words, and is one edit (Damerau, 1964: two letters 
 one wrong) from a word that is.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

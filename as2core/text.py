@@ -8,8 +8,6 @@ A text is cut three times: into paragraphs at blank lines, into blocks (list ite
 into sentences. Only white space and bullets are outside the sentences.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import threading
@@ -182,7 +180,7 @@ def _match_opening(text: str, start: int = 0, end: int = sys.maxsize) -> str:
 
 
 @cache
-def _sentencizer() -> Language:
+def _sentencizer() -> "Language":
     import spacy
 
     nlp = spacy.blank("en")

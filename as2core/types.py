@@ -1,10 +1,8 @@
 """The records that everything else uses. Frozen, and free of torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What a JSON file or column can hold."""
@@ -61,7 +59,7 @@ class Question:
     candidates: tuple[Candidate, ...] = ()
     kind: str = ""
 
-    def drop_titles(self) -> Question:
+    def drop_titles(self) -> Self:
         """The question with candidates without titles."""
         return replace(self, candidates=tuple(replace(c, title="") for c in self.candidates))
 

@@ -6,8 +6,6 @@ of the long answer that holds a short answer, and the only correct one; 3 is of 
 digest of its text, a candidate's is that with its position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby

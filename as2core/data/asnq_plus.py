@@ -5,8 +5,6 @@ sentences (a reservoir, so that memory is bounded), and never a sentence that th
 question's own candidates, so the place in the list reveals which they are: rank by content only.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

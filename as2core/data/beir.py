@@ -5,8 +5,6 @@ loader. Sentences are the corpus's documents. A question's candidates are those 
 of a published set holds many more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Questions by name: a file in any supported format, or one of the shipped sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ Texts are not in it, only the query's; a question's id is a digest of its text, 
 id. Unlabelled candidates are not written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from as2core.data.source import (

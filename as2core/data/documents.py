@@ -4,8 +4,6 @@ A file with one document is known by its name without the suffix; in a file with
 and a repeated id gets "~2", "~3" in the order of the file: nothing is lost, and reading twice gives the same ids.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

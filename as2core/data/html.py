@@ -3,8 +3,6 @@
 trafilatura splits short pages at every tag, so those are read as a whole by the same walk over the page's elements.
 """
 
-from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING
 
@@ -40,7 +38,7 @@ def html_text(content: bytes) -> tuple[str, str]:
     return " ".join(title.split()), whole
 
 
-def _walk(root: _Element) -> str:
+def _walk(root: "_Element") -> str:
     """Blocks in order, "- " before list items, which stay together as one paragraph."""
     blocks: list[str] = []
     line: list[str] = []
@@ -56,7 +54,7 @@ def _walk(root: _Element) -> str:
             blocks.append(f"- {text}" if item else text)
         item = next_is_item
 
-    def visit(element: _Element) -> None:
+    def visit(element: "_Element") -> None:
         tag = element.tag if isinstance(element.tag, str) else None
         if tag is not None and tag not in _SKIPPED:
             if tag in ("br", "lb"):

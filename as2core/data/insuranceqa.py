@@ -9,8 +9,6 @@ Candidates are the pool, in its order, that of the search engine. Where it misse
 (the settings no-all-neg and clean drop such questions); without a pool only the correct answers are candidates.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -7,8 +7,6 @@ and `verdict` is how a conflict among them was settled, `{"by": "cy", "label": "
 result, null where there is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Markdown as plain text, without the markup."""
 
-from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING
 
@@ -64,14 +62,14 @@ def markdown_text(text: str) -> tuple[str, str]:
     return title, "\n\n".join(blocks[1:] if len(blocks) > 1 and blocks[0] == title else blocks)
 
 
-def _is_heading(token: Token, text: str) -> bool:
+def _is_heading(token: "Token", text: str) -> bool:
     first, end = token.map or (0, 0)
     line = text.splitlines()[first].lstrip()
     below = text.splitlines()[end : end + 1]
     return line.startswith("#") or bool(below and re.fullmatch(r"\s{0,3}(=+|-+)\s*", below[0]))
 
 
-def _inline_text(token: Token) -> str:
+def _inline_text(token: "Token") -> str:
     parts = []
     for child in token.children or ():
         if child.type in ("text", "code_inline"):

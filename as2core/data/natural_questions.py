@@ -15,8 +15,6 @@ annotated as the long answer is correct. A question whose long answers are all t
 a long answer stays, with no correct paragraph.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ ids of questions and sentences are digests of their texts; a sentence that appea
 labels in pairs, while triplets merge them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The text of a PDF's pages, by pypdf."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re

@@ -4,8 +4,6 @@ JSON lines. Of a question explained by one sentence, that sentence is correct; w
 one that holds the short answer is; where the annotators found no true answer, none is.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 

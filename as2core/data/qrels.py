@@ -4,8 +4,6 @@ White space and "%" inside an id are written as %20, %25 and so on, to keep colu
 no texts: the questions read from them have ids and labels only, and unlabelled candidates are not written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote

@@ -5,8 +5,6 @@ the TSV has tokenised rows of question, sentence, label 0 or 1. A question's fir
 are kept: the published counts have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

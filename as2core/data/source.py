@@ -5,8 +5,6 @@ questions, and adds a `Problem` to the `Report` for each line that it cannot rea
 is raised instead. It raises UnreadableFile where the file as a whole is none of its format. `read_all` makes a list.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -19,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2s, file_digest
 from pathlib import Path
-from typing import IO, Protocol, TypeVar, cast
+from typing import IO, Protocol, Self, TypeVar, cast
 
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
@@ -35,7 +33,7 @@ class Problem(str):
     line: int
     reason: str
 
-    def __new__(cls, line: int, reason: str, unit: str = "line") -> Problem:
+    def __new__(cls, line: int, reason: str, unit: str = "line") -> Self:
         problem = super().__new__(cls, f"{unit} {line}: {reason}")
         problem.line, problem.reason = line, reason
         return problem

@@ -6,8 +6,6 @@ answer text is in several sentences of the paragraph is dropped, since another o
 answer runs over a sentence's end is dropped too, and so is one without an answer (SQuAD v2).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

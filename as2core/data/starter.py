@@ -5,8 +5,6 @@ test.jsonl. A question's candidates are the sentences of its own article and of 
 words best, document by document in the order of their names, so that the position in the list carries no information.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator

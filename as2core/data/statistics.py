@@ -6,8 +6,6 @@
 - candidates and correct ones a question (the Generation paper, Table 1; the Rerank paper, Table 1).
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -142,7 +140,7 @@ def _share(part: float, whole: int) -> float:
 
 
 @lru_cache(maxsize=1)
-def _tokenizer() -> Tokenizer:
+def _tokenizer() -> "Tokenizer":
     import spacy
 
     return spacy.blank("en").tokenizer

@@ -4,8 +4,6 @@ Only a block's first row, the words, is read. The files list the positives first
 labels; candidates are ordered by a digest of their ids instead. An id is the question's with the position in the file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2s

@@ -4,8 +4,6 @@
 `document_passages.json`: `{document: {passage: text}}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

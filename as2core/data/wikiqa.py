@@ -5,8 +5,6 @@ bytes. Not kept, since a row has no place for it: a question without candidates,
 inside a text (written as a space). An empty label is an unlabelled sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from as2core.data.source import Report, Source, group_rows, stream_fields, tab_line

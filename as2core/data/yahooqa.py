@@ -5,8 +5,6 @@ A pickle can run any code, so only one made of plain dictionaries, lists, texts 
 refused before it is created.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A sampled passage reads like an answer and need not be true. It is training data
 never present one as an answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

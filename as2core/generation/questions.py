@@ -1,8 +1,6 @@
 """Questions from passages, without repeats, accepted only if a ranker finds the passage again: by rule, or sampled from
 log P(question | passage) (Nogueira dos Santos et al., 2020, section 3.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -4,8 +4,6 @@ Round trip (Alberti et al., 2019, for question answering; here with a ranker): a
 accepted when a ranker that does not know its source puts that passage among the first n of all passages.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

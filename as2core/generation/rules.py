@@ -5,8 +5,6 @@ auxiliary, since every other verb would have to change its form: "The tower was 
 tower finished?". Most sentences give no question.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

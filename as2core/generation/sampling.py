@@ -5,8 +5,6 @@ The prompts are read once, so that any number of samples from them costs only th
 of texts, whatever else is sampled beside them: every prompt has its own random generator.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
