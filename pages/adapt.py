@@ -45,11 +45,11 @@ def draw_version(name: str) -> None:
 def draw_job(job: JobView) -> None:
     if job.state == "done":
         report = RetrainReport.from_json(job.result)
-        made = next((v for v in registry.list_versions(wb, kind=None) if v.name == report.version), None)
+        version = next((v for v in registry.list_versions(wb, kind=None) if v.name == report.version), None)
         with st.container(border=True, key="adapt_card"):
             card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id))
-            if made is not None:
-                versions.draw_decision(frame, made)
+            if version is not None:
+                versions.draw_decision(frame, version)
     draw_live(wb, job, draw_retrain)
     if not job.active:
         draw_dismiss("job")

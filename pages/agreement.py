@@ -8,10 +8,5 @@ from app.ui.page import page
 frame = page("Agreement", "Do annotators agree? Measure it, settle conflicts, set the rules.")
 style()
 VIEWS = {"figures": "Agreement", "conflicts": "Conflicts", "rules": "Rules", "people": "People"}
-DRAW = {
-    "figures": figures.draw,
-    "conflicts": conflicts.draw,
-    "rules": rules.draw_rules,
-    "people": rules.draw_people,
-}
+DRAW = {"figures": figures.draw, "conflicts": conflicts.draw, "rules": rules.draw_rules, "people": rules.draw_people}
 DRAW[url.choose("agreement", "view", "View", VIEWS, has_label=False)](frame)

@@ -137,14 +137,14 @@ def _choose_corpus(known: list[CorpusView]) -> CorpusView:
     """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
     by_name = {c.name: c for c in known}
-    linked = url.get("corpus") or st.session_state.get("_as2_corpus", "")
-    _report_missing("as2_corpus", linked, by_name, _NO_CORPUS)
+    target = url.get("corpus") or st.session_state.get("_as2_corpus", "")
+    _report_missing("as2_corpus", target, by_name, _NO_CORPUS)
     names, state = list(by_name), st.session_state
-    followed = url.moved("corpus") and url.get("corpus") in by_name
-    used, current = state.pop("_as2_use", None), state.get("as2_corpus")
-    index = names.index(linked) if linked in by_name else 0
-    if used in by_name or (current is not None and (followed or current not in by_name)):
-        state["as2_corpus"] = used if used in by_name else names[index]
+    is_followed = url.moved("corpus") and url.get("corpus") in by_name
+    request, current = state.pop("_as2_use", None), state.get("as2_corpus")
+    index = names.index(target) if target in by_name else 0
+    if request in by_name or (current is not None and (is_followed or current not in by_name)):
+        state["as2_corpus"] = request if request in by_name else names[index]
         index = 0
     elif current is not None:
         index = names.index(current)
@@ -175,9 +175,9 @@ def _choose_version(wb: Workbench) -> str:
     active = registry.get_active(wb).name
     states = {v.name: v.state for v in registry.list_versions(wb, kind="cascade") if not v.problem}
     names = list(states) if active in states else [active, *states]
-    linked = url.get("model") or active
-    _report_missing("as2_model", linked, names, "There is no model called “{}” any more. This is the active one.")
-    start = linked if linked in names else active
+    target = url.get("model") or active
+    _report_missing("as2_model", target, names, "There is no model called “{}” any more. This is the active one.")
+    start = target if target in names else active
     index = 0 if _set_model(names, start, active) else names.index(start)
     name = st.selectbox(
         "Model",
@@ -205,11 +205,11 @@ def _set_model(names: list[str], start: str, active: str) -> bool:
     return True
 
 
-def _report_missing(key: str, linked: str, names: Collection[str], text: str) -> None:
-    """Show that nothing has the linked name, until something else is chosen. The address is corrected at once, so the
-    name is kept in the session."""
-    if linked and linked not in names:
-        st.session_state[f"_{key}_missing"] = linked
+def _report_missing(key: str, target: str, names: Collection[str], text: str) -> None:
+    """Show that nothing has the name `target`, until something else is chosen. The address is corrected at once, so the
+    session keeps the name."""
+    if target and target not in names:
+        st.session_state[f"_{key}_missing"] = target
     if missing := _get_missing(key):
         st.caption(text.format(plain(missing)))
 

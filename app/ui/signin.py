@@ -40,8 +40,8 @@ def who(wb: Workbench) -> AnnotatorView:
 
 def desk() -> str:
     """Names this browser among all that sign with the same name."""
-    stored = st.context.cookies.get(DESK, "")
-    fresh = stored if re.fullmatch("[0-9a-f]{16}", stored) else secrets.token_hex(8)
+    cookie = st.context.cookies.get(DESK, "")
+    fresh = cookie if re.fullmatch("[0-9a-f]{16}", cookie) else secrets.token_hex(8)
     return st.session_state.setdefault("_as2_desk", fresh)
 
 

@@ -35,9 +35,9 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
     start = st.session_state.get(key, get(name))
     start = start if start in options else values[0]
     if len(options) > MAX_BUTTONS:
-        chosen = st.selectbox(label, values, values.index(start), key=key, format_func=options.__getitem__)
+        choice = st.selectbox(label, values, values.index(start), key=key, format_func=options.__getitem__)
     else:
-        chosen = st.segmented_control(
+        choice = st.segmented_control(
             label,
             values,
             default=start,
@@ -46,8 +46,8 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
             format_func=options.__getitem__,
             label_visibility="visible" if has_label else "collapsed",
         )
-    put(**{name: None if chosen == values[0] else chosen})
-    return chosen
+    put(**{name: None if choice == values[0] else choice})
+    return choice
 
 
 def moved(name: str, *, settling: float = 0.0) -> bool:

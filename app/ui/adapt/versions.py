@@ -1,6 +1,6 @@
 """Promote, reject and roll back versions; and the list of them all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import streamlit as st
@@ -22,6 +22,7 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
     "rejected": ("rejected", "orange", ":material/block:"),
     "former": ("used before", "gray", ":material/history:"),
 }
+DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
@@ -108,11 +109,13 @@ def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     names = {v.name for v in known}
     newest = sorted(known, key=lambda v: v.created, reverse=True)
 
-    def below(parent: str | None, depth: int) -> list[tuple[VersionView, int]]:
-        mine = [v for v in newest if (v.parent if v.parent in names else None) == parent]
-        return [row for v in mine for row in [(v, depth), *below(v.name, depth + 1)]]
+    def below(parent: str | None, depth: int) -> Iterator[tuple[VersionView, int]]:
+        for version in newest:
+            if (version.parent if version.parent in names else None) == parent:
+                yield version, depth
+                yield from below(version.name, depth + 1)
 
-    return below(None, 0)
+    return list(below(None, 0))
 
 
 def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[str, str]) -> None:
@@ -130,12 +133,11 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
             if not version.problem:
                 files.draw_export(frame.wb, version)
             if not management.is_shipped(frame.wb, version):
-                st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog,
-                          args=("_adapt_edit", version.name),
+                st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog, args=("edit", version.name),
                           type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip
             if version.state != "active" and not version.problem:
                 st.button("Roll back to it" if version.state in ("former", "shipped") else "Use it",
-                          key=f"adapt_use_{version.id}", on_click=_open_dialog, args=("_adapt_use", version.name),
+                          key=f"adapt_use_{version.id}", on_click=_open_dialog, args=("use", version.name),
                           disabled=bool(why), help=why)  # fmt: skip
         parts = [f"{version.created:%d %b %Y, %H:%M}"]
         if version.parent:
@@ -152,16 +154,18 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
 
 def dialogs(frame: Frame) -> None:
     """Open the dialog of the last click; called once, at the page's end."""
-    known = {v.name: v for v in registry.list_versions(frame.wb, kind=None)}
-    if version := known.get(st.session_state.get("_adapt_use", "")):
-        _use(frame, version)
-    elif version := known.get(st.session_state.get("_adapt_edit", "")):
-        _edit(frame, version)
+    kind, name = st.session_state.get(DIALOG, ("", ""))
+    version = next((v for v in registry.list_versions(frame.wb, kind=None) if v.name == name), None)
+    if version is not None:
+        (_use if kind == "use" else _edit)(frame, version)
+
+
+def _open_dialog(kind: str, name: str) -> None:
+    st.session_state[DIALOG] = (kind, name)
 
 
 def _close() -> None:
-    for key in ("_adapt_use", "_adapt_edit", "_adapt_sure"):
-        st.session_state.pop(key, None)
+    st.session_state.pop(DIALOG, None)
 
 
 @st.dialog("Edit a version", on_dismiss=_close)
@@ -179,8 +183,8 @@ def _edit(frame: Frame, version: VersionView) -> None:
                 management.set_note(frame.wb, named, note, by=frame.annotator.id)
                 _finish("Saved.")
         if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
-            st.session_state["_adapt_sure"] = version.name
-    if st.session_state.get("_adapt_sure") == version.name:
+            _open_dialog("delete", version.name)
+    if st.session_state.get(DIALOG) == ("delete", version.name):
         st.markdown(f"This deletes **{plain(version.name)}** with its weights and its card. It can't be undone.")
         if st.button("Delete for good", type="primary", key="adapt_delete_confirm"):
             with boundary():
@@ -221,8 +225,3 @@ def _promote(frame: Frame, name: str) -> None:
 def _reject(frame: Frame, name: str) -> None:
     promotion.reject(frame.wb, name, by=frame.annotator.id)
     announce(f"{name} is rejected; it can still be used from the list.")
-
-
-def _open_dialog(dialog: str, name: str) -> None:
-    _close()
-    st.session_state[dialog] = name

@@ -25,23 +25,23 @@ def draw_controls(layers: tuple[int, ...]) -> None:
     the browser has drawn it. Only a run in which the browser's back button sets them passes none.
     """
     exits = len(layers)
-    followed = st.session_state.pop(_FOLLOWED, False)
+    is_followed = st.session_state.pop(_FOLLOWED, False)
     common, each, percents = _read_choice(exits)
     st.slider(
         "Share dropped at each exit",
         0,
         MAX_PERCENT,
-        None if followed else common,
+        None if is_followed else common,
         STEP_PERCENT,
         format="%d %%",
         key="as2_drop",
         disabled=each,
         help="Replays the recorded run at once, without running the model. The last exit drops nothing.",
     )
-    st.toggle("Set the share for each exit", value=each and not followed, key="as2_drop_each")
+    st.toggle("Set the share for each exit", value=each and not is_followed, key="as2_drop_each")
     if each:
         for i in range(exits - 1):
-            start = None if followed else percents[i]
+            start = None if is_followed else percents[i]
             st.slider(
                 f"after layer {layers[i]}", 0, MAX_PERCENT, start, STEP_PERCENT, format="%d %%", key=f"as2_drop_{i}"
             )

@@ -23,11 +23,11 @@ ONLY_ADMIN = "Only an admin can delete a corpus: everyone's labels are deleted w
 
 
 def draw(frame: Frame) -> None:
-    listed = corpora.list_corpora(frame.wb)
-    for corpus in listed:
+    views = corpora.list_corpora(frame.wb)
+    for corpus in views:
         with st.container(border=True, gap="xxsmall", key=f"data_corpus_{corpus.id}"):
             _draw_row(frame, corpus)
-    if not listed:
+    if not views:
         st.info("No corpus yet. Create one below, or load the starter corpus.", icon=":material/folder_open:")
     if frame.corpus is not None:
         _draw_ingest(frame)

@@ -28,17 +28,17 @@ def draw(frame: Frame) -> None:
     search = st.text_input("Search titles", key="data_search", placeholder="Part of a title or an identifier",
                            icon=":material/search:")  # fmt: skip
     url.put(search=search.strip())
-    listed = documents.list_documents(wb, corpus.id, search=search.strip(), limit=MAX_LISTED)
-    if not listed:
+    matches = documents.list_documents(wb, corpus.id, search=search.strip(), limit=MAX_LISTED)
+    if not matches:
         st.info("No document matches. Try a shorter part of its title.", icon=":material/search_off:")
         return
     left, right = st.columns([1, 1.35], gap="large")
     with left:
-        chosen = _choose(listed)
-        if len(listed) == MAX_LISTED < corpus.documents:
+        chosen = _choose(matches)
+        if len(matches) == MAX_LISTED < corpus.documents:
             st.caption(f"Showing the first {MAX_LISTED} of {corpus.documents:,} documents. Search to find others.")
         else:
-            st.caption(count(len(listed), "document"))
+            st.caption(count(len(matches), "document"))
     with right:
         if chosen is None:
             st.info("Choose a document to see how it is split into sentences.", icon=":material/article:")
@@ -65,18 +65,18 @@ def _delete(frame: Frame, document: DocumentView) -> None:
     st.toast(f"{plain(document.title or document.external_id)} was deleted.", icon=":material/delete:")
 
 
-def _choose(listed: list[DocumentView]) -> DocumentView | None:
-    start = next((i for i, d in enumerate(listed) if d.external_id == url.get("doc")), None)
-    rows = [(d.title or d.external_id, d.sentences, d.source) for d in listed]
+def _choose(matches: list[DocumentView]) -> DocumentView | None:
+    start = next((i for i, d in enumerate(matches) if d.external_id == url.get("doc")), None)
+    rows = [(d.title or d.external_id, d.sentences, d.source) for d in matches]
     event = st.dataframe(
         pd.DataFrame(rows, columns=["title", "sentences", "source"]),
-        hide_index=True, on_select="rerun", selection_mode="single-row", height=min(560, 38 + 35 * len(listed)),
-        key=f"data_documents_{hash(tuple(d.id for d in listed))}",
+        hide_index=True, on_select="rerun", selection_mode="single-row", height=min(560, 38 + 35 * len(matches)),
+        key=f"data_documents_{hash(tuple(d.id for d in matches))}",
         selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
         column_config={"sentences": st.column_config.NumberColumn(width="small")},
     )  # fmt: skip
     selected = event["selection"]["rows"]
-    chosen = listed[selected[0]] if selected and selected[0] < len(listed) else None
+    chosen = matches[selected[0]] if selected and selected[0] < len(matches) else None
     url.put(doc=chosen.external_id if chosen else None)
     return chosen
 

@@ -58,14 +58,14 @@ def _draw_import(frame: Frame) -> None:
     targets = [NEW_CORPUS, corpus.name] if corpus else [NEW_CORPUS]
     about = ("With the documents and sentences of the file", "Labels for its sentences; CSV and qrels need this")
     target = st.radio("Into", targets, key="data_import_target", format_func=plain, captions=about[: len(targets)])
-    signed = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
+    signer = st.text_input("Annotator", value="import", key="data_import_name", max_chars=60,
                            help="The name for labels without one in the file. Only an admin can import "
                                 "labels in the name of somebody else here")  # fmt: skip
     split = st.selectbox("Split", tuple(imports.SPLITS), key="data_import_split", format_func=_format_split)
     key = f"data_import_{corpus.id if corpus else 0}"  # a click meant for a corpus deleted meanwhile has no effect
-    clicked = st.button("Import", type="primary", disabled=bool(why) or file is None, icon=":material/input:", key=key,
-                 help=why)  # fmt: skip
-    if clicked and file is not None:
+    is_closed = bool(why) or file is None
+    is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
+    if is_clicked and file is not None:
         with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = imports.import_labels(
                 frame.wb,
@@ -73,7 +73,7 @@ def _draw_import(frame: Frame) -> None:
                 file.name,
                 file.getvalue(),
                 fmt=fmt,
-                annotator=" ".join(signed.split()) or "import",
+                annotator=" ".join(signer.split()) or "import",
                 split=split,
                 by=frame.annotator.id,
             )

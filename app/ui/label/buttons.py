@@ -19,10 +19,10 @@ STYLES = {
 LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
 
 
-def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, mine: str | None, where: str) -> None:
+def label_buttons(frame: Frame, view: AskView, position: int, *, rank: int, mine: str | None, where: str) -> None:
     """Draw them for the candidate at `position`. Keys are static a place: per-candidate ones replay old clicks when a
     rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
-    sentence = asked.candidates[position].sentence_id
+    sentence = view.candidates[position].sentence_id
     why = frame.explain_refusal()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-labels-{where}"):
         for label in LABELS:
@@ -35,32 +35,32 @@ def label_buttons(frame: Frame, asked: AskView, position: int, *, rank: int, min
                 disabled=bool(why),
                 help=why,
                 on_click=_give,
-                args=(frame, asked, sentence, rank, label),
+                args=(frame, view, sentence, rank, label),
             )
         if mine:
             st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why),
-                      on_click=_withdraw, args=(frame, asked, sentence))  # fmt: skip
+                      on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
             st.caption(f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}.")
 
 
 @errors.guarded
-def _give(frame: Frame, asked: AskView, sentence: int, rank: int, label: str) -> None:
+def _give(frame: Frame, view: AskView, sentence: int, rank: int, label: str) -> None:
     annotation.give_label(
         frame.wb,
-        question_id=asked.question_id,
+        question_id=view.question_id,
         sentence_id=sentence,
         annotator_id=frame.annotator.id,
         label=label,
         presentation=Presentation(
-            version=asked.version,
+            version=view.version,
             rank=rank,
             scores_visible=True,
             queue=ASK,
-            guideline=guidelines.read_guidelines(frame.wb, asked.corpus_id).version,
+            guideline=guidelines.read_guidelines(frame.wb, view.corpus_id).version,
         ),
     )
 
 
 @errors.guarded
-def _withdraw(frame: Frame, asked: AskView, sentence: int) -> None:
-    annotation.withdraw(frame.wb, question_id=asked.question_id, sentence_id=sentence, annotator_id=frame.annotator.id)
+def _withdraw(frame: Frame, view: AskView, sentence: int) -> None:
+    annotation.withdraw(frame.wb, question_id=view.question_id, sentence_id=sentence, annotator_id=frame.annotator.id)
