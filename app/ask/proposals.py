@@ -111,7 +111,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
         guideline = reviews.newest_guideline(s, corpus_id)
         shown = Presentation(scores_visible=False, guideline=guideline[0].version if guideline else 0)
-        annotation.add_label(s, wb, (question_id, row.sentence_id), annotator_id, CORRECT, shown)
+        annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, shown)
     with wb.read() as s:
         is_queued = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
     if not is_queued:  # a running job has its list of questions already

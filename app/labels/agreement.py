@@ -9,7 +9,7 @@ of adds up over questions, so a resample takes sums of theirs and no library.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, groupby
@@ -17,11 +17,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from sqlalchemy import Row
+from sqlalchemy.orm import Session
 
 from app.labels.consensus import BINARY, CORRECT, MAX_NOTE_CHARS, check_label
-from app.workbench.people import ADMIN, Gone, require
+from app.workbench.people import ADMIN, Gone, has_role, require
 from app.workbench.workbench import Workbench, storable
-from db.models import WITHDRAWN, Annotator
+from db.models import WITHDRAWN
 from db.repositories import labels as label_rows
 from db.repositories import reviews
 
@@ -97,33 +98,29 @@ class Measure(Generic[T]):
 def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> AgreementView:
     """Over the pairs that two or more people judged."""
     units, days, kinds = [], [], []
-    for group in _pairs(wb, corpus_id):
+    with wb.read() as s:
+        pairs = _group_by_pair(s, corpus_id)
+    for group in pairs:
         judged = [r for r in group if r.label in BINARY]
         if len(judged) > 1:
             units.append((group[0].question_id, {r.annotator: BINARY[r.label] for r in judged}))
             days.append(judged[1].created.date().isoformat())
             kinds.append(group[0].kind or infer_question_kind(group[0].question))
-    people = sorted({name for _, said in units for name in said})
+    people = sorted({name for _, votes in units for name in votes})
     kappas = []
     for a, b in combinations(people, 2):
-        common = [u for u in units if a in u[1] and b in u[1]]
-        if common:
+        if common := [u for u in units if a in u[1] and b in u[1]]:
             kappas.append((a, b, _estimate(common, _kappa_of(a, b), seed)))
-    return AgreementView(
-        alpha=_estimate(units, ALPHA, seed),
-        kappas=tuple(kappas),
-        over_time=_by(days, units, seed),
-        per_kind=_by(kinds, units, seed),
-        annotators=tuple(people),
-    )
+    by_day, by_kind = _estimate_by(days, units, seed), _estimate_by(kinds, units, seed)
+    return AgreementView(_estimate(units, ALPHA, seed), tuple(kappas), by_day, by_kind, tuple(people))
 
 
 def infer_question_kind(question: str) -> str:
     """The kind of a question that came without one: its first word that asks."""
-    said = _ASKS.search(question)
-    if said is None:
+    match = _ASKS.search(question)
+    if match is None:
         return "other"
-    word = said[0].lower()
+    word = match[0].lower()
     return "how-many" if word.split()[1:] else "who" if word.startswith("who") else word
 
 
@@ -131,25 +128,24 @@ def alpha(units: Sequence[Unit]) -> float | None:
     """Krippendorff's alpha; None where everybody always says the same one thing, since then it is undefined."""
     import krippendorff
 
-    counts = np.array([[list(said.values()).count(value) for value in (0, 1)] for _, said in units])
+    counts = np.array([[list(votes.values()).count(value) for value in (0, 1)] for _, votes in units])
     if not len(counts) or (counts.sum(axis=0) == 0).any():
         return None
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
-def _coincidences(said: Mapping[str, int]) -> tuple[float, ...]:
+def _coincidences(votes: Votes) -> tuple[float, ...]:
     """How often a judgement of the unit meets another of its value, by value, and one of the other (Krippendorff 2011,
     "Computing Krippendorff's Alpha-Reliability", part C)."""
-    ones = sum(said.values())
-    zeros, others = len(said) - ones, max(1, len(said) - 1)
+    ones = sum(votes.values())
+    zeros, others = len(votes) - ones, max(1, len(votes) - 1)
     return zeros * (zeros - 1) / others, ones * (ones - 1) / others, zeros * ones / others
 
 
 def _alpha_of_sums(sums: np.ndarray) -> np.ndarray:
     same_zeros, same_ones, mixed = sums.T
     zeros, ones = same_zeros + mixed, same_ones + mixed
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((zeros > 0) & (ones > 0), 1 - (zeros + ones - 1) * mixed / (zeros * ones), np.nan)
+    return np.where((zeros > 0) & (ones > 0), 1 - (zeros + ones - 1) * mixed / (zeros * ones), np.nan)
 
 
 ALPHA = Measure(alpha, _coincidences, _alpha_of_sums)
@@ -159,7 +155,7 @@ def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:
     """Cohen's kappa of two people; None where both always say the same one thing."""
     from sklearn.metrics import cohen_kappa_score
 
-    left, right = ([said[name] for _, said in units] for name in (a, b))
+    left, right = ([votes[name] for _, votes in units] for name in (a, b))
     if len({*left, *right}) < 2:
         return None
     return float(cohen_kappa_score(left, right))
@@ -169,47 +165,35 @@ def _kappa_of(a: str, b: str) -> Measure[Votes]:
     return Measure(partial(kappa, a=a, b=b), partial(_cell, a=a, b=b), _kappa_of_sums)
 
 
-def _cell(said: Mapping[str, int], a: str, b: str) -> tuple[float, ...]:
+def _cell(votes: Votes, a: str, b: str) -> tuple[float, ...]:
     """The unit's place in the table of two people: both incorrect, both correct, only b, only a."""
-    pair = (said[a], said[b])
-    return tuple(float(pair == cell) for cell in ((0, 0), (1, 1), (0, 1), (1, 0)))
+    return tuple(float((votes[a], votes[b]) == cell) for cell in ((0, 0), (1, 1), (0, 1), (1, 0)))
 
 
 def _kappa_of_sums(sums: np.ndarray) -> np.ndarray:
     both, only_b, only_a = sums.T[1:]
     n, ones_a, ones_b = sums.sum(axis=1), both + only_a, both + only_b
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_chance = (ones_a * (n - ones_b) + (n - ones_a) * ones_b) / n
-        return np.where(by_chance > 0, 1 - (only_a + only_b) / by_chance, np.nan)
+    by_chance = (ones_a * (n - ones_b) + (n - ones_a) * ones_b) / n
+    return np.where(by_chance > 0, 1 - (only_a + only_b) / by_chance, np.nan)
 
 
 def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[ConflictView, ...]:
     """Pairs that people label differently, then those that a verdict settles, on which they may agree by now: it
     counts until it is taken back. An admin sees all; others those they labelled themselves, so that nobody learns what
     peers say before their own label is in."""
-    found = []
     with wb.read() as s:
-        me = s.get(Annotator, annotator_id)
-        everything = me is not None and me.role == ADMIN
+        sees_all = has_role(s, annotator_id, ADMIN)
         verdicts = reviews.verdicts(s, corpus_id)
-        for group in _pairs(wb, corpus_id):
-            first, said = group[0], {r.label for r in group if r.label in BINARY}
-            ruled = verdicts.get((first.question_id, first.sentence_id))
-            if ruled is None and len(said) < 2:
-                continue
-            if not (everything or any(r.annotator_id == annotator_id for r in group)):
-                continue
-            found.append(
-                ConflictView(
-                    first.question_id,
-                    first.sentence_id,
-                    first.question,
-                    first.text,
-                    first.title,
-                    tuple((r.annotator, r.label) for r in group),
-                    *(() if ruled is None else (ruled.label, ruled.name, ruled.note)),
-                )
-            )
+        pairs = _group_by_pair(s, corpus_id)
+    found = []
+    for group in pairs:
+        first, labels = group[0], tuple((r.annotator, r.label) for r in group)
+        ruling = verdicts.get((first.question_id, first.sentence_id))
+        is_open = ruling is None and len({r.label for r in group if r.label in BINARY}) > 1
+        if (is_open or ruling) and (sees_all or any(r.annotator_id == annotator_id for r in group)):
+            pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
+            verdict = (ruling.label, ruling.name, ruling.note) if ruling else ()
+            found.append(ConflictView(*pair, labels, *verdict))
     return tuple(sorted(found, key=lambda c: bool(c.verdict)))
 
 
@@ -236,24 +220,21 @@ def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Anchor
     """How often labels say what the model said, with its score on the screen and without, on pairs where chance decided
     which; the difference is what seeing does."""
     with wb.read() as s:
-        found = label_rows.labels_with_arm(s, corpus_id)
-    units = [
-        (r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in found if r.label in BINARY
-    ]
-    blind = [agrees for _, (is_blind, agrees) in units if is_blind]
+        found = [r for r in label_rows.labels_with_arm(s, corpus_id) if r.label in BINARY]
+    units = [(r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in found]
+    shown, blind = _split_arms(units)
+    agree_shown, agree_blind = (float(np.mean(arm)) if arm else None for arm in (shown, blind))
+    return AnchoringView(len(shown), len(blind), agree_shown, agree_blind, _estimate(units, SHIFT, seed))
+
+
+def _split_arms(units: Sequence[tuple[int, tuple[bool, bool]]]) -> tuple[list[bool], list[bool]]:
+    """Whether each agrees with the model: of those shown with the score, and of the blind ones."""
     shown = [agrees for _, (is_blind, agrees) in units if not is_blind]
-    return AnchoringView(
-        shown=len(shown),
-        blind=len(blind),
-        agree_shown=float(np.mean(shown)) if shown else None,
-        agree_blind=float(np.mean(blind)) if blind else None,
-        shift=_estimate(units, SHIFT, seed),
-    )
+    return shown, [agrees for _, (is_blind, agrees) in units if is_blind]
 
 
 def _shift(units: Sequence[tuple[int, tuple[bool, bool]]]) -> float | None:
-    blind = [agrees for _, (is_blind, agrees) in units if is_blind]
-    shown = [agrees for _, (is_blind, agrees) in units if not is_blind]
+    shown, blind = _split_arms(units)
     return float(np.mean(shown) - np.mean(blind)) if shown and blind else None
 
 
@@ -265,21 +246,19 @@ def _arm(unit: tuple[bool, bool]) -> tuple[float, ...]:
 
 def _shift_of_sums(sums: np.ndarray) -> np.ndarray:
     blind, agree_blind, shown, agree_shown = sums.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return agree_shown / shown - agree_blind / blind
+    return agree_shown / shown - agree_blind / blind
 
 
 SHIFT = Measure(_shift, _arm, _shift_of_sums)
 
 
-def _pairs(wb: Workbench, corpus_id: int) -> Iterable[list[Row]]:
+def _group_by_pair(s: Session, corpus_id: int) -> list[list[Row]]:
     """The people's labels, pair by pair, of those that two or more of them labelled or a verdict settles."""
-    with wb.read() as s:
-        rows = reviews.comparable_labels(s, corpus_id)
+    rows = reviews.comparable_labels(s, corpus_id)
     return [list(group) for _, group in groupby(rows, key=lambda r: (r.question_id, r.sentence_id))]
 
 
-def _by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:
+def _estimate_by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:
     named: dict[str, list[Unit]] = {}
     for name, unit in zip(names, units, strict=True):
         named.setdefault(name, []).append(unit)
@@ -297,7 +276,8 @@ def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) ->
     draw = np.random.default_rng(seed)
     drawn = (draw.integers(len(places), size=len(places)) for _ in range(RESAMPLES))
     sums = np.array([np.bincount(d, minlength=len(places)) @ of_questions for d in drawn])  # (resamples, parts)
-    found = measure.of_sums(sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = measure.of_sums(sums)
     found = found[np.isfinite(found)]
     if len(places) < 2 or not len(found):
         return Estimate(value, None, None, len(units))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -112,7 +113,7 @@ def give_label(
     check_label(label)
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
-        view = add_label(s, wb, (question_id, sentence_id), annotator_id, label, presentation)
+        view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
     retrain_rule.wake_worker_if_due(wb)
     return view
 
@@ -125,32 +126,21 @@ def give_labels(
     check_label(label)
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
-        for sentence_id, presentation in sorted(presentations.items()):
+        for sentence_id, shown in sorted(presentations.items()):
             _check_pair(s, question_id, sentence_id, annotator_id)
-            try:
-                pair = (question_id, sentence_id)
-                views.append(add_label(s, wb, pair, annotator_id, label, presentation, act=act))
-            except OverlapReached:
-                continue
+            with suppress(OverlapReached):
+                views.append(add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, shown, act))
     retrain_rule.wake_worker_if_due(wb)
     return tuple(views)
 
 
 def add_label(
-    s: Session,
-    wb: Workbench,
-    pair: Pair,
-    annotator_id: int,
-    label: str,
-    presentation: Presentation | None,
-    *,
-    act: str = "",
+    s: Session, now: datetime, pair: Pair, annotator_id: int, label: str, shown: Presentation | None, act: str = ""
 ) -> LabelView:
     """`give_label` in the transaction of a caller who has checked the person and the pair. Raises OverlapReached."""
-    queue, now = presentation.queue if presentation else "", wb.clock()
+    queue, columns = (shown.queue, shown.to_columns()) if shown else ("", {})
     newest = rows.newest_event(s, *pair, annotator_id)
     leases.release(s, pair, annotator_id)
-    columns = presentation.to_columns() if presentation else {}
     if newest is not None and newest.label == label:
         if queue not in REVIEWS:
             return _view(newest, changed=False)
@@ -194,8 +184,10 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
         newest = rows.newest_event(s, question_id, sentence_id, annotator_id)
-        if newest is None or newest.label == WITHDRAWN:
-            return _view(newest, changed=False) if newest else None
+        if newest is None:
+            return None
+        if newest.label == WITHDRAWN:
+            return _view(newest, changed=False)
         return _view(rows.add_event(s, question_id, sentence_id, annotator_id, WITHDRAWN, wb.clock()))
 
 
@@ -247,8 +239,8 @@ def _leave_withdrawn(s: Session, withdrawal: LabelEvent, corpus_id: int, now: da
 
 def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) -> tuple[ActView, ...]:
     """What `undo_last` would take back, newest first: from the events, so it is there after a reload."""
-    acts: dict[str | int, list[Row]] = {}
     page, before = 40 * limit, None
+    acts: dict[str | int, list[Row]] = {}
     with wb.read() as s:
         while len(acts) <= limit:  # until one more has begun, those before it are whole
             found = rows.recent_acts(s, annotator_id, corpus_id, page, before=before)
@@ -257,13 +249,11 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
                 acts.setdefault(row.LabelEvent.act or before, []).append(row)
             if len(found) < page:
                 break
-    return tuple(_view_act(events) for events in islice(acts.values(), limit))
-
-
-def _view_act(events: list[Row]) -> ActView:
-    first = events[-1]
-    event = first.LabelEvent
-    return ActView(event.question_id, event.sentence_id, first.question, first.sentence, event.label, len(events))
+    views = []
+    for events in islice(acts.values(), limit):
+        event, question, sentence = events[-1]
+        views.append(ActView(event.question_id, event.sentence_id, question, sentence, event.label, len(events)))
+    return tuple(views)
 
 
 def flag(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int, note: str) -> None:
@@ -350,13 +340,9 @@ def _count_cached(wb: Workbench, key: tuple, mine: int, count: Callable[[], T]) 
 
 def _measure_pace(times: list[datetime]) -> float | None:
     """Labels a minute in the session that lasts until the first of `times`, newest first; None before three labels."""
-    session = times[:1]
-    for later, earlier in pairwise(times):
-        if later - earlier > SESSION_PAUSE:
-            break
-        session.append(earlier)
-    labels, seconds = len(session) - 1, (session[0] - session[-1]).total_seconds()
-    return labels / seconds * 60 if labels >= 3 and seconds > 0 else None
+    steps = list(takewhile(lambda step: step[0] - step[1] <= SESSION_PAUSE, pairwise(times)))
+    seconds = (times[0] - steps[-1][1]).total_seconds() if steps else 0.0
+    return len(steps) / seconds * 60 if len(steps) >= 3 and seconds > 0 else None
 
 
 def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:

@@ -15,11 +15,11 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.guidelines import rules_of_corpus
-from app.workbench.people import ADMIN
+from app.workbench.people import ADMIN, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Question, Verdict
-from db.models import Annotator, Sentence
+from db.models import Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
@@ -121,7 +121,7 @@ def load_questions(
 def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | None) -> set[Pair]:
     """The pairs that wait for a label of `by`, who may not know others' labels yet: those with fewer people's labels
     than wanted and none of `by`. None where `by` is an admin, or the command line."""
-    if by is None or ((person := s.get(Annotator, by)) is not None and person.role == ADMIN):
+    if by is None or has_role(s, by, ADMIN):
         return set()
     annotators: dict[Pair, set[int]] = {}
     for row in labels:
@@ -164,17 +164,12 @@ def unique_candidate_ids(s: Session, rows: Iterable[Row]) -> dict[Pair, str]:
 
 
 def _build_question(
-    group: list[Row],
-    labels: list[Row],
-    verdicts: Mapping[Pair, Row],
-    ids: Mapping[Pair, str],
-    signed: bool,
+    group: list[Row], labels: list[Row], verdicts: Mapping[Pair, Row], ids: Mapping[Pair, str], signed: bool
 ) -> LabelledQuestion:
     question_id = group[0].question_id
     votes = group_by_sentence(labels)
-    adjudicated = {
-        i: Verdict(v.name, v.label, v.note) for i in votes if (v := verdicts.get((question_id, i))) is not None
-    }
+    rulings = {i: verdicts[question_id, i] for i in votes if (question_id, i) in verdicts}
+    adjudicated = {i: Verdict(v.name, v.label, v.note) for i, v in rulings.items()}
     imported = {row.sentence_id: row.label for row in labels if row.imported}
     resolved = {i: resolve_label(v, adjudicated[i].label if i in adjudicated else None) for i, v in votes.items()}
     candidates = tuple(

@@ -21,11 +21,11 @@ from sqlalchemy.orm import Session
 
 from app.labels.guidelines import Rules, rules_of_corpus
 from app.labels.strategies import ADAPTIVE, AGAIN, ALONG, QUEUES, RANDOM, Assignment, Evidence, explain, explain_list
-from app.workbench.people import VIEWER, Gone
+from app.workbench.people import VIEWER, Gone, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.text import tokenize
-from db.models import Annotator, ModelVersion, Question, Sentence
+from db.models import ModelVersion, Question, Sentence
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as rows
 from db.repositories import leases, queues, reviews
@@ -208,7 +208,7 @@ def item_at(
         row, question = queues.pair_row(s, *pair), s.get(Question, question_id)
         if row is None or question is None:
             raise Gone("this sentence is no longer a candidate of the question; reload the page")
-        only_views = _only_views(s, annotator_id)
+        only_views = has_role(s, annotator_id, VIEWER)
         leased = not only_views and leases.acquire(s, pair, who, queue="", token=token, expires=expires, now=now)
         rules = rules_of_corpus(s, question.corpus_id)
         item = _build_item(s, row, annotator_id, assignment, token, rules, again=True)
@@ -275,7 +275,7 @@ def question_at(
             now=now,
             control=assignment.control,
         )
-        only_views = _only_views(s, seat.annotator_id)
+        only_views = has_role(s, seat.annotator_id, VIEWER)
         own = rows.labels_by(s, seat.annotator_id, [question_id])
         request = request_queue(s, replace(seat, queue=assignment.queue, pool=()), rules)
         candidates = queues.question_rows(s, question_id, request, now)
@@ -326,7 +326,7 @@ def _draw(s: Session, seat: Seat, now: datetime, passed: Sequence[Pair] | Sequen
     """`passed`: pairs, or ids of questions, which are left out. Raises BadSetting for an unknown queue."""
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
-    rules, only_views = rules_of_corpus(s, seat.corpus_id), _only_views(s, seat.annotator_id)
+    rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
     lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
     if lease and (only_views or _pair(lease) in passed or lease.question_id in passed):
         lease = None
@@ -349,11 +349,6 @@ def request_queue(s: Session, seat: Seat, rules: Rules, excluded: tuple[int, ...
         pool.append((0, 0))
     order = QUEUES.get(seat.queue, QUEUES[RANDOM]).order
     return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), excluded)
-
-
-def _only_views(s: Session, annotator_id: int) -> bool:
-    person = s.get(Annotator, annotator_id)
-    return person is not None and person.role == VIEWER
 
 
 def _assign(rules: Rules, seat: Seat, pair: Pair, *, control: bool = False, is_scored: bool = True) -> Assignment:

@@ -13,21 +13,9 @@ from sqlalchemy import Float, Row, Select, SQLColumnExpression, case, cast, func
 from sqlalchemy.orm import Session, aliased
 
 from db.models import Candidate, CurrentLabel, Question, Run, Suspicion
-from db.repositories import reviews
+from db.repositories import queues, reviews
 from db.repositories.pairs import Pair
-from db.repositories.queues import (
-    EARLY,
-    GENERATIVE,
-    LAST,
-    POOL_DEPTH,
-    Order,
-    QueueRequest,
-    doubt,
-    oldest_flag,
-    own_label,
-    pooled_rank,
-    shuffle,
-)
+from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 
 RANDOM = "random"
 # Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
@@ -182,8 +170,9 @@ def _furthest_apart(other: SQLColumnExpression[int]) -> Callable[[Select, QueueR
 
 
 def _best_ranked(found: Select, request: QueueRequest) -> Select:
-    best = pooled_rank(request.pool)
-    return (found.where(best <= POOL_DEPTH) if request.pool else found).order_by(best, shuffle(Candidate.id))
+    best = queues.pooled_rank(request.pool)
+    found = found.where(best <= queues.POOL_DEPTH) if request.pool else found
+    return found.order_by(best, queues.shuffle(Candidate.id))
 
 
 def _without_label(found: Select, request: QueueRequest) -> Select:
@@ -194,12 +183,12 @@ def _without_label(found: Select, request: QueueRequest) -> Select:
         .where(asked.corpus_id == request.corpus_id)
     )
     return found.where(Question.id.not_in(labelled)).order_by(
-        shuffle(Question.id), Question.id, LAST.rank, Candidate.id
+        queues.shuffle(Question.id), Question.id, LAST.rank, Candidate.id
     )
 
 
 def _newest_own(found: Select, request: QueueRequest) -> Select:
-    own = own_label(request.who.annotator_id)
+    own = queues.own_label(request.who.annotator_id)
     return found.where(own.exists()).order_by(own.scalar_subquery().desc())
 
 
@@ -259,10 +248,10 @@ QUEUES = {
             name="flagged",
             description="Flagged by an annotator, with a note. A label here clears the flag.",
             order=Order(
-                lambda found, _: found.order_by(oldest_flag(), Candidate.id),
+                lambda found, _: found.order_by(queues.oldest_flag(), Candidate.id),
                 scores=(),
                 is_review=True,
-                waiting=oldest_flag().is_not(None),
+                waiting=queues.oldest_flag().is_not(None),
             ),
             explain=_explain_flags,
             settle=reviews.clear_flags,
@@ -273,10 +262,10 @@ QUEUES = {
             title="Second look",
             description="Labels that a model of all the other labels doubts. Confirm or correct them.",
             order=Order(
-                lambda found, _: found.order_by(doubt().desc(), Candidate.id),
+                lambda found, _: found.order_by(queues.doubt().desc(), Candidate.id),
                 scores=(),
                 is_review=True,
-                waiting=doubt().is_not(None),
+                waiting=queues.doubt().is_not(None),
             ),
             explain=_explain_doubt,
             settle=reviews.mark_reviewed,
@@ -292,7 +281,7 @@ QUEUES = {
         Queue(
             name=RANDOM,
             description="A random sample of the open pairs.",
-            order=Order(lambda found, _: found.order_by(shuffle(Candidate.id), Candidate.id), scores=()),
+            order=Order(lambda found, _: found.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
             explain=lambda e: f"A random pick, {_rank(e)}.",
         ),
     )

@@ -17,9 +17,7 @@ from as2core.errors import As2Error, BadSetting
 from db.models import Annotator
 from db.repositories import people as rows
 
-ROLES = ("admin", "annotator", "viewer")
-
-ADMIN, ANNOTATOR, VIEWER = ROLES
+ADMIN, ANNOTATOR, VIEWER = ROLES = ("admin", "annotator", "viewer")
 MAX_NAME = 60
 NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
@@ -83,11 +81,10 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
 
 def find_person(wb: Workbench, name: str) -> AnnotatorView:
     """By name. Raises Gone."""
-    known = list_people(wb)
-    for person in known:
-        if person.name == " ".join(name.split()):
-            return person
-    raise Gone(f"nobody here is called {name!r}; known: {', '.join(p.name for p in known) or 'nobody yet'}")
+    known = {person.name: person for person in list_people(wb)}
+    if person := known.get(" ".join(name.split())):
+        return person
+    raise Gone(f"nobody here is called {name!r}; known: {', '.join(known) or 'nobody yet'}")
 
 
 def list_people(wb: Workbench) -> tuple[AnnotatorView, ...]:
@@ -121,7 +118,8 @@ def require(s: Session, annotator_id: int, least: str = ANNOTATOR) -> Annotator:
         raise Gone("this annotator is not known here: type your name again")
     if ROLES.index(person.role) > ROLES.index(least):
         needed = "an admin" if least == ADMIN else "an annotator"
-        raise NotAllowed(f"{person.name} is {_article(person.role)}, and this takes {needed}: ask an admin")
+        role = "a viewer" if person.role == VIEWER else "an annotator"
+        raise NotAllowed(f"{person.name} is {role}, and this takes {needed}: ask an admin")
     return person
 
 
@@ -129,6 +127,11 @@ def allow(s: Session, by: int | None, least: str = ANNOTATOR) -> None:
     """`require`, except for `by` None: the command line may do anything."""
     if by is not None:
         require(s, by, least)
+
+
+def has_role(s: Session, annotator_id: int, role: str) -> bool:
+    person = s.get(Annotator, annotator_id)
+    return person is not None and person.role == role
 
 
 def to_view(person: Annotator) -> AnnotatorView:
@@ -149,7 +152,3 @@ def _tidy(name: str) -> str:
     if not name or len(name) > MAX_NAME:
         raise BadSetting(f"an annotator's name has 1 to {MAX_NAME} characters, not {len(name)}")
     return name
-
-
-def _article(role: str) -> str:
-    return f"an {role}" if role[0] in "aeiou" else f"a {role}"

@@ -218,7 +218,7 @@ def test_the_libraries_are_asked_once_a_figure_however_many_resamples(monkeypatc
     calls = []
     library = krippendorff.alpha
     monkeypatch.setattr(krippendorff, "alpha", lambda **k: calls.append(1) or library(**k))
-    agreement._by(["May", "June"] * 30, judged(), 0)
+    agreement._estimate_by(["May", "June"] * 30, judged(), 0)
     assert len(calls) == 2
 
 
