@@ -19,10 +19,6 @@ from as2core.types import Candidate, Question
 NOISE = "( see also the note on this page )"
 
 
-def upper_case(question: str) -> str:
-    return question.upper()
-
-
 def no_question_mark(question: str) -> str:
     return question.rstrip(" ?")
 
@@ -41,7 +37,7 @@ def typo(question: str) -> str:
 
 Rewrites = dict[str, Callable[[str], str]]
 
-REWRITES: Rewrites = {"upper case": upper_case, "no question mark": no_question_mark, "typo": typo}
+REWRITES: Rewrites = {"upper case": str.upper, "no question mark": no_question_mark, "typo": typo}
 
 
 class _SpellingCorrected:

@@ -164,13 +164,9 @@ def _is_break_intended(before: str, line: str, width: int) -> bool:
     """The next word would have fitted on the line before, and the line looks like a beginning: that was a heading."""
     first = line.split(None, 1)[0]
     fits = len(before) + 1 + len(first) < 0.75 * width or len(before) + 1 + len(line) <= width < 60
-    return fits and before[-1] not in ",;-\u2013\u2014&" and not _starts_lower_case(line)
-
-
-def _starts_lower_case(text: str) -> bool:
-    """Begins with a lower-case word, not one like "iPod"."""
-    word = _NEXT_WORD.match(text, len(_match_opening(text)))
-    return word is not None and word[0].islower()
+    word = _NEXT_WORD.match(line, len(_match_opening(line)))
+    starts_lower_case = word is not None and word[0].islower()  # not with a word like "iPod"
+    return fits and before[-1] not in ",;-\u2013\u2014&" and not starts_lower_case
 
 
 def _match_opening(text: str, start: int = 0, end: int = sys.maxsize) -> str:

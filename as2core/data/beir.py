@@ -1,8 +1,8 @@
 """BEIR's three files in a folder: corpus.jsonl, queries.jsonl, qrels/<split>.tsv.
 
 The qrels are a CSV with tabs: an id that holds a tab, a line end or a quotation mark is quoted, as in BEIR's own
-loader. Sentences are the corpus's documents. A question's candidates are those in the qrels; the corpus
-of a published set holds many more.
+loader. Sentences are the corpus's documents. A question's candidates are those in the qrels; a published corpus holds
+many more.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,7 @@ COLUMNS = ("query-id", "corpus-id", "score")
 def read(
     folder: str | Path, *, split: str | None = "test", strict: bool = False, keep_places: bool = False
 ) -> tuple[list[Question], Report]:
-    """The split's judged questions; None takes all splits together. A score above 0 is correct. Raises UnreadableFile
-    when a file is missing."""
+    """The split's judged questions; None takes all splits. A score above 0 is correct. Raises UnreadableFile."""
     folder = Path(folder)
     qrels_files = _find_qrels(folder / "qrels", split)
     for path in (folder / "corpus.jsonl", folder / "queries.jsonl", *qrels_files):

@@ -71,11 +71,10 @@ def _read(name: str, suffix: str, content: bytes, report: OnMalformed) -> Iterat
         return _read_jsonl(stem, content, report)
     if suffix in (".csv", ".tsv"):
         return _read_table(stem, content, "\t" if suffix == ".tsv" else None, report)
-    return iter([_read_single(name, suffix, content)])
+    return iter([_read_single(stem, suffix, content)])
 
 
-def _read_single(name: str, suffix: str, content: bytes) -> Document:
-    stem = PurePosixPath(name).with_suffix("").as_posix()
+def _read_single(stem: str, suffix: str, content: bytes) -> Document:
     meta: dict[str, str] = {}
     if suffix == ".pdf":
         title, text = pdf_text(content)
@@ -87,13 +86,8 @@ def _read_single(name: str, suffix: str, content: bytes) -> Document:
         title = meta.pop("title", "") or title
     else:
         title, text = "", _decode(content)
-    return Document(
-        stem,
-        clean_text(title).strip() or PurePosixPath(name).stem.replace("_", " "),
-        clean_text(text).strip(),
-        name,
-        meta,
-    )
+    title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
+    return Document(stem, title, clean_text(text).strip(), "", meta)
 
 
 def _number_repeated(documents: Iterator[Document], name: str) -> Iterator[Document]:

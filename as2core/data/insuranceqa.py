@@ -22,8 +22,7 @@ _NAME = re.compile(r"InsuranceQA\.question\.anslabel\.(token|raw)\.")
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions of one of the question files; the answers' texts are in memory. A question's id is its line's number,
-    its kind the domain."""
+    """Questions of a question file; all answers are in memory. An id is the line's number, a kind the domain."""
     words, answers = _read_tables(source, report)
 
     def parse(line: str) -> tuple[str, tuple[Candidate, ...], str]:

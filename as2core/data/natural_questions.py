@@ -27,7 +27,7 @@ from as2core.text import split_sentences
 from as2core.types import Candidate, Question
 
 _TAG = re.compile(r"</?[A-Za-z][^\s>]*>")
-_TITLE_SUFFIX = " - wikipedia"
+_TITLE = re.compile("(.*?) - wikipedia", re.IGNORECASE | re.DOTALL)  # the simplified pages open with the browser's
 _SKIPPED_TAGS = ("table", "ul", "ol", "dl")
 
 Span = tuple[int, int]
@@ -82,8 +82,8 @@ def _parse_page(record: dict) -> Page:
         long = _span(annotation["long_answer"], len(tokens))
         if long[0] >= 0:
             answers.append((long, tuple(_span(s, len(tokens)) for s in annotation["short_answers"])))
-    before = [t for t, tag in tokens[:40] if not tag]
-    title = record.get("document_title") or _read_title(" ".join(before))
+    opening = _TITLE.match(" ".join(t for t, tag in tokens[:40] if not tag))
+    title = record.get("document_title") or (opening[1] if opening else "")
     return Page(text_field(record, "example_id"), record["question_text"].strip(), title, tokens, tuple(answers))
 
 
@@ -92,20 +92,6 @@ def _span(span: dict, size: int) -> Span:
     if start >= 0 and not start < end <= size:
         raise ValueError(f"tokens {start} to {end} of {size}")
     return start, end
-
-
-def _read_title(opening: str) -> str:
-    """The simplified pages open with the browser's title, "Email marketing - wikipedia"."""
-    place = opening.lower().find(_TITLE_SUFFIX)
-    return opening[:place] if place > 0 else ""
-
-
-def _runs(tokens: Sequence[tuple[str, bool]]) -> Iterator[Span]:
-    """Stretches of words between tags."""
-    for is_tag, places in groupby(range(len(tokens)), key=lambda i: tokens[i][1]):
-        if not is_tag:
-            start, *others = places
-            yield start, start + len(others) + 1
 
 
 def _label_sentences(page: Page) -> Question | None:
@@ -124,22 +110,22 @@ def _label_sentences(page: Page) -> Question | None:
             grade = ONLY_SHORT if _contains(words[a:b], short_answers) else NEITHER
         text = " ".join(t for t, _ in page.tokens[a:b])
         candidates.append(Candidate(f"{page.qid}-{a}", text, int(grade == POSITIVE), page.title, grade))
-    if not any(c.label for c in candidates):
-        return None
-    return Question(page.qid, page.question, tuple(candidates))
+    return Question(page.qid, page.question, tuple(candidates)) if any(c.label for c in candidates) else None
 
 
 def _sentence_spans(page: Page) -> Iterator[Span]:
-    """Token spans of the page's sentences."""
-    for start, end in _runs(page.tokens):
-        run = [t for t, _ in page.tokens[start:end]]
-        starts = list(accumulate((len(t) + 1 for t in run[:-1]), initial=0))  # of each token, in characters
+    """Token spans of the page's sentences, which cross no tag."""
+    start = 0
+    for is_tag, run in groupby(page.tokens, key=lambda token: token[1]):
+        words = [word for word, _ in run]
+        starts = list(accumulate((len(w) + 1 for w in words[:-1]), initial=0))  # of each word, in characters
         first = 0
-        for sentence in split_sentences(" ".join(run)):
+        for sentence in [] if is_tag else split_sentences(" ".join(words)):
             last = bisect_left(starts, sentence.end)
             if last > first:
                 yield start + first, start + last
             first = last
+        start += len(words)
 
 
 def _contains(words: Sequence[str], phrases: set[tuple[str, ...]]) -> bool:

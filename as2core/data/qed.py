@@ -14,8 +14,7 @@ KINDS = ("single_sentence", "multi_sentence", "none")
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions of `qed-<split>.jsonlines`, one in memory at a time, with the ids of those before; `kind` is the type
-    of explanation."""
+    """Questions of `qed-<split>.jsonlines`, one in memory at a time; `kind` is the type of explanation."""
     return drop_repeated(stream_records(source, report, _parse, "not a QED example"), report)
 
 

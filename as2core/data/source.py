@@ -233,8 +233,7 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
 def parse_each(
     rows: Iterable[tuple[int, R]], parse: Callable[[R], T], report: Report, *, message: str = "", unit: str = "line"
 ) -> Iterator[tuple[int, T]]:
-    """`(number, parse(row))` of `(number, row)`; a row that `parse` refuses with one of MALFORMED is a problem:
-    `message`, with the reason."""
+    """`(number, parse(row))` of `(number, row)`; one of MALFORMED makes a problem: `message`, with the reason."""
     for number, row in rows:
         try:
             value = parse(row)
@@ -273,8 +272,7 @@ def stream_fields(
 def stream_records(
     source: Source, report: Report, parse: Callable[[dict], T], message: str = ""
 ) -> Iterator[tuple[int, T]]:
-    """`(line, parse(record))` of JSON lines; one that is no JSON, or that `parse` refuses, is a problem. Raises
-    UnreadableFile."""
+    """`(line, parse(record))` of JSON lines; one that is no JSON, or that `parse` refuses, is a problem."""
     return parse_each(stream_lines(source, report), lambda line: parse(json.loads(line)), report, message=message)
 
 
@@ -300,8 +298,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8, as "surrog
 
 
 def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """`(number of its first line, fields)` of a CSV's rows but for blank ones; one that is not UTF-8, or no CSV, is a
-    problem. Raises UnreadableFile."""
+    """`(its first line, fields)` of a CSV's rows but for blank ones; one that is not UTF-8, or no CSV, is a problem."""
     with _open(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(text, delimiter=delimiter)

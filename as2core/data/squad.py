@@ -16,8 +16,7 @@ from as2core.types import Candidate, Question, Sentence
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions of `train-v1.1.json` or `.json.gz`; the whole file is in memory. A problem's number is the question's,
-    counted through the file."""
+    """Questions of `train-v1.1.json`; the whole file is in memory. A problem's number counts the file's questions."""
     records = read_json(source, lambda record: list(_records(record["data"])), "SQuAD's JSON", report)
     split = lru_cache(maxsize=1)(split_sentences)  # a paragraph's questions stand together
     ids: set[str] = set()

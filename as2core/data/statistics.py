@@ -114,18 +114,15 @@ def expect_random_order(correct: int, candidates: int) -> dict[str, float]:
 
 
 def _add_baselines(
-    sums: dict[str, dict[str, float]],
-    questions: list[Question],
-    rankers: Mapping[str, Scorer],
-    shuffled: Collection[str],
+    sums: dict[str, dict[str, float]], batch: list[Question], rankers: Mapping[str, Scorer], shuffled: Collection[str]
 ) -> None:
-    for q in questions:
+    for q in batch:
         for measure, value in expect_random_order(q.positives, len(q.candidates)).items():
             sums["random"][measure] += value
     for name, ranker in rankers.items():
-        batch = [shuffle_candidates(q) for q in questions] if name in shuffled else questions
-        scores = {q.qid: ranker.score(q.text, q.candidates) for q in batch}
-        for measure, values in measure_each(batch, scores, MEASURES).items():
+        questions = [shuffle_candidates(q) for q in batch] if name in shuffled else batch
+        scores = {q.qid: ranker.score(q.text, q.candidates) for q in questions}
+        for measure, values in measure_each(questions, scores, MEASURES).items():
             sums[name][measure] += sum(values.values())
 
 

@@ -18,8 +18,7 @@ _WORDS = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """One question in memory at a time, with the ids of those before. The text stays tokenised, quotes and brackets
-    as usually written."""
+    """One question in memory at a time. The text stays tokenised, quotes and brackets as usually written."""
     return drop_repeated(_questions(source, report), report)
 
 

@@ -16,8 +16,14 @@ PASSAGES = "document_passages.json"
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of the TSV; all passages are in memory."""
-    documents = _read_passages(source)
+    """Questions in the order of the TSV; all passages are in memory, in the order of their numbers."""
+    if isinstance(source, bytes):
+        raise UnreadableFile(f"WikiPassageQA's questions need {PASSAGES} beside them: give the file by its path")
+    documents = read_json(
+        Path(source).with_name(PASSAGES),
+        lambda documents: {str(d): {i: str(p[i]) for i in sorted(p, key=int)} for d, p in documents.items()},
+        "{document: {passage: text}}",
+    )
 
     def parse(row: list[str]) -> Question:
         qid, text, document, title, relevant = row
@@ -31,17 +37,6 @@ def stream(source: Source, report: Report) -> Iterator[Question]:
         return Question(qid, text, tuple(candidates))
 
     return drop_repeated(stream_fields(source, report, COLUMNS, parse, split=_split_row, has_header=True), report)
-
-
-def _read_passages(source: Source) -> dict[str, dict[str, str]]:
-    """Passages by document and number, in the order of the numbers."""
-    if isinstance(source, bytes):
-        raise UnreadableFile(f"WikiPassageQA's questions need {PASSAGES} beside them: give the file by its path")
-    return read_json(
-        Path(source).with_name(PASSAGES),
-        lambda documents: {str(d): {i: str(p[i]) for i in sorted(p, key=int)} for d, p in documents.items()},
-        "{document: {passage: text}}",
-    )
 
 
 def _split_row(line: str) -> list[str]:

@@ -15,8 +15,7 @@ _LABELS = {"0": 0, "1": 1, "": None}
 
 
 def stream(source: Source, report: Report) -> Iterator[Question]:
-    """Questions in the order of their first row. The whole file is read before the first is yielded, as a question's
-    rows may stand apart."""
+    """Questions in the order of their first row. All are in memory, as a question's rows may stand apart."""
     return group_rows(stream_fields(source, report, COLUMNS, _parse, has_header=True), report)
 
 

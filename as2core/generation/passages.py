@@ -25,8 +25,7 @@ class GeneratedPassage:
 def generate_passages(
     generator: GenerativeRanker, questions: Sequence[str], *, each: int = 1, settings: Sampling | None = None
 ) -> list[GeneratedPassage]:
-    """At most `each` different passages a question, the likeliest first. Raises BadSetting for a model that generates
-    questions."""
+    """At most `each` passages a question, the likeliest first. Raises BadSetting for a generator of questions."""
     if generator.direction != "answer":
         raise BadSetting("this generator was made for questions: take one with direction=answer")
     settings = settings or Sampling(max_tokens=64)

@@ -53,14 +53,12 @@ def _score_drafts(scorer: GenerativeRanker | None, questions: list[str], passage
 
 
 def sampling_writer(generator: GenerativeRanker, settings: Sampling | None = None) -> Writer:
-    """Questions sampled from the generator, the likeliest first. Raises BadSetting for a model that generates
-    answers."""
+    """Questions sampled from the generator, the likeliest first. Raises BadSetting for one that generates answers."""
     if generator.direction != "question":
         raise BadSetting("this generator was made for answers: take one with direction=question")
 
     def write(passages: Sequence[str], each: int) -> list[Drafts]:
-        samples = sample(generator.module, passages, each * SAMPLES_PER_QUESTION, settings)
-        return [_to_drafts(some) for some in samples]
+        return [_to_drafts(s) for s in sample(generator.module, passages, each * SAMPLES_PER_QUESTION, settings)]
 
     return write
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from as2core.robustness import no_question_mark, robustness, typo, upper_case
+from as2core.robustness import REWRITES, no_question_mark, robustness, typo
 from as2core.types import Candidate, Question
 
 QUESTION = Question("q", "Who built the tower?", (Candidate("a", "who built it"), Candidate("b", "the tower stands")))
@@ -18,7 +18,7 @@ class Exact:
 
 
 def test_rewrites_keep_the_question_and_change_its_writing():
-    assert upper_case("Who is it?") == "WHO IS IT?"
+    assert REWRITES["upper case"]("Who is it?") == "WHO IS IT?"
     assert no_question_mark("Who is it ?") == "Who is it"
     changed = typo("Which cathedral burnt?")
     assert changed != "Which cathedral burnt?"
