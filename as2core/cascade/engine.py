@@ -9,8 +9,6 @@ float32's, all others the engine's: a logit may differ by the engine's error acc
 among the best of its list. The last exit's seconds and FLOPs hold that second look.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from functools import partial

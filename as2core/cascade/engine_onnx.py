@@ -7,8 +7,6 @@ all scores are needed, and the survivors are packed anew. Texts are tokenised by
 that the first stretch begins before the last text is read.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import time
@@ -17,15 +15,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import numpy as np
+import onnxruntime as ort
 
-from as2core.cascade.engine import Engine
+from as2core.cascade.engine import Engine, Run
 from as2core.nn.backbone import Backbone
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
 
 BATCH_TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
 MAX_CHUNK_TEXTS = 128  # tokenised at once
@@ -60,7 +55,7 @@ class OnnxEngine:
         self.graphs = tuple(graphs)
         self.sessions = [session(path) for path in graphs]
 
-    def start(self, questions: Sequence[str], texts: Sequence[str]) -> _OnnxRun:
+    def start(self, questions: Sequence[str], texts: Sequence[str]) -> Run:
         return _OnnxRun(self, questions, texts)
 
 
@@ -68,26 +63,22 @@ class OnnxEngine:
 def _shared_memory() -> None:
     """One arena for the work space of all sessions. With one each, every stretch would begin in memory that has left
     the caches, and exits would cost what they need not."""
-    import onnxruntime as ort
-
     kind = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
     ort.create_and_register_allocator(kind, None)
 
 
-def session(path: Path, *, profile: str = "") -> InferenceSession:
+def session(path: Path, *, profile: str = "") -> ort.InferenceSession:
     """The session of a graph; with `profile`, a path's beginning, it writes down the time of every operator."""
-    import onnxruntime
-
     with _session_lock:  # a cache alone would let two threads in
         _shared_memory()
-    options = onnxruntime.SessionOptions()
+    options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.use_env_allocators", "1")
     if profile:
         options.enable_profiling, options.profile_file_prefix = True, profile
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 class _OnnxRun:

@@ -5,8 +5,6 @@ one tensor a candidate, so that the next segment packs only who is left. On a GP
 autocast on, the encoder's products are in bfloat16; the classifiers' never are.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 
@@ -14,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from as2core.cascade.engine import Run
 from as2core.nn.backbone import Backbone, micro_batches
 
 CPU_TOKENS, GPU_TOKENS = 2048, 65536  # a micro-batch's budget, padding counted
@@ -33,7 +32,7 @@ class TorchEngine:
         self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length
         self.shape = backbone.shape
 
-    def start(self, questions: Sequence[str], texts: Sequence[str]) -> _TorchRun:
+    def start(self, questions: Sequence[str], texts: Sequence[str]) -> Run:
         return _TorchRun(self, questions, texts)
 
 

@@ -8,8 +8,6 @@ Models come and go, so a build ends with tidying: of the folders the 8 last used
 asked for. A use is the folder's time of change. What a killed process left half done goes after an hour.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -16,20 +16,14 @@ each; `pool` (batch, 3, length), the weights that make the means over all tokens
 Outputs: `logits` (batch), and `states` (batch, length, width) where another stretch follows.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from as2core.errors import BadSetting
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
-
-if TYPE_CHECKING:
-    from onnx import NodeProto, TensorProto
 
 GRAPH_VERSION = 4  # counts up with every change of what is built here: cached graphs of another version are not used
 ACTIVATIONS: dict[str, tuple[str, dict[str, str]]] = {
@@ -42,7 +36,6 @@ GELU_MINIMUM = 0.17  # how far GELU falls below zero
 EVEN, LOPSIDED = (128, 127), (32, 223)  # of 8 bits: where zero lies, and the steps above it
 TINY = 1e-6
 MS = "com.microsoft"
-
 
 Peaks = dict[nn.Module, np.ndarray]
 
@@ -79,8 +72,6 @@ def build_graph(
     two products into 16 bits (x86 without VNNI).
     Raises BadSetting for an activation that has no operator here.
     """
-    from onnx import TensorProto, helper
-
     if backbone.config.hidden_act not in ACTIVATIONS:
         raise BadSetting(
             f"the onnx engine does not know the activation {backbone.config.hidden_act!r} of {backbone.name}: "
@@ -124,8 +115,6 @@ class _Graph:
 
     def split_op(self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: int | str) -> list[str]:
         """Add a node with several outputs."""
-        from onnx import helper
-
         at = len(self.nodes)
         names = [f"{kind}{at}.{i}" for i in range(outputs)]
         node = helper.make_node(kind, inputs, names, f"{kind}{at}", domain=domain)
@@ -134,8 +123,6 @@ class _Graph:
         return names
 
     def constant(self, value: np.ndarray) -> str:
-        from onnx import numpy_helper
-
         name = f"c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
@@ -152,8 +139,6 @@ class _Graph:
         return self._scalars[tuple, value]
 
     def rename(self, name: str, new: str) -> None:
-        from onnx import helper
-
         self.nodes.append(helper.make_node("Identity", [name], [new], new))
 
 

@@ -5,10 +5,9 @@ Beyond the paper: one ratio per exit, and `keep`, a number of candidates below w
 This class alone counts survivors.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
+from typing import Self
 
 from as2core.errors import BadSetting
 
@@ -28,7 +27,7 @@ class DropSchedule:
             raise BadSetting(f"keep={self.keep}: at least one candidate has to stay")
 
     @classmethod
-    def constant(cls, ratio: float, *, exits: int, keep: int = 1) -> DropSchedule:
+    def constant(cls, ratio: float, *, exits: int, keep: int = 1) -> Self:
         """The paper's schedule: one ratio for all `exits` (their number, the last included)."""
         return cls((float(ratio),) * (exits - 1), keep)
 

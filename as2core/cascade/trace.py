@@ -4,12 +4,11 @@ A trace made without dropping holds every candidate's score at every exit, so it
 without running the model: `trace.replay(DropSchedule.constant(0.4, exits=5))`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -132,7 +131,7 @@ class CascadeTrace(Trace):
         """What the monolithic model of the same depth costs: every candidate through every layer, one classifier."""
         return self.exits[-1].layer * layer_flops(self.lengths, self.shape) + head_flops(self.candidates, self.shape)
 
-    def replay(self, schedule: DropSchedule) -> CascadeTrace:
+    def replay(self, schedule: DropSchedule) -> Self:
         """The same run under another schedule, from the scores at hand; seconds are estimates by share of FLOPs.
 
         Raises BadSetting if this trace dropped candidates itself, or the schedule has another number of exits.

@@ -6,8 +6,6 @@ that begin alike. Beyond the paper: the front of what nothing cheaper and better
 loses no more than a bound. Costs count tokens, classifiers and a cheap first ranker, as `CascadeTrace` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product

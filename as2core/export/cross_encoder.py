@@ -4,8 +4,6 @@ It is the Hugging Face directory with two settings of that library added: scores
 would be their sigmoid), and pairs are cut at the same length.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -5,8 +5,6 @@ what `read` needs to take the model back. (The workbench's own quick engine is a
 as2core.cascade.graphs.)
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

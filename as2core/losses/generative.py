@@ -7,8 +7,6 @@ RLL  max(0, margin - log P(q | a+) + log P(q | a-)), with the highest-scoring of
      `as2core.losses.pairwise` over log-likelihoods.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -4,8 +4,6 @@ With labels as the target it is the listwise loss of Bonadiman and Moschitti (20
 scores it is distillation (Hinton et al., 2015).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import kl_div

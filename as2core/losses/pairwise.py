@@ -3,8 +3,6 @@
 It trains the discriminative twins of Nogueira dos Santos et al. (2020, Table 2); over log-likelihoods it is their RLL.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

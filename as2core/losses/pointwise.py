@@ -1,7 +1,5 @@
 """Binary cross-entropy a candidate, the pointwise loss of every paper here."""
 
-from __future__ import annotations
-
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 

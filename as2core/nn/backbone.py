@@ -47,7 +47,8 @@ class Packed:
 
 
 class Backbone(nn.Module):
-    """A BERT-like encoder and its tokenizer. `layers` counts its transformer blocks."""
+    """A BERT-like encoder and its tokenizer. `layers` counts its transformer blocks, `first_position` is the number
+    of a text's first position."""
 
     def __init__(self, model: BertModel, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
         super().__init__()
@@ -57,28 +58,15 @@ class Backbone(nn.Module):
         self.project: nn.Module | None = getattr(model, "embeddings_project", None)
         self.blocks = model.encoder.layer
         self.uses_types = getattr(model.config, "type_vocab_size", 1) > 1
-
-    @property
-    def layers(self) -> int:
-        return len(self.blocks)
-
-    @property
-    def hidden(self) -> int:
-        return self.config.hidden_size
-
-    @property
-    def shape(self) -> EncoderShape:
-        return EncoderShape(self.hidden, self.config.intermediate_size, self.layers)
+        self.layers, self.hidden = len(self.blocks), model.config.hidden_size
+        self.shape = EncoderShape(self.hidden, model.config.intermediate_size, self.layers)
+        # RoBERTa counts positions from behind its padding
+        self.first_position = getattr(self.embeddings, "padding_idx", -1) + 1
 
     @property
     def positions(self) -> int:
         """How many tokens a text may have."""
         return self.config.max_position_embeddings - self.first_position
-
-    @property
-    def first_position(self) -> int:
-        """The number of a text's first position."""
-        return getattr(self.embeddings, "padding_idx", -1) + 1  # RoBERTa counts positions from behind its padding
 
     @cached_property
     def known_words(self) -> frozenset[str]:

@@ -1,7 +1,5 @@
 """The cascade's network: an encoder walked exit by exit, with a classifier at each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor, nn

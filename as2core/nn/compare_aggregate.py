@@ -6,8 +6,6 @@ and a tanh tell words apart from the first step on; with torch's own start they 
 them nearly nothing, and three epochs teach little.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ the state the input's size; the parameter counts of its tables are those of 300 
 Compare-Aggregate. We take the counts. Bidirectional: half of the state a direction.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import torch

@@ -4,8 +4,6 @@ A text is padded with zero vectors on both sides, so it has as many outputs as w
 batch changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -2,8 +2,6 @@
 of the other text; one convolution a text; the pair is [q * c ; q - c].
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -10,8 +10,6 @@ A head works in float32, also where autocast has the encoder in bfloat16: after 
 -28, and bfloat16's steps between 16 and 32 are 0.125, which would give many candidates one logit.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize

@@ -69,10 +69,11 @@ def read_passages(lm: nn.Module, texts: Sequence[str]) -> list[PassageState]:
     raise TypeError(type(lm))
 
 
-@singledispatch
-def resume_reading(lm: nn.Module, passages: Sequence[PassageState]) -> Reading:
+def resume_reading(lm: QuestionLM, passages: Sequence[PassageState]) -> Reading:
     """Continue from passage states, as one batch."""
-    raise TypeError(type(lm))
+    if isinstance(lm, PrefixLM):
+        return _PrefixReading(lm, passages)
+    return _CausalReading(lm, passages) if isinstance(lm, CausalLM) else _Seq2SeqReading(lm, passages)
 
 
 def question_ids(lm: QuestionLM, question: str) -> list[int]:
@@ -250,11 +251,6 @@ class _Seq2SeqReading(Reading):
         )
         self.cache = out.past_key_values
         return out.logits
-
-
-resume_reading.register(PrefixLM, _PrefixReading)
-resume_reading.register(CausalLM, _CausalReading)
-resume_reading.register(Seq2SeqLM, _Seq2SeqReading)
 
 
 def _encode_passages(lm: QuestionLM, texts: Sequence[str]) -> Batch:

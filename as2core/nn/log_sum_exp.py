@@ -6,8 +6,6 @@ scale for each row: faster than bfloat16 (benchmarks/generative_cache.py), and n
 words cancel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 

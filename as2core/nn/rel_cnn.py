@@ -2,8 +2,6 @@
 of whether the word also stands in the other text; the pair is [q ; q' M c ; c], with a hidden layer before the score.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -5,11 +5,10 @@ once. Each word also carries how it relates to the other text: the largest cosin
 Moschitti, 2020, section 4.1.1), and whether the same word stands there (Severyn and Moschitti, 2016).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Self
 
 import numpy as np
 import torch
@@ -35,8 +34,8 @@ class Side:
     def mask(self) -> Tensor:
         return self.ids > 0
 
-    def to(self, device: torch.device | str) -> Side:
-        return Side(self.ids.to(device), self.cosine.to(device), self.shared.to(device))
+    def to(self, device: torch.device | str) -> Self:
+        return replace(self, ids=self.ids.to(device), cosine=self.cosine.to(device), shared=self.shared.to(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,10 @@ class WordPairs:
     candidate: Side
     sizes: list[int]
 
-    def to(self, device: torch.device | str) -> WordPairs:
+    def to(self, device: torch.device | str) -> Self:
         """The pairs on a device."""
-        return WordPairs(self.vectors.to(device), self.question.to(device), self.candidate.to(device), self.sizes)
+        question, candidate = self.question.to(device), self.candidate.to(device)
+        return replace(self, vectors=self.vectors.to(device), question=question, candidate=candidate)
 
 
 def word_pairs(question: str, texts: Sequence[str], table: WordVectors) -> WordPairs:

@@ -6,8 +6,6 @@ of its word pieces' embeddings, less the mean of the whole table, since what all
 (Mu and Viswanath, 2018).
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 import os
@@ -18,7 +16,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import numpy as np
 
@@ -49,7 +47,7 @@ class WordVectors:
             cache.update(zip(new, self._find(new), strict=True))
         return np.stack([cache[w] for w in words]) if len(words) else np.zeros((0, self.size), dtype=np.float32)
 
-    def __deepcopy__(self, memo: dict) -> WordVectors:
+    def __deepcopy__(self, memo: dict) -> Self:
         return self
 
 

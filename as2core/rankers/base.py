@@ -61,6 +61,10 @@ class KeepsTrace(CountsFlops):
     @abstractmethod
     def trace(self, question: str, candidates: Sequence[Candidate]) -> Trace: ...
 
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Those dropped early stand below the others, block by block."""
+        return self.trace(question, candidates).scores()
+
     def score_and_cost(self, question: str, candidates: Sequence[Candidate]) -> tuple[np.ndarray, int]:
         trace = self.trace(question, candidates)
         return trace.scores(), trace.flops
@@ -166,9 +170,7 @@ class HasWeights(ABC):
 class MadeOfRankers(ABC):
     """Consists of other rankers."""
 
-    @property
-    @abstractmethod
-    def rankers(self) -> tuple[Ranker, ...]: ...
+    rankers: tuple[Ranker, ...]
 
 
 class KnowsWords(ABC):
@@ -203,24 +205,22 @@ def rank(
     ranker: Ranker, question: str, texts: Sequence[str | Candidate], *, top_n: int | None = None
 ) -> list[RankedText]:
     """Rank texts: `[{corpus_id, score, text}]`, best first (the shape sentence-transformers' `rank` gives)."""
-    candidates = _to_candidates(texts)
-    return _best_first(candidates, ranker.score(question, candidates), top_n)
+    return rank_many(ranker, [(question, texts)], top_n=top_n)[0]
 
 
 def rank_many(
     ranker: Ranker, questions: Sequence[tuple[str, Sequence[str | Candidate]]], *, top_n: int | None = None
 ) -> list[list[RankedText]]:
     """What `rank` gives for each (question, texts), in their order; in shared batches if the ranker can."""
-    queries = [(question, _to_candidates(texts)) for question, texts in questions]
+    queries = [
+        (question, [t if isinstance(t, Candidate) else Candidate(str(i), t) for i, t in enumerate(texts)])
+        for question, texts in questions
+    ]
     if isinstance(ranker, TracesTogether):
         scores = ranker.score_many(queries)
     else:
         scores = [ranker.score(question, candidates) for question, candidates in queries]
     return [_best_first(candidates, s, top_n) for (_, candidates), s in zip(queries, scores, strict=True)]
-
-
-def _to_candidates(texts: Sequence[str | Candidate]) -> list[Candidate]:
-    return [t if isinstance(t, Candidate) else Candidate(str(i), t) for i, t in enumerate(texts)]
 
 
 def _best_first(candidates: Sequence[Candidate], scores: np.ndarray, top_n: int | None) -> list[RankedText]:

@@ -3,8 +3,6 @@
 idf = log(1 + (N - n + 0.5) / (n + 0.5)), Lucene's form, never negative. No stemming, no stop list.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

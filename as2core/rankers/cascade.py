@@ -49,7 +49,7 @@ ENGINES = ("auto", "torch", "onnx")
 FIRST_KEEP = 200  # candidates that the first stage keeps
 
 
-class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine, TakesSettings, KnowsWords):
+class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine, TakesSettings, KnowsWords):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
     If `first` is set, a cheap ranker passes on only its best before the encoder reads any.
@@ -202,10 +202,6 @@ class CascadeRanker(HasWeights, TracesTogether, CalibratesScores, ChoosesEngine,
             for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)
         ]
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        """Logits of the last exit for survivors; those dropped earlier stand below, block by block."""
-        return self.trace(question, candidates).scores()
-
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         texts = [c.titled_text for c in candidates]
         lengths = self.backbone.encode([question] * len(texts), texts, max_length=self.max_length).lengths
@@ -285,8 +281,7 @@ RANKER = Entry(
     "cascade transformer, drops a share at every exit",
     "Soldaini and Moschitti 2020",
     build,
-    trains=True,
-    several=frozenset({"drop_ratio"}),
+    several=("drop_ratio",),
     shipped="cascade",
     saved=(CascadeRanker,),
 )

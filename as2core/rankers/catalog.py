@@ -4,8 +4,6 @@ A ranker is known here as soon as its module is in this folder. These modules im
 that listing the catalog costs nothing.
 """
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -137,7 +137,6 @@ RANKER = Entry(
     "monolithic transformer",
     "Garg et al. 2020",
     build,
-    trains=True,
     shipped="cascade",
     saved=(CrossEncoderRanker, Seq2SeqClassifierRanker),
 )

@@ -4,8 +4,6 @@ With all sentences of the top documents (1,300 is usual) most of the encoder's t
 words, or vectors computed before, can tell apart. The stage is on the trace like any exit, as layer 0.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -6,11 +6,10 @@ ranks count, so nothing has to be learned. `zscore`: a weighted sum of the score
 questions (as2core.training.fusion), and are then kept as a version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -54,15 +53,11 @@ class FusionRanker(HasWeights, MadeOfRankers):
             raise BadSetting(f"weights {', '.join(f'{w:g}' for w in weights)}: give numbers")
         import torch
 
-        self.method, self.k, self.name, self._rankers = method, k, name, tuple(rankers)
+        self.method, self.k, self.name, self.rankers = method, k, name, tuple(rankers)
         self.specs = tuple(specs or (r.name for r in rankers))
         self.module = torch.nn.Module()
         numbers = [1.0] * len(rankers) if weights is None else [float(w) for w in weights]
         self.module.register_buffer("weights", torch.tensor(numbers, dtype=torch.float64))
-
-    @property
-    def rankers(self) -> tuple[Ranker, ...]:
-        return self._rankers
 
     @property
     def weights(self) -> np.ndarray:
@@ -82,7 +77,7 @@ class FusionRanker(HasWeights, MadeOfRankers):
         return {"backbone": None, "settings": {"method": self.method, "k": self.k, "rankers": list(self.specs)}}
 
     @classmethod
-    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> FusionRanker:
+    def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> Self:
         settings = config["settings"]
         specs = settings["rankers"]
         return cls([load(s) for s in specs], specs=specs, **{k: v for k, v in settings.items() if k != "rankers"})
@@ -132,8 +127,7 @@ RANKER = Entry(
     "several rankers as one",
     "Cormack et al. 2009",
     build,
-    trains=True,
-    several=frozenset({"weights"}),
+    several=("weights",),
     nested="rankers",
     saved=(FusionRanker,),
 )

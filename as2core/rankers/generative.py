@@ -224,7 +224,6 @@ RANKER = Entry(
     "log P(question | sentence)",
     "Nogueira dos Santos et al. 2020",
     build,
-    trains=True,
     shipped="generative",
     saved=(GenerativeRanker,),
 )

@@ -1,7 +1,5 @@
 """Jaccard similarity of the two word sets, the cheapest first ranker of Matsubara et al. (2020), section 4.1.4."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

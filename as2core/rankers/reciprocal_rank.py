@@ -1,7 +1,5 @@
 """RR, the original order as a ranker (Bonadiman and Moschitti, 2020, section 2.1.2): the earlier, the better."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

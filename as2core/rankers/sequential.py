@@ -6,8 +6,6 @@ share of those alive; the last one orders what is left. Any ranker can be a stag
 original order, which listwise rankers need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from as2core.cascade.schedule import DropSchedule
-from as2core.cascade.trace import ExitRecord, Trace, block_scores
+from as2core.cascade.trace import ExitRecord, Trace
 from as2core.errors import BadSetting
 from as2core.rankers.base import CountsFlops, HasWeights, KeepsTrace, MadeOfRankers, Ranker
 from as2core.rankers.first_stage import run_stage
@@ -78,14 +76,7 @@ class SequentialRanker(KeepsTrace, MadeOfRankers):
     def __init__(self, stages: Sequence[Stage], *, name: str = "sequential") -> None:
         if not stages:
             raise BadSetting("a sequential ranker without stages ranks nothing: give it one or more")
-        self.stages, self.name = tuple(stages), name
-
-    @property
-    def rankers(self) -> tuple[Ranker, ...]:
-        return tuple(s.ranker for s in self.stages)
-
-    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        return block_scores(len(candidates), self._run(question, candidates))
+        self.stages, self.name, self.rankers = tuple(stages), name, tuple(s.ranker for s in stages)
 
     def trace(self, question: str, candidates: Sequence[Candidate]) -> SequentialTrace:
         records = self._run(question, candidates)

@@ -4,8 +4,6 @@ A ranker made of rankers takes their specs in one setting, which comes last: `se
 Parts are joined by `+`, `@` says how many a stage keeps, and brackets hold a part that is itself made of parts.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -25,18 +23,17 @@ class Entry:
     """A ranker's line in the catalog. A module of `as2core.rankers` that has one in a variable adds its ranker.
 
     `build` makes the ranker. `settings` are the keywords it takes from a spec, with their defaults; its keyword-only
-    parameters need not be given. `trains`: whether there is something to train. `several` are settings that take more
-    than one number. `shipped` is the model in models/ that it starts from: `build` then gets that ranker first, or None
-    where the settings ask for an untrained one. `nested` is the setting that holds rankers: `build` gets a list of
-    `BuiltPart`. `saved` are the classes whose versions can be loaded.
+    parameters need not be given. `several` are settings that take more than one number. `shipped` is the model in
+    models/ that it starts from: `build` then gets that ranker first, or None where the settings ask for an untrained
+    one. `nested` is the setting that holds rankers: `build` gets a list of `BuiltPart`. `saved` are the classes whose
+    versions can be loaded: it `trains` if it has any.
     """
 
     name: str
     description: str
     paper: str
     build: Callable[..., Ranker]
-    trains: bool = False
-    several: frozenset[str] = frozenset()
+    several: Collection[str] = ()
     shipped: str | None = None
     nested: str | None = None
     saved: tuple[type[HasWeights], ...] = ()
@@ -46,6 +43,10 @@ class Entry:
         parameters = inspect.signature(self.build).parameters.values()
         own = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         object.__setattr__(self, "settings", {**own, **self.settings})
+
+    @property
+    def trains(self) -> bool:
+        return bool(self.saved)
 
     def shipped_model(self, settings: Mapping[str, Setting]) -> str | None:
         """The shipped model whose weights it takes with these settings; None where it starts untrained."""

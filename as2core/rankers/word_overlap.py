@@ -4,8 +4,6 @@ WO+RR breaks WO's ties by the original order. So does `as2core.metrics.order`: W
 candidates (`as2core.data.statistics.shuffle_candidates`), or it is WO+RR.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

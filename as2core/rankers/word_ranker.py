@@ -112,4 +112,4 @@ def declare_word_ranker(cls: type[WordRanker], description: str, paper: str, **d
         table = word_vectors(backbone=backbone, path=vectors)
         return cls(table, listwise=listwise, context=context, seed=seed, **{**defaults, **sizes})
 
-    return Entry(cls.kind, description, paper, build, trains=True, saved=(cls,), settings=defaults)
+    return Entry(cls.kind, description, paper, build, saved=(cls,), settings=defaults)

@@ -16,7 +16,7 @@ def build_made(*, keep=1, stages="wo@3+rr"):
     """Never called either."""
 
 
-SOME = Entry("some", "", "", build_some, several=frozenset({"ratio"}))
+SOME = Entry("some", "", "", build_some, several=("ratio",))
 MADE = Entry("made", "", "", build_made, nested="stages")
 
 
