@@ -33,12 +33,11 @@ SUFFIXES = {
 }
 _TEXT_COLUMNS = ("text", "answer", "content", "body")
 
-OnProblem = Callable[[Problem], None]
 OnMalformed = Callable[[int, str], None]  # line, reason
 
 
 def read_documents(
-    path_or_name: str | Path, data: bytes | None = None, *, on_problem: OnProblem | None = None
+    path_or_name: str | Path, data: bytes | None = None, *, on_problem: Callable[[Problem], None] | None = None
 ) -> Iterator[Document]:
     """The documents of a file, or of `data` under that name.
 
@@ -112,11 +111,10 @@ def _read_jsonl(stem: str, content: bytes, report: OnMalformed) -> Iterator[Docu
         try:
             record = json.loads(line)
             if not isinstance(record, dict):
-                report(number, "not a JSON object")
-            elif "candidates" in record:
-                report(number, "a question with candidates, not a document: import the file as labels")
-            else:
-                yield from _from_fields(record, stem, number, report)
+                raise ValueError("not a JSON object")
+            if "candidates" in record:
+                raise ValueError("a question with candidates, not a document: import the file as labels")
+            yield _from_fields(record, stem, number)
         except (ValueError, RecursionError) as error:
             report(number, describe_problem(error))
 
@@ -135,21 +133,20 @@ def _read_table(stem: str, content: bytes, delimiter: str | None, report: OnMalf
     while row is not None:
         try:
             row = next(rows, None)
-        except csv.Error as error:
+            if row and len(row) > len(columns):
+                raise ValueError(f"more fields than the {len(columns)} columns")
+            if row:
+                yield _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num)
+        except (ValueError, csv.Error) as error:
             report(rows.line_num, str(error))
-            continue
-        if row and len(row) > len(columns):
-            report(rows.line_num, f"more fields than the {len(columns)} columns")
-        elif row:
-            yield from _from_fields(dict(zip(columns, row, strict=False)), stem, rows.line_num, report)
 
 
-def _from_fields(record: dict, stem: str, number: int, report: OnMalformed) -> Iterator[Document]:
+def _from_fields(record: dict, stem: str, number: int) -> Document:
+    """The document of a line. Raises ValueError where it has no text."""
     column = next((c for c in _TEXT_COLUMNS if c in record), None)
     text = record.get(column)
     if not isinstance(text, str) or not clean_text(text).strip():
-        report(number, f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
-        return
+        raise ValueError(f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
     is_medquad = "focus" in record and column == "answer"
     ids = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
     docid = next(filter(None, ids), f"{stem}-{number}")
@@ -158,7 +155,7 @@ def _from_fields(record: dict, stem: str, number: int, report: OnMalformed) -> I
     title = str(record.get("focus" if is_medquad else "title") or "").strip()
     fields = {"_id", "id", "title", column, *(("focus",) if is_medquad else ())}
     meta = {str(k): v if isinstance(v, str) else json.dumps(v) for k, v in record.items() if k not in fields}
-    yield Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
+    return Document(clean_text(docid), clean_text(title), clean_text(text).strip(), "", meta)
 
 
 def _decode(content: bytes) -> str:
