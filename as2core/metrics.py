@@ -53,6 +53,8 @@ def measure_each(
     Raises BadSetting for an unknown measure, for a question whose scores are missing or not one per candidate, and for
     two questions of one id.
     """
+    import ir_measures
+
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for q in questions:
@@ -66,7 +68,12 @@ def measure_each(
         if labels:
             qrels[q.qid] = labels
             run[q.qid] = {str(i): float(-place) for place, i in enumerate(order(values))}
-    return _run_ir_measures(names, qrels, run)
+    measures = {name: _parse_measure(name) for name in names}
+    results = {measure: dict.fromkeys(qrels, 0.0) for measure in measures.values()}
+    if qrels:
+        for metric in ir_measures.iter_calc(list(results), qrels, run):
+            results[metric.measure][metric.query_id] = float(metric.value)
+    return {name: results[measure] for name, measure in measures.items()}
 
 
 def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
@@ -109,19 +116,6 @@ def _measure_orders(correct: np.ndarray) -> dict[str, np.ndarray]:
         "P@1": correct[:, 0].astype(float),
         "nDCG@10": correct[:, :10] @ discount / ideal,
     }
-
-
-def _run_ir_measures(
-    names: Sequence[str], qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, float]]:
-    import ir_measures
-
-    measures = {name: _parse_measure(name) for name in names}
-    values = {measure: dict.fromkeys(qrels, 0.0) for measure in measures.values()}
-    if qrels:
-        for metric in ir_measures.iter_calc(list(values), qrels, run):
-            values[metric.measure][metric.query_id] = float(metric.value)
-    return {name: values[measure] for name, measure in measures.items()}
 
 
 def _parse_measure(name: str) -> "Measure":
