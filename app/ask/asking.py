@@ -32,13 +32,11 @@ MAX_READ_WORDS = 60  # of a question; the encoders cut it after 64 tokens
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskView:
-    """An answered question. Candidates are in document order; arrays and the trace's positions follow it.
-
-    `trace` dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`;
-    `answered` is whether any reaches `threshold`, which means nothing unless `calibrated`. `seconds`: "retrieve",
-    "rank", "store", "total". `notes` are sentences for the reader (a fallback, a cut). `typed`: the question as typed,
-    where its spelling was corrected, else "".
-    """
+    """An answered question. Candidates are in document order; arrays and the trace's positions follow it. `trace`
+    dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`; `answered` is
+    whether any reaches `threshold`, which means nothing unless `calibrated`. `seconds`: "retrieve", "rank", "store",
+    "total". `notes` are sentences for the reader (a fallback, a cut). `typed`: the question as typed, where its
+    spelling was corrected, else ""."""
 
     question_id: int
     run_id: int
@@ -96,10 +94,8 @@ def ask(
     on_progress: OnProgress | None = None,
 ) -> AskView:
     """Rank the corpus's sentences for a question, dropping none after the first stage, and store the scores. A question
-    that is not stored yet gets its spelling corrected, unless `as_typed`. `limits`: by default the settings'.
-
-    Raises EmptyQuestion, EmptyCorpus, UnknownCorpus, UnknownVersion, BadSetting, DamagedModel.
-    """
+    that is not stored yet gets its spelling corrected, unless `as_typed`. `limits`: by default the settings'. Raises
+    EmptyQuestion, EmptyCorpus, UnknownCorpus, UnknownVersion, BadSetting, DamagedModel."""
     started = time.perf_counter()
     typed = normalise_question(question)
     get_corpus(wb, corpus_id)
@@ -193,7 +189,7 @@ def measure_times(wb: Workbench, view: AskView, schedule: DropSchedule, rounds: 
 def explain(wb: Workbench, question: str, candidate: RetrievedSentence) -> list[tuple[str, float]]:
     """Each word of the question with its log P given the sentence. Raises DamagedModel."""
     text = scoring.as_candidates([candidate])[0].titled_text
-    return scoring.as_generative(loading.load_version(wb, kind=registry.GENERATIVE)).explain(question, text)
+    return scoring.load_generative(wb).explain(question, text)
 
 
 def _describe_preparation(progress: Progress | None) -> str:

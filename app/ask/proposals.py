@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.ask.questions import PROPOSED, find_or_add
-from app.corpora.corpora import get_corpus, lock_corpus
+from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels import annotation
 from app.labels.annotation import Presentation
 from app.labels.consensus import CORRECT
+from app.labels.guidelines import guidelines_of_corpus
 from app.ranking import scoring
-from app.versions import loading, registry
+from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
@@ -34,7 +35,6 @@ from db.models import Proposal
 from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
-from db.repositories import reviews
 
 DEFAULT_WANTED, MAX_WANTED = 20, 200  # questions of one run
 MAX_TRIES_PER_WANTED = 6  # sentences
@@ -71,14 +71,11 @@ class ProposalsView:
 
 
 def start(wb: Workbench, corpus_id: int, *, wanted: int = DEFAULT_WANTED, seed: int | None = None) -> JobView:
-    """Propose questions in the background; without a seed every run draws other sentences.
-
-    Raises UnknownCorpus, BadSetting.
-    """
+    """Propose questions in the background; without a seed every run draws other sentences. Raises UnknownCorpus,
+    BadSetting."""
     if not 1 <= wanted <= MAX_WANTED:
         raise BadSetting(f"{wanted} questions: ask for 1 to {MAX_WANTED} at a time")
-    if not get_corpus(wb, corpus_id).sentences:
-        raise BadSetting("the corpus has no sentences yet: add documents first")
+    check_has_sentences(wb, corpus_id)
     if seed is None:
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
@@ -94,10 +91,8 @@ def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
 
 def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | None = None) -> int:
     """Make it a question, with `text` as its wording if given, and label its sentence correct, both or neither; returns
-    the question's id. A scoring job finds its other candidates.
-
-    Raises AlreadyDecided, BadSetting for an empty text, NotAllowed for a viewer, UnknownCorpus.
-    """
+    the question's id. A scoring job finds its other candidates. Raises AlreadyDecided, BadSetting for an empty text,
+    NotAllowed for a viewer, UnknownCorpus."""
     with wb.write(durable=True) as s:
         people.require(s, annotator_id)
         corpus_id = rows.find_corpus_id(s, proposal_id)
@@ -109,8 +104,8 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
             raise BadSetting("the question is empty: write one, or reject the proposal")
         question_id, _ = find_or_add(s, row.corpus_id, wording, PROPOSED, wb.clock())
         row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
-        guideline = reviews.newest_guideline(s, corpus_id)
-        shown = Presentation(scores_visible=False, guideline=guideline[0].version if guideline else 0)
+        guideline = guidelines_of_corpus(s, corpus_id).version
+        shown = Presentation(scores_visible=False, guideline=guideline)
         annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, shown)
     with wb.read() as s:
         is_queued = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
@@ -176,4 +171,4 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
 def load_writer(wb: Workbench, texts: Sequence[str]) -> Writer:
     """The rules, scored by the active generative version; `texts` show how the corpus writes its words. Raises
     DamagedModel."""
-    return rule_writer(texts, scoring.as_generative(loading.load_version(wb, kind=registry.GENERATIVE)))
+    return rule_writer(texts, scoring.load_generative(wb))

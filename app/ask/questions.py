@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import get_corpus, lock_corpus
+from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.ranking import scoring
 from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
@@ -53,18 +53,15 @@ def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
 
 def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> AddedQuestionsView:
     """Store questions, one a line, and have them ranked in the background, so that the queues offer them. Empty lines,
-    repeats and existing questions are skipped. All are stored or none.
-
-    Raises BadSetting, EmptyQuestion if there is none, UnknownCorpus, NotAllowed for a viewer.
-    """
+    repeats and existing questions are skipped. All are stored or none. Raises BadSetting, EmptyQuestion if there is
+    none, UnknownCorpus, NotAllowed for a viewer."""
     questions = [_normalise_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     texts = list(dict.fromkeys(questions))
     if not texts:
         raise EmptyQuestion("there is no question yet: type one per line")
     if len(texts) > MAX_ADDED_QUESTIONS:
         raise BadSetting(f"{len(texts):,} questions are too many: add up to {MAX_ADDED_QUESTIONS} at a time")
-    if not get_corpus(wb, corpus_id).sentences:
-        raise BadSetting("the corpus has no sentences yet: add documents first")
+    check_has_sentences(wb, corpus_id)
     with wb.write(durable=True) as s:
         people.require(s, by)
         lock_corpus(s, corpus_id)

@@ -132,10 +132,8 @@ def load_questions(wb: Workbench, data: str) -> list[Question]:
 def start_compare(
     wb: Workbench, rankers: Sequence[str], data: str, setting: str = "clean", limit: int | None = None
 ) -> JobView:
-    """Queue a comparison; `limit` takes a fixed sample of the questions.
-
-    Raises UnknownRanker, UnknownData, BadSetting before anything is queued.
-    """
+    """Queue a comparison; `limit` takes a fixed sample of the questions. Raises UnknownRanker, UnknownData, BadSetting
+    before anything is queued."""
     names = tuple(dict.fromkeys(_name_active(wb, r) for r in rankers))
     if not names:
         raise BadSetting("no ranker is chosen: choose two or more")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.errors import As2Error
+from as2core.errors import As2Error, BadSetting
 from db.models import Corpus
 from db.repositories import corpora as rows
 
@@ -67,6 +67,12 @@ def find_corpus(wb: Workbench, name: str) -> CorpusView:
     if corpus is None:
         raise UnknownCorpus(f"no corpus {name!r}; known: {', '.join(known) or 'none'}")
     return get_corpus(wb, corpus.id)
+
+
+def check_has_sentences(wb: Workbench, corpus_id: int) -> None:
+    """Raises UnknownCorpus, BadSetting."""
+    if not get_corpus(wb, corpus_id).sentences:
+        raise BadSetting("the corpus has no sentences yet: add documents first")
 
 
 def lock_corpus(s: Session, corpus_id: int) -> None:

@@ -27,10 +27,8 @@ BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class IngestView:
-    """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals.
-
-    `job_id` is the background job that computes the vectors, None when all are there.
-    """
+    """What an ingest did: documents by outcome, `failed` as (file name, reason), and the totals. `job_id` is the
+    background job that computes the vectors, None when all are there."""
 
     added: int
     updated: int
@@ -114,16 +112,8 @@ def ingest(
         wb.analyze()
     finally:  # leaving the page ends this in `report`
         job_id = request_vectors(wb, corpus_id)
-    return IngestView(
-        tally.added,
-        tally.updated,
-        tally.unchanged,
-        tuple(tally.failed),
-        tally.documents,
-        tally.sentences,
-        time.monotonic() - started,
-        job_id,
-    )
+    counts, seconds = (tally.added, tally.updated, tally.unchanged), time.monotonic() - started
+    return IngestView(*counts, tuple(tally.failed), tally.documents, tally.sentences, seconds, job_id)
 
 
 class _Tally:

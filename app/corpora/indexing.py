@@ -5,6 +5,8 @@ Every document stores whether its present content is indexed, so the next call c
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.workbench.workbench import Workbench
@@ -69,8 +71,7 @@ def run_embed(job: JobRun) -> dict[str, Json]:
         return {"passages": 0}
     embedder, embedded = None, 0
     # opened separately: another process may replace the file
-    index = SqliteIndex(wb.settings.index_file(corpus_id))
-    try:
+    with closing(SqliteIndex(wb.settings.index_file(corpus_id))) as index:
         while batch := index.list_pending(BATCH_PASSAGES):
             job.step_back()
             embedder = embedder or wb.models.embedder()
@@ -79,6 +80,4 @@ def run_embed(job: JobRun) -> dict[str, Json]:
             embedded += len(batch)
             done, total = index.count_vectors(), index.count()
             job.progress(done / max(1, total), f"{done:,} of {total:,} passages have vectors")
-    finally:
-        index.close()
     return {"passages": embedded}

@@ -22,7 +22,7 @@ from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
 from app.exchange.report import ImportView
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
-from app.workbench.people import ADMIN, MAX_NAME, NO_PERSON, NotAllowed, require
+from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
@@ -121,7 +121,7 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
 
 
 def _tidy_name(name: str) -> str:
-    return " ".join(storable(name).split())[:MAX_NAME] or IMPORT
+    return " ".join(storable(name).split())[:MAX_NAME_CHARS] or IMPORT
 
 
 def index_imported(wb: Workbench, corpus_id: int) -> None:

@@ -51,11 +51,9 @@ class CannotUndo(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class LabelView:
-    """The state of one pair for one annotator after an event: `label` None when it carries none any more.
-
-    `changed` is False when the call repeated what was already so and no event was written. `pairs`: how many the
-    same act was about.
-    """
+    """The state of one pair for one annotator after an event: `label` None when it carries none any more. `changed` is
+    False when the call repeated what was already so and no event was written. `pairs`: how many the same act was
+    about."""
 
     event_id: int
     question_id: int
@@ -106,10 +104,8 @@ def give_label(
     presentation: Presentation | None = None,
 ) -> LabelView:
     """Label a pair; on the disk when this returns. The label a pair has already is not stored again (`changed` False),
-    unless a review asked for it: to confirm a label is an act there.
-
-    Raises BadSetting for an unknown label, Gone, NotAllowed for a viewer, OverlapReached.
-    """
+    unless a review asked for it: to confirm a label is an act there. Raises BadSetting for an unknown label, Gone,
+    NotAllowed for a viewer, OverlapReached."""
     check_label(label)
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)

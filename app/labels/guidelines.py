@@ -15,7 +15,7 @@ from as2core.errors import BadSetting
 from db.models import Corpus
 from db.repositories import reviews
 
-MAX_OVERLAP, MAX_TEXT = 20, 20_000
+MAX_OVERLAP, MAX_CHARS = 20, 20_000
 FIRST_GUIDELINES = """\
 - **Correct**: read with its neighbours, the sentence answers the question. It need not be the best answer.
 - **Incorrect**: it is on topic but does not answer, or answers only together with another sentence.
@@ -84,8 +84,13 @@ def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleC
 def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:
     """The version in force."""
     with wb.read() as s:
-        row = reviews.newest_guideline(s, corpus_id)
-    return _view(row) if row is not None else GuidelineView(0, FIRST_GUIDELINES)
+        return guidelines_of_corpus(s, corpus_id)
+
+
+def guidelines_of_corpus(s: Session, corpus_id: int) -> GuidelineView:
+    """`read_guidelines` within a session."""
+    row = reviews.newest_guideline(s, corpus_id)
+    return GuidelineView(0, FIRST_GUIDELINES) if row is None else _view(row)
 
 
 def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
@@ -97,14 +102,14 @@ def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
 def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> GuidelineView:
     """A new version, unless the text is the one in force. Raises NotAllowed unless `by` is an admin, BadSetting."""
     text = storable(text).strip() + "\n"
-    if not text.strip() or len(text) > MAX_TEXT:
-        raise BadSetting(f"guidelines have 1 to {MAX_TEXT:,} characters, not {len(text.strip()):,}")
+    if not text.strip() or len(text) > MAX_CHARS:
+        raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
     with wb.write() as s:
         require(s, by, ADMIN)
-        row = reviews.newest_guideline(s, corpus_id)
-        if text != (_view(row).text if row is not None else FIRST_GUIDELINES):
-            reviews.add_guideline(s, corpus_id, (row[0].version if row else 0) + 1, text, by, wb.clock())
-    return read_guidelines(wb, corpus_id)
+        newest = guidelines_of_corpus(s, corpus_id)
+        if text != newest.text:
+            reviews.add_guideline(s, corpus_id, newest.version + 1, text, by, wb.clock())
+        return guidelines_of_corpus(s, corpus_id)
 
 
 def _view(row: Row) -> GuidelineView:

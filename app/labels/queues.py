@@ -57,12 +57,10 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What the annotator saw when labelling: stored with the event, so that anchoring can be measured.
-
-    `queue`: `strategies.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random
-    from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the
-    model took it for an answer. `guideline`: the version of the guidelines in force.
-    """
+    """What the annotator saw when labelling: stored with the event, so that anchoring can be measured. `queue`:
+    `strategies.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
+    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took
+    it for an answer. `guideline`: the version of the guidelines in force."""
 
     version: str = ""
     rank: int | None = None
@@ -113,12 +111,10 @@ class RankedSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueItem(RankedSentence):
-    """One pair to label. `token` names this showing: hand it back unchanged to refuse stale keys.
-
-    `candidates`: how many were ranked with it. `peers`: the others' (name, label), empty until one's own label is in.
-    `flags`: (name, note) that nobody cleared. `is_locked`: shown again without a label of one's own while somebody
-    else, or another desk of one's own, has it.
-    """
+    """One pair to label. `token` names this showing: hand it back unchanged to refuse stale keys. `candidates`: how
+    many were ranked with it. `peers`: the others' (name, label), empty until one's own label is in. `flags`: (name,
+    note) that nobody cleared. `is_locked`: shown again without a label of one's own while somebody else, or another
+    desk of one's own, has it."""
 
     question_id: int
     question: str
@@ -162,8 +158,7 @@ class QuestionItem:
 def next_item(wb: Workbench, seat: Seat, passed: Sequence[Pair] = ()) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
     the same pair, with a fresh lease, until it is labelled or `passed` (pairs not wanted now, the latest last). None
-    when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown queue.
-    """
+    when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown queue."""
     now = wb.clock()
     with wb.read() as s:  # a read blocks nobody; the lease decides
         draw = _draw(s, seat, now, passed)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -32,7 +32,9 @@ from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
 from as2core.errors import DamagedModel
 from as2core.metrics import order, to_ranks
+from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.first_stage import FirstStage, with_first
+from as2core.rankers.generative import GenerativeRanker
 from as2core.text import tokenize
 from as2core.types import Candidate, Json, OnProgress, Progress
 from db.models import Run
@@ -40,10 +42,6 @@ from db.repositories import corpora as corpus_rows
 from db.repositories import questions as rows
 from db.repositories import versions as version_rows
 from db.repositories.questions import Cut, NewCandidate
-
-if TYPE_CHECKING:
-    from as2core.rankers.cascade import CascadeRanker
-    from as2core.rankers.generative import GenerativeRanker
 
 MAX_DOCUMENTS = 30
 MAX_JOB_QUESTIONS = 40
@@ -108,10 +106,8 @@ def rank_question(
     on_progress: OnProgress | None = None,
 ) -> RankedQuestion:
     """Retrieve, apply the first stage, and rank what it keeps without dropping. `store_ranking` stores the result.
-
     `correct` gets the question and what was retrieved for it, and returns the question to rank; if its words differ,
-    they are searched for. Raises EmptyCorpus, BadSetting, DamagedModel.
-    """
+    they are searched for. Raises EmptyCorpus, BadSetting, DamagedModel."""
     limits = limits or RankLimits.from_settings(wb.settings)
     report = on_progress or (lambda progress: None)
     search = partial(retrieval.retrieve, wb, corpus_id, documents=limits.documents, candidates=limits.candidates)
@@ -135,9 +131,9 @@ def as_cascade(model: LoadedVersion) -> CascadeRanker:
     return cast("CascadeRanker", model.ranker)
 
 
-def as_generative(model: LoadedVersion) -> GenerativeRanker:
-    """The ranker of a version of the kind "generative"."""
-    return cast("GenerativeRanker", model.ranker)
+def load_generative(wb: Workbench) -> GenerativeRanker:
+    """The ranker of the active generative version. Raises DamagedModel."""
+    return cast("GenerativeRanker", loading.load_version(wb, kind=registry.GENERATIVE).ranker)
 
 
 def as_candidates(sentences: Iterable[RetrievedSentence]) -> list[Candidate]:
@@ -168,10 +164,8 @@ def rank(
 
 
 def find_nearest_cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:
-    """The cut of this schedule nearest to each candidate, by position.
-
-    The margin is the logit's distance from the middle between the last that stays and the first that goes.
-    """
+    """The cut of this schedule nearest to each candidate, by position. The margin is the logit's distance from the
+    middle between the last that stays and the first that goes."""
     nearest: dict[int, Cut] = {}
     for e in trace.replay(schedule).exits:
         if not len(e.dropped):
@@ -240,11 +234,9 @@ def score_generative(
     entered: np.ndarray,
 ) -> np.ndarray:
     """Score those candidates that entered the encoder with a generative ranker, and store that beside the run.
-
-    `candidates` as `store_ranking` returned them. Returns float `(n,)`, NaN for those that did not enter.
-    """
+    `candidates` as `store_ranking` returned them. Returns float `(n,)`, NaN for those that did not enter."""
     scores = np.full(len(candidates), np.nan)
-    scores[entered] = as_generative(model).score(question, as_candidates(candidates[i] for i in entered))
+    scores[entered] = model.ranker.score(question, as_candidates(candidates[i] for i in entered))
     store_generative(wb, run_id, model.id, candidates, scores)
     return scores
 
@@ -300,10 +292,11 @@ def run_score(job: JobRun) -> dict[str, Json]:
         generative = None
         job.event({"kind": "note", "message": f"without generative scores: {e}"})
     limit = int(job.settings.get("limit", MAX_JOB_QUESTIONS))
-    if job.settings.get("again"):
+    is_again = job.settings.get("again")
+    if is_again:
         _restore_cuts(job, corpus_id, model)
     with wb.read() as s:
-        if job.settings.get("again"):
+        if is_again:
             questions = version_rows.ranked_by_others(s, model.id, corpus_id)[:limit]
         else:
             questions = rows.list_unranked_questions(s, corpus_id, model.id, limit)

@@ -65,7 +65,7 @@ def _named(wb: Workbench) -> AnnotatorView:
         "Your name",
         state["_as2_name"],
         key="as2_name",
-        max_chars=people.MAX_NAME,
+        max_chars=people.MAX_NAME_CHARS,
         help="Labels are signed with it, and this browser remembers it. Two people, two names.",
     )
     name = " ".join(typed.split()) or NOBODY

@@ -39,11 +39,9 @@ class ModelProvider(Protocol):
 
 
 class LoadedModels:
-    """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew.
-
-    `engine` runs a cascade's layers; torch is used while the onnx engine's graphs are built into `graphs_dir`.
-    `passages_file` stores the sentences that a generative ranker has read; None: it reads them every time.
-    """
+    """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew. `engine` runs a
+    cascade's layers; torch is used while the onnx engine's graphs are built into `graphs_dir`. `passages_file` stores
+    the sentences that a generative ranker has read; None: it reads them every time."""
 
     def __init__(
         self, models_dir: Path, engine: str = "torch", graphs_dir: Path | None = None, passages_file: Path | None = None

@@ -18,7 +18,7 @@ from db.models import Annotator
 from db.repositories import people as rows
 
 ADMIN, ANNOTATOR, VIEWER = ROLES = ("admin", "annotator", "viewer")
-MAX_NAME = 60
+MAX_NAME_CHARS = 60
 NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
 
@@ -67,11 +67,11 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
         has_admin = rows.count(s, ADMIN, but=(NOBODY,)) > 0
     if known is not None and has_admin:
         return to_view(known)
-    wanted = _tidy(name[:MAX_NAME] or subject[:MAX_NAME])
+    wanted = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
     with wb.write() as s:
         known, number = rows.find_annotator(s, subject=subject), 1
         while known is None or known.subject != subject:  # the name is another's, who may have come just now
-            free = wanted if number == 1 else f"{wanted[: MAX_NAME - 6]} {number}"
+            free = wanted if number == 1 else f"{wanted[: MAX_NAME_CHARS - 6]} {number}"
             if free not in (*NO_PERSON, NOBODY):
                 known = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
@@ -149,6 +149,6 @@ def _ensure_admin(s: Session, wb: Workbench, person: Annotator) -> None:
 
 def _tidy(name: str) -> str:
     name = " ".join(storable(name).split())
-    if not name or len(name) > MAX_NAME:
-        raise BadSetting(f"an annotator's name has 1 to {MAX_NAME} characters, not {len(name)}")
+    if not name or len(name) > MAX_NAME_CHARS:
+        raise BadSetting(f"an annotator's name has 1 to {MAX_NAME_CHARS} characters, not {len(name)}")
     return name

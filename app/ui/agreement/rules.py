@@ -53,7 +53,7 @@ def _draw_guidelines(frame: Frame) -> None:
         st.markdown(versions[0].text)
     else:
         key = f"agreement_guidelines_{frame.corpus.id}_{versions[0].version}"
-        st.text_area("Guidelines, in Markdown", versions[0].text, key=key, height=220, max_chars=guidelines.MAX_TEXT)
+        st.text_area("Guidelines, in Markdown", versions[0].text, key=key, height=220, max_chars=guidelines.MAX_CHARS)
         st.button("Save as a new version", key="agreement_guidelines_save", icon=":material/save:",
                   on_click=_write, args=(frame, key))  # fmt: skip
     for old in versions[1:]:
