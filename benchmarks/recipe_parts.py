@@ -96,7 +96,7 @@ def with_medquad(questions: list[Question], material: Material, seed: int) -> tu
 
 def more(questions: list[Question], material: Material, seed: int) -> tuple[list[Question], Texts]:
     qids = {q.qid for q in questions}
-    rest = [q.drop_titles() for q in material.asked if q.qid not in qids]
+    rest = [q.drop_titles() for q in material.selqa_qed if q.qid not in qids]
     return questions + random.Random(seed).sample(rest, min(MORE, len(rest))), {}
 
 

@@ -123,16 +123,16 @@ def _split_groups(
 ) -> list[tuple[Group, ...]]:
     """Neighbours together: `batch_questions` of them, or as many as fit into `max_tokens`. A question over the budget
     is a batch of its own."""
-    if not settings.max_tokens or count_tokens is None:
-        size = settings.batch_questions
-        return [tuple(groups[i : i + size]) for i in range(0, len(groups), size)]
+    budget, cost_of = settings.batch_questions, (lambda _: 1)
+    if settings.max_tokens and count_tokens:
+        budget, cost_of = settings.max_tokens, count_tokens
     batches: list[list[Group]] = []
     remaining = 0
     for group in groups:
-        cost = count_tokens(group)
+        cost = cost_of(group)
         if not batches or cost > remaining:
             batches.append([])
-            remaining = settings.max_tokens
+            remaining = budget
         batches[-1].append(group)
         remaining -= cost
     return [tuple(b) for b in batches]

@@ -34,7 +34,7 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
     all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays.
     """
-    logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
+    logits: list[np.ndarray] = []  # (exits, labelled candidates) a question
     labels: list[np.ndarray] = []
     best: list[tuple[float, bool, int]] = []  # the best logit, whether the question has an answer, and its number
     for q in questions:
@@ -42,18 +42,17 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
         if not labelled.any():
             continue
         [by_exit] = exit_logits(ranker, [(q.text, q.candidates)])
-        for rows, x in zip(logits, by_exit, strict=True):
-            rows.append(x[labelled])
+        last, number = by_exit[-1], len(labels)
+        logits.append(by_exit[:, labelled])
         labels.append(np.array([c.label == 1 for c in q.candidates])[labelled])
-        best.append((float(by_exit[-1].max()), q.positives > 0, len(labels) - 1))
+        best.append((float(last.max()), q.positives > 0, number))
         if labelled.all() and 0 < q.positives < len(q.candidates):
-            best.append((float(by_exit[-1][~labels[-1]].max()), False, len(labels) - 1))
-    y = np.concatenate(labels).astype(float)
-    exits = [np.concatenate(rows) for rows in logits]
+            best.append((float(last[~labels[-1]].max()), False, number))
+    y, exits = np.concatenate(labels).astype(float), np.concatenate(logits, axis=1)
     fold = np.repeat(np.arange(len(labels)), [len(rows) for rows in labels]) % FOLDS
     ranker.calibration = tuple(platt(x, y) for x in exits)
     ranker.calibrated = True
-    best_logit, answerable, number = (np.array(column) for column in zip(*best, strict=True))
+    best_logit, answerable, numbers = (np.array(column) for column in zip(*best, strict=True))
     top = ranker.probability(best_logit)
     report: dict[str, int | float] = {
         "questions": len(labels),
@@ -63,7 +62,7 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     }
     if answerable.any() and not answerable.all():
         ranker.threshold, _ = best_threshold(top, answerable)
-        report["balanced_accuracy"] = _held_out_accuracy(top, answerable, number % FOLDS)
+        report["balanced_accuracy"] = _held_out_accuracy(top, answerable, numbers % FOLDS)
     held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, exits, strict=True)}
     curves = {layer: reliability(p, y) for layer, p in held_out.items()}
     errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}
@@ -79,11 +78,11 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     }
 
 
-def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[list[np.ndarray]]:
-    """For each query every candidate's logits, `(n,)` an exit, without the first stage, which passes on only some."""
+def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[np.ndarray]:
+    """Each query's logits `(exits, candidates)`, without the first stage, which would pass on only some of them."""
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
     texts = [(question, [c.titled_text for c in candidates]) for question, candidates in queries]
-    return [[e.scores for e in trace.exits] for trace in run_cascade(ranker.engine, texts, complete)]
+    return [np.stack([e.scores for e in trace.exits]) for trace in run_cascade(ranker.engine, texts, complete)]
 
 
 def _fold_masks(fold: np.ndarray, positive: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -125,23 +124,20 @@ def level_heads(
     (by chance, with few labels), a head is only shifted. `should_stop` is called between questions; once it is true the
     ranker stays as it was."""
     answered, others = [q for q in questions if q.positives], [q for q in questions if q.negatives and not q.positives]
-    logits: list[list[np.ndarray]] = [[] for _ in ranker.exits]
+    logits: list[np.ndarray] = []
     labels: list[int] = []
     for q in (*answered[:MAX_LEVEL_QUESTIONS], *others[:MAX_LEVEL_QUESTIONS]):
         if should_stop and should_stop():
             return
         labelled = [c for c in q.candidates if c.label is not None]
-        labels += [int(c.label or 0) for c in labelled]
-        [by_exit] = exit_logits(ranker, [(q.text, labelled)])
-        for rows, x in zip(logits, by_exit, strict=True):
-            rows.append(x)
+        labels += [int(c.label == 1) for c in labelled]
+        logits += exit_logits(ranker, [(q.text, labelled)])
     if not 0 < sum(labels) < len(labels):
         return
     y = np.array(labels)
-    for rows, head in zip(logits, ranker.module.heads, strict=True):
+    for x, head in zip(np.concatenate(logits, axis=1), ranker.module.heads, strict=True):
         if not isinstance(head, ExitHead):
             continue
-        x = np.concatenate(rows)
         scale, shift = platt(x, y)
         if scale <= 0:
             scale, shift = 1.0, float(logit(y.mean()) - x.mean())

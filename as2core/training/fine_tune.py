@@ -14,8 +14,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic
@@ -92,8 +91,11 @@ def fine_tune(
     if settings.noise:
         watch.emit("noise", **asdict(flips))
     watch.emit("start", steps=len(batches), questions=len(train), dev_ap=trainer.dev_ap())
-    with _freeze(frozen):
+    frozen.requires_grad_(False)
+    try:
         trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
+    finally:
+        frozen.requires_grad_(True)
     if watch.stopping:
         raise Cancelled(CANCELLED)
     learner.to(device).eval()
@@ -124,27 +126,16 @@ class _Patience(EarlyStoppingCallback):
         return self.early_stopping_patience_counter >= self.early_stopping_patience
 
 
-def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> list[torch.nn.Parameter]:
+def _frozen_parameters(ranker: HasWeights, settings: TrainSettings) -> torch.nn.ParameterList:
     """The parameters that could learn and that the settings freeze."""
-    backbone = ranker.encoder
-    if not isinstance(backbone, Backbone):
-        if settings.frozen_layers:
-            raise BadSetting("frozen_layers needs an encoder backbone; set it to 0 for this model")
-        return []
-    parts = [*backbone.blocks[: settings.frozen_layers], *([backbone.embeddings] if settings.freeze_embeddings else [])]
-    return [p for part in parts for p in part.parameters() if p.requires_grad]
-
-
-@contextmanager
-def _freeze(parameters: Sequence[torch.nn.Parameter]) -> Iterator[None]:
-    """The parameters learn nothing within the context."""
-    for p in parameters:
-        p.requires_grad = False
-    try:
-        yield
-    finally:
-        for p in parameters:
-            p.requires_grad = True
+    backbone, parts = ranker.encoder, []
+    if isinstance(backbone, Backbone):
+        parts = [*backbone.blocks[: settings.frozen_layers]]
+        if settings.freeze_embeddings:
+            parts.append(backbone.embeddings)
+    elif settings.frozen_layers:
+        raise BadSetting("frozen_layers needs an encoder backbone; set it to 0 for this model")
+    return torch.nn.ParameterList(p for part in parts for p in part.parameters() if p.requires_grad)
 
 
 def _claim_workdir(workdir: Path, run: dict, restart: bool) -> None:

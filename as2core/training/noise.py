@@ -32,14 +32,9 @@ def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) ->
     # the epsilon undoes binary fractions: 0.29 * 100 must floor to 29
     drawn = set(random.Random(seed).sample(labelled, int(rate * len(labelled) + 1e-9)))
     was_correct = sum(questions[i].candidates[j].label == 1 for i, j in drawn)
-    noisy = [
-        replace(
-            q,
-            candidates=tuple(
-                replace(c, label=1 - c.label) if (i, j) in drawn and c.label is not None else c
-                for j, c in enumerate(q.candidates)
-            ),
-        )
-        for i, q in enumerate(questions)
-    ]
+    candidates = [list(q.candidates) for q in questions]
+    for i, j in drawn:
+        c = candidates[i][j]
+        candidates[i][j] = replace(c, label=int(c.label == 0))
+    noisy = [replace(q, candidates=tuple(cs)) for q, cs in zip(questions, candidates, strict=True)]
     return noisy, FlipCounts(len(labelled), len(drawn) - was_correct, was_correct)

@@ -36,12 +36,12 @@ MAX_PADDING_WORDS = 9
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A recipe's questions, with hard negatives: SQuAD's, SelQA's and QED's (`asked`), the starter corpus's train part
-    (`own`), `reworded` ones, and dev questions of articles that no other question is about. `vectors` has all texts
-    without their titles, and those of `own` and `reworded` with them where the recipe reads some so."""
+    """A recipe's questions, with hard negatives: SQuAD's, SelQA's and QED's, the starter corpus's train part (`own`),
+    `reworded` ones, and dev questions of articles that no other question is about. `vectors` has all texts without
+    their titles, and those of `own` and `reworded` with them where the recipe reads some so."""
 
     squad: list[Question]
-    asked: list[Question]
+    selqa_qed: list[Question]
     own: list[Question]
     reworded: list[Question]
     dev: list[Question]
@@ -50,27 +50,29 @@ class Material:
 
 def gather(recipe: Recipe, data_dir: Path, folder: Path, on_progress: OnProgress | None = None) -> Material:
     """Read, embed and mine; vectors are stored in `folder`. Raises UnreadableFile (data missing)."""
-    squad_sent, asked, dev = _read_questions(recipe, data_dir)
+    squad, selqa_qed, dev = _read_questions(recipe, data_dir)
+    general = squad + selqa_qed + dev
     vectors = VectorCache(lambda: BiEncoderRanker(load_backbone(), max_length=128), folder)
-    starter, reworded = starter_questions("starter-train"), _reworded_questions(recipe)
+    starter, reworded = load_questions("starter-train").questions, _reworded_questions(recipe)
     reworded = random.Random(recipe.seed).sample(reworded, min(recipe.reworded, len(reworded)))
-    with half_precision():
-        vectors.embed(_texts(squad_sent + asked + dev), on_progress)
-        widened = add_hard_negatives(squad_sent + asked + dev, vectors, seed=recipe.seed)
+    # half precision where the processor has instructions for it
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported()):
+        vectors.embed(_texts(general), on_progress)
+        general = add_hard_negatives(general, vectors, seed=recipe.seed)
     vectors.embed(_texts(starter + reworded), on_progress)
-    own = [q for q in keep_hardest(starter, vectors) for _ in range(recipe.starter_repeats)]
-    own = [replace(q, qid=f"{q.qid}#{i}") for i, q in enumerate(own)]
+    repeated = [q for q in keep_hardest(starter, vectors) for _ in range(recipe.starter_repeats)]
+    own = [replace(q, qid=f"{q.qid}#{i}") for i, q in enumerate(repeated)]
     reworded = keep_hardest(reworded, vectors)
     if recipe.titled:
         vectors.embed([c.titled_text for q in own + reworded for c in q.candidates], on_progress)
-    train, dev = widened[: -len(dev)], widened[-len(dev) :]
-    return Material(train[: len(squad_sent)], train[len(squad_sent) :], own, reworded, dev, vectors)
+    squad, selqa_qed, dev = general[: len(squad)], general[len(squad) : -len(dev)], general[-len(dev) :]
+    return Material(squad, selqa_qed, own, reworded, dev, vectors)
 
 
 def sample_for_cascade(recipe: Recipe, material: Material) -> list[Question]:
     """The questions that a cascade learns from, the starter's and the reworded ones at the end."""
     rng = random.Random(recipe.seed)
-    few = rng.sample(material.squad, min(recipe.squad_questions, len(material.squad))) + material.asked
+    few = rng.sample(material.squad, min(recipe.squad_questions, len(material.squad))) + material.selqa_qed
     few = random.Random(recipe.seed).sample(few, min(recipe.cascade_questions, len(few)))
     few = add_far_negatives(few, material.vectors, each=recipe.far, seed=recipe.seed)
     hard = [q if rng.random() < recipe.titled else q.drop_titles() for q in material.own + material.reworded]
@@ -95,17 +97,12 @@ def pad_candidates(questions: list[Question], recipe: Recipe) -> tuple[list[Ques
     return [replace(q, candidates=tuple(pad(c) for c in q.candidates)) for q in questions], originals
 
 
-def half_precision() -> torch.autocast:
-    """bfloat16 where the processor has instructions for it."""
-    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported())
-
-
 def data_sources(recipe: Recipe, data_dir: Path) -> list[dict[str, str]]:
     """The data with its SHA-256, for the card."""
     files = [{"name": name, "sha256": sha256(path)} for name, path in data_files(data_dir).items()]
     folders = " and ".join(f"corpora/{folder}" for folder in recipe.written)
     ours = {
-        "starter corpus, train part": starter_questions("starter-train"),
+        "starter corpus, train part": load_questions("starter-train").questions,
         f"questions of {folders}": _reworded_questions(recipe),
     }
     return files + [{"name": name, "sha256": digest(jsonl.dumps(some))} for name, some in ours.items()]
@@ -120,12 +117,8 @@ def data_files(data_dir: Path) -> dict[str, Path]:
     return paths
 
 
-def starter_questions(part: str) -> list[Question]:
-    return load_questions(part).questions
-
-
 def digest(content: object) -> str:
-    """SHA-256 of a text, or of anything that JSON can hold."""
+    """SHA-256 of a text, or of a value as JSON."""
     return hashlib.sha256((content if isinstance(content, str) else json.dumps(content)).encode()).hexdigest()
 
 
@@ -144,21 +137,24 @@ def _read_questions(recipe: Recipe, data_dir: Path) -> tuple[list[Question], lis
     by_paragraph: dict[str, list[Question]] = defaultdict(list)
     for q in load_questions(squad_path).questions:
         by_paragraph[q.candidates[0].id.rpartition("-")[0]].append(q)
-    titles = sorted({qs[0].candidates[0].title for qs in by_paragraph.values()})
-    dev_titles = set(rng.sample(titles, 12))
-    groups = {k: v for k, v in by_paragraph.items() if len(v[0].candidates) > 1}
-    inside = [k for k, v in groups.items() if v[0].candidates[0].title not in dev_titles]
-    outside = [k for k, v in groups.items() if v[0].candidates[0].title in dev_titles]
+    dev_titles = set(rng.sample(sorted({_title(qs[0]) for qs in by_paragraph.values()}), 12))
+    groups = [qs for qs in by_paragraph.values() if len(qs[0].candidates) > 1]
+    inside = [qs for qs in groups if _title(qs[0]) not in dev_titles]
+    outside = [qs for qs in groups if _title(qs[0]) in dev_titles]
     paragraphs = rng.sample(inside, min(recipe.paragraphs, len(inside)))
-    squad_sent = [q for k in paragraphs for q in rng.sample(groups[k], min(2, len(groups[k])))]
-    dev = [rng.choice(groups[k]) for k in rng.sample(outside, min(90, recipe.paragraphs // 10, len(outside)))]
-    asked = [q for path in other_paths for q in jsonl.read(path)[0] if q.positives]
-    rng.shuffle(asked)
+    squad = [q for qs in paragraphs for q in rng.sample(qs, min(2, len(qs)))]
+    dev = [rng.choice(qs) for qs in rng.sample(outside, min(90, recipe.paragraphs // 10, len(outside)))]
+    others = [q for path in other_paths for q in jsonl.read(path)[0] if q.positives]
+    rng.shuffle(others)
     is_small = recipe.paragraphs < 1000
     by_title: dict[str, list[Question]] = defaultdict(list)  # questions about one article ask for the same sentences
-    for q in asked[:150] if is_small else asked:
-        by_title[q.candidates[0].title].append(q)
+    for q in others[:150] if is_small else others:
+        by_title[_title(q)].append(q)
     other_dev: list[Question] = []
     while len(other_dev) < (20 if is_small else 110):
         other_dev += by_title.pop(next(iter(by_title)))
-    return squad_sent, [q for qs in by_title.values() for q in qs], dev + other_dev
+    return squad, [q for qs in by_title.values() for q in qs], dev + other_dev
+
+
+def _title(q: Question) -> str:
+    return q.candidates[0].title

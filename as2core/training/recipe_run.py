@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from as2core.data.catalog import load_questions
 from as2core.errors import BadSetting
 from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
 from as2core.rankers.cascade import CascadeRanker
@@ -28,20 +29,12 @@ from as2core.rankers.fusion import standardise
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
 from as2core.rankers.versions import read_card, save_version, update_description
 from as2core.robustness import robustness
+from as2core.training import recipe_data
 from as2core.training.calibrate import calibrate, level_end
 from as2core.training.fine_tune import TrainingResult, fine_tune
 from as2core.training.learners import Teacher
 from as2core.training.loop import OnEvent, RunControl
 from as2core.training.mining import VectorCache
-from as2core.training.recipe_data import (
-    data_files,
-    data_sources,
-    digest,
-    gather,
-    pad_candidates,
-    sample_for_cascade,
-    starter_questions,
-)
 from as2core.training.recipes import RECIPES, Recipe
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, OnProgress, Question
@@ -68,7 +61,8 @@ class RecipeRun:
     @property
     def workdir(self) -> Path:
         """The steps of this recipe on this data; those of others lie elsewhere."""
-        return self.folder / digest([asdict(self.recipe), data_sources(self.recipe, self.data_dir)])[:12]
+        inputs = [asdict(self.recipe), recipe_data.data_sources(self.recipe, self.data_dir)]
+        return self.folder / recipe_data.digest(inputs)[:12]
 
 
 def run_recipe(
@@ -90,7 +84,7 @@ def run_recipe(
     for path in (out / stage for stage in stages if (out / stage).is_dir()):
         if (owner := read_card(path).get("recipe")) != name:
             raise BadSetting(f"{path} was made by the recipe {owner!r}: choose another folder with --out")
-    data_files(data_dir)
+    recipe_data.data_files(data_dir)
     card = {
         "recipe": name,
         "parent": DEFAULT_BACKBONE,
@@ -172,8 +166,8 @@ def _train_cascade(run: RecipeRun) -> Path:
     path = work / "taught"
     if not path.is_dir():
         started = time.monotonic()
-        material = gather(recipe, run.data_dir, run.folder, run.on_progress)
-        train, originals = pad_candidates(sample_for_cascade(recipe, material), recipe)
+        material = recipe_data.gather(recipe, run.data_dir, run.folder, run.on_progress)
+        train, originals = recipe_data.pad_candidates(recipe_data.sample_for_cascade(recipe, material), recipe)
         labelled = train[-len(material.own + material.reworded) :]
         own_teacher = load_version(teacher_path)
         assert isinstance(own_teacher, GenerativeRanker)  # the folder is this recipe's
@@ -188,15 +182,14 @@ def _train_cascade(run: RecipeRun) -> Path:
 
 
 def _train_generative(run: RecipeRun) -> None:
-    material, recipe = gather(run.recipe, run.data_dir, run.folder, run.on_progress), run.recipe
+    material, recipe = recipe_data.gather(run.recipe, run.data_dir, run.folder, run.on_progress), run.recipe
     started, work = time.monotonic(), run.workdir
-    squad, asked, own, dev = (
-        [q.drop_titles() for q in some] for some in (material.squad, material.asked, material.own, material.dev)
-    )
-    train = squad + asked
-    ranked = random.Random(recipe.seed).sample(train, min(recipe.ranked_questions, len(train))) + own
-    train = train + own
-    dev = dev[::3]  # a language model's dev pass costs more than a step; a third is enough for early stopping
+    general = [q.drop_titles() for q in material.squad + material.selqa_qed]
+    own = [q.drop_titles() for q in material.own]
+    # a language model's dev pass costs more than a step; a third is enough for early stopping
+    dev = [q.drop_titles() for q in material.dev[::3]]
+    ranked = random.Random(recipe.seed).sample(general, min(recipe.ranked_questions, len(general))) + own
+    train = general + own
     torch.manual_seed(recipe.seed)
     ranker = GenerativeRanker(load_question_lm())
     settings = {"mle": recipe.mle, "rll": recipe.rll}
@@ -213,7 +206,7 @@ def _describe_training(
     """The card of a trained version: its data and settings, and what it reached."""
     return {
         **run.card,
-        "data": data_sources(run.recipe, run.data_dir),
+        "data": recipe_data.data_sources(run.recipe, run.data_dir),
         "questions": questions,
         "settings": {name: asdict(s) for name, s in settings.items()},
         "minutes": round((time.monotonic() - started) / 60, 1),
@@ -254,9 +247,9 @@ def load_cascade(path: Path) -> CascadeRanker:
 
 def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
-    ranker, test = load_cascade(path), starter_questions("starter-test")
+    ranker, test = load_cascade(path), load_questions("starter-test").questions
     report = {
-        "calibration": calibrate(ranker, starter_questions("starter-dev")),
+        "calibration": calibrate(ranker, load_questions("starter-dev").questions),
         "robustness": robustness(ranker, test),
         "robustness_mended": robustness(ranker, test, corrected=True),
     }

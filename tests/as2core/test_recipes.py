@@ -14,7 +14,7 @@ from as2core.nn.backbone import load_backbone
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get, load_version
 from as2core.rankers.versions import read_card, save_version
-from as2core.training import recipe_run
+from as2core.training import recipe_data, recipe_run
 from as2core.training.loop import RunControl
 from as2core.training.recipe_data import Material
 from as2core.training.recipe_run import RecipeRun, correct_teacher, run_recipe
@@ -43,7 +43,7 @@ def test_a_recipe_does_not_go_on_from_anothers_versions(tiny, tmp_path):
 
 def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_path, monkeypatch):
     few = [q for q in load_questions("starter-dev").questions if q.positives][:6]
-    monkeypatch.setattr(recipe_run, "starter_questions", lambda part: few)
+    monkeypatch.setattr(recipe_run, "load_questions", lambda part: SimpleNamespace(questions=few))
     save_version(get(f"cascade:backbone={tiny()}"), tmp_path / "cascade", {"seed": 3})
     weights = (tmp_path / "cascade" / "model.safetensors").read_bytes()
     assert recipe_run.measure_again(tmp_path) == [tmp_path / "cascade"]
@@ -61,7 +61,7 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
         workdirs.append(workdir)
         return SimpleNamespace(ranker=base, history=[])
 
-    monkeypatch.setattr(recipe_run, "gather", lambda *_: Material([], [], few, [], [], None))
+    monkeypatch.setattr(recipe_data, "gather", lambda *_: Material([], [], few, [], [], None))
     monkeypatch.setattr(recipe_run, "MODELS_DIR", shipped)
     monkeypatch.setattr(recipe_run, "load_backbone", lambda: load_backbone(tiny()))
     monkeypatch.setattr("as2core.training.recipe_data.add_far_negatives", lambda questions, *_, **__: questions)
@@ -74,7 +74,7 @@ def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_form
     teacher(shipped, 0)
     made = []
     for data, own in (("one", None), ("one", None), ("other", None), ("other", 1)):
-        monkeypatch.setattr(recipe_run, "data_sources", lambda *_, data=data: [{"name": "squad", "sha256": data}])
+        monkeypatch.setattr(recipe_data, "data_sources", lambda *_, data=data: [{"name": "squad", "sha256": data}])
         if own is not None:
             teacher(tmp_path / "out", own)
         run = RecipeRun(RECIPES["tiny"], tmp_path, tmp_path / "out", {}, RunControl())
@@ -99,7 +99,7 @@ def test_the_cascade_that_is_kept_is_the_mean_of_what_the_variants_teach(tiny, t
         save_version(ranker, taught[-1], {**job.card, **run, "data": data, "questions": 100 + job.recipe.far})
         return taught[-1]
 
-    monkeypatch.setattr(recipe_run, "data_files", lambda data_dir: {})
+    monkeypatch.setattr(recipe_data, "data_files", lambda data_dir: {})
     monkeypatch.setattr(recipe_run, "_train_cascade", teach)
     monkeypatch.setattr(recipe_run, "_measure", lambda path: None)
     (made,) = run_recipe("tiny", tmp_path, tmp_path, stages=("cascade",))
