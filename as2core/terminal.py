@@ -34,7 +34,7 @@ def print_note(text: str) -> None:
 
 def print_json(document: object) -> None:
     """The result as one JSON document; NaN and infinity become null, which JSON does not have."""
-    echo(json.dumps(_to_json(document), indent=2, ensure_ascii=False, allow_nan=False))
+    echo(json.dumps(to_json(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager
@@ -115,16 +115,16 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _to_json(value: object) -> Json:
+def to_json(value: object) -> Json:
     """Data classes as objects, arrays as lists, dates and paths as text, NaN and infinity as null."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
-        return {str(k): _to_json(v) for k, v in value.items()}
+        return {str(k): to_json(v) for k, v in value.items()}
     if callable(to_list := getattr(value, "tolist", None)):  # numpy's arrays and numbers, without importing numpy
         value = to_list()
     if isinstance(value, list | tuple | set | frozenset):
-        return [_to_json(v) for v in value]
+        return [to_json(v) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):

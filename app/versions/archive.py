@@ -4,9 +4,6 @@ An imported file may come from anywhere. Nothing of it is run or unpickled; only
 are unpacked, into a temporary folder, and it may depend only on a backbone that is in use here.
 """
 
-from __future__ import annotations
-
-import shutil
 import stat
 import tempfile
 import zipfile
@@ -16,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from app.versions import management, registry
-from app.versions.directory import read_config
+from app.versions.directory import read_json
 from app.versions.registry import VersionView
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -75,10 +72,7 @@ def _unpack(file: BinaryIO, folder: Path) -> None:
             for member in members:
                 path = PurePosixPath(member.filename)
                 if path.suffix in SUFFIXES and not path.name.startswith("."):  # not what macOS adds
-                    target = folder / path
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    with archive.open(member) as source, target.open("wb") as out:  # reads no more than file_size
-                        shutil.copyfileobj(source, out)
+                    archive.extract(member, folder)  # reads no more than file_size
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as e:
         raise UnreadableFile(f"it is no zip that can be unpacked ({e}): give one that Export made") from e
 
@@ -112,7 +106,7 @@ def _check_backbone(wb: Workbench, folder: Path) -> None:
     from as2core.export.onnx_file import FILE, read_backbone
     from as2core.nn.backbone import DEFAULT_BACKBONE
 
-    config = read_config(folder)
+    config = read_json(folder)
     backbone: Json
     if (folder / FILE).is_file():
         backbone = read_backbone(folder / FILE)
@@ -123,6 +117,6 @@ def _check_backbone(wb: Workbench, folder: Path) -> None:
         raise BadSetting("it depends on other files of its machine: import it with `as2 versions import`")
     else:
         backbone = config.get("backbone")
-    ours = [DEFAULT_BACKBONE, *(read_config(Path(v.path)).get("backbone") for v in registry.list_versions(wb, None))]
+    ours = [DEFAULT_BACKBONE, *(read_json(Path(v.path)).get("backbone") for v in registry.list_versions(wb, None))]
     if backbone not in ours:
         raise BadSetting(f"its backbone {backbone!r} is used by no version here: import it with `as2 versions import`")

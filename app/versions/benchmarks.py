@@ -1,11 +1,11 @@
 """The frozen benchmarks: questions that no retrain trains on, by which every version is evaluated."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 
 from app.workbench.workbench import Workbench
+from as2core.data import jsonl
+from as2core.data.catalog import apply_setting, load_questions
 from as2core.errors import As2Error
 from as2core.types import Question
 
@@ -18,8 +18,6 @@ TITLES = {FROZEN: "Starter, test", WIKIQA: "WikiQA, dev"}
 def load_starter(wb: Workbench, part: str) -> list[Question]:
     """The shipped questions of a part that have a correct candidate, [] where the corpus is not there. Every base was
     trained on the train part; the test part is the frozen benchmark."""
-    from as2core.data import jsonl
-
     file = wb.settings.starter_dir / f"{part}.jsonl"
     return list(jsonl.read(file)[0]) if file.is_file() else []
 
@@ -31,8 +29,6 @@ def load_benchmarks(wb: Workbench) -> dict[str, list[Question]]:
 
 
 def _load_wikiqa(data_dir: Path | None) -> list[Question]:
-    from as2core.data.catalog import apply_setting, load_questions
-
     file = data_dir / "wikiqa" / "WikiQA-dev.tsv" if data_dir else None
     if file is None or not file.is_file():
         return []

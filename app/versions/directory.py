@@ -1,7 +1,5 @@
 """What is in a version's directory: its configuration, its card, and what is missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from math import isfinite
@@ -12,19 +10,10 @@ from as2core.types import Json
 FILES = ("config.json", "card.json", "model.safetensors")
 
 
-def read_config(folder: Path) -> dict[str, Json]:
-    """config.json, {} if it cannot be read."""
-    return _read_json(folder / "config.json")
-
-
-def read_card(folder: Path) -> dict[str, Json]:
-    """card.json, {} if it cannot be read. `as2core.rankers.versions.read_card` raises instead."""
-    return _read_json(folder / "card.json")
-
-
-def _read_json(path: Path) -> dict[str, Json]:
+def read_json(folder: Path, file: str = "config.json") -> dict[str, Json]:
+    """config.json or card.json, {} if it cannot be read. `as2core.rankers.versions.read_card` raises instead."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads((folder / file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
@@ -32,19 +21,19 @@ def _read_json(path: Path) -> dict[str, Json]:
 
 def read_kind(folder: Path) -> str:
     """The kind of ranker, "" if the configuration cannot be read."""
-    return str(read_config(folder).get("ranker", ""))
+    return str(read_json(folder).get("ranker", ""))
 
 
 def read_parts(folder: Path) -> list[str]:
     """The rankers that a fusion is made of, by directory or catalog spec; [] for other kinds."""
-    settings = read_config(folder).get("settings")
+    settings = read_json(folder).get("settings")
     parts = settings.get("rankers") if isinstance(settings, dict) else None
     return [str(part) for part in parts] if isinstance(parts, list) else []
 
 
 def read_trained_on(folder: Path) -> list[str]:
     """The questions that the version or its ancestors were trained on, as its card lists them."""
-    questions = read_card(folder).get("trained_on")
+    questions = read_json(folder, "card.json").get("trained_on")
     return [str(q) for q in questions] if isinstance(questions, list) else []
 
 

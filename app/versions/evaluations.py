@@ -5,27 +5,28 @@ is the same for all. A retrain's measurement has more than an evaluation: AP at 
 probabilities hold.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-import pydantic_core
 
 from app.versions.loading import load_ranker, locate
 from app.workbench.workbench import Workbench
+from as2core import terminal
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting
+from as2core.data.jsonl import dumps
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
+from as2core.rankers.catalog import CATALOG
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from db.models import JsonObject
 from db.repositories import versions as rows
@@ -114,8 +115,6 @@ def _store(wb: Workbench, key: tuple[str, str, str], name: str, data: str, resul
 def hash_ranker(wb: Workbench, name: str) -> str:
     """The name, and for models the digest of their cards, which hold those of their weights. A ranker made of others
     may hold any of the shipped ones."""
-    from as2core.rankers.catalog import CATALOG
-
     kind = name.partition(":")[0]
     if at := locate(wb, name):
         folders = [at[0]]
@@ -131,8 +130,6 @@ def hash_ranker(wb: Workbench, name: str) -> str:
 
 
 def hash_questions(questions: Sequence[Question]) -> str:
-    from as2core.data.jsonl import dumps
-
     return hashlib.sha256(dumps(questions).encode()).hexdigest()
 
 
@@ -157,7 +154,7 @@ def from_stored(stored: JsonObject, name: str, setting: str) -> Evaluation:
 
 def to_json(record: object) -> dict[str, Json]:
     """A dictionary or data class as JSON has it: arrays and tuples as lists, NaN and infinity as null."""
-    return json.loads(pydantic_core.to_json(record, inf_nan_mode="null", fallback=lambda array: array.tolist()))
+    return cast(dict[str, Json], terminal.to_json(record))
 
 
 class RecordedCascade(KeepsTrace):

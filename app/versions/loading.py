@@ -1,7 +1,5 @@
 """From a name to a ranker: versions by name or directory, rankers of the catalog, and the fallback for damaged ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +11,9 @@ from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row,
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import Ranker
+from as2core.rankers.catalog import CATALOG, find_shipped_model, split_spec
+from as2core.rankers.specs import read_parts as read_spec_parts
+from as2core.rankers.specs import read_settings
 from db.repositories import versions as rows
 
 
@@ -68,8 +69,6 @@ def load_ranker(wb: Workbench, spec: str) -> Ranker:
 def locate(wb: Workbench, spec: str) -> tuple[Path, str] | None:
     """The directory of the version that a spec names, or that it is itself, and the settings behind its colon. None for
     a spec of the catalog, and for what is neither."""
-    from as2core.rankers.catalog import CATALOG, split_spec
-
     with suppress(UnknownVersion):
         return Path(get_version(wb, spec).path), ""
     name, settings = split_spec(spec)
@@ -112,10 +111,6 @@ def list_trained_on(wb: Workbench, ranker: str) -> list[str]:
     """The questions that a ranker, or one it is made of, was trained on, by a version's directory or name, or a catalog
     spec. For a shipped model those of the starter corpus's train part, too. Raises BadSetting for a spec that cannot be
     read."""
-    from as2core.rankers.catalog import CATALOG, find_shipped_model
-    from as2core.rankers.specs import read_parts as read_spec_parts
-    from as2core.rankers.specs import read_settings
-
     name, _, settings = ranker.partition(":")
     entry = CATALOG.get(name)
     if entry is not None and entry.nested:

@@ -3,8 +3,6 @@
 A version's name is in the database; its directory keeps the name it was made under, so that renaming is one write.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@ Average precision on the held-out questions decides. The paired randomisation te
 chance; see docs/decisions/0026-one-rule-for-better.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

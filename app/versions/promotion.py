@@ -1,7 +1,5 @@
 """Which version answers: promote, reject, roll back, and rank the queues' questions again afterwards."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The shipped versions (models/) are there from the start. If a version cannot be 
 kind answers instead (`loading`). Which one is active changes in `promotion`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

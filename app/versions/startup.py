@@ -1,16 +1,16 @@
 """What happens to versions when a workbench is opened: paths are updated if the home or the program was moved, and the
 shipped versions are registered."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.versions.directory import flatten_metrics, read_card, read_kind
+from app.versions.directory import flatten_metrics, read_json, read_kind
 from app.versions.promotion import rescore_queues
 from app.workbench.workbench import Workbench
 from as2core.errors import DamagedModel
+from as2core.rankers.specs import replace_directories
+from as2core.rankers.versions import update_directories
 from as2core.types import Json
 from db.models import ModelVersion
 from db.repositories import versions as rows
@@ -26,9 +26,6 @@ def update_paths(wb: Workbench) -> None:
     with wb.read() as s:
         if not _find_moved(wb, rows.versions(s)):
             return
-    from as2core.rankers.specs import replace_directories
-    from as2core.rankers.versions import update_directories  # torch: imported before the write lock is taken
-
     with wb.write() as s:
         versions = rows.versions(s)
         moved = _find_moved(wb, versions)
@@ -73,7 +70,7 @@ def register_shipped(wb: Workbench) -> None:
     """Register the versions of models/ that are not in the database yet. If an update of the program has brought other
     weights for one, its figures are read again, and the queues are ranked again where it is active."""
     found = [d for d in sorted(wb.settings.models_dir.glob("*")) if (d / "config.json").is_file()]
-    cards = {d: read_card(d) for d in found}
+    cards = {d: read_json(d, "card.json") for d in found}
     with wb.read() as s:
         known = {v.name: v for v in rows.versions(s)}
         if all(d.name in known and not _is_updated(known[d.name], card) for d, card in cards.items()):
