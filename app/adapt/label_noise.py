@@ -19,12 +19,9 @@ scored by a copy of it that was trained on the other half, and these scores are 
 better with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,14 +36,12 @@ from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
 from as2core.rankers.base import Ranker
+from as2core.rankers.cascade import CascadeRanker
 from as2core.types import Candidate, Json, OnProgress, Question
 from db.repositories import labels as label_rows
 from db.repositories import questions as question_rows
 from db.repositories import reviews
 from db.repositories.pairs import Pair
-
-if TYPE_CHECKING:
-    from as2core.rankers.cascade import CascadeRanker
 
 FOLDS = 5
 MIN_LABELS = 10  # of either kind
@@ -55,7 +50,7 @@ LOW_QUANTILE = 0.2
 MIN_WRONG_SHARE = 0.05  # a smaller share costs less than leaving out right labels
 MAX_WRONG_SHARE = 0.45
 
-TrainJudge = Callable[[Sequence[Question], int], "CascadeRanker"]  # questions, number of the half -> a trained copy
+TrainJudge = Callable[[Sequence[Question], int], CascadeRanker]  # questions, number of the half -> a trained copy
 
 
 class TooFewLabels(As2Error):
@@ -197,8 +192,6 @@ def _load_generative(job: JobRun) -> Ranker | None:
 
 def load_judge(wb: Workbench) -> CascadeRanker | None:
     """The shipped cascade, if it is there and calibrated; else None."""
-    from as2core.rankers.cascade import CascadeRanker
-
     try:
         ranker = wb.models.version(wb.settings.models_dir / "cascade")
     except As2Error:

@@ -1,9 +1,7 @@
-"""Which labels a retrain uses: whose, since when, how conflicts are resolve_labels, and what is presumed incorrect.
+"""Which labels a retrain uses: whose, since when, how conflicts are resolved, and what is presumed incorrect.
 
 A selection is stored with the job, the snapshot and the card, so that a version can be made again.
 """
-
-from __future__ import annotations
 
 import random
 from collections import Counter
@@ -15,15 +13,8 @@ from itertools import groupby
 from pydantic import TypeAdapter
 from sqlalchemy import Row
 
-from app.labels.consensus import (
-    BINARY,
-    UNSURE,
-    LabelledQuestion,
-    drop_unlabelled,
-    group_by_sentence,
-    resolve_label,
-    unique_candidate_ids,
-)
+from app.labels import consensus
+from app.labels.consensus import LabelledQuestion
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Json, Question
@@ -56,10 +47,8 @@ class LabelSelection:
     doubtful: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "annotators", tuple(self.annotators))
-        object.__setattr__(self, "kinds", tuple(self.kinds))
         if self.conflicts not in CONFLICTS:
-            raise BadSetting(f"no way {self.conflicts!r} to resolve_label conflicts; known: {', '.join(CONFLICTS)}")
+            raise BadSetting(f"no way {self.conflicts!r} to resolve conflicts; known: {', '.join(CONFLICTS)}")
         if not self.kinds or not set(self.kinds) <= set(KINDS):
             raise BadSetting(f"label kinds {', '.join(self.kinds) or 'none'}: give one or both of {', '.join(KINDS)}")
         if not 0 <= self.presumed <= MAX_PRESUMED:
@@ -68,7 +57,7 @@ class LabelSelection:
             _parse_day(self.since)
 
     @classmethod
-    def from_json(cls, stored: Json) -> LabelSelection:
+    def from_json(cls, stored: Json) -> "LabelSelection":
         """From a job's settings or a card; None gives the defaults."""
         return _ADAPTER.validate_python(stored or {})
 
@@ -85,7 +74,7 @@ class LabelSelection:
     @property
     def values(self) -> dict[str, int]:
         """Label -> 1 for correct, 0 for incorrect; labels that are not in it do not count."""
-        return BINARY | ({UNSURE: 0} if self.unsure_incorrect else {})
+        return consensus.BINARY | ({consensus.UNSURE: 0} if self.unsure_incorrect else {})
 
 
 _ADAPTER = TypeAdapter(LabelSelection)
@@ -102,8 +91,8 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
     """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
-        votes = rows.labels_of_corpus(s, corpus_id)
-        ids = unique_candidate_ids(s, candidates)
+        votes = rows.labels_with_verdicts(s, corpus_id)
+        ids = consensus.unique_candidate_ids(s, candidates)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
     for v in filter(selection.includes, votes):
@@ -112,7 +101,8 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
     def label_question(question_id: int, group: list[Row]) -> LabelledQuestion:
         """Pairs with some label, but none that counts, are left out: they are never presumed incorrect."""
         own = by_question.get(question_id, [])
-        resolved = {i: resolve_label(v, v[0].verdict, selection.conflicts) for i, v in group_by_sentence(own).items()}
+        pairs, conflicts = consensus.group_by_sentence(own), selection.conflicts
+        resolved = {i: consensus.resolve_label(v, v[0].verdict, conflicts) for i, v in pairs.items()}
         values = {i: selection.values.get(label or "") for i, label in resolved.items()}
         candidates = tuple(
             Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, values.get(r.sentence_id), r.title)
@@ -129,7 +119,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
     """Annotator -> pairs of the corpus they labelled, the busiest first."""
     with wb.read() as s:
-        return dict(Counter(v.annotator for v in rows.labels_of_corpus(s, corpus_id)).most_common())
+        return dict(Counter(v.annotator for v in rows.labels_with_verdicts(s, corpus_id)).most_common())
 
 
 def count_givers(
@@ -137,16 +127,15 @@ def count_givers(
 ) -> dict[str, int]:
     """Annotator -> how many of the labels on these questions that count are theirs, the busiest first."""
     with wb.read() as s:
-        votes = [
-            v for v in rows.labels_of_corpus(s, corpus_id) if v.question_id in question_ids and selection.includes(v)
-        ]
-    return dict(Counter(v.annotator for v in votes if v.label in selection.values).most_common())
+        votes = rows.labels_with_verdicts(s, corpus_id)
+    selected = [v for v in votes if v.question_id in question_ids and selection.includes(v)]
+    return dict(Counter(v.annotator for v in selected if v.label in selection.values).most_common())
 
 
 def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
     """The question's labelled candidates, and up to `presumed` others as incorrect ones if it has a correct one."""
     if not presumed or not question.positives:
-        return drop_unlabelled(question)
+        return consensus.drop_unlabelled(question)
     unlabelled = [i for i, c in enumerate(question.candidates) if c.label is None]
     drawn = set(random.Random(f"{seed}:{question.qid}").sample(unlabelled, min(presumed, len(unlabelled))))
     candidates = tuple(

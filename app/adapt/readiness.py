@@ -1,12 +1,10 @@
 """Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from app.adapt import label_selection, snapshot
-from app.adapt.retrain import MAX_TEXT_CHARS
+from app.adapt.report import MAX_TEXT_CHARS
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Composition
 from app.corpora.corpora import get_corpus, list_corpora
@@ -18,7 +16,6 @@ from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import NotEnoughLabels
-from as2core.types import Question
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_HELD_OUT_QUESTIONS = 10
@@ -77,18 +74,10 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         warnings=tuple(_find_warnings(made, settings, presumed)),
         presumed=presumed,
         replayed=len(made.replay),
-        train_correct=_count_positives(train),
-        train_incorrect=_count_negatives(train),
+        train_correct=made.parts.train_labels[0],
+        train_incorrect=made.parts.train_labels[1],
         by_annotator=label_selection.count_annotators(wb, corpus_id),
     )
-
-
-def _count_positives(questions: Sequence[Question]) -> int:
-    return sum(q.positives for q in questions)
-
-
-def _count_negatives(questions: Sequence[Question]) -> int:
-    return sum(q.negatives for q in questions)
 
 
 def _find_problem(made: Composition, correct: int, incorrect: int) -> str:
@@ -105,15 +94,15 @@ def _find_problem(made: Composition, correct: int, incorrect: int) -> str:
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
     if not parts.held_out:
         return "No question can be held out to compare before and after: label one more, with both kinds of labels."
-    if not _count_positives(parts.train) or not _count_negatives(parts.train):
+    if not all(parts.train_labels):
         return "The training questions have labels of one kind only: label correct and incorrect sentences of more."
     return ""
 
 
 def _find_warnings(made: Composition, settings: RetrainSettings, presumed: int) -> list[str]:
     parts, warnings = made.parts, []
-    correct = _count_positives(parts.train)
-    total = correct + _count_negatives(parts.train)
+    correct, incorrect = parts.train_labels
+    total = correct + incorrect
     if presumed:
         warnings.append(f"{presumed:,} unlabelled sentences count as incorrect; some of them may be correct.")
     if total and correct / total < FEW_CORRECT_SHARE:
@@ -129,16 +118,12 @@ def _find_warnings(made: Composition, settings: RetrainSettings, presumed: int) 
         warnings.append(f"Only {_are(len(parts.held_out))} held out: before and after will be uncertain.")
     if not parts.dev:
         warnings.append("There are no validation questions, so training will run for all its epochs.")
-    only_correct = sum(bool(x.question.positives) and not x.question.negatives for x in made.questions)
-    if only_correct:
+    if only_correct := sum(bool(x.question.positives) and not x.question.negatives for x in made.questions):
         warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
-    only_incorrect = sum(
-        bool(x.question.negatives) and not x.question.positives for x in made.questions if x.origin == "asked"
-    )
-    if only_incorrect:
+    asked = [x.question for x in made.questions if x.origin == "asked"]
+    if only_incorrect := sum(bool(q.negatives) and not q.positives for q in asked):
         warnings.append(f"{_are(only_incorrect)} labelled with incorrect sentences only.")
-    conflicts = sum(x.disputed for x in made.questions)
-    if conflicts:
+    if conflicts := sum(x.disputed for x in made.questions):
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
         warnings.append(f"{pairs} in conflict between annotators and left out.")
     return warnings

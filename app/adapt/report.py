@@ -1,8 +1,6 @@
 """What came of a retrain: the job's result, stored with the job and, in the card's own words, in card.json."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -13,16 +11,14 @@ from app.versions.benchmarks import FROZEN
 from app.versions.evaluations import ReliabilityBin, to_json
 from app.versions.outcome import Outcome, find_outcome
 from as2core.errors import DamagedModel
-from as2core.metrics import PairedTest
-from as2core.types import Json
+from as2core.evaluation import Evaluation
+from as2core.metrics import PairedTest, order
+from as2core.types import Candidate, Json, Question
 
 T = TypeVar("T")
 U = TypeVar("U")
 Metrics = dict[str, float]
-CARD_KEYS = (
-    "intervals", "paired", "per_exit", "reliability", "per_question", "frozen", "frozen_others", "choice", "replay",
-    "weights", "left_out", "settings", "before", "seconds", "training_seconds",
-)  # fmt: skip  # those that card.json has under the same name
+MAX_TEXT_CHARS, MAX_LISTED_LABELS = 300, 50  # of what is stored to be read on the card
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ class BeforeAfter(Generic[T]):
     before: T
     after: T
 
-    def map(self, convert: Callable[[T], U]) -> BeforeAfter[U]:
+    def map(self, convert: Callable[[T], U]) -> "BeforeAfter[U]":
         return BeforeAfter(convert(self.before), convert(self.after))
 
 
@@ -40,6 +36,11 @@ class TopSentence:
 
     text: str
     correct: bool
+
+    @classmethod
+    def find(cls, question: Question, evaluation: Evaluation) -> "TopSentence":
+        best = question.candidates[int(order(evaluation.scores[question.qid])[0])]
+        return cls(best.text[:MAX_TEXT_CHARS], best.label == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class QuestionChange:
     after: float
     top_before: TopSentence | None = None
     top_after: TopSentence | None = None
+
+    @classmethod
+    def build(cls, q: Question, before: Evaluation, after: Evaluation) -> "QuestionChange":
+        values = before.per_question["AP"][q.qid], after.per_question["AP"][q.qid]
+        return cls(q.qid, q.text, *values, TopSentence.find(q, before), TopSentence.find(q, after))
 
     @property
     def change(self) -> float:
@@ -74,6 +80,12 @@ class LeftOut:
     labels: int
     correct: int
     to_read: tuple[LeftOutLabel, ...] = ()
+
+    @classmethod
+    def build(cls, rate: float, labels: Sequence[tuple[Question, Candidate]]) -> "LeftOut":
+        listed = ((q.text, c.text[:MAX_TEXT_CHARS], c.label == 1) for q, c in labels[:MAX_LISTED_LABELS])
+        correct = sum(c.label == 1 for _, c in labels)
+        return cls(rate, len(labels), correct, tuple(LeftOutLabel(*label) for label in listed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +144,7 @@ class RetrainReport:
         return {**stored, **{key: stored[key] or {} for key in ("frozen", "left_out")}}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Json]) -> RetrainReport:
+    def from_json(cls, stored: Mapping[str, Json]) -> "RetrainReport":
         """From a job's result; what an older program did not store has its default. Raises DamagedModel."""
         try:
             return _ADAPTER.validate_python({k: v for k, v in stored.items() if v not in (None, {}, [])})
@@ -141,30 +153,19 @@ class RetrainReport:
 
     def to_card(self) -> dict[str, Json]:
         """The report's part of card.json."""
-        stored = self.to_json()
-        counts = stored["labels"]
-        return {
-            "parent": self.base,
-            "data": {"sha256": self.snapshot, **(counts if isinstance(counts, dict) else {})},
-            "metrics": stored["after"],
-            **{key: stored[key] for key in CARD_KEYS},
-        }
+        stored = {k: v for k, v in self.to_json().items() if k not in ("version", "kind", "labels", "snapshot")}
+        data = {"sha256": self.snapshot, **to_json(self.labels)}
+        return {"parent": stored.pop("base"), "data": data, "metrics": stored.pop("after"), **stored}
 
     @classmethod
-    def from_card(cls, card: Mapping[str, Json]) -> RetrainReport | None:
+    def from_card(cls, card: Mapping[str, Json]) -> "RetrainReport | None":
         """From card.json; None for a version that was not made by a retrain. Raises DamagedModel."""
         if not card.get("before") or not card.get("paired"):
             return None
         data = card.get("data")
-        labels = {k: v for k, v in data.items() if k != "sha256"} if isinstance(data, dict) else {}
-        own = {
-            "version": card.get("name", ""),
-            "base": card.get("parent"),
-            "after": card.get("metrics"),
-            "labels": labels,
-            "snapshot": data.get("sha256") if isinstance(data, dict) else None,
-        }
-        return cls.from_json({**own, **{key: card[key] for key in CARD_KEYS if key in card}})
+        labels = data if isinstance(data, dict) else {}
+        own = {"version": card.get("name", ""), "kind": "", "base": card.get("parent"), "after": card.get("metrics")}
+        return cls.from_json({**card, **own, "labels": labels, "snapshot": labels.get("sha256")})
 
 
 _ADAPTER = TypeAdapter(RetrainReport)

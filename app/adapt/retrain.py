@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_noise import FilteredLabels
-from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, LeftOutLabel, QuestionChange, RetrainReport, TopSentence
+from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.adapt.training import TrainedRanker
@@ -28,19 +28,18 @@ from app.versions import directory, evaluations, loading, registry, startup
 from app.versions.benchmarks import FROZEN, TITLES, load_benchmarks
 from app.versions.evaluations import Measurement, to_json
 from as2core.errors import As2Error
-from as2core.evaluation import Evaluation, compute_intervals, paired_test
-from as2core.metrics import order
+from as2core.evaluation import compute_intervals, paired_test
 from as2core.rankers.base import Ranker
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.versions import save_version
 from as2core.types import Json, OnProgress, Progress, Question
 from db.models import ModelVersion
 from db.repositories import versions as rows
 
 if TYPE_CHECKING:
-    from as2core.rankers.cascade import CascadeRanker
     from as2core.training.loop import RunControl
 
 HELD_OUT = "held-out"
-MAX_TEXT_CHARS, MAX_LISTED_LABELS = 300, 50  # of what is stored to be read on the card
 
 Span = tuple[float, float]  # of the job's progress
 
@@ -169,6 +168,7 @@ class _Retrain:
         evaluated = held_out.map(lambda m: m.evaluation)
         frozen = {data: sides.map(lambda m: m.evaluation.metrics) for data, sides in benchmarks.items()}
         before, after = evaluated.before, evaluated.after
+        measured = [q for q in self.snapshot.parts.held_out if q.qid in after.per_question["AP"]]
         return RetrainReport(
             version="",
             base=self.base.name,
@@ -177,13 +177,13 @@ class _Retrain:
             after=after.metrics,
             paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
             intervals=evaluated.map(lambda e: compute_intervals(e.per_question)),
-            per_question=_compare_questions(self.snapshot.parts.held_out, before, after),
+            per_question=tuple(QuestionChange.build(q, before, after) for q in measured),
             per_exit=held_out.map(lambda m: m.per_exit),
             reliability=held_out.map(lambda m: m.reliability),
             frozen=frozen.pop(FROZEN, None),
             frozen_others=frozen,
             labels=_count_labels(self.snapshot),
-            left_out=_list_left_out(labels),
+            left_out=LeftOut.build(labels.rate or 0.0, labels.left_out) if labels.left_out else None,
             choice=self.snapshot.choice,
             replay=self.settings.replay,
             weights=trained.weights,
@@ -196,8 +196,6 @@ class _Retrain:
     def _save(self, report: RetrainReport, trained: TrainedRanker) -> RetrainReport:
         """The report with the version's name: the corpus's and the job's number, or with a number behind it where
         another version has that name."""
-        from as2core.rankers.versions import save_version
-
         job, wb = self.job, self.wb
         wanted = f"{_slugify(get_corpus(wb, self.corpus_id).name)}-{job.id}"
         path = registry.find_free_folder(wb, wanted, wb.settings.versions_dir)
@@ -248,46 +246,18 @@ def _find_finished(job: JobRun) -> RetrainReport | None:
     return RetrainReport.from_json({**stored["result"], "version": row.name}) if row is not None else None
 
 
-def _compare_questions(
-    questions: Sequence[Question], before: Evaluation, after: Evaluation
-) -> tuple[QuestionChange, ...]:
-    a, b = before.per_question["AP"], after.per_question["AP"]
-    return tuple(
-        QuestionChange(q.qid, q.text, a[q.qid], b[q.qid], _find_top(q, before), _find_top(q, after))
-        for q in questions
-        if q.qid in b
-    )
-
-
-def _find_top(question: Question, evaluation: Evaluation) -> TopSentence:
-    best = question.candidates[int(order(evaluation.scores[question.qid])[0])]
-    return TopSentence(best.text[:MAX_TEXT_CHARS], best.label == 1)
-
-
 def _count_labels(snapshot: Snapshot) -> LabelCounts:
     parts = snapshot.parts
+    correct, incorrect = parts.train_labels
     return LabelCounts(
         questions=len(parts.train),
-        correct=sum(q.positives for q in parts.train),
-        incorrect=sum(q.negatives for q in parts.train),
+        correct=correct,
+        incorrect=incorrect,
         dev_questions=len(parts.dev),
         held_out_questions=len(parts.held_out),
         replayed_questions=len(snapshot.replay),
         origins=dict(snapshot.origins),
         givers=dict(snapshot.givers),
-    )
-
-
-def _list_left_out(labels: FilteredLabels) -> LeftOut | None:
-    if not labels.left_out:
-        return None
-    return LeftOut(
-        rate=labels.rate or 0.0,
-        labels=len(labels.left_out),
-        correct=sum(c.label == 1 for _, c in labels.left_out),
-        to_read=tuple(
-            LeftOutLabel(q.text, c.text[:MAX_TEXT_CHARS], c.label == 1) for q, c in labels.left_out[:MAX_LISTED_LABELS]
-        ),
     )
 
 

@@ -3,8 +3,6 @@
 A version made automatically is a candidate like any other: it answers only once it is promoted.
 """
 
-from __future__ import annotations
-
 import logging
 
 from app.adapt import readiness

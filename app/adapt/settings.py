@@ -1,7 +1,5 @@
 """What a retrain was asked to do. Made by the form or the command, stored with the job, read by the run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
@@ -69,7 +67,7 @@ class RetrainSettings:
         return CASCADE if self.kind == CALIBRATION else self.kind
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Json]) -> RetrainSettings:
+    def from_json(cls, stored: Mapping[str, Json]) -> "RetrainSettings":
         """From a job's settings. Jobs of older programs have fewer keys, and mixed in nothing."""
         return _ADAPTER.validate_python({"replay": 0.0} | {k: v for k, v in stored.items() if v is not None})
 

@@ -5,8 +5,6 @@ questions, the preview finds near-duplicates by their words alone. A job compose
 first one wrote.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -26,7 +24,9 @@ from app.labels.consensus import LabelledQuestion
 from app.versions.benchmarks import load_benchmarks, load_starter
 from app.versions.evaluations import hash_questions
 from app.workbench.workbench import Workbench
+from as2core.data import jsonl
 from as2core.errors import NotEnoughLabels
+from as2core.training.mining import VectorCache
 from as2core.types import Question
 
 PARTS = ("train", "dev", "held_out", "replay")
@@ -79,8 +79,6 @@ def embed_questions(wb: Workbench, texts: Sequence[str], *, known_only: bool = F
     """Unit vectors of questions `(n, width)`, each embedded once a home; None if `known_only` and some are not yet."""
     if known_only and not (wb.settings.home / "vectors.npz").exists():
         return None
-    from as2core.training.mining import VectorCache
-
     cache = VectorCache(wb.models.embedder, wb.settings.home)
     if not known_only:
         cache.embed(texts)
@@ -100,8 +98,6 @@ def freeze(
 ) -> Snapshot:
     """The composition as it was when the job first ran, written to `folder` then. Raises NotEnoughLabels if nothing is
     left to train on or to hold out."""
-    from as2core.data import jsonl
-
     file = folder / "snapshot.jsonl"
     if not file.exists():
         made = compose(wb, corpus_id, settings, trained_on=trained_on)
@@ -112,12 +108,8 @@ def freeze(
             "origins": dict(Counter(x.origin for x in train).most_common()),
             "givers": label_selection.count_givers(wb, corpus_id, settings.choice, {x.id for x in train}),
         }
-        by_part = {"train": made.parts.train, "dev": made.parts.dev, "held_out": made.parts.held_out}
-        records = [
-            {"part": part, **jsonl.to_record(q)}
-            for part, questions in {**by_part, "replay": made.replay}.items()
-            for q in questions
-        ]
+        by_part = zip(PARTS, (made.parts.train, made.parts.dev, made.parts.held_out, made.replay), strict=True)
+        records = [{"part": part, **jsonl.to_record(q)} for part, questions in by_part for q in questions]
         part_file = file.with_suffix(".part")
         lines = (json.dumps(record, ensure_ascii=False) for record in (head, *records))
         part_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -127,8 +119,6 @@ def freeze(
 
 def read(file: Path) -> Snapshot:
     """What `freeze` wrote. Raises NotEnoughLabels if it has nothing to train on or to hold out."""
-    from as2core.data import jsonl
-
     parts: dict[str, list[Question]] = {part: [] for part in PARTS}
     first, *lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # a text may hold a U+2028
     for line in lines:

@@ -13,9 +13,8 @@ near-duplicates of the frozen benchmark (`frozen`) are never trained on. A group
 a whole.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -43,6 +42,11 @@ class Split:
     dev: tuple[Question, ...]
     held_out: tuple[Question, ...]
     borrowed: bool = False
+
+    @property
+    def train_labels(self) -> tuple[int, int]:
+        """How many labels of the training questions are correct, and incorrect."""
+        return sum(q.positives for q in self.train), sum(q.negatives for q in self.train)
 
 
 def split(
@@ -97,46 +101,38 @@ def split(
 def group_near_duplicates(texts: Sequence[str], vectors: np.ndarray | None = None) -> list[list[int]]:
     """Groups of positions whose texts share at least MIN_JACCARD of their words, or whose unit vectors `(n, width)`
     have a cosine of at least MIN_COSINE, directly or through others."""
-    parent = list(range(len(texts)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    for i, j in chain(_pair_by_words(texts), () if vectors is None else _pair_by_meaning(vectors)):
-        a, b = root(i), root(j)
-        parent[max(a, b)] = min(a, b)
+    if not texts:
+        return []
+    pairs = [*_pair_by_words(texts), *(() if vectors is None else _pair_by_meaning(vectors))]
+    ends = tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)
+    near = coo_array((np.ones(len(pairs)), ends), shape=(len(texts), len(texts)))
     groups: dict[int, list[int]] = {}
-    for i in range(len(texts)):
-        groups.setdefault(root(i), []).append(i)
+    for i, group in enumerate(connected_components(near, directed=False)[1].tolist()):
+        groups.setdefault(group, []).append(i)
     return list(groups.values())
 
 
 def _pair_by_words(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Two sets as similar as that share one of their rarest words, so only those that do are compared."""
     sets = [frozenset(tokenize(t)) or frozenset([t]) for t in texts]
-    frequency: dict[str, int] = {}
-    for s in sets:
-        for w in s:
-            frequency[w] = frequency.get(w, 0) + 1
-    having: dict[str, list[int]] = {}
+    frequency = Counter(chain.from_iterable(sets))
+    having: defaultdict[str, list[int]] = defaultdict(list)
     for i, s in enumerate(sets):
         rarest = sorted(s, key=lambda w: (frequency[w], w))[: len(s) - ceil(MIN_JACCARD * len(s)) + 1]
-        for j in {j for w in rarest for j in having.get(w, ())}:
+        for j in {j for w in rarest for j in having[w]}:
             if len(s & sets[j]) >= MIN_JACCARD * len(s | sets[j]):
                 yield i, j
         for w in rarest:
-            having.setdefault(w, []).append(i)
+            having[w].append(i)
 
 
 def _pair_by_meaning(vectors: np.ndarray) -> Iterator[tuple[int, int]]:
     for start in range(0, len(vectors), CHUNK_ROWS):
         near = vectors[start : start + CHUNK_ROWS] @ vectors.T >= MIN_COSINE
-        for i, j in np.argwhere(near):
-            if start + int(i) > int(j):
-                yield start + int(i), int(j)
+        yield from ((start + i, j) for i, j in np.argwhere(near).tolist() if start + i > j)
 
 
 def _draw(

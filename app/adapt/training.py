@@ -14,13 +14,15 @@ from app.adapt.settings import CALIBRATION, FUSION, RetrainSettings
 from app.adapt.snapshot import Snapshot, sample_validation
 from as2core.errors import BadSetting, NotEnoughLabels
 from as2core.rankers.base import HasWeights, Ranker
+from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.fusion import FusionRanker
+from as2core.rankers.generative import GenerativeRanker
+from as2core.training.fusion import fit_fusion
+from as2core.training.settings import TrainSettings
 from as2core.types import Json, OnProgress, Question
 
 if TYPE_CHECKING:
-    from as2core.rankers.cascade import CascadeRanker
-    from as2core.rankers.fusion import FusionRanker
     from as2core.training.loop import RunControl
-    from as2core.training.settings import TrainSettings
 
 FAST_RATE = 6e-5
 MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
@@ -49,8 +51,6 @@ def train(
     on_progress: OnProgress,
 ) -> TrainedRanker:
     """A trained copy of the base, which stays as it is. Raises NotEnoughLabels, BadSetting, Cancelled."""
-    from as2core.rankers.fusion import FusionRanker
-
     if settings.kind == CALIBRATION:
         return _calibrate(base, snapshot, control)
     if settings.kind == FUSION and isinstance(base, FusionRanker):
@@ -61,8 +61,6 @@ def train(
 def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
     a generative ranker are trained at twice the rate, and in a cascade every step trains all exits."""
-    from as2core.rankers.cascade import CascadeRanker
-    from as2core.rankers.generative import GenerativeRanker
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
@@ -86,7 +84,6 @@ def train_judge(
 def _fine_tune(
     base: Ranker, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: RunControl
 ) -> TrainedRanker:
-    from as2core.rankers.cascade import CascadeRanker
     from as2core.training.calibrate import calibrate
     from as2core.training.fine_tune import fine_tune
     from as2core.training.learners import require_weights
@@ -109,8 +106,6 @@ def _fine_tune(
 
 
 def _fit_weights(base: FusionRanker, snapshot: Snapshot, control: RunControl, on_progress: OnProgress) -> TrainedRanker:
-    from as2core.training.fusion import fit_fusion
-
     start = control.clock()
     how = "logistic" if base.method == "zscore" else "search"
     ranker = fit_fusion(base, [*snapshot.parts.train, *snapshot.parts.dev], how=how, on_progress=on_progress)
@@ -120,7 +115,6 @@ def _fit_weights(base: FusionRanker, snapshot: Snapshot, control: RunControl, on
 
 def _calibrate(base: Ranker, snapshot: Snapshot, control: RunControl) -> TrainedRanker:
     """The weights stay. Probabilities and the threshold are set on completely labelled questions, else on all."""
-    from as2core.rankers.cascade import CascadeRanker
     from as2core.training.calibrate import calibrate
 
     if not isinstance(base, CascadeRanker):
