@@ -5,8 +5,6 @@ hold the consensus, correct or incorrect; labels that are unsure or evenly dispu
 rating or relevance other than 0 and 1, JSONL's `grade`) is exported as long as its label stands.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping
@@ -20,6 +18,9 @@ from app.labels import consensus
 from app.labels.consensus import CORRECT, INCORRECT
 from app.versions import loading
 from app.workbench.workbench import Workbench
+from as2core.data import beir
+from as2core.data.catalog import WRITERS
+from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
 from as2core.types import Question
 
@@ -41,9 +42,6 @@ def export_labels(
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label.
     Raises BadSetting, As2Error."""
-    from as2core.data import beir
-    from as2core.data.catalog import WRITERS
-
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
     questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
@@ -95,8 +93,6 @@ def _zip(files: Mapping[str, str]) -> bytes:
 
 
 def _run_file(wb: Workbench, questions: list[Question]) -> str:
-    from as2core.data.qrels import run_to_lines
-
     version = loading.load_version(wb)
     scores = {q.qid: np.asarray(version.ranker.score(q.text, q.candidates)) for q in questions}
     return "".join(run_to_lines(questions, scores, tag=version.name))

@@ -4,13 +4,12 @@ JSONL keeps every label with its annotator, and the adjudications, so importing 
 formats hold is signed by whoever imports it. Only an admin imports what other people here sign.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from lzma import LZMAError
 from pathlib import Path, PurePath, PurePosixPath
@@ -24,6 +23,9 @@ from app.exchange.report import ImportView
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, require
 from app.workbench.workbench import Workbench, storable
+from as2core.data import beir
+from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
+from as2core.data.source import read_all, read_bytes
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
 from db.repositories import people as people_rows
@@ -131,8 +133,6 @@ def index_imported(wb: Workbench, corpus_id: int) -> None:
 
 
 def _read_content(name: str, data: bytes | Path) -> bytes:
-    from as2core.data.source import read_bytes
-
     try:
         return read_bytes(data)
     except UnreadableFile as e:
@@ -140,16 +140,12 @@ def _read_content(name: str, data: bytes | Path) -> bytes:
 
 
 def _detect_format(name: str, content: bytes, fmt: str) -> str:
-    from as2core.data.catalog import sniff
-
     if not content.strip():
         raise UnreadableFile(f"{name}: the file is empty")
     if fmt == "auto":
-        try:
+        with _name_file(name):
             fmt = "beir" if content[:2] == b"PK" else sniff(content) or ""
-            fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
-        except UnreadableFile as e:
-            raise _name_file(name, e) from e
+        fmt = fmt or FORMAT_OF_SUFFIX.get(PurePath(name).suffix.lower(), "")  # its reader reports what is wrong
         if fmt == "run":
             raise UnreadableFile(f"{name}: a run file holds a model's scores, no labels; import qrels instead")
         if not fmt:
@@ -165,25 +161,22 @@ def _detect_format(name: str, content: bytes, fmt: str) -> str:
 
 def _parse(name: str, content: bytes, fmt: str) -> tuple[list[Question], list[tuple[int, str]], report.Lines]:
     """The questions, the malformed lines, and where each label stands."""
-    from as2core.data import beir
-    from as2core.data.catalog import RATING_STREAMS, STREAMS
-    from as2core.data.source import read_all
-
-    try:
+    with _name_file(name), tempfile.TemporaryDirectory() as folder:
         if fmt == "beir":
-            with tempfile.TemporaryDirectory() as folder:
-                _unzip_beir(content, Path(folder))
-                questions, problems = beir.read(folder, split=None, keep_places=True)
+            _unzip_beir(content, Path(folder))
+            questions, problems = beir.read(folder, split=None, keep_places=True)
         else:
             stream = RATING_STREAMS.get(fmt) or STREAMS[fmt]
             questions, problems = read_all(stream, content, keep_places=True)
-    except UnreadableFile as e:
-        raise _name_file(name, e) from e
     return questions, [(p.line, p.reason) for p in problems], problems.places
 
 
-def _name_file(name: str, error: UnreadableFile) -> UnreadableFile:
-    return UnreadableFile(f"{name}: {str(error).removeprefix('the data given: ')}")
+@contextmanager
+def _name_file(name: str) -> Iterator[None]:
+    try:
+        yield
+    except UnreadableFile as e:
+        raise UnreadableFile(f"{name}: {str(e).removeprefix('the data given: ')}") from e
 
 
 def _unzip_beir(content: bytes, folder: Path) -> None:

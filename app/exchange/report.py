@@ -1,13 +1,21 @@
 """The report of an import, line by line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 OUTCOMES = ("same", "new", "conflicting", "malformed")  # from the best to the worst
 Place = tuple[int, str]  # the line, and the file it is in where there are several, else ""
 Lines = Mapping[tuple[str, str], Place]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportLine:
+    """One line of a file: "new", "same", "conflicting" or "malformed" (the worst of its labels), and what it is about;
+    line 0 where the format has no lines."""
+
+    line: int
+    outcome: str
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class ImportView:
     questions: int
     corpus_id: int | None
     format: str
-    conflicts: tuple[str, ...] = field(default=())
+    conflicts: tuple[str, ...] = ()
     lines: tuple[ImportLine, ...] = ()
     verdicts: int = 0
     moved: tuple[tuple[str, str, int], ...] = ()
@@ -32,16 +40,6 @@ class ImportView:
     def describe_moved(self) -> str:
         """As in "moved from train to test: 3"; empty where none was."""
         return ", ".join(f"moved from {before or 'no split'} to {now}: {n:,}" for before, now, n in self.moved)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportLine:
-    """One line of a file: "new", "same", "conflicting" or "malformed" (the worst of its labels), and what it is about;
-    line 0 where the format has no lines."""
-
-    line: int
-    outcome: str
-    what: str
 
 
 def report_lines(

@@ -1,7 +1,5 @@
 """The starter corpus: the documents and labelled questions that come with the program."""
 
-from __future__ import annotations
-
 import hashlib
 
 from app.corpora.corpora import STARTER, CorpusView, get_corpus

@@ -4,10 +4,8 @@ A candidate is matched to a sentence by its id, or else by its text. A sentence 
 in a document made of such sentences. Ids are kept, so an export has the ids of the import.
 """
 
-from __future__ import annotations
-
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -31,6 +29,7 @@ from db.repositories import questions as rows
 from db.repositories import reviews
 
 MAX_BATCH_QUESTIONS, MAX_BATCH_CANDIDATES = 100, 10_000  # in one transaction
+MAX_GRADE = 2**31  # what a column holds is below it
 SOURCE = "imported with labels"  # of the documents made from imported sentences
 LABELS = {1: "correct", 0: "incorrect"}
 _NUMBERED_ID = re.compile(r"(.+)-(\d{1,9})")  # document id, position
@@ -113,16 +112,12 @@ def _to_storable(q: Question) -> Question:
             id=storable(c.id),
             text=storable(c.text),
             title=storable(c.title),
-            grade=_storable_grade(c.grade),
+            grade=c.grade if abs(c.grade or 0) < MAX_GRADE else None,
             verdict=c.verdict and replace(c.verdict, note=tidy_note(c.verdict.note)),
         )
         for c in q.candidates
     )
     return Question(storable(q.qid), storable(q.text), candidates, storable(q.kind))
-
-
-def _storable_grade(grade: int | None) -> int | None:
-    return grade if grade is not None and abs(grade) < 2**31 else None
 
 
 class _BatchImport:
@@ -182,7 +177,7 @@ class _BatchImport:
         return next(n for n in names if n not in batch_ids and not rows.find_questions(self.s, self.corpus_id, [n]))
 
     def _find_sentences(
-        self, sentences: _Sentences, question: Question, candidates: Mapping[str, SentenceRow]
+        self, sentences: "_Sentences", question: Question, candidates: Mapping[str, SentenceRow]
     ) -> dict[str, SentenceRow]:
         """Candidate id -> sentence, where there is one or one could be made; `known`: the question's own candidates."""
         sentence_rows: dict[str, SentenceRow] = {}
@@ -226,17 +221,18 @@ class _BatchImport:
                     before = current[annotator_id].get(pair)
                     if not c.annotations:  # without a signature: people's labels come first
                         before = of_people.get(pair, before)
-                    outcome = "same" if before == label else "conflicting"
-                    if outcome == "same":
+                    if before == label:
+                        outcome = "same"
                         counts.same += 1
                     elif before is not None and not options.override:
+                        outcome = "conflicting"
                         counts.conflicts.append(f"{question.qid} {c.id}: {label} in the file, {before} here")
                     else:
                         outcome = "new"
                         counts.new += 1
                         current[annotator_id][pair] = label
-                        event = {"question_id": pair[0], "sentence_id": pair[1], "label": label, "created": self.now}
-                        events.append({**event, "annotator_id": annotator_id})
+                        ids_of = {"question_id": pair[0], "sentence_id": pair[1], "annotator_id": annotator_id}
+                        events.append({**ids_of, "label": label, "created": self.now})
                     counts.outcomes.append((question.qid, c.id, outcome))
         label_rows.add_events(self.s, events)
 
@@ -266,11 +262,7 @@ def _people_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, i
     """(question id, sentence id) -> the current label by people, or the verdict on it."""
     labels = [r for r in label_rows.labels_of_questions(s, question_ids) if not r.imported]
     grouped = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
-    current = {
-        (question_id, sentence_id): label
-        for question_id, group in grouped
-        for sentence_id, label in resolve_labels(group).items()
-    }
+    current = {(q, sentence_id): x for q, group in grouped for sentence_id, x in resolve_labels(group).items()}
     current |= label_rows.verdicts(s, question_ids=question_ids)
     return {pair: label for pair, label in current.items() if label != UNSURE}
 
@@ -281,13 +273,13 @@ class _Sentences:
     def __init__(self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question]) -> None:
         self._s, self._corpus_id, self._now = s, corpus_id, now
         candidates = [c for q in batch for c in q.candidates]
-        self._named: dict[str, list[SentenceRow]] = {}
-        self._reading: dict[str, list[SentenceRow]] = {}
+        self._named: defaultdict[str, list[SentenceRow]] = defaultdict(list)
+        self._by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
-            self._named.setdefault(row.external_id, []).append(row)
+            self._named[row.external_id].append(row)
         texts = sorted({c.text for c in candidates if c.text})
         for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
-            self._reading.setdefault(_key(row.text), []).append(row)
+            self._by_text[_key(row.text)].append(row)
         self._documents: dict[str, DocumentRow] = {}
         self._touched: dict[int, tuple[DocumentRow, list[SentenceRow]]] = {}
 
@@ -295,7 +287,7 @@ class _Sentences:
         self, c: Candidate, qid: str, candidates: Iterable[SentenceRow], used: Set[SentenceRow]
     ) -> SentenceRow | None:
         """The sentence of a candidate that is none of `used`, made if need be; None without a text to make it from."""
-        for row in self._named.get(c.id, ()):
+        for row in self._named[c.id]:
             if row not in used and (not c.text or _key(row.text) == _key(c.text)):
                 return row
         if not c.text.strip():
@@ -304,16 +296,11 @@ class _Sentences:
             if row not in used and _key(row.text) == _key(c.text):
                 return row
         # an id of ours with another text now: the sentence was changed, so search by text
-        for row in self._reading.get(_key(c.text), ()):
-            if row not in used and (row.external_id == c.id or not self._is_imported(row)):
+        for row in self._by_text[_key(c.text)]:
+            is_own = row.external_id == c.id or self._s.get_one(DocumentRow, row.document_id).source != SOURCE
+            if is_own and row not in used:
                 return row
         return self._make(c, qid)
-
-    def _is_imported(self, row: SentenceRow) -> bool:
-        return self._document_of(row).source == SOURCE
-
-    def _document_of(self, row: SentenceRow) -> DocumentRow:
-        return self._s.get_one(DocumentRow, row.document_id)
 
     def _make(self, c: Candidate, qid: str) -> SentenceRow:
         numbered = _NUMBERED_ID.fullmatch(c.id)
@@ -335,8 +322,8 @@ class _Sentences:
         if not is_foreign:
             document.sentences += 1
             self._touched.setdefault(document.id, (document, []))[1].append(row)
-        self._named.setdefault(c.id, []).append(row)
-        self._reading.setdefault(_key(c.text), []).append(row)
+        self._named[c.id].append(row)
+        self._by_text[_key(c.text)].append(row)
         return row
 
     def _document(self, name: str, qid: str, c: Candidate) -> DocumentRow:
@@ -345,31 +332,27 @@ class _Sentences:
         row = self._ensure_document(name, c.title)
         if row.source != SOURCE and c.title in (row.title, ""):
             return row  # the sentence stood in an earlier version of it
-        if row.title == c.title and all(x.document_id != row.id for x in self._named.get(c.id, ())):
+        if row.title == c.title and all(x.document_id != row.id for x in self._named[c.id]):
             return row
         return self._ensure_document(f"{qid}:{name}", c.title)
 
     def _ensure_document(self, name: str, title: str) -> DocumentRow:
-        row = self._documents.get(name) or self._find_document(name)
-        if row is None:
+        if name not in self._documents:
+            by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
+            ids = {found: row.id for found, row in by_name.items()}
             new = Document(name, title, "", SOURCE)
-            ids = corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
-            row = self._s.get_one(DocumentRow, ids[name])
-        self._documents[name] = row
-        return row
-
-    def _find_document(self, name: str) -> DocumentRow | None:
-        by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
-        return self._s.get_one(DocumentRow, by_name[name].id) if name in by_name else None
+            ids = ids or corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
+            self._documents[name] = self._s.get_one(DocumentRow, ids[name])
+        return self._documents[name]
 
     def finish(self) -> int:
         """Write the text of the documents that got sentences, and mark them for the index; returns how many."""
-        stored: dict[int, list[SentenceRow]] = {}
+        stored: defaultdict[int, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.list_sentences(self._s, list(self._touched)):
-            stored.setdefault(row.document_id, []).append(row)
+            stored[row.document_id].append(row)
         for document, new in self._touched.values():
             at, texts = 0, []
-            for row in sorted([*stored.get(document.id, ()), *new], key=lambda r: r.position):
+            for row in sorted([*stored[document.id], *new], key=lambda r: r.position):
                 row.start, row.end = at, at + len(row.text)
                 texts.append(row.text)
                 at = row.end + 1
