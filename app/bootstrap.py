@@ -1,13 +1,13 @@
 """Opening the workbench: settings, database with its migrations, the versions in the home."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 
+from app.versions import startup
 from app.workbench.models import LoadedModels, ModelProvider
 from app.workbench.settings import Settings, get_settings
 from app.workbench.workbench import DatabaseTrouble, Workbench, translate_errors, utc_now
+from db.session import open_database
 
 __all__ = ["DatabaseTrouble", "Workbench", "open"]
 
@@ -21,9 +21,6 @@ def open(
 
     Raises As2Error when home or database cannot be used.
     """
-    from app.versions import startup
-    from db.session import open_database
-
     settings = settings or get_settings()
     with translate_errors():
         try:

@@ -4,8 +4,6 @@ It runs jobs in threads, one a slot (`app.jobs.queue.SLOTS`), so that a long job
 the app started ends after a while without work.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import logging

@@ -3,8 +3,6 @@
 Importing this costs nothing: a command imports the services when it runs.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from typer import Typer

@@ -1,7 +1,5 @@
 """`as2 ingest` and `as2 reindex`: add documents, and rebuild the search index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +8,7 @@ from typer import Argument, Exit, Option
 
 from app.cli.context import CorpusName, ensure_corpus, find_corpus, workbench
 from as2core.commands.options import JsonFlag
+from as2core.data.documents import SUFFIXES
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
 
@@ -58,8 +57,6 @@ def find_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
 
 def _list_files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
     """A file named directly is read whatever its suffix, so that an unsupported one is reported."""
-    from as2core.data.documents import SUFFIXES
-
     for path in paths:
         if path.is_dir():
             inside = [p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in SUFFIXES]

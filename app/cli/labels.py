@@ -1,7 +1,5 @@
 """`as2 labels import` and `as2 labels export`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

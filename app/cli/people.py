@@ -1,7 +1,5 @@
 """`as2 people`: the people and their roles."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument, Context, Typer

@@ -1,7 +1,5 @@
 """`as2 propose`: proposed questions for a corpus. The worker makes them, a person reviews them on the Data page."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Option

@@ -1,7 +1,5 @@
 """`as2 versions`: list model versions, and change which one is active."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -6,8 +6,6 @@ steps and keeps what is in its memory; when another job waits for its slot it gi
 checkpoint later.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -100,7 +98,7 @@ class JobRun:
         if waiting is not None and PRIORITIES[waiting.kind] > PRIORITIES[self.kind]:
             raise SteppedBack
 
-    def run(self, runner: Runner) -> None:
+    def run(self, runner: "Runner") -> None:
         """Run it, and write down how it ended."""
         self._heart.start()
         try:

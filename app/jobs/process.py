@@ -4,8 +4,6 @@ A worker holds a lock of its home, which the operating system releases when the 
 SQLite there is one worker a home; with PostgreSQL one a home and machine, and they share the queue.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -4,8 +4,6 @@ A worker claims a row (`app.jobs.attempt`), and signs it with a heartbeat and it
 reads a job changes one or starts a worker; the supervisor (`app.jobs.supervisor`) sees to jobs that nobody runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime

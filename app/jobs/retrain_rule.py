@@ -4,8 +4,6 @@ The rule is stored with the corpus. The app wakes the worker when a retrain is d
 (`app.adapt.schedule`), so that none is started twice.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 The process of the pages runs it in a thread; a command that follows a job calls `attend` itself; the worker reaps.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from datetime import timedelta
