@@ -6,32 +6,22 @@ id. Unlabelled candidates are not written.
 
 from collections.abc import Iterable, Iterator
 
-from as2core.data.source import (
-    Report,
-    Row,
-    Source,
-    digest_id,
-    format_rows,
-    group_rows,
-    iterate_labels,
-    parse_each,
-    rated_candidate,
-    stream_rows,
-)
+from as2core.data import source
+from as2core.data.source import Report, Row, Source
 from as2core.errors import UnreadableFile
 from as2core.types import Question
 
 COLUMNS = ["query", "docid", "rating"]
 
 
-def stream(source: Source, report: Report) -> Iterator[Question]:
+def stream(file: Source, report: Report) -> Iterator[Question]:
     """Questions in the order of their first row, without the candidates' texts. A rating above 0 is correct."""
-    rows = stream_rows(source, report)
+    rows = source.stream_rows(file, report)
     _, header = next(rows, (0, []))
     if [column.strip().lower() for column in header] != COLUMNS:
         wrong = report[0] if report else f"the first line must be {','.join(COLUMNS)}, not {','.join(header)}"
         raise UnreadableFile(f"{report.name}: {wrong}")
-    yield from group_rows(parse_each(rows, _parse, report), report)
+    yield from source.group_rows(source.parse_each(rows, _parse, report), report)
 
 
 def _parse(row: list[str]) -> Row:
@@ -40,11 +30,11 @@ def _parse(row: list[str]) -> Row:
     query, docid, rating = row
     if not query.strip() or not docid:
         raise ValueError("query or docid is empty")
-    return digest_id("q", query), query, rated_candidate(docid, rating)
+    return source.digest_id("q", query), query, source.rated_candidate(docid, rating)
 
 
 def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """The header, and a row for each labelled candidate."""
-    yield format_rows([COLUMNS])
-    for q, c in iterate_labels(questions):
-        yield format_rows([[q.text, c.id, c.relevance]])
+    yield source.format_rows([COLUMNS])
+    for q, c in source.iterate_labels(questions):
+        yield source.format_rows([[q.text, c.id, c.relevance]])
