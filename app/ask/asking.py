@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -72,11 +73,7 @@ class MeasuredTimes:
 
 def preload(wb: Workbench) -> None:
     """Load the models that a question needs, so that the first one is quick. Failures are left to that question."""
-    for load in (
-        lambda: loading.load_version(wb),
-        wb.models.embedder,
-        lambda: loading.load_version(wb, kind=registry.GENERATIVE),
-    ):
+    for load in (partial(loading.load_version, wb), wb.models.embedder, partial(scoring.load_generative, wb)):
         try:
             load()
         except As2Error as e:
@@ -131,7 +128,10 @@ def ask(
 
 def _list_notes(ranked: RankedQuestion, model: loading.LoadedVersion) -> tuple[str, ...]:
     """Sentences for the reader on what was unusual."""
-    notes = [model.note, *ranked.notes, _describe_preparation(scoring.as_cascade(model).preparing)]
+    notes = [model.note, *ranked.notes]
+    if preparing := scoring.as_cascade(model).preparing:  # this answer took longer than later ones will
+        parts = f"{preparing.done} of {preparing.total} parts"
+        notes.append(f"The fast engine is being prepared ({parts}). Until then answers take longer.")
     if len(tokenize(ranked.question)) > MAX_READ_WORDS:
         notes.append(f"This is a long question: the models read about the first {MAX_READ_WORDS} words.")
     if ranked.left_out:
@@ -175,13 +175,11 @@ def measure_times(wb: Workbench, view: AskView, schedule: DropSchedule, rounds: 
     ranker = scoring.as_cascade(loading.load_version(wb, view.version))
     candidates = scoring.as_candidates(view.candidates[i] for i in view.trace.entered)
     schedules = (DropSchedule.constant(0.0, exits=schedule.exits), schedule)
-    seconds: list[list[float]] = []
-    for _ in range(1 + rounds):
-        seconds.append([])
-        for tried in schedules:
-            started = time.perf_counter()
-            ranker.trace(view.question, candidates, tried)
-            seconds[-1].append(time.perf_counter() - started)
+    seconds = np.zeros((1 + rounds, 2))
+    for place in np.ndindex(seconds.shape):
+        started = time.perf_counter()
+        ranker.trace(view.question, candidates, schedules[place[1]])
+        seconds[place] = time.perf_counter() - started
     full, dropping = np.median(seconds[1:], axis=0)
     return MeasuredTimes(float(full), float(dropping))
 
@@ -190,11 +188,3 @@ def explain(wb: Workbench, question: str, candidate: RetrievedSentence) -> list[
     """Each word of the question with its log P given the sentence. Raises DamagedModel."""
     text = scoring.as_candidates([candidate])[0].titled_text
     return scoring.load_generative(wb).explain(question, text)
-
-
-def _describe_preparation(progress: Progress | None) -> str:
-    """Why this answer took longer than later ones will; empty if it did not."""
-    if progress is None:
-        return ""
-    parts = f"{progress.done} of {progress.total} parts"
-    return f"The fast engine is being prepared ({parts}). Until then answers take longer."

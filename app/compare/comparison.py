@@ -231,8 +231,7 @@ def _test_pairs(job: JobRun, evaluations: Mapping[str, Evaluation]) -> list[dict
 def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
     """What missing labels mean for the figures; nothing when every candidate has one."""
     labels = [c.label for q in questions for c in q.candidates]
-    missing = labels.count(None)
-    if not missing:
+    if not (missing := labels.count(None)):
         return []
     return [
         f"{missing:,} of {len(labels):,} candidates have no label and count as incorrect, so a ranker that puts good "
@@ -251,8 +250,7 @@ def _drop_settings(name: str) -> str:
 def _note_trained_on(name: str, trained_on: Sequence[str], questions: Sequence[Question]) -> list[str]:
     """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
     training_texts = set(trained_on)
-    overlap = sum(q.text in training_texts for q in questions)
-    if not overlap:
+    if not (overlap := sum(q.text in training_texts for q in questions)):
         return []
     return [
         f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "

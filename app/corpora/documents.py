@@ -75,15 +75,14 @@ def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -
     a viewer."""
     with wb.read() as s:
         document = s.get(DocumentRow, document_id)
-        corpus_id = document.corpus_id if document is not None else None
-    if corpus_id is None:
+    if document is None:
         raise people.Gone("this document no longer exists; reload the page")
     with wb.write(durable=True) as s:
         people.allow(s, by)
-        lock_corpus(s, corpus_id)
-        if (document := s.get(DocumentRow, document_id)) is not None:
-            rows.withdraw_document(s, document, wb.clock())
-    index_pending(wb, corpus_id)
+        lock_corpus(s, document.corpus_id)
+        if (row := s.get(DocumentRow, document_id)) is not None:
+            rows.withdraw_document(s, row, wb.clock())
+    index_pending(wb, document.corpus_id)
 
 
 def ingest(

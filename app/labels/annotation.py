@@ -60,7 +60,6 @@ class LabelView:
     sentence_id: int
     annotator_id: int
     label: str | None
-    created: datetime
     changed: bool = True
     pairs: int = 1
 
@@ -344,4 +343,4 @@ def _measure_pace(times: list[datetime]) -> float | None:
 def _view(event: LabelEvent, *, changed: bool = True, pairs: int = 1) -> LabelView:
     label = None if event.label == WITHDRAWN else event.label
     pair = event.question_id, event.sentence_id
-    return LabelView(event.id, *pair, event.annotator_id, label, event.created, changed, pairs)
+    return LabelView(event.id, *pair, event.annotator_id, label, changed, pairs)

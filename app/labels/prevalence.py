@@ -8,11 +8,11 @@ with several of one question the truth is somewhat wider.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.labels.agreement import Estimate
-from app.labels.consensus import BINARY
+from app.labels.consensus import CORRECT, INCORRECT
 from app.labels.strategies import ADAPTIVE, RANDOM
 from app.workbench.workbench import Workbench
 from db.repositories import labels as rows
@@ -40,10 +40,7 @@ def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
         pair = (r.question_id, r.sentence_id)
         sample = RANDOM if (*pair, r.annotator_id) in drawn else r.queue
         samples.setdefault(sample, {}).setdefault(pair, {})[r.annotator_id] = verdicts.get(pair, r.label)
-    estimates = {
-        name: _estimate_share(map(_find_majority, (labels.values() for labels in pairs.values())))
-        for name, pairs in samples.items()
-    }
+    estimates = {name: _estimate_share([[*by.values()] for by in pairs.values()]) for name, pairs in samples.items()}
     fair = estimates.get(RANDOM, Estimate(None, None, None, 0))
     return PrevalenceView(fair, tuple((q, estimates[q]) for q in ADAPTIVE if q in estimates))
 
@@ -56,15 +53,8 @@ def wilson_interval(correct: int, n: int) -> tuple[float, float]:
     return float(found.low), float(found.high)
 
 
-def _find_majority(labels: Iterable[str]) -> bool | None:
-    """Whether more labels say correct than incorrect, None if as many."""
-    votes = [BINARY[label] for label in labels if label in BINARY]
-    difference = 2 * sum(votes) - len(votes)
-    return None if difference == 0 else difference > 0
-
-
-def _estimate_share(pairs: Iterable[bool | None]) -> Estimate:
-    decided = [p for p in pairs if p is not None]
-    if not decided:
-        return Estimate(None, None, None, 0)
-    return Estimate(sum(decided) / len(decided), *wilson_interval(sum(decided), len(decided)), len(decided))
+def _estimate_share(pairs: Sequence[Sequence[str]]) -> Estimate:
+    """The share of the pairs whose labels, one list a pair, say more often correct than incorrect; even ones apart."""
+    leads = [labels.count(CORRECT) - labels.count(INCORRECT) for labels in pairs]
+    correct, n = sum(lead > 0 for lead in leads), sum(lead != 0 for lead in leads)
+    return Estimate(correct / n, *wilson_interval(correct, n), n) if n else Estimate(None, None, None, 0)

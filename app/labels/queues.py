@@ -260,16 +260,8 @@ def question_at(
         rules = rules_of_corpus(s, question.corpus_id)
         assignment = assignment or _assign(rules, seat, (question_id, 0))
         leases.release_all(s, question.corpus_id, seat.who, seat.queue)
-        acquire = partial(
-            leases.acquire,
-            s,
-            who=seat.who,
-            queue=seat.queue if assignment.queue == seat.queue else "",  # else it goes back with this queue's
-            token=token,
-            expires=now + LEASE,
-            now=now,
-            control=assignment.control,
-        )
+        queue = seat.queue if assignment.queue == seat.queue else ""  # it goes back with what this queue assigned
+        acquire = partial(leases.acquire, s, who=seat.who, queue=queue, token=token, expires=now + LEASE, now=now)
         only_views = has_role(s, seat.annotator_id, VIEWER)
         own = rows.labels_by(s, seat.annotator_id, [question_id])
         request = request_queue(s, replace(seat, queue=assignment.queue, pool=()), rules)
@@ -277,7 +269,7 @@ def question_at(
         listed = []
         for row in candidates:
             pair = _pair(row)
-            is_free = bool(row.free) and (only_views or acquire(pair))
+            is_free = bool(row.free) and (only_views or acquire(pair, control=assignment.control))
             label = own.get(pair)
             is_offered = row.asked or row.sentence_id == chosen
             reasons = _explain(s, row, assignment, label, rules) if is_offered else ("", "")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Float, Row, Select, SQLColumnExpression, case, cast, func, select
+from sqlalchemy import ColumnElement, Float, Row, Select, SQLColumnExpression, case, cast, func, select
 from sqlalchemy.orm import Session, aliased
 
 from db.models import Candidate, CurrentLabel, Question, Run, Suspicion
@@ -169,6 +169,10 @@ def _furthest_apart(other: SQLColumnExpression[int]) -> Callable[[Select, QueueR
     return lambda found, _: found.where(other.is_not(None), other != LAST.rank).order_by(ratio.desc(), Candidate.id)
 
 
+def _nearest_to_cut(found: Select, _: QueueRequest) -> Select:
+    return found.where(Candidate.cut_margin.is_not(None)).order_by(Candidate.cut_margin, Candidate.id)
+
+
 def _best_ranked(found: Select, request: QueueRequest) -> Select:
     best = queues.pooled_rank(request.pool)
     found = found.where(best <= queues.POOL_DEPTH) if request.pool else found
@@ -185,6 +189,11 @@ def _without_label(found: Select, request: QueueRequest) -> Select:
     return found.where(Question.id.not_in(labelled)).order_by(
         queues.shuffle(Question.id), Question.id, LAST.rank, Candidate.id
     )
+
+
+def _review(waiting: ColumnElement[bool], key: ColumnElement) -> Order:
+    """What somebody is asked to look at again, by this key."""
+    return Order(lambda found, _: found.order_by(key, Candidate.id), scores=(), is_review=True, waiting=waiting)
 
 
 def _newest_own(found: Select, request: QueueRequest) -> Select:
@@ -224,11 +233,7 @@ QUEUES = {
         Queue(
             name="dropped",
             description="Closest to a cut, where a small error drops a correct candidate or keeps a wrong one.",
-            order=Order(
-                lambda found, _: found.where(Candidate.cut_margin.is_not(None)).order_by(
-                    Candidate.cut_margin, Candidate.id
-                )
-            ),
+            order=Order(_nearest_to_cut),
             explain=_explain_cut,
             is_adaptive=True,
         ),
@@ -247,12 +252,7 @@ QUEUES = {
         Queue(
             name="flagged",
             description="Flagged by an annotator, with a note. A label here clears the flag.",
-            order=Order(
-                lambda found, _: found.order_by(queues.oldest_flag(), Candidate.id),
-                scores=(),
-                is_review=True,
-                waiting=queues.oldest_flag().is_not(None),
-            ),
+            order=_review(queues.oldest_flag().is_not(None), queues.oldest_flag()),
             explain=_explain_flags,
             settle=reviews.clear_flags,
             when_empty="Nothing is flagged. Press f on an item to flag it with a note.",
@@ -261,12 +261,7 @@ QUEUES = {
             name="second",
             title="Second look",
             description="Labels that a model of all the other labels doubts. Confirm or correct them.",
-            order=Order(
-                lambda found, _: found.order_by(queues.doubt().desc(), Candidate.id),
-                scores=(),
-                is_review=True,
-                waiting=queues.doubt().is_not(None),
-            ),
+            order=_review(queues.doubt().is_not(None), queues.doubt().desc()),
             explain=_explain_doubt,
             settle=reviews.mark_reviewed,
             when_empty="No label is in doubt. To check labels again, use Second looks on the page Agreement.",

@@ -21,8 +21,7 @@ class Settings(BaseSettings):
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of people who sign in for the first time, after the first person.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
-    `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads.
-    """
+    `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads."""
 
     model_config = SettingsConfigDict(env_prefix="AS2_", env_ignore_empty=True, extra="ignore", frozen=True)
 
