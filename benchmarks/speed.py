@@ -34,7 +34,7 @@ from _texts import JUDGES
 from _texts import sentences as more_sentences
 from _ways import BASE, BM25, CROSS, FLASH, INT8, LOOP, NOTHING, RATIOS, Way, Ways
 
-from as2core.cascade.engine_onnx import TOKENS, cores, session
+from as2core.cascade.engine_onnx import BATCH_TOKENS, cores, session
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting, load_questions
@@ -329,7 +329,7 @@ class Bench:
         return [
             "### The limit of the processor",
             "",
-            f"The {cores()} cores multiply int8 matrices of the feed-forward layer's size ({TOKENS} tokens) at "
+            f"The {cores()} cores multiply int8 matrices of the feed-forward layer's size ({BATCH_TOKENS} tokens) at "
             f"{peak:,.0f} billion operations per second if they do nothing else. The whole model over {n:,} candidates "
             "also tokenises, quantises, and computes attention, norms and activations. It runs at "
             f"{reached:,.0f} billion, "
@@ -481,15 +481,15 @@ def _int8_peak(folder: Path) -> float:
     graph = helper.make_graph(
         [helper.make_node("MatMulInteger", ["x", "w"], ["y"])],
         "product",
-        [helper.make_tensor_value_info("x", TensorProto.UINT8, [TOKENS, width])],
-        [helper.make_tensor_value_info("y", TensorProto.INT32, [TOKENS, inner])],
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, [BATCH_TOKENS, width])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [BATCH_TOKENS, inner])],
         [numpy_helper.from_array(weight, "w")],
     )
     path = folder / "product.onnx"
     path.write_bytes(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10).SerializeToString()
     )
-    one, x = session(path), np.zeros((TOKENS, width), np.uint8)
+    one, x = session(path), np.zeros((BATCH_TOKENS, width), np.uint8)
 
     def work() -> None:
         for _ in range(times):
@@ -501,7 +501,7 @@ def _int8_peak(folder: Path) -> float:
             start = time.perf_counter()
             for done in [pool.submit(work) for _ in range(cores())]:
                 done.result()
-            best = max(best, 2 * TOKENS * width * inner * times * cores() / (time.perf_counter() - start) / 1e9)
+            best = max(best, 2 * BATCH_TOKENS * width * inner * times * cores() / (time.perf_counter() - start) / 1e9)
     return best
 
 

@@ -71,9 +71,9 @@ def run_cascade(
         again = [none] * len(queries)  # a question: those whose logits of the last exit are settled
         if last == exits and engine.error:
             began = time.perf_counter()
-            scores[-1], known = settle(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
+            scores[-1], is_exact = settle(scores[-1], ends, engine.error, partial(_score_exactly, run, members))
             seconds[-1] += time.perf_counter() - began
-            again = [a[k] for a, k in zip(alive, np.split(known, ends), strict=True)]
+            again = [a[k] for a, k in zip(alive, np.split(is_exact, ends), strict=True)]
         for i in range(first, last):
             below, layer = engine.exits[i - 1] if i else 0, engine.exits[i]
             twice = again if i == exits - 1 else [none] * len(queries)
@@ -105,12 +105,12 @@ def settle(
     """Logits (n,) of several questions, split at `ends`, with those that may be their question's best made exact:
     whoever is within `error` of the best is scored again, until the best stands alone or all near it are exact.
     And which these are, bool (n,)."""
-    logits, known = logits.copy(), np.zeros(len(logits), bool)
+    logits, is_exact = logits.copy(), np.zeros(len(logits), bool)
     questions = [part for part in np.split(np.arange(len(logits)), ends) if len(part)]
     while True:
         near = [part[logits[part] >= logits[part].max() - error] for part in questions]
-        open_ = [part[~known[part]] for part in near if len(part) > 1]
+        open_ = [part[~is_exact[part]] for part in near if len(part) > 1]
         at = np.concatenate(open_) if open_ else np.zeros(0, int)
         if not len(at):
-            return logits, known
-        logits[at], known[at] = exact(at), True
+            return logits, is_exact
+        logits[at], is_exact[at] = exact(at), True

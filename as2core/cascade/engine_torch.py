@@ -49,8 +49,8 @@ class _TorchRun:
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
         e = self.engine
         scores, seconds = np.empty((last - first, len(members)), dtype=np.float32), []
-        for gone in self.states.keys() - set(members.tolist()):
-            del self.states[gone]
+        for leaver in self.states.keys() - set(members.tolist()):
+            del self.states[leaver]
         device = next(e.backbone.parameters()).device.type
         budget = GPU_TOKENS if device == "cuda" else CPU_TOKENS
         rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)

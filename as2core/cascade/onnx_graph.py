@@ -199,8 +199,8 @@ def _linear(block: nn.Module, path: str) -> nn.Linear:
 
 def _evening(peaks: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """What to divide each input channel by, and multiply its column of the weight (out, in) with: (in,)."""
-    wanted = np.sqrt(np.maximum(peaks, TINY) / np.maximum(np.abs(weight).max(0), TINY))
-    return np.clip(wanted / np.median(wanted), 1 / 64, 64).astype(np.float32)
+    ratio = np.sqrt(np.maximum(peaks, TINY) / np.maximum(np.abs(weight).max(0), TINY))
+    return np.clip(ratio / np.median(ratio), 1 / 64, 64).astype(np.float32)
 
 
 def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) -> str:

@@ -83,7 +83,7 @@ def trace_all(
 
 
 def try_schedules(
-    traced: Sequence[tuple[Question, CascadeTrace]],
+    traces: Sequence[tuple[Question, CascadeTrace]],
     *,
     ratios: Sequence[float] = RATIOS,
     measure: str = "AP",
@@ -97,7 +97,7 @@ def try_schedules(
     """
     if measure not in MEASURES:
         raise BadSetting(f"no measure {measure!r} to tune by; known: {', '.join(MEASURES)}")
-    usable = [(q, t) for q, t in traced if q.positives]
+    usable = [(q, t) for q, t in traces if q.positives]
     if not usable:
         raise BadSetting("no question has a candidate labelled correct: there is nothing to tune by")
     if any(not t.complete or len(t.exits) != len(usable[0][1].exits) for _, t in usable):
@@ -130,35 +130,30 @@ def _replay_all(
     depths = np.diff([0, *(e.layer for e in trace.exits)])
     a_layer = np.array([layer_flops(trace.lengths[i : i + 1], trace.shape) for i in range(trace.candidates)])
     a_head = head_flops(1, trace.shape)
-    rescored = np.zeros(trace.candidates)  # the second scoring of some at the last exit
-    for i in trace.exits[-1].again:
-        rescored[i] = trace.exits[-1].layer * a_layer[i] + a_head
+    again, rescoring = trace.exits[-1].again, np.zeros(trace.candidates)  # the second scoring of some at the last exit
+    rescoring[again] = trace.exits[-1].layer * a_layer[again] + a_head
     cuts = [(ratio, DropSchedule((ratio,), keep)) for ratio in ratios]
     scores = np.full((len(trace.exits), trace.candidates), np.nan)
     for row, e in zip(scores, trace.exits, strict=True):
         row[e.alive] = e.scores
     results: dict[tuple[float, ...], tuple[float, float]] = {}
 
-    def descend(number: int, alive: np.ndarray, lost: tuple[int, ...], spent: float, chosen: tuple[float, ...]) -> None:
-        # alive: positions, ascending; lost: the final places of the correct candidates dropped so far
+    def descend(number: int, alive: np.ndarray, below: tuple[int, ...], spent: float, path: tuple[float, ...]) -> None:
+        # alive: positions, ascending; below: the final places of the correct candidates dropped so far
         best_first = alive[order(scores[number, alive])]
         spent += float(depths[number] * a_layer[alive].sum()) + len(alive) * a_head
         if number == len(trace.exits) - 1:
-            spent += float(rescored[alive].sum())
-            places = [*(np.flatnonzero(correct[best_first]) + 1).tolist(), *lost]
-            results[chosen] = value(np.sort(places)), spent
+            spent += float(rescoring[alive].sum())
+            places = [*(np.flatnonzero(correct[best_first]) + 1).tolist(), *below]
+            results[path] = value(np.sort(places)), spent
             return
         for ratio, cut in cuts:
             survivors = cut.count_survivors(0, len(alive))
             lower = (survivors + np.flatnonzero(correct[best_first[survivors:]]) + 1).tolist()
-            descend(number + 1, np.sort(best_first[:survivors]), (*lost, *lower), spent, (*chosen, ratio))
+            descend(number + 1, np.sort(best_first[:survivors]), (*below, *lower), spent, (*path, ratio))
 
-    outside: tuple[int, ...] = ()
-    spent = 0.0
-    if trace.first is not None:  # its cost, and the places of those it dropped, are the same under every schedule
-        spent = float(trace.first.flops)
-        outside = tuple(
-            (np.flatnonzero(correct[trace.ranking()[len(trace.entered) :]]) + len(trace.entered) + 1).tolist()
-        )
-    descend(0, trace.entered, outside, spent, ())
+    # the first stage's cost, and the places of those it dropped, are the same under every schedule
+    n = len(trace.entered)
+    outside = (np.flatnonzero(correct[trace.ranking()[n:]]) + n + 1).tolist()
+    descend(0, trace.entered, tuple(outside), float(trace.first.flops) if trace.first else 0.0, ())
     return results

@@ -25,18 +25,18 @@ class CascadeModule(nn.Module):
         exits: Sequence[int] | None = None,
         stop_gradient: bool = False,
     ) -> dict[int, Tensor]:
-        """Logits (batch,) for each wanted exit layer, walking only as deep as the deepest of them.
+        """Logits (batch,) for each of the layers in `exits`, walking only as deep as the deepest of them.
 
         `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).
         """
-        wanted = self.exits if exits is None else exits
+        layers = self.exits if exits is None else exits
         hidden, below, out = self.backbone.embed(ids), 0, {}
         for layer, head in zip(self.exits, self.heads, strict=True):
-            if layer > max(wanted):
+            if layer > max(layers):
                 break
             hidden = self.backbone.run(hidden, mask, below, layer)
             below = layer
-            if layer in wanted:
+            if layer in layers:
                 out[layer] = head(hidden, mask, second)
             if stop_gradient:
                 hidden = hidden.detach()

@@ -132,7 +132,7 @@ class _HubLM(nn.Module):
 
 
 class CausalLM(_HubLM):
-    """Any causal model of the hub; the separator is a newline where the tokenizer has none."""
+    """A causal model of the hub; the separator is a newline where the tokenizer has none."""
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         tok = self.tokenizer
@@ -152,7 +152,7 @@ class CausalLM(_HubLM):
 
 
 class Seq2SeqLM(_HubLM):
-    """Any encoder-decoder of the hub: the passage is encoded, the question decoded."""
+    """An encoder-decoder of the hub: the passage is encoded, the question decoded."""
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         p = token_ids(self.tokenizer, passages, self.max_length)

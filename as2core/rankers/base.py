@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 Query = tuple[str, Sequence[Candidate]]  # a question and its candidates
-VersionConfig = dict[str, Any]  # config.json of a version: {"backbone", "settings", ...}
+JsonObject = dict[str, Any]  # of a file, to be taken as it is written there
+VersionConfig = JsonObject  # config.json of a version: {"backbone", "settings", ...}
 
 
 class Ranker(Protocol):

@@ -105,16 +105,16 @@ class BiEncoderRanker(CountsFlops):
 
         if self._fingerprint is None:
             self._fingerprint = fingerprint(self.backbone, self.max_length)
-        known = {t: k.memory[0].float().numpy() for t, k in cache.get(self._fingerprint, texts).items()}
-        new = [t for t in dict.fromkeys(texts) if t not in known]
+        by_text = {t: k.memory[0].float().numpy() for t, k in cache.get(self._fingerprint, texts).items()}
+        new = [t for t in dict.fromkeys(texts) if t not in by_text]
         if new:
             vectors = self.embed(new)
             cache.put(
                 self._fingerprint,
                 {t: PassageState(torch.from_numpy(v)[None], {}) for t, v in zip(new, vectors, strict=True)},
             )
-            known.update(zip(new, vectors, strict=True))
-        return np.stack([known[t] for t in texts]), new
+            by_text.update(zip(new, vectors, strict=True))
+        return np.stack([by_text[t] for t in texts]), new
 
 
 def build(*, backbone: str | None = None, max_length: int | None = None) -> BiEncoderRanker:

@@ -88,7 +88,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
         self.calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
         self.module, self.trained = CascadeModule(backbone, exits).eval(), False
-        self._chosen: Engine | None = None
+        self._onnx: Engine | None = None  # once `use` has asked for it and it is ready
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 
     @property
@@ -117,7 +117,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
         """What runs the layers now: the engine that `use` chose once it is ready, and torch until then."""
         from as2core.cascade.engine_torch import TorchEngine
 
-        return self._chosen or TorchEngine(self.backbone, self.module.heads, self.exits, max_length=self.max_length)
+        return self._onnx or TorchEngine(self.backbone, self.module.heads, self.exits, max_length=self.max_length)
 
     def use(
         self,
@@ -136,7 +136,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
 
         if engine not in ENGINES:
             raise BadSetting(f"no engine {engine!r}; known: {', '.join(ENGINES)}")
-        self._chosen = None
+        self._onnx = None
         gpu = torch.cuda.is_available()
         self.module.to("cuda" if gpu and engine != "onnx" else "cpu")
         if engine == "torch" or (engine == "auto" and (gpu or not find_spec("onnxruntime"))):
@@ -153,7 +153,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
 
         def prepare() -> None:
             try:
-                self._chosen = self._build_onnx(folder, report)
+                self._onnx = self._build_onnx(folder, report)
             except Exception as e:
                 if engine == "onnx" and not background:
                     raise
@@ -185,7 +185,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
         return OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length, exact=exact)
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_chosen": None}
+        return {**self.__dict__, "_onnx": None}
 
     def trace(
         self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None

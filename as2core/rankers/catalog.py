@@ -36,17 +36,17 @@ def get(
     Raises UnknownRanker, BadSetting, DamagedModel.
     """
     text = str(spec)
-    name, _, given = text.partition(":")
+    name, _, options = text.partition(":")
     if name not in CATALOG:
         known = versions()
-        name, given = split_spec(text)
+        name, options = split_spec(text)
         path = Path(known.get(name, name))
         if (path / "config.json").is_file():
-            return _build_version(path, given, engine)
+            return _build_version(path, options, engine)
         names = ", ".join(dict.fromkeys([*CATALOG, *known]))
         raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
-    settings = read_settings(entry, given)
+    settings = read_settings(entry, options)
     arguments: dict[str, object] = {**settings}
     if nested := entry.nested_spec(settings):
         arguments[str(entry.nested)] = [

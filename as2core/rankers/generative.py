@@ -136,8 +136,8 @@ class GenerativeRanker(HasWeights):
         out: list[tuple[str, float]] = []
         end_before = -1
         for (start, end), value in zip(spans, log_p, strict=False):
-            glued = start == end_before and out and question[start:end].isalnum() and out[-1][0][-1:].isalnum()
-            if glued:
+            is_glued = start == end_before and out and question[start:end].isalnum() and out[-1][0][-1:].isalnum()
+            if is_glued:
                 out[-1] = (out[-1][0] + question[start:end], out[-1][1] + float(value))
             else:
                 out.append((question[start:end].strip(), float(value)))

@@ -2,7 +2,7 @@
 
 SR = R_N o ... o R_1, cheap rankers first (Matsubara et al., 2020, section 3.2; Soldaini and Moschitti, 2020, sections
 3.2 and 4.2, where the R_i are independently trained encoders of growing depth). A stage keeps a fixed number k or a
-share of those alive; the last one orders what is left. Any ranker can be a stage: each gets the survivors in their
+share of those alive; the last one orders what is left. Every ranker can be a stage: it gets the survivors in their
 original order, which listwise rankers need.
 """
 

@@ -79,8 +79,8 @@ def read_pairs(
         key, equals, value = pair.partition("=")
         is_flag = not equals and isinstance(defaults.get(key), bool)
         if key not in defaults or not (equals or is_flag):
-            known = ", ".join(defaults) or "none"
-            raise BadSetting(f"{name} has no setting {pair!r}; known: {known} (each written setting=value)")
+            names = ", ".join(defaults) or "none"
+            raise BadSetting(f"{name} has no setting {pair!r}; known: {names} (each written setting=value)")
         settings[key] = True if is_flag else _read_value(name, key, value, defaults[key], key in several)
     return settings
 

@@ -15,17 +15,17 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from as2core.data.source import sha256
 from as2core.errors import BadSetting, DamagedModel
-from as2core.rankers.base import HasWeights, Ranker, VersionConfig
+from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.specs import replace_directories
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Card = dict[str, Any]  # what a version tells of itself: data, recipe, numbers, hashes
+Card = JsonObject  # what a version tells of itself: data, recipe, numbers, hashes
 FORMAT = 1
 STEPS, SCALE = ".steps", ".scale"
 MAX_STEPS = 8  # of a row either way: int8 could hold 127, but few compress better, and rank alike (decision 0024)
