@@ -59,7 +59,7 @@ class Options:
     seeds: int | None = None
     pictures: Path | None = None
 
-    def questions(self, name: str, setting: str = "clean", *, limit: int | None = None) -> list[Question]:
+    def questions(self, name: str, setting: str = "clean") -> list[Question]:
         """A set of SETS, or a shipped one, without its titles: the papers' rankers read the sentence alone. Raises
         BadSetting without a `data_dir` for a set of SETS, UnknownData when it is missing."""
         source: str | Path = name
@@ -69,7 +69,7 @@ class Options:
             source = self.data_dir / SETS[name]
             if not source.exists():
                 raise UnknownData(f"{source} is missing: it is the file of {name}, below --data-dir")
-        return [q.drop_titles() for q in apply_setting(load_questions(source).questions, setting)[:limit]]
+        return [q.drop_titles() for q in apply_setting(load_questions(source).questions, setting)]
 
 
 Step = Callable[[str], OnProgress]

@@ -33,16 +33,15 @@ TOLERANCE = 0.01  # AP that counts as the same
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Questions the twins learn from, their epochs and seeds; dev questions a set."""
+    """Questions the twins learn from, their epochs and seeds."""
 
     train: int
     epochs: int
     seeds: int
-    dev: int | None
 
 
-SMALL = Sizes(train=240, epochs=2, seeds=1, dev=None)
-FULL = Sizes(train=10_000, epochs=6, seeds=3, dev=None)
+SMALL = Sizes(train=240, epochs=2, seeds=1)
+FULL = Sizes(train=10_000, epochs=6, seeds=3)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
@@ -53,12 +52,12 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     shipped = cast(CascadeRanker, get("cascade:engine=torch"))
     sets = {"WikiQA dev": "wikiqa-dev", "TREC-QA dev": "trecqa-dev", "starter-test": "starter-test"}
     runs = {
-        name: trace_all(shipped, options.questions(data, limit=sizes.dev), step(f"the shipped cascade on {name}"))
+        name: trace_all(shipped, options.questions(data), step(f"the shipped cascade on {name}"))
         for name, data in sets.items()
     }
     tuning = try_schedules(runs["starter-test"])
     train = sample(options.questions("wikiqa-train"), sizes.train, 0)
-    target, runner = Target(train, options.questions("wikiqa-dev", limit=sizes.dev)), Runner(options, step)
+    target, runner = Target(train, options.questions("wikiqa-dev")), Runner(options, step)
     twins = [train_twins(target, runner, epochs=sizes.epochs, seed=s) for s in seeds]
     setting = f"twins on {len(train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {len(seeds)}; WikiQA dev"
     rows = (

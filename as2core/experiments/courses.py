@@ -15,7 +15,7 @@ import torch
 
 from as2core.experiments.base import Options, Step
 from as2core.nn.backbone import Backbone, load_backbone
-from as2core.training.fine_tune import TrainingResult, fine_tune
+from as2core.training.fine_tune import TrainingResult, fine_tune, override
 from as2core.training.learners import R
 from as2core.training.loop import RunControl
 from as2core.training.settings import TrainSettings
@@ -29,8 +29,10 @@ Course = list[dict[str, float]]  # AP by exit after every epoch
 
 @dataclass(frozen=True, slots=True)
 class Target:
+    """Questions to learn from, and dev questions where there are evaluations."""
+
     train: list[Question]
-    dev: list[Question]
+    dev: list[Question] = field(default_factory=list)
 
 
 def wikiqa(options: Options, questions: int, *, seed: int = 0) -> Target:
@@ -57,30 +59,26 @@ class Runner:
     step: Step
     numbers: count = field(default_factory=count)
 
-    def train(
-        self, what: str, base: R, train: Sequence[Question], dev: Sequence[Question], settings: TrainSettings
-    ) -> TrainingResult[R]:
+    def train(self, what: str, base: R, target: Target, settings: TrainSettings, **values: object) -> TrainingResult[R]:
+        """Fine-tune by `settings` with some of them changed."""
         report = self.step(what)
         control = RunControl(lambda event: report(Progress(event.get("step", 0), event.get("steps", 1))))
         workdir = self.options.workdir / str(next(self.numbers))
-        return fine_tune(base, train, dev, settings, workdir=workdir, control=control)
+        settings = override(settings, **values)
+        return fine_tune(base, target.train, target.dev, settings, workdir=workdir, control=control)
 
-    def course(self, what: str, base: R, target: Target, settings: TrainSettings) -> Course:
+    def course(self, what: str, base: R, target: Target, settings: TrainSettings, **values: object) -> Course:
         """Dev AP by exit after every epoch of a fine-tuning on the target."""
-        result = self.train(what, base, target.train, target.dev, settings)
-        return [e["dev_ap"] for e in result.history if e["kind"] == "eval"]
+        history = self.train(what, base, target, settings, **values).history
+        return [e["dev_ap"] for e in history if e["kind"] == "eval"]
 
 
-def final(course: Course) -> float:
-    """The last exit's AP after the last epoch: no epoch is chosen by the questions it is reported on."""
-    return list(course[-1].values())[-1]
+def last_exit(course: Course) -> list[float]:
+    """The last exit's AP after every epoch."""
+    return [list(ap.values())[-1] for ap in course]
 
 
-def finals(courses: Sequence[Course]) -> list[float]:
-    return [final(c) for c in courses]
-
-
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float] | np.ndarray) -> str:
     """Mean, and the standard deviation where there are several seeds: `.713 ± .004`."""
     mean = f"{np.mean(values):.3f}".lstrip("0")
     return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.3f}".replace("± 0", "± ")

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from as2core.experiments.base import Options, Report, Row, count_steps, table
-from as2core.experiments.courses import ALL_PAIRS, Course, Runner, finals, spread, untuned, wikiqa
+from as2core.experiments.courses import ALL_PAIRS, Course, Runner, last_exit, spread, untuned, wikiqa
 from as2core.rankers.cascade import CascadeRanker
-from as2core.training.fine_tune import override
 from as2core.types import OnProgress
 
 SETTINGS = replace(ALL_PAIRS, learning_rate=5e-5, freeze_embeddings=False)
@@ -46,9 +45,11 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     runner = Runner(options, count_steps(on_progress, len(VARIANTS) * len(seeds)))
     courses: dict[str, list[Course]] = {}
     for name, changes in VARIANTS.items():
-        settings = [override(SETTINGS, seed=seed, epochs=sizes.epochs, **changes) for seed in seeds]
-        courses[name] = [runner.course(name, untuned(CascadeRanker, seed=s.seed), target, s) for s in settings]
-    ap = {name: float(np.mean(finals(some))) for name, some in courses.items()}
+        changes = {**changes, "epochs": sizes.epochs}
+        bases = [untuned(CascadeRanker, seed=seed) for seed in seeds]
+        courses[name] = [runner.course(name, b, target, SETTINGS, seed=s, **changes) for s, b in enumerate(bases)]
+    # after the last epoch: none is selected by the questions it is reported on
+    ap = {name: float(np.mean([last_exit(c)[-1] for c in some])) for name, some in courses.items()}
     uniform, in_turn, early = ap["uniform"], ap["round robin"], ap["bias to early exits"]
     stopped = ap["uniform, gradient stopped"]
     rows = (

@@ -8,14 +8,14 @@ layer; this one is trained first, by MLE on SQuAD-sent ("transferred"), and the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
 
 from as2core.evaluation import evaluate
 from as2core.experiments.base import Options, Report, Row, count_steps, table
-from as2core.experiments.courses import Runner, Target, sample, spread
-from as2core.nn.backbone import load_backbone
+from as2core.experiments.courses import Runner, Target, sample, spread, untuned
 from as2core.rankers.base import Ranker
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
@@ -78,22 +78,20 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
 def _run_seed(runner: Runner, general: list[Question], target: Target, sizes: Sizes, seed: int) -> dict[str, float]:
     """AP on dev of every variant. Nothing is selected by dev: the weights after the last step count."""
 
-    def tune(what: str, base: R, settings: TrainSettings, questions: list[Question] = target.train) -> R:
-        return runner.train(what, base, questions, [], replace(settings, seed=seed)).ranker
+    def tune(what: str, base: R, settings: TrainSettings, negatives: int | None = None) -> R:
+        changes = {"seed": seed, "epochs": sizes.epochs, "negatives": negatives}
+        return runner.train(what, base, Target(target.train), settings, **changes).ranker
 
     torch.manual_seed(seed)
-    untuned = GenerativeRanker(load_question_lm())
-    transferred = tune("transfer, MLE", untuned, TRANSFER, general)
-    rankers: dict[str, Ranker] = {UNTUNED: untuned, TRANSFERRED: transferred}
+    untrained = GenerativeRanker(load_question_lm())
+    transferred = runner.train("transfer, MLE", untrained, Target(general), TRANSFER, seed=seed).ranker
+    rankers: dict[str, Ranker] = {UNTUNED: untrained, TRANSFERRED: transferred}
     for name, settings in TUNE.items():
-        negatives = sizes.negatives if name == "RLL" else settings.negatives
-        rankers[name] = tune(name, transferred, replace(settings, epochs=sizes.epochs, negatives=negatives))
+        rankers[name] = tune(name, transferred, settings, sizes.negatives if name == "RLL" else None)
     backwards = GenerativeRanker(transferred.module, direction="answer")
-    answer = replace(ANSWER, epochs=sizes.epochs, negatives=min(4, sizes.negatives))
-    rankers[BACKWARDS] = tune(BACKWARDS, backwards, answer)
-    torch.manual_seed(seed)
-    twin = CrossEncoderRanker(load_backbone(), pool="cls")
-    rankers[DISCRIMINATIVE] = tune(DISCRIMINATIVE, twin, replace(TWIN, epochs=sizes.epochs, negatives=sizes.negatives))
+    rankers[BACKWARDS] = tune(BACKWARDS, backwards, ANSWER, min(4, sizes.negatives))
+    twin = untuned(partial(CrossEncoderRanker, pool="cls"), seed=seed)
+    rankers[DISCRIMINATIVE] = tune(DISCRIMINATIVE, twin, TWIN, sizes.negatives)
     return {name: evaluate(r, target.dev).metrics["AP"] for name, r in rankers.items()}
 
 

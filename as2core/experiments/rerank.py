@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,29 +43,34 @@ SMALL = Sizes(sets=((100, 40), (1300, 10)), epochs=3, timed=2)
 FULL = Sizes(sets=((100, 122), (1300, 122)), epochs=10, timed=20)
 
 
-Cutoff = int | None  # how many candidates the first ranker passes on, None for all
-
-
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """One set: P@1 and seconds a question, by first ranker and cutoff."""
+    """One set: the scores of each question by ranker, and how many seconds a question takes, by first ranker on all
+    candidates, and by the number of candidates for the selector; None stands for all."""
 
     questions: list[Question]
-    accuracy: dict[str, dict[Cutoff, float]]
-    seconds: dict[str, dict[Cutoff, float]]
+    scores: dict[str, list[np.ndarray]]
+    first_seconds: dict[str, float]
+    selector_seconds: dict[int | None, float]
 
     @property
     def ks(self) -> list[int]:
-        return [k for k in self.accuracy[FIRST[0]] if k]
+        return [k for k in self.selector_seconds if k]
 
     @property
     def size(self) -> int:
         return len(self.questions[0].candidates)
 
-    @property
-    def whole(self) -> float:
-        """P@1 of the selector on all candidates, whichever ranker came first."""
-        return self.accuracy[FIRST[0]][None]
+    def accuracy(self, first: str, k: int | None = None) -> float:
+        """P@1 of two rankers in a row, by their scores; the selector sees the best k in their original order."""
+        correct = []
+        for q, x, y in zip(self.questions, self.scores[first], self.scores["selector"], strict=True):
+            rows = np.sort(order(x)[:k])
+            correct.append(q.candidates[rows[order(y[rows])[0]]].label == 1)
+        return float(np.mean(correct))
+
+    def seconds(self, first: str, k: int | None = None) -> float:
+        return self.selector_seconds[k] + (self.first_seconds[first] if k else 0.0)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
@@ -89,17 +94,14 @@ def _first_ranker(name: str, target: Target, epochs: int, runner: Runner) -> Ran
     ranker = get(name)
     if not isinstance(ranker, WordRanker):
         return ranker
-    settings = replace(POINTWISE, epochs=epochs)
-    return runner.train(f"training {name}", ranker, target.train, target.dev, settings).ranker
+    return runner.train(f"training {name}", ranker, target, POINTWISE, epochs=epochs).ranker
 
 
 def _evaluate_set(
     questions: list[Question], first: dict[str, Ranker], selector: Ranker, timed: int, step: Step
 ) -> SetResult:
-    """P@1 of every first ranker and cutoff, by recorded scores; the time of a first ranker on all and the selector on
-    the best k."""
+    """The time of a first ranker on all candidates, and of the selector on the best k of the first of them."""
     size = len(questions[0].candidates)
-    ks = [k for k in KS if k < size]
     scores: dict[str, list[np.ndarray]] = {}
     seconds: dict[str, float] = {}
     for name, ranker in {**first, "selector": selector}.items():
@@ -108,43 +110,28 @@ def _evaluate_set(
             report(Progress(done, len(questions)))
             scores[name].append(ranker.score(q.text, q.candidates))
         seconds[name] = (time.perf_counter() - started) / len(questions)
-    report = step(f"timing the best of {size:,} candidates")
-    selector_seconds: dict[Cutoff, float] = {None: seconds["selector"]}
+    report, ks = step(f"timing the best of {size:,} candidates"), [k for k in KS if k < size]
+    by_k: dict[int | None, float] = {}
     for done, k in enumerate(ks):
         report(Progress(done, len(ks)))
         started = time.perf_counter()
         for q, x in zip(questions[:timed], scores[FIRST[0]], strict=False):
             selector.score(q.text, [q.candidates[i] for i in np.sort(order(x)[:k])])
-        selector_seconds[k] = (time.perf_counter() - started) / len(questions[:timed])
-    accuracy: dict[str, dict[Cutoff, float]] = {
-        name: {k: _accuracy(questions, scores[name], scores["selector"], k) for k in (*ks, None)} for name in first
-    }
-    total = {
-        name: {k: t + (0.0 if k is None else seconds[name]) for k, t in selector_seconds.items()} for name in first
-    }
-    return SetResult(questions, accuracy, total)
-
-
-def _accuracy(questions: Sequence[Question], first: list[np.ndarray], second: list[np.ndarray], k: Cutoff) -> float:
-    """P@1 of two rankers in a row, by their scores; the second sees the best k in their original order."""
-    correct = []
-    for q, x, y in zip(questions, first, second, strict=True):
-        rows = np.sort(order(x)[:k])
-        correct.append(q.candidates[rows[order(y[rows])[0]]].label == 1)
-    return float(np.mean(correct))
+        by_k[k] = (time.perf_counter() - started) / len(questions[:timed])
+    return SetResult(questions, scores, seconds, {**by_k, None: seconds["selector"]})
 
 
 def _rows(results: Sequence[SetResult], setting: str) -> list[Row]:
     last = results[-1]
     k = max(x for x in last.ks if x <= 100)
     few = min(k, max(results[0].ks))
-    p1 = {name: [r.accuracy[name][min(k, max(r.ks))] for r in results] for name in FIRST}
-    jaccard, rel_cnn, ca = (p1[name] for name in FIRST)
-    whole = [r.whole for r in results]
+    jaccard, rel_cnn, ca = ([r.accuracy(name, min(k, max(r.ks))) for r in results] for name in FIRST)
+    whole = [r.accuracy(FIRST[0]) for r in results]  # whichever ranker comes first
     sizes = " and ".join(f"{r.size:,} candidates ({len(r.questions)} questions)" for r in results)
     differs = f"P@1 on WikiQA dev filled up to {sizes}; {setting}; one question less counts as none"
-    seconds, by_k = last.seconds["compare-aggregate"], last.accuracy["compare-aggregate"]
-    seconds_jaccard = last.seconds["jaccard"][k]
+    by_k = {x: last.accuracy("compare-aggregate", x) for x in last.ks}
+    complete = last.seconds(FIRST[0])
+    after_jaccard, _, after_ca = (last.seconds(name, k) for name in FIRST)
     tolerance = [max(0.01, 1 / len(r.questions)) for r in results]  # one question less is no difference
     return [
         Row(
@@ -171,17 +158,17 @@ def _rows(results: Sequence[SetResult], setting: str) -> list[Row]:
         Row(
             "the transformer is spared most of its time",
             "ASNQ++ 4.230 s to .924 s with CA (4.6 times), .580 s with Jaccard (7.3 times)",
-            f"{seconds[None]:.2f} s to {seconds[k]:.2f} s with CA ({seconds[None] / seconds[k]:.1f} times), "
-            f"{seconds_jaccard:.2f} s with Jaccard ({seconds[None] / seconds_jaccard:.1f} times)",
+            f"{complete:.2f} s to {after_ca:.2f} s with CA ({complete / after_ca:.1f} times), "
+            f"{after_jaccard:.2f} s with Jaccard ({complete / after_jaccard:.1f} times)",
             f"{last.size:,} candidates, the best {k} passed on; MiniLM on CPU against BERT-base on a V100",
-            seconds[None] / seconds[k] >= 2,
+            complete / after_ca >= 2,
         ),
         Row(
             "accuracy grows with k and is there at 100 or fewer",
             "ASNQ, CA: at 100 candidates or fewer the upper bound is reached",
-            f"{', '.join(f'{x}: {v:.3f}' for x, v in by_k.items() if x)}, all: {last.whole:.3f}",
+            f"{', '.join(f'{x}: {v:.3f}' for x, v in by_k.items())}, all: {whole[-1]:.3f}",
             f"Compare-Aggregate first, {last.size:,} candidates, {len(last.questions)} questions",
-            last.whole - by_k[k] <= tolerance[-1] + 1e-9,
+            whole[-1] - by_k[k] <= tolerance[-1] + 1e-9,
         ),
     ]
 
@@ -196,5 +183,5 @@ def _table(result: SetResult, setting: str) -> str:
         f"P@1 and seconds a question by how many the first ranker passes on; {len(result.questions)} questions of "
         f"WikiQA dev with {result.size:,} candidates; {setting}:"
     )
-    rows = [[name, *(f"{result.accuracy[name][k]:.3f}, {result.seconds[name][k]:.2f} s" for k in ks)] for name in FIRST]
+    rows = [[name, *(f"{result.accuracy(name, k):.3f}, {result.seconds(name, k):.2f} s" for k in ks)] for name in FIRST]
     return table(title, ["first ranker", *(f"{k:,}" if k else f"all {result.size:,}" for k in ks)], rows)

@@ -8,7 +8,7 @@ Compare-Aggregate narrower, and with the recurrent layer that tables 5 and 6 kee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from statistics import mean, stdev
 
@@ -101,7 +101,7 @@ def _train_seeds(
     family, listwise, context = key
     bases = [KINDS[family](vectors, listwise=listwise, context=context, seed=s, hidden=hidden) for s in seeds]
     trained = [
-        runner.train(f"{_name(key)}, seed {s}", base, target.train, [], replace(suggest_settings(base), seed=s))
+        runner.train(f"{_name(key)}, seed {s}", base, Target(target.train), suggest_settings(base), seed=s)
         for s, base in zip(seeds, bases, strict=True)
     ]
     metrics = [evaluate(t.ranker, target.dev).metrics for t in trained]

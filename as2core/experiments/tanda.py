@@ -9,29 +9,21 @@ trained here, on SQuAD-sent, SelQA and QED.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
 
 from as2core.data.catalog import load_questions
 from as2core.experiments.base import Options, Report, Row, count_steps, table
-from as2core.experiments.courses import (
-    ALL_PAIRS,
-    Course,
-    Runner,
-    Target,
-    final,
-    finals,
-    sample,
-    spread,
-    untuned,
-    wikiqa,
-)
+from as2core.experiments.courses import ALL_PAIRS, Runner, Target, last_exit, sample, spread, untuned, wikiqa
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.training.noise import flip_labels
+from as2core.training.settings import TrainSettings
 from as2core.types import OnProgress, Question
 
 NOISE = (0.0, 0.1, 0.2)
@@ -61,46 +53,70 @@ SMALL = Sizes(target=75, general=100, asnq=150, epochs=2, seeds=1, shipped=True)
 FULL = Sizes(target=10_000, general=12_000, asnq=5_000, epochs=5, seeds=3, shipped=False)
 
 
-Courses = dict[float, list[Course]]  # by share of flipped labels, one a seed
+Courses = dict[float, np.ndarray]  # by share of flipped labels: AP on dev (seeds, epochs)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
     """Raises UnknownData when WikiQA, SelQA or QED are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
-    seeds = range(options.seeds or sizes.seeds)
+    seeds = options.seeds or sizes.seeds
     target, general, asnq = wikiqa(options, sizes.target), _general(options, sizes), _asnq(options, sizes)
     ablations = len(ASNQ_NEGATIVES) if asnq else 0
-    runner = Runner(options, count_steps(on_progress, len(seeds) * (2 * len(NOISE) + 2) + 1 + ablations))
-    base = untuned(CrossEncoderRanker, seed=0)
-    own = runner.train("transfer", base, general, [], replace(TRANSFER, epochs=sizes.epochs)).ranker
-    tuned, adapted = _noisy_courses(runner, target, _shipped() if sizes.shipped else own, seeds, sizes)
-    merged, after = _merged_courses(runner, target, general, own, seeds, sizes)
+    runner = Runner(options, count_steps(on_progress, seeds * (2 * len(NOISE) + 2) + 1 + ablations))
+    bases = [untuned(CrossEncoderRanker, seed=seed) for seed in range(seeds)]
+    own = runner.train("transfer", bases[0], Target(general), TRANSFER, epochs=sizes.epochs).ranker
+    transferred = _shipped() if sizes.shipped else own
+    train = partial(_train_seeds, runner, sizes.epochs)
+    tuned: Courses = {}
+    adapted: Courses = {}
+    for noise in NOISE:  # both see the same flipped labels
+        noisy = [replace(target, train=flip_labels(target.train, noise, seed=seed)[0]) for seed in range(seeds)]
+        tuned[noise] = train(f"fine-tune, {noise:.0%} noise", bases, noisy, FINE_TUNE)
+        adapted[noise] = train(f"adapt, {noise:.0%} noise", [transferred] * seeds, noisy, ADAPT)
+    both = replace(target, train=[*general, *target.train])
+    merged = train("merged", bases, [both] * seeds, FINE_TUNE)[:, -1]
+    after = train("one after the other", [own] * seeds, [target] * seeds, ADAPT)[:, -1]
+    ends = tuned[0.0][:, -1], adapted[0.0][:, -1]
     start = "the shipped cascade's last exit" if sizes.shipped else f"{len(general)} general questions"
     setting = (
         f"MiniLM of 6 layers, whose cosine knows the task before any tuning; transferred: {start}; "
-        f"{len(target.train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {len(seeds)}; "
+        f"{len(target.train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {seeds}; "
         "AP on dev after the last epoch (the paper: test, epoch chosen on dev)"
     )
     rows = (
         Row(
             "transfer and adapt beats fine-tuning",
             "MAP .813 fine-tuned, .893 TandA",
-            f"AP {spread(finals(tuned[0.0]))} fine-tuned, {spread(finals(adapted[0.0]))} TandA",
+            f"AP {spread(ends[0])} fine-tuned, {spread(ends[1])} TandA",
             setting,
-            _mean(adapted[0.0]) > _mean(tuned[0.0]),
+            bool(ends[1].mean() > ends[0].mean()),
         ),
         *_noise_rows(tuned, adapted),
-        _seed_row(tuned[0.0], adapted[0.0]),
+        _seed_row(*ends),
         Row(
             "one after the other beats both sets merged in one run",
             "TREC-QA MAP .898 merged, .912 TandA",
-            f"AP {spread(finals(merged))} merged, {spread(finals(after))} one after the other",
+            f"AP {spread(merged)} merged, {spread(after)} one after the other",
             f"WikiQA; both see the same {len(general)} general questions for as many epochs",
-            _mean(after) > _mean(merged),
+            bool(after.mean() > merged.mean()),
         ),
         _negatives_row(runner, target, asnq),
     )
     return Report(rows, (_table(tuned, adapted),))
+
+
+def _train_seeds(
+    runner: Runner,
+    epochs: int,
+    what: str,
+    bases: Sequence[CrossEncoderRanker],
+    targets: Sequence[Target],
+    settings: TrainSettings,
+) -> np.ndarray:
+    """AP on dev `(seeds, epochs)`, a base and a target for each seed. Findings take the last epoch: none is selected by
+    the questions it is reported on."""
+    pairs = enumerate(zip(bases, targets, strict=True))
+    return np.array([last_exit(runner.course(what, b, t, settings, seed=s, epochs=epochs)) for s, (b, t) in pairs])
 
 
 def _shipped() -> CrossEncoderRanker:
@@ -126,53 +142,23 @@ def _asnq(options: Options, sizes: Sizes) -> list[Question]:
     return sample([q for q in load_questions(path).questions if q.positives], sizes.asnq, seed=0)
 
 
-def _noisy_courses(
-    runner: Runner, target: Target, transferred: CrossEncoderRanker, seeds: range, sizes: Sizes
-) -> tuple[Courses, Courses]:
-    """Fine-tuned alone, and adapted. Both see the same flipped labels."""
-    tuned: Courses = {noise: [] for noise in NOISE}
-    adapted: Courses = {noise: [] for noise in NOISE}
-    for noise in NOISE:
-        for seed in seeds:
-            noisy = replace(target, train=flip_labels(target.train, noise, seed=seed)[0])
-            for start, what, settings, courses in (
-                (untuned(CrossEncoderRanker, seed=seed), "fine-tune", FINE_TUNE, tuned),
-                (transferred, "adapt", ADAPT, adapted),
-            ):
-                settings = replace(settings, seed=seed, epochs=sizes.epochs)
-                courses[noise].append(runner.course(f"{what}, {noise:.0%} noise", start, noisy, settings))
-    return tuned, adapted
-
-
-def _merged_courses(
-    runner: Runner, target: Target, general: list[Question], own: CrossEncoderRanker, seeds: range, sizes: Sizes
-) -> tuple[list[Course], list[Course]]:
-    """One run over both sets, and the transfer over the general one followed by adapting; the same target pairs."""
-    both = replace(target, train=[*general, *target.train])
-    merged, after = [], []
-    for seed in seeds:
-        base = untuned(CrossEncoderRanker, seed=seed)
-        tune, adapt = (replace(settings, seed=seed, epochs=sizes.epochs) for settings in (FINE_TUNE, ADAPT))
-        merged.append(runner.course("merged", base, both, tune))
-        after.append(runner.course("one after the other", own, target, adapt))
-    return merged, after
-
-
 def _noise_rows(tuned: Courses, adapted: Courses) -> list[Row]:
     papers = {0.1: "4.67 % fine-tuned, 1.90 % TandA", 0.2: "22.63 % fine-tuned, 2.57 % TandA"}
     rows = []
     for noise, paper in papers.items():
-        lost = [(_mean(by[0.0]) - _mean(by[noise])) / _mean(by[0.0]) for by in (tuned, adapted)]
+        means = [(by[0.0][:, -1].mean(), by[noise][:, -1].mean()) for by in (tuned, adapted)]
+        lost = [(clean - noisy) / clean for clean, noisy in means]
         rows.append(
             Row(
                 f"{noise:.0%} flipped labels cost the transferred model less",
                 f"MAP drops by {paper}",
                 f"AP drops by {lost[0]:.2%} fine-tuned, {lost[1]:.2%} TandA",
                 "the same flipped pairs for both; else as above",
-                lost[1] < lost[0],
+                bool(lost[1] < lost[0]),
             )
         )
-    moves = [np.mean([_movement(c) for courses in by.values() for c in courses]) for by in (tuned, adapted)]
+    steps = [np.diff(np.stack(list(by.values()))) for by in (tuned, adapted)]  # none where there is one epoch
+    moves = [np.abs(x).sum() / max(1, x.size) for x in steps]
     rows.append(
         Row(
             "from epoch to epoch the adapted model moves less",
@@ -185,14 +171,14 @@ def _noise_rows(tuned: Courses, adapted: Courses) -> list[Row]:
     return rows
 
 
-def _seed_row(tuned: list[Course], adapted: list[Course]) -> Row:
+def _seed_row(tuned: np.ndarray, adapted: np.ndarray) -> Row:
     finding = "from seed to seed the adapted model moves less"
     paper = "no numbers; low variance is claimed between models of like dev accuracy"
     if len(tuned) < 2:
         return Row(finding, paper, "one seed was run: `--seeds 3`", "")
-    sd = [float(np.std(finals(courses), ddof=1)) for courses in (tuned, adapted)]
+    sd = tuned.std(ddof=1), adapted.std(ddof=1)
     ours = f"standard deviation of AP {sd[0]:.3f} fine-tuned, {sd[1]:.3f} TandA"
-    return Row(finding, paper, ours, f"{len(tuned)} seeds", sd[1] < sd[0])
+    return Row(finding, paper, ours, f"{len(tuned)} seeds", bool(sd[1] < sd[0]))
 
 
 def _negatives_row(runner: Runner, target: Target, asnq: list[Question]) -> Row:
@@ -204,9 +190,10 @@ def _negatives_row(runner: Runner, target: Target, asnq: list[Question]) -> Row:
     ap = {}
     for grades in ASNQ_NEGATIVES:
         name = ",".join(map(str, grades))
-        settings = replace(TRANSFER, negatives_from=grades)
         base = untuned(CrossEncoderRanker, seed=0)
-        ap[name] = final(runner.course(f"ASNQ negatives {name}", base, replace(target, train=asnq), settings))
+        asnq_target = replace(target, train=asnq)
+        course = runner.course(f"ASNQ negatives {name}", base, asnq_target, TRANSFER, negatives_from=grades)
+        ap[name] = last_exit(course)[-1]
     return Row(
         finding,
         ".870, .751, .881, .883, .884 MAP for negatives 1; 2; 3; 2, 3; 1, 2, 3",
@@ -216,21 +203,11 @@ def _negatives_row(runner: Runner, target: Target, asnq: list[Question]) -> Row:
     )
 
 
-def _mean(courses: list[Course]) -> float:
-    return float(np.mean(finals(courses)))
-
-
-def _movement(course: Course) -> float:
-    """The mean absolute change from one epoch to the next; 0 for a course of one epoch."""
-    values = [list(e.values())[-1] for e in course]
-    return float(np.mean(np.abs(np.diff(values)))) if len(values) > 1 else 0.0
-
-
 def _table(tuned: Courses, adapted: Courses) -> str:
     """AP by epoch, the mean over seeds."""
-    epochs = range(1, len(tuned[0.0][0]) + 1)
+    epochs = range(1, tuned[0.0].shape[1] + 1)
     rows = [
-        [f"{noise:.0%}", name, *(spread(finals([c[:e] for c in courses[noise]])) for e in epochs)]
+        [f"{noise:.0%}", name, *(spread(ap) for ap in courses[noise].T)]
         for noise in NOISE
         for name, courses in (("untuned", tuned), ("transferred", adapted))
     ]

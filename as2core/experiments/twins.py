@@ -54,10 +54,10 @@ def train_twins(target: Target, runner: Runner, *, epochs: int, seed: int) -> Tw
     """Six trainings to their end, none of them selected by the dev questions, and a run of each over these: STEPS
     steps of the runner."""
     start = untuned(CascadeRanker, seed=seed)
-    settings = replace(SETTINGS, epochs=epochs, seed=seed)
+    train = Target(target.train)
 
     def train_and_run(ranker: CascadeRanker, what: str) -> TracedRun:
-        trained = runner.train(f"training {what}", ranker, target.train, [], settings).ranker
+        trained = runner.train(f"training {what}", ranker, train, SETTINGS, epochs=epochs, seed=seed).ranker
         return trace_all(trained, target.dev, runner.step(f"running {what}"))
 
     cascade = train_and_run(start, "the cascade")

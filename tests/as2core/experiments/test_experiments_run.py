@@ -34,8 +34,8 @@ def questions(n, *, seed, candidates=7):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MadeUp(Options):
-    def questions(self, name, setting="clean", *, limit=None):
-        return questions(6, seed=sum(map(ord, name)))[:limit]
+    def questions(self, name, setting="clean"):
+        return questions(6, seed=sum(map(ord, name)))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, 
     monkeypatch.setattr(twins, "untuned", lambda make, seed: make(backbone))
     seen = []
     options = MadeUp(tmp_path, pictures=tmp_path / "img")
-    sizes = cascade.Sizes(train=6, epochs=1, seeds=1, dev=6)
+    sizes = cascade.Sizes(train=6, epochs=1, seeds=1)
     report = cascade.run(options, seen.append, sizes)
     assert len(report.rows) == 11 and all(r.ours and r.paper and r.differs for r in report.rows)
     assert all(r.holds in (True, False) for r in report.rows)

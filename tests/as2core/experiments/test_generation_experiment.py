@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from as2core.experiments import generation
+from as2core.experiments import courses, generation
 from as2core.experiments.base import Options
 from as2core.experiments.generation import BACKWARDS, DISCRIMINATIVE, TRANSFERRED, UNTUNED, Sizes, findings
 from as2core.nn.backbone import load_backbone
@@ -17,7 +17,7 @@ WORDS = "tower bridge river iron steel city engineer people water winter bread m
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MadeUp(Options):
-    def questions(self, name, setting="clean", *, limit=None):
+    def questions(self, name, setting="clean"):
         rng, made = random.Random(name), []
         for i in range(4):
             about = rng.choice(WORDS)
@@ -30,7 +30,7 @@ class MadeUp(Options):
 @pytest.mark.slow
 def test_every_way_is_trained_and_reported(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(generation, "load_question_lm", lambda: load_question_lm(tiny()))
-    monkeypatch.setattr(generation, "load_backbone", lambda: load_backbone(tiny()))
+    monkeypatch.setattr(courses, "load_backbone", lambda: load_backbone(tiny()))
     told = []
     sizes = Sizes(general=2, target=2, dev=4, negatives=2, epochs=1, seeds=1)
     report = generation.run(MadeUp(tmp_path), told.append, sizes)
