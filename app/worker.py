@@ -25,7 +25,6 @@ from app.compare.comparison import run_compare
 from app.corpora.indexing import run_embed
 from app.jobs import process, queue, supervisor
 from app.jobs.attempt import Runner, run_next
-from app.jobs.process import LOCK_SECONDS, AlreadyRunning, hold_worker_lock
 from app.ranking.scoring import run_score
 from app.workbench.models import LoadedModels
 from app.workbench.settings import get_settings
@@ -50,7 +49,7 @@ ENDING_SECONDS = 10.0  # for the running jobs to write down where they stopped; 
 
 def run(wb: Workbench, *, idle: float | None = None) -> None:
     """Work until SIGTERM or SIGINT, or for `idle` seconds without work. Raises AlreadyRunning."""
-    with hold_worker_lock(wb.settings, wait_seconds=LOCK_SECONDS):
+    with process.hold_worker_lock(wb.settings, wait_seconds=process.LOCK_SECONDS):
         _lower_priority()
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
@@ -122,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         run(open_workbench(get_settings()), idle=idle)
-    except AlreadyRunning as e:
+    except process.AlreadyRunning as e:
         log.info("%s", e)
         return 0
     except As2Error as e:

@@ -27,7 +27,6 @@ import numpy as np
 
 from app.jobs import queue
 from app.jobs.attempt import JobRun
-from app.jobs.queue import JobView
 from app.labels.consensus import BINARY, resolve_labels
 from app.ranking import scoring
 from app.versions import loading, registry
@@ -129,7 +128,7 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
     return np.column_stack([logits, ahead, *scores])
 
 
-def start_second_looks(wb: Workbench, corpus_id: int) -> JobView:
+def start_second_looks(wb: Workbench, corpus_id: int) -> queue.JobView:
     """Look for labels that look wrong in the background; they fill the queue "second"."""
     return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id)
 

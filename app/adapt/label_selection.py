@@ -14,7 +14,6 @@ from pydantic import TypeAdapter
 from sqlalchemy import Row
 
 from app.labels import consensus
-from app.labels.consensus import LabelledQuestion
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
 from as2core.types import Candidate, Json, Question
@@ -87,7 +86,7 @@ def _parse_day(text: str) -> datetime:
         raise BadSetting(f"{text!r} is not a day: write it as 2024-05-01") from None
 
 
-def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[LabelledQuestion]:
+def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[consensus.LabelledQuestion]:
     """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
@@ -98,7 +97,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
     for v in filter(selection.includes, votes):
         by_question.setdefault(v.question_id, []).append(v)
 
-    def label_question(question_id: int, group: list[Row]) -> LabelledQuestion:
+    def label_question(question_id: int, group: list[Row]) -> consensus.LabelledQuestion:
         """Pairs with some label, but none that counts, are left out: they are never presumed incorrect."""
         own = by_question.get(question_id, [])
         pairs, conflicts = consensus.group_by_sentence(own), selection.conflicts
@@ -110,7 +109,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[Label
             if r.sentence_id is not None
             and ((question_id, r.sentence_id) not in labelled_pairs or values.get(r.sentence_id) is not None)
         )
-        return LabelledQuestion.build(group[0], candidates, own, resolved)
+        return consensus.LabelledQuestion.build(group[0], candidates, own, resolved)
 
     groups = groupby(candidates, key=lambda r: r.question_id)
     return [label_question(question_id, list(group)) for question_id, group in groups]

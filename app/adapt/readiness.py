@@ -6,12 +6,9 @@ from dataclasses import dataclass, field, replace
 from app.adapt import label_selection, snapshot
 from app.adapt.report import MAX_TEXT_CHARS
 from app.adapt.settings import RetrainSettings
-from app.adapt.snapshot import Composition
 from app.corpora.corpora import get_corpus, list_corpora
 from app.jobs import queue
-from app.jobs.queue import JobView
 from app.labels import consensus
-from app.labels.consensus import CORRECT, INCORRECT, UNSURE
 from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
@@ -64,13 +61,13 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     return Readiness(
         questions=sum(bool(x.question.positives or x.question.negatives) for x in made.questions),
         labels=sum(counts.values()),
-        correct=counts[CORRECT],
-        incorrect=counts[INCORRECT],
-        unsure=counts[UNSURE],
+        correct=counts[consensus.CORRECT],
+        incorrect=counts[consensus.INCORRECT],
+        unsure=counts[consensus.UNSURE],
         train_questions=len(train),
         dev_questions=len(made.parts.dev),
         heldout_questions=len(made.parts.held_out),
-        problems=tuple(filter(None, [_find_problem(made, counts[CORRECT], counts[INCORRECT])])),
+        problems=tuple(filter(None, [_find_problem(made, counts[consensus.CORRECT], counts[consensus.INCORRECT])])),
         warnings=tuple(_find_warnings(made, settings, presumed)),
         presumed=presumed,
         replayed=len(made.replay),
@@ -80,7 +77,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     )
 
 
-def _find_problem(made: Composition, correct: int, incorrect: int) -> str:
+def _find_problem(made: snapshot.Composition, correct: int, incorrect: int) -> str:
     """What blocks a retrain, with the remedy; "" if nothing does."""
     parts = made.parts
     if not correct and not incorrect:
@@ -99,7 +96,7 @@ def _find_problem(made: Composition, correct: int, incorrect: int) -> str:
     return ""
 
 
-def _find_warnings(made: Composition, settings: RetrainSettings, presumed: int) -> list[str]:
+def _find_warnings(made: snapshot.Composition, settings: RetrainSettings, presumed: int) -> list[str]:
     parts, warnings = made.parts, []
     correct, incorrect = parts.train_labels
     total = correct + incorrect
@@ -135,7 +132,7 @@ def _are(questions: int) -> str:
 
 def start_retrain(
     wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None, *, by: int | None = None
-) -> JobView:
+) -> queue.JobView:
     """Queue a retrain. Raises NotEnoughLabels with what is missing, BadSetting, UnknownVersion, NotAllowed for a
     viewer, or JobActive if the corpus is being retrained already."""
     settings = settings or RetrainSettings()

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 
 from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
-from app.adapt.label_noise import FilteredLabels
 from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
-from app.adapt.training import TrainedRanker
 from app.corpora.corpora import get_corpus
 from app.jobs.attempt import JobRun
-from app.versions import directory, evaluations, loading, registry, startup
+from app.versions import evaluations, loading, registry, startup
 from app.versions.benchmarks import FROZEN, TITLES, load_benchmarks
 from app.versions.evaluations import Measurement, to_json
 from as2core.errors import As2Error
@@ -133,12 +131,12 @@ class _Retrain:
 
         return RunControl(report, self.job.should_stop, self.job.seconds)
 
-    def _filter_labels(self) -> FilteredLabels:
+    def _filter_labels(self) -> label_noise.FilteredLabels:
         """The labels to train on. A fit of a few numbers uses all: wrong labels hardly change it."""
         train, seed = self.snapshot.parts.train, self.settings.seed
         uses_all = self.snapshot.choice.doubtful or self.settings.is_fitted
         if uses_all or (judge := label_noise.load_judge(self.wb)) is None:
-            return FilteredLabels(train)
+            return label_noise.FilteredLabels(train)
 
         def train_judge(half: Sequence[Question], number: int) -> CascadeRanker:
             message = f"training on half of the labels to check the others, {number + 1} of 2:"
@@ -151,7 +149,7 @@ class _Retrain:
             self.job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
         return labels
 
-    def _train(self, ranker: Ranker, labels: FilteredLabels) -> TrainedRanker:
+    def _train(self, ranker: Ranker, labels: label_noise.FilteredLabels) -> training.TrainedRanker:
         control = self._control((0.1, 0.62), "training,", has_events=True)
         on_progress = self._report_progress((0.1, 0.62), "scoring the training questions")
         snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
@@ -161,8 +159,8 @@ class _Retrain:
         self,
         held_out: BeforeAfter[Measurement],
         benchmarks: dict[str, BeforeAfter[Measurement]],
-        labels: FilteredLabels,
-        trained: TrainedRanker,
+        labels: label_noise.FilteredLabels,
+        trained: training.TrainedRanker,
     ) -> RetrainReport:
         """All but the version's name."""
         evaluated = held_out.map(lambda m: m.evaluation)
@@ -193,7 +191,7 @@ class _Retrain:
             training_seconds=round(trained.seconds, 1),
         )
 
-    def _save(self, report: RetrainReport, trained: TrainedRanker) -> RetrainReport:
+    def _save(self, report: RetrainReport, trained: training.TrainedRanker) -> RetrainReport:
         """The report with the version's name: the corpus's and the job's number, or with a number behind it where
         another version has that name."""
         job, wb = self.job, self.wb
@@ -218,18 +216,10 @@ class _Retrain:
         save_version(trained.ranker, path, card)
         with wb.write() as s:
             name = registry.find_free_name(s, wanted)
-            parent = s.get(ModelVersion, self.base.id) if self.base.id is not None else None  # it may have been renamed
-            rows.add_version(
-                s,
-                name,
-                kind=directory.read_kind(path),
-                path=str(path),
-                state="candidate",
-                parent=parent.name if parent else self.base.name,
-                note=self.settings.note,
-                metrics={**report.after, **{f"before {k}": v for k, v in report.before.items()}},
-                now=wb.clock(),
-            )
+            row = s.get(ModelVersion, self.base.id) if self.base.id is not None else None
+            parent = row.name if row else self.base.name  # it may have been renamed
+            metrics = report.after | {f"before {k}": v for k, v in report.before.items()}
+            registry.add_candidate(s, wb, name, path, parent=parent, note=self.settings.note, metrics=metrics)
         shutil.rmtree(self.workdir, ignore_errors=True)
         return replace(report, version=name)
 

@@ -10,7 +10,6 @@ from app.adapt.settings import RetrainSettings
 from app.jobs.queue import JobView
 from app.jobs.retrain_rule import find_due_corpora
 from app.versions import registry
-from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import Corpus
@@ -31,18 +30,14 @@ def start_due(wb: Workbench) -> list[JobView]:
         except As2Error as e:
             reason = str(e)
             log.info("corpus %d is not retrained: %s", corpus_id, e)
-        _store_refusal(wb, corpus_id, reason)
+        with wb.write() as s:
+            corpus = s.get(Corpus, corpus_id)
+            if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
+                corpus.automatic = {**corpus.automatic, "refused": reason}
     return started
 
 
-def _store_refusal(wb: Workbench, corpus_id: int, reason: str) -> None:
-    with wb.write() as s:
-        corpus = s.get(Corpus, corpus_id)
-        if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
-            corpus.automatic = {**corpus.automatic, "refused": reason}
-
-
-def find_waiting(wb: Workbench) -> VersionView | None:
+def find_waiting(wb: Workbench) -> registry.VersionView | None:
     """The newest version made from the active one that has a higher AP on held-out questions and is neither promoted
     nor rejected; None if there is none."""
     active = registry.get_active(wb)

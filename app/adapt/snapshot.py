@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from app.adapt import label_selection, splitting
-from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
-from app.adapt.splitting import Split
 from app.labels.consensus import LabelledQuestion
 from app.versions.benchmarks import load_benchmarks, load_starter
 from app.versions.evaluations import hash_questions
@@ -38,7 +36,7 @@ class Composition:
     """`questions`: all, with the labels selected. `replay`: shipped questions mixed in against forgetting."""
 
     questions: tuple[LabelledQuestion, ...]
-    parts: Split
+    parts: splitting.Split
     replay: tuple[Question, ...]
 
 
@@ -47,9 +45,9 @@ class Snapshot:
     """A composition as it was written down, and its SHA-256. `origins`: how many of the training questions were asked,
     proposed, imported; `givers`: who gave how many of their labels. Both empty in one of an older program."""
 
-    parts: Split
+    parts: splitting.Split
     replay: tuple[Question, ...]
-    choice: LabelSelection
+    choice: label_selection.LabelSelection
     digest: str
     origins: Mapping[str, int]
     givers: Mapping[str, int]
@@ -85,7 +83,7 @@ def embed_questions(wb: Workbench, texts: Sequence[str], *, known_only: bool = F
     return cache.get(texts) if cache.has_all(texts) else None
 
 
-def sample_replay(shipped: Sequence[Question], parts: Split, share: float, seed: int) -> tuple[Question, ...]:
+def sample_replay(shipped: Sequence[Question], parts: splitting.Split, share: float, seed: int) -> tuple[Question, ...]:
     """A share of the shipped questions, drawn by the seed, without those that are among the labelled ones."""
     labelled = {q.text for part in (parts.train, parts.dev, parts.held_out) for q in part}
     usable = [q for q in shipped if q.positives and q.negatives and q.text not in labelled]
@@ -129,9 +127,9 @@ def read(file: Path) -> Snapshot:
     head = json.loads(first)
     train, dev, held_out, replay = (tuple(parts[part]) for part in PARTS)
     return Snapshot(
-        Split(train, dev, held_out),
+        splitting.Split(train, dev, held_out),
         replay,
-        LabelSelection.from_json(head["choice"]),
+        label_selection.LabelSelection.from_json(head["choice"]),
         hash_questions([*train, *dev, *held_out, *replay]),
         head.get("origins", {}),
         head.get("givers", {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,10 +113,6 @@ def _print_readiness(ready: Readiness, as_json: bool) -> None:
     )
 
 
-def _newest_step(job: JobView) -> Sequence[Mapping[str, object]]:
-    return [e for e in job.events if e.get("kind") == "step"][-1:]
-
-
 def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sleep) -> JobView:
     """Show a job's events until it is over; Ctrl-C cancels it. Raises NotAdapted if it is not done then."""
     from app.jobs import queue, supervisor
@@ -125,8 +121,9 @@ def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sl
     with show_training() as on_event:
         try:
             while True:
-                lasting = [e for e in job.events if e.get("kind") != "step"]  # not every step is shown
-                for event in [*lasting[shown:], *_newest_step(job)]:
+                lasting = [e for e in job.events if e.get("kind") != "step"]
+                steps = [e for e in job.events if e.get("kind") == "step"]
+                for event in [*lasting[shown:], *steps[-1:]]:  # not every step is shown
                     on_event(event)
                 shown = len(lasting)
                 phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest

@@ -15,7 +15,6 @@ import numpy as np
 from app.corpora.corpora import get_corpus
 from app.exchange.imports import IMPORT
 from app.labels import consensus
-from app.labels.consensus import CORRECT, INCORRECT
 from app.versions import loading
 from app.workbench.workbench import Workbench
 from as2core.data import beir
@@ -76,7 +75,7 @@ def labelled_questions(
 
 def _drop_import_signature(question: Question) -> Question:
     """Without the signature that an unsigned import gives."""
-    plain = (((IMPORT, CORRECT),), ((IMPORT, INCORRECT),))
+    plain = (((IMPORT, consensus.CORRECT),), ((IMPORT, consensus.INCORRECT),))
     candidates = (
         replace(c, annotations=()) if c.annotations in plain and c.verdict is None else c for c in question.candidates
     )

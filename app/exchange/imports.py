@@ -19,7 +19,6 @@ from sqlalchemy.orm import Session
 from app.corpora.corpora import create_corpus, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
-from app.exchange.report import ImportView
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, require
 from app.workbench.workbench import Workbench, storable
@@ -55,7 +54,7 @@ def import_labels(
     *,
     split: str = "",
     by: int | None = None,
-) -> ImportView:
+) -> report.ImportView:
     """Import a label file as this annotator's labels, or as those of the annotators the file names. Without a corpus
     one is made, named after the file. `split`, of SPLITS: which part of a divided set the file is. `by`: who imports;
     None is the command line, which may sign for everybody.
@@ -86,7 +85,7 @@ def import_labels(
         index_imported(wb, corpus.id)
     rejected = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
     malformed = tuple(sorted([*problems, *rejected]))
-    return ImportView(
+    return report.ImportView(
         new=counts.new,
         same=counts.same,
         conflicting=len(counts.conflicts),

@@ -6,7 +6,7 @@ in a document made of such sentences. Ids are kept, so an export has the ids of 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count, groupby
@@ -17,6 +17,7 @@ from app.corpora.corpora import STARTER, lock_corpus
 from app.corpora.documents import content_digest
 from app.labels.agreement import tidy_note
 from app.labels.consensus import UNSURE, resolve_labels, sentences_by_candidate_id
+from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, storable
 from as2core.types import Candidate, Document, Question
 from db.models import Document as DocumentRow
@@ -83,26 +84,13 @@ def store_questions(
     """Store questions, their candidates, labels and adjudications, in batches of one transaction each. An adjudication
     that differs from the one here is a conflict and not stored. Raises UnknownCorpus."""
     counts = ImportCounts()
-    for batch in _batches(_to_storable(q) for q in questions):
+    storable_questions = map(_to_storable, questions)
+    for batch in split_batches(storable_questions, MAX_BATCH_CANDIDATES, MAX_BATCH_QUESTIONS):
         with wb.write(durable=True) as s, s.no_autoflush:
             lock_corpus(s, corpus_id)
             _BatchImport(s, corpus_id, wb.clock(), options, counts).store(batch)
     wb.analyze()
     return counts
-
-
-def _batches(questions: Iterable[Question]) -> Iterator[list[Question]]:
-    """A question's candidates stay together, however many they are."""
-    batch: list[Question] = []
-    candidates = 0
-    for q in questions:
-        if len(batch) == MAX_BATCH_QUESTIONS or (batch and candidates + len(q.candidates) > MAX_BATCH_CANDIDATES):
-            yield batch
-            batch, candidates = [], 0
-        batch.append(q)
-        candidates += len(q.candidates)
-    if batch:
-        yield batch
 
 
 def _to_storable(q: Question) -> Question:

@@ -19,33 +19,14 @@ JOB_ACTIVE = ("queued", "running")
 MAX_EVENTS = 2000  # of a job with more, the steps of its training are thinned out
 
 
-@dataclass(frozen=True, slots=True)
-class JobKind:
-    """Of the jobs that wait for a slot of a worker, the one of the highest `priority` goes first. A long kind has a
-    slot of its own; the short kinds share one."""
-
-    name: str
-    priority: int
-    is_long: bool = False
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        JobKind("retrain", 30, is_long=True),
-        JobKind("compare", 20, is_long=True),
-        JobKind("doubt", 15),
-        JobKind("propose", 12),
-        JobKind("score", 10),
-        JobKind("embed", 0),
-    )
-}
-PRIORITIES = {kind.name: kind.priority for kind in KINDS.values()}
-# A worker's slots, each the priorities of the kinds that it runs.
-SLOTS = (
-    *({kind.name: kind.priority} for kind in KINDS.values() if kind.is_long),
-    {kind.name: kind.priority for kind in KINDS.values() if not kind.is_long},
+# A worker's slots: the kinds of job that each runs, with their priorities. Of the jobs that wait for a slot, the one of
+# the highest priority goes first. A long kind has a slot of its own; the short kinds share one.
+SLOTS: tuple[Mapping[str, int], ...] = (
+    {"retrain": 30},
+    {"compare": 20},
+    {"doubt": 15, "propose": 12, "score": 10, "embed": 0},
 )
+PRIORITIES = {kind: priority for slot in SLOTS for kind, priority in slot.items()}
 
 
 def find_slot(kind: str) -> Mapping[str, int]:
@@ -119,7 +100,7 @@ def load_job(wb: Workbench, job_id: int) -> JobView:
 
 
 def list_jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
-    """Newest first, of one of `KINDS` or of all."""
+    """Newest first, of one of `PRIORITIES` or of all."""
     with wb.read() as s:
         jobs = rows.list_jobs(s, kind, limit=limit)
         events = rows.events(s, [j.id for j in jobs], MAX_EVENTS)

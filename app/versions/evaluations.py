@@ -8,7 +8,8 @@ probabilities hold.
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -168,7 +169,7 @@ class RecordedCascade(KeepsTrace):
         complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
         self.traces: dict[tuple[str, tuple[Candidate, ...]], CascadeTrace] = {}
         done = 0
-        for batch in _split_batches(questions):
+        for batch in split_batches(questions, MAX_BATCH_CANDIDATES):
             if on_progress:
                 on_progress(Progress(done, len(questions), batch[0].text))
             made = ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
@@ -182,10 +183,14 @@ class RecordedCascade(KeepsTrace):
         return self.traces[question, tuple(candidates)].replay(self._schedule)
 
 
-def _split_batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
+def split_batches(
+    questions: Iterable[Question], max_candidates: int, max_questions: float = math.inf
+) -> Iterator[list[Question]]:
+    """A question's candidates stay together, however many they are."""
     batch: list[Question] = []
     for q in questions:
-        if batch and sum(len(b.candidates) for b in batch) + len(q.candidates) > MAX_BATCH_CANDIDATES:
+        candidates = sum(len(b.candidates) for b in batch) + len(q.candidates)
+        if batch and (len(batch) >= max_questions or candidates > max_candidates):
             yield batch
             batch = []
         batch.append(q)

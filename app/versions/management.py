@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app.versions import registry
-from app.versions.directory import flatten_metrics, read_kind, read_parts
+from app.versions.directory import flatten_metrics, read_parts
 from app.versions.outcome import compare_with_parent
 from app.versions.promotion import rescore_queues
 from app.versions.registry import UnknownVersion, VersionView
@@ -140,15 +140,7 @@ def import_version(
     parent = str(card.get("parent") or "")
     metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
     with wb.write() as s:
-        rows.add_version(
-            s,
-            name,
-            kind=read_kind(path),
-            path=str(path),
-            state="candidate",
-            parent=parent if rows.find_version(s, name=parent) is not None else None,
-            note=str(card.get("note", "")),
-            metrics=metrics,
-            now=wb.clock(),
-        )
+        known = parent if rows.find_version(s, name=parent) is not None else None
+        note = str(card.get("note", ""))
+        registry.add_candidate(s, wb, name, path, parent=known, note=note, metrics=metrics)
     return registry.get_version(wb, name)

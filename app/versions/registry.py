@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.versions.directory import find_problem, flatten_metrics
+from app.versions.directory import find_problem, flatten_metrics, read_kind
 from app.versions.outcome import Change, compare_with_parent
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, DamagedModel
@@ -118,6 +119,12 @@ def find_free_folder(wb: Workbench, wanted: str, below: Path) -> Path:
 def _add_numbers(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name} {n}" for n in count(2))
+
+
+def add_candidate(s: Session, wb: Workbench, name: str, path: Path, **details: Unpack[rows.VersionDetails]) -> None:
+    """Register the version that was saved at `path`."""
+    kind, now = read_kind(path), wb.clock()
+    rows.add_version(s, name, kind=kind, path=str(path), state="candidate", now=now, **details)
 
 
 def load_card(wb: Workbench, name: str) -> dict[str, Json]:

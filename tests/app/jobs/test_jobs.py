@@ -660,5 +660,5 @@ def test_a_single_job_is_refused_while_another_of_its_kind_and_corpus_waits(wb, 
 
 
 def test_every_kind_of_job_has_a_runner_and_one_slot():
-    assert set(RUNNERS) == set(queue.KINDS)
-    assert sorted(kind for slot in queue.SLOTS for kind in slot) == sorted(queue.KINDS)
+    assert set(RUNNERS) == set(queue.PRIORITIES)
+    assert sorted(kind for slot in queue.SLOTS for kind in slot) == sorted(queue.PRIORITIES)
