@@ -109,6 +109,9 @@ class FakeEmbedder:
         return out / np.linalg.norm(out, axis=1, keepdims=True)
 
 
+FAKE_WEIGHTS = "the fake embedder's"
+
+
 class FakeModels:
     """A model provider; `loaded` lists what was asked for."""
 
@@ -137,6 +140,9 @@ class FakeModels:
 
     def embedder(self) -> FakeEmbedder:
         return self.vectors
+
+    def embedder_weights(self) -> str:
+        return FAKE_WEIGHTS
 
 
 def write_version(folder: Path, kind: str = "cascade", **card) -> Path:

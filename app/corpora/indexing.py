@@ -5,19 +5,27 @@ Every document stores whether its present content is indexed, so the next call c
 
 from __future__ import annotations
 
+import logging
 from contextlib import closing
+
+import numpy as np
 
 from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.workbench.workbench import Workbench
+from as2core.errors import UnreadableFile
 from as2core.retrieval.passages import split_passages
 from as2core.retrieval.sqlite import SqliteIndex
+from as2core.retrieval.vector_file import VectorFile
 from as2core.types import Json, OnProgress, Progress
 from db.repositories import corpora as rows
 from db.repositories import jobs as job_rows
 
 BATCH_DOCUMENTS = 400
 BATCH_PASSAGES = 64
+MAX_SHIPPED_PASSAGES = 10_000  # of a corpus that are looked up in the shipped files
+
+log = logging.getLogger(__name__)
 
 
 def index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
@@ -55,13 +63,37 @@ def reindex(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None
 
 
 def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
-    """Queue a background job for the passages without a vector, unless one is queued; returns its id, or None if all
-    have a vector."""
-    if not wb.has_index(corpus_id) or not wb.index(corpus_id).list_pending(1):
+    """Take the vectors that come with the program, and queue a background job for the other passages without one,
+    unless one is queued; returns its id, or None if all have a vector."""
+    if not wb.has_index(corpus_id):
+        return None
+    add_shipped_vectors(wb, corpus_id)
+    if not wb.index(corpus_id).list_pending(1):
         return None
     with wb.read() as s:
         queued = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
     return queued[0] if queued else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
+
+
+def add_shipped_vectors(wb: Workbench, corpus_id: int) -> int:
+    """Give passages the vectors that a shipped corpus brings along; returns how many. A file made by other weights than
+    the embedder's is passed over, and so is a damaged one: the background job does its work."""
+    index = wb.index(corpus_id)
+    pending = index.list_pending(MAX_SHIPPED_PASSAGES)
+    if not pending:
+        return 0
+    vectors: dict[str, np.ndarray] = {}
+    for path in sorted(wb.settings.corpora_dir.glob("*/vectors.npz")):
+        try:
+            file = VectorFile.load(path)
+        except UnreadableFile as e:
+            log.warning("%s", e)
+            continue
+        if file.weights == wb.models.embedder_weights():
+            vectors |= {p.id: v for p in pending if (v := file.get(p.text)) is not None}
+    if vectors:
+        index.set_vectors(vectors)
+    return len(vectors)
 
 
 def run_embed(job: JobRun) -> dict[str, Json]:

@@ -37,6 +37,9 @@ class ModelProvider(Protocol):
     def embedder(self) -> Embedder:
         """The model that turns passages and questions into vectors."""
 
+    def embedder_weights(self) -> str:
+        """The SHA-256 of its weights, known without loading it."""
+
 
 class LoadedModels:
     """Loads on first use, keeps the last few; a version whose card changed on disk is loaded anew. `engine` runs a
@@ -80,6 +83,11 @@ class LoadedModels:
 
     def embedder(self) -> Embedder:
         return cast("Embedder", self.named("bi-encoder"))
+
+    def embedder_weights(self) -> str:
+        from as2core.nn.backbone import DEFAULT_SHA256
+
+        return DEFAULT_SHA256
 
     def _get(self, name: str, stamp: int, load: Callable[[], Ranker]) -> Ranker:
         with self._lock:

@@ -36,7 +36,7 @@ PROGRESS_QUESTIONS = 100  # between two reports of progress
 def register(cli: typer.Typer) -> None:
     """Mount the group."""
     group = typer.Typer(help="Data sets: statistics, conversion, and building the papers' sets.")
-    for command in (stats, convert, build):
+    for command in (stats, convert, build, vectors):
         group.command(command.__name__)(command)
     cli.add_typer(group, name="data")
 
@@ -148,6 +148,31 @@ def build(
         rows = kind.startswith("asnq") and ".jsonl" not in out.name
         _write(watched, out, "asnq" if rows else "jsonl", source, report)
     _print_result(watched, out, report, as_json)
+
+
+def vectors(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The documents of a corpus.", exists=True)],
+    out: Out,
+    as_json: JsonFlag = False,
+) -> None:
+    """Embed the passages of documents into a file that a shipped corpus brings along, for search by meaning at once."""
+    from as2core.data.documents import read_documents
+    from as2core.nn.backbone import DEFAULT_SHA256
+    from as2core.rankers.catalog import get
+    from as2core.retrieval.passages import split_passages
+    from as2core.retrieval.vector_file import VectorFile
+    from as2core.text import split_sentences
+
+    documents = [d for file in sorted(folder.glob("*")) for d in read_documents(file)]
+    texts = [p.text for d in documents for p in split_passages(d.id, split_sentences(d.text), title=d.title)]
+    if not texts:
+        raise UnreadableFile(f"{folder}: holds no documents with text")
+    with show_progress("embedding") as on_progress:
+        VectorFile(texts, get("bi-encoder").embed(texts, on_progress), DEFAULT_SHA256).save(out)
+    if as_json:
+        print_json({"file": str(out), "documents": len(documents), "passages": len(texts)})
+    else:
+        echo(f"{len(texts):,} passages of {len(documents):,} documents -> {out}")
 
 
 class _Watched:
