@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, sel
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
-from db.repositories.pairs import Pair, is_on, is_same_pair
+from db.repositories.pairs import Pair, Table, is_on, is_same_pair
 from db.repositories.questions import IMPORTED
 from db.repositories.statements import add_row
 
@@ -122,9 +122,13 @@ def labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[R
 
 
 def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
-    """As `select_labels` gives them, with (created, verdict); `verdict` is None where the pair has none."""
-    verdict_on_it = and_(is_same_pair(Verdict, CurrentLabel), verdict_stands())
-    labels = select_labels(CurrentLabel.created, Verdict.label.label("verdict")).outerjoin(Verdict, verdict_on_it)
+    """As `select_labels` gives them."""
+    return list(session.execute(select_labels().where(Question.corpus_id == corpus_id)))
+
+
+def labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:
+    """As `select_labels`, with (created, verdict); `verdict` is None where the pair has none."""
+    labels = select_labels(CurrentLabel.created, verdict_on(CurrentLabel).label("verdict"))
     return list(session.execute(labels.where(Question.corpus_id == corpus_id)))
 
 
@@ -160,6 +164,13 @@ def verdict_stands() -> ColumnElement[bool]:
     return and_(Verdict.id == newest_id, Verdict.label != WITHDRAWN)  # IN would walk all verdicts for each label
 
 
+def verdict_on(table: Table) -> ColumnElement[str]:
+    """The verdict in force on the table's pair, NULL if there is none. Looked up pair by pair: PostgreSQL would join
+    labels and verdicts by comparing each with each."""
+    of_pair = select(Verdict.label).where(is_same_pair(Verdict, table)).correlate_except(Verdict)
+    return func.nullif(of_pair.order_by(Verdict.id.desc()).limit(1).scalar_subquery(), WITHDRAWN)
+
+
 def verdicts(session: Session, *, corpus_id: int | None = None, question_ids: Sequence[int] = ()) -> dict[Pair, str]:
     """Pair -> how the conflict on it was settled, of a corpus or of questions. Of pairs that still carry a label: when
     all are withdrawn, there is nothing that a verdict is about."""
@@ -182,25 +193,21 @@ def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
     of_corpus = select_labels().order_by(None).where(Question.corpus_id == corpus_id)
     pairs = (
         of_corpus.with_only_columns(
+            verdict_on(CurrentLabel).label("verdict"),
             votes("correct", imported=False).label("yes"),
             votes("incorrect", imported=False).label("no"),
             votes("correct", imported=True).label("imported_yes"),
             votes("incorrect", imported=True).label("imported_no"),
-            func.max(Verdict.label).label("verdict"),
         )
-        .outerjoin(Verdict, and_(is_same_pair(Verdict, CurrentLabel), verdict_stands()))
         .group_by(CurrentLabel.question_id, CurrentLabel.sentence_id)
         .subquery()
     ).c
     by_people, by_import = pairs.yes + pairs.no > 0, pairs.imported_yes + pairs.imported_no > 0
     difference = case((by_people, pairs.yes - pairs.no), (by_import, pairs.imported_yes - pairs.imported_no))
-    outcome = case(
-        (pairs.verdict.is_not(None), pairs.verdict),
-        (difference.is_(None), "unsure"),
-        (difference > 0, "correct"),
-        (difference < 0, "incorrect"),
-        else_="disputed",
+    by_votes = case(
+        (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
     )
+    outcome = func.coalesce(pairs.verdict, by_votes)
     counts = {row[0]: row[1] for row in session.execute(select(outcome, func.count()).group_by(outcome))}
     questions = of_corpus.with_only_columns(func.count(func.distinct(CurrentLabel.question_id)))
     return counts, session.scalar(questions) or 0

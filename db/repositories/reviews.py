@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, Row, Select, case, delete, func, or_, sele
 from sqlalchemy.orm import Session
 
 from db.models import (
-    WITHDRAWN,
     Annotator,
     CurrentLabel,
     Document,
@@ -20,7 +19,7 @@ from db.models import (
     Suspicion,
     Verdict,
 )
-from db.repositories.labels import select_labels, verdict_stands
+from db.repositories.labels import select_labels, verdict_on, verdict_stands
 from db.repositories.pairs import Pair, is_on, is_same_pair
 from db.repositories.statements import add_row
 
@@ -51,8 +50,7 @@ def comparable_labels(session: Session, corpus_id: int) -> list[Row]:
         .order_by(None)
         .subquery()
     )
-    has_verdict = select(Verdict.id).where(is_same_pair(Verdict, labels.c), verdict_stands()).exists()
-    comparable = select(labels).where(or_(labels.c.people > 1, has_verdict))
+    comparable = select(labels).where(or_(labels.c.people > 1, verdict_on(labels.c).is_not(None)))
     return list(session.execute(comparable.order_by(labels.c.question_id, labels.c.sentence_id, labels.c.created)))
 
 
@@ -108,8 +106,6 @@ def suspicion(session: Session, pair: Pair) -> Suspicion | None:
 def label_stands() -> ColumnElement[bool]:
     """Whether the label that a suspicion is about is still what the pair's labels come to, settled as
     `app.labels.consensus` does, or the verdict on them."""
-    verdicts = select(Verdict.label).where(is_same_pair(Verdict, Suspicion)).correlate(Suspicion)
-    newest = verdicts.order_by(Verdict.id.desc()).limit(1).scalar_subquery()
 
     def surplus(*, imported: bool) -> ColumnElement[int]:
         """Correct less incorrect, NULL if nobody said either."""
@@ -120,9 +116,8 @@ def label_stands() -> ColumnElement[bool]:
         return labels.where(is_same_pair(CurrentLabel, Suspicion), *decided).correlate(Suspicion).scalar_subquery()
 
     counts = func.coalesce(surplus(imported=False), surplus(imported=True))
-    return case(
-        (newest != WITHDRAWN, newest == Suspicion.label), (Suspicion.label == "correct", counts > 0), else_=counts < 0
-    )
+    by_votes = case((Suspicion.label == "correct", counts > 0), else_=counts < 0)
+    return func.coalesce(verdict_on(Suspicion) == Suspicion.label, by_votes)
 
 
 def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair, str, float]], now: datetime) -> int:

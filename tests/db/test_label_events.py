@@ -87,7 +87,9 @@ def steps(session, of) -> int:
     return len(taken)
 
 
-@pytest.mark.parametrize("asked", [labels.verdicts, labels.tally, labels.labels_of_corpus, reviews.comparable_labels])
+@pytest.mark.parametrize(
+    "asked", [labels.verdicts, labels.tally, labels.labels_with_verdicts, reviews.comparable_labels]
+)
 def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, pair, add_document, now, asked):
     if not database.sqlite:
         pytest.skip("PostgreSQL plans by itself")

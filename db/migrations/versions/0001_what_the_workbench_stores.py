@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
 from alembic import op
+
+from db.migrations.tables import create_tables
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 CURRENT_LABEL = """
 CREATE VIEW current_label AS
@@ -30,25 +29,6 @@ FOR EACH ROW EXECUTE FUNCTION refuse_label_event_update()
 """
 
 
-TYPES: dict[str, sa.types.TypeEngine] = {
-    "int": sa.Integer(),
-    "bigint": sa.BigInteger(),
-    "real": sa.Double(),
-    "bool": sa.Boolean(),
-    "text": sa.Text(),
-    "json": sa.JSON(),
-    "time": sa.DateTime(timezone=True),
-}
-
-
-def upgrade() -> None:
-    for table in TABLES:
-        _create(*table.split("|"))
-    op.execute(CURRENT_LABEL)
-    op.execute(SQLITE_GUARD if op.get_bind().dialect.name == "sqlite" else POSTGRES_GUARD)
-
-
-# table | columns (a "?" may be null) | primary key | foreign keys | unique | indexes | AUTOINCREMENT on SQLite
 TABLES = (
     """corpus | id int, name text, digest text, created time | id | | name | | auto""",
     """document | id int, corpus_id int, external_id text, title text, source text, text text, digest text, sentences
@@ -89,23 +69,7 @@ TABLES = (
 )
 
 
-def _create(name: str, columns: str, key: str, references: str, unique: str, indexes: str, auto: str) -> None:
-    """One line of `TABLES`; constraints are named as `db.models` names them."""
-    name = name.strip()
-
-    def items(text: str) -> list[list[str]]:
-        return [item.split() for item in text.split(",") if item.strip()]
-
-    elements: list[sa.schema.SchemaItem] = [
-        sa.Column(column, TYPES[kind.removesuffix("?")], nullable=kind.endswith("?")) for column, kind in items(columns)
-    ]
-    for reference, *on_delete in items(references):
-        column, _, table = reference.partition(">")
-        fk = op.f(f"fk_{name}_{column}")
-        elements.append(sa.ForeignKeyConstraint([column], [f"{table}.id"], name=fk, ondelete=" ".join(on_delete)))
-    elements.append(sa.PrimaryKeyConstraint(*key.split(), name=op.f(f"pk_{name}")))
-    for together in items(unique):
-        elements.append(sa.UniqueConstraint(*together, name=op.f(f"uq_{name}_{'_'.join(together)}")))
-    op.create_table(name, *elements, sqlite_autoincrement=bool(auto.strip()))
-    for together in items(indexes):
-        op.create_index(op.f(f"ix_{name}_{'_'.join(together)}"), name, together, unique=False)
+def upgrade() -> None:
+    create_tables(*TABLES)
+    op.execute(CURRENT_LABEL)
+    op.execute(SQLITE_GUARD if op.get_bind().dialect.name == "sqlite" else POSTGRES_GUARD)

@@ -14,8 +14,6 @@ from db.errors import DbError
 
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
