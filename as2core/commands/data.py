@@ -158,7 +158,7 @@ def vectors(
     """Embed the passages of documents into a file that a shipped corpus brings along, for search by meaning at once."""
     from as2core.data.documents import read_documents
     from as2core.nn.backbone import DEFAULT_SHA256
-    from as2core.rankers.catalog import get
+    from as2core.rankers.bi_encoder import build as build_bi_encoder
     from as2core.retrieval.passages import split_passages
     from as2core.retrieval.vector_file import VectorFile
     from as2core.text import split_sentences
@@ -168,7 +168,7 @@ def vectors(
     if not texts:
         raise UnreadableFile(f"{folder}: holds no documents with text")
     with show_progress("embedding") as on_progress:
-        VectorFile(texts, get("bi-encoder").embed(texts, on_progress), DEFAULT_SHA256).save(out)
+        VectorFile(texts, build_bi_encoder().embed(texts, on_progress), DEFAULT_SHA256).save(out)
     if as_json:
         print_json({"file": str(out), "documents": len(documents), "passages": len(texts)})
     else:

@@ -45,7 +45,7 @@ def test_an_empty_file_holds_nothing(tmp_path):
 def test_another_file_is_refused_by_name(tmp_path, content):
     path = tmp_path / "vectors.npz"
     path.write_bytes(content)
-    with pytest.raises(UnreadableFile, match="vectors.npz: not a file of passage vectors"):
+    with pytest.raises(UnreadableFile, match=r"vectors\.npz: not a file of passage vectors"):
         VectorFile.load(path)
 
 
