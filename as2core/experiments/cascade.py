@@ -20,15 +20,17 @@ from as2core.cost import average_batch
 from as2core.data.source import write_text
 from as2core.experiments.base import Options, Report, Row, count_steps, table
 from as2core.experiments.courses import Runner, Target, sample, spread
-from as2core.experiments.picture import draw_tuning
+from as2core.experiments.picture import RATIOS, draw_tuning, one_ratio
 from as2core.experiments.twins import STEPS, TracedRun, Twins, at_ratio, exit_ap, train_twins
+from as2core.metrics import MEASURES
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.types import OnProgress
 
-RATIOS = (0.3, 0.4, 0.5)
 MAX_LOSS = 0.005
 TOLERANCE = 0.01  # AP that counts as the same
+
+ByRatio = dict[str, dict[float, dict[str, float]]]  # by set and ratio, what `at_ratio` gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
         name: trace_all(shipped, options.questions(data), step(f"the shipped cascade on {name}"))
         for name, data in sets.items()
     }
+    by_ratio = {name: {ratio: at_ratio(run, ratio) for ratio in (0.0, *RATIOS)} for name, run in runs.items()}
     tuning = try_schedules(runs["starter-test"])
     train = sample(options.questions("wikiqa-train"), sizes.train, 0)
     target, runner = Target(train, options.questions("wikiqa-dev")), Runner(options, step)
@@ -62,12 +65,12 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     setting = f"twins on {len(train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {len(seeds)}; WikiQA dev"
     rows = (
         *_exit_rows(runs, shipped.exits),
-        *_ratio_rows(runs),
+        *_ratio_rows(by_ratio),
         *_twin_rows(twins, setting),
         *_grid_rows(tuning),
         _memory_row(shipped),
     )
-    return Report(rows, (_ratio_table(runs), _twin_table(twins, setting), *_draw(tuning, options)))
+    return Report(rows, (_ratio_table(by_ratio), _twin_table(twins, setting), *_draw(tuning, options)))
 
 
 def _exit_rows(runs: dict[str, TracedRun], layers: Sequence[int]) -> list[Row]:
@@ -96,17 +99,15 @@ def rises(values: Sequence[float]) -> bool:
     return all(b >= a - TOLERANCE for a, b in pairwise(values))
 
 
-def _ratio_rows(runs: dict[str, TracedRun]) -> list[Row]:
-    complete = {name: at_ratio(run, 0.0)[0]["AP"] for name, run in runs.items()}
-    at = {r: {name: at_ratio(run, r) for name, run in runs.items()} for r in RATIOS}
-
+def _ratio_rows(by_ratio: ByRatio) -> list[Row]:
     def changes(ratio: float) -> str:
         return "; ".join(
-            f"{name} {complete[name]:.3f} to {m['AP']:.3f} at {cost - 1:+.0%}" for name, (m, cost) in at[ratio].items()
+            f"{name} {at[0.0]['AP']:.3f} to {at[ratio]['AP']:.3f} at {at[ratio]['cost'] - 1:+.0%}"
+            for name, at in by_ratio.items()
         )
 
     def loss(ratio: float) -> float:
-        return max(complete[name] - m["AP"] for name, (m, _) in at[ratio].items())
+        return max(at[0.0]["AP"] - at[ratio]["AP"] for at in by_ratio.values())
 
     fewer = "fewer candidates a question than ASNQ's 400, and a drop rounds down, so less is saved"
     return [
@@ -129,7 +130,8 @@ def _ratio_rows(runs: dict[str, TracedRun]) -> list[Row]:
 
 def _twin_rows(twins: list[Twins], setting: str) -> list[Row]:
     exits, depths = (np.mean([f(t) for t in twins], axis=0) for f in (Twins.exits, Twins.depths))
-    cascade = {r: np.mean([[m["AP"], c] for m, c in (at_ratio(t.cascade, r) for t in twins)], axis=0) for r in RATIOS}
+    replays = {r: [at_ratio(t.cascade, r) for t in twins] for r in RATIOS}
+    cascade = {r: np.mean([[m["AP"], m["cost"]] for m in runs], axis=0) for r, runs in replays.items()}
     sequence = {r: np.mean([t.sequential(r) for t in twins], axis=0) for r in RATIOS}
     half = list(twins[0].monolithic).index(max(twins[0].monolithic) // 2)
     times = [sequence[r][1] / cascade[r][1] for r in RATIOS]
@@ -170,7 +172,7 @@ def _twin_rows(twins: list[Twins], setting: str) -> list[Row]:
 def _grid_rows(tuning: Tuning) -> list[Row]:
     values = [p.value for p in tuning.points]
     best = tuning.best(MAX_LOSS)
-    same = [p for p in tuning.points if p.ratios[0] in RATIOS and len(set(p.ratios)) == 1]
+    same = one_ratio(tuning)
     gains = [max(p.value for p in tuning.points if p.cost <= s.cost + 1e-9) - s.value for s in same]
     differs = f"AP on the {tuning.questions} starter-test questions, which the schedules are chosen on, too"
     return [
@@ -204,28 +206,26 @@ def _memory_row(shipped: CascadeRanker) -> Row:
     )
 
 
-def _ratio_table(runs: dict[str, TracedRun]) -> str:
-    names = ("AP", "RR", "P@1", "nDCG@10")
-    rows = []
-    for name, run in runs.items():
-        for ratio in (0.0, *RATIOS):
-            values, cost = at_ratio(run, ratio, *names)
-            rows.append([name, f"{ratio:g}", *(f"{v:.3f}" for v in values.values()), f"{cost:.2f}"])
-    return table("The shipped cascade under one ratio at every exit:", ["set", "ratio", *names, "relative cost"], rows)
+def _ratio_table(by_ratio: ByRatio) -> str:
+    rows = [
+        [name, f"{ratio:g}", *(f"{at[measure]:.3f}" for measure in MEASURES), f"{at['cost']:.2f}"]
+        for name, ratios in by_ratio.items()
+        for ratio, at in ratios.items()
+    ]
+    heads = ["set", "ratio", *MEASURES, "relative cost"]
+    return table("The shipped cascade under one ratio at every exit:", heads, rows)
 
 
 def _twin_table(twins: list[Twins], setting: str) -> str:
-    rows = [
-        [str(depth), spread([t.exits()[i] for t in twins]), spread([t.depths()[i] for t in twins])]
-        for i, depth in enumerate(twins[0].monolithic)
-    ]
+    exits, depths = (np.transpose([f(t) for t in twins]) for f in (Twins.exits, Twins.depths))
+    rows = [[str(d), spread(e), spread(m)] for d, e, m in zip(twins[0].monolithic, exits, depths, strict=True)]
     return table(f"AP of {setting}:", ["layers", "exit of the cascade", "monolithic"], rows)
 
 
 def _draw(tuning: Tuning, options: Options) -> list[str]:
     if options.pictures is None:
         return []
-    write_text(draw_tuning(tuning, tuning.best(MAX_LOSS), constant=RATIOS), options.pictures / "cascade-grid.svg")
+    write_text(draw_tuning(tuning, tuning.best(MAX_LOSS)), options.pictures / "cascade-grid.svg")
     return [f"![AP against cost for every schedule of the grid]({options.pictures.name}/cascade-grid.svg)"]
 
 

@@ -35,10 +35,10 @@ class Target:
     dev: list[Question] = field(default_factory=list)
 
 
-def wikiqa(options: Options, questions: int, *, seed: int = 0) -> Target:
+def wikiqa(options: Options, questions: int) -> Target:
     """A sample of the train questions, and all dev ones. Raises UnknownData when they are missing."""
     train = options.questions("wikiqa-train", "no-all-neg")
-    return Target(sample(train, questions, seed), options.questions("wikiqa-dev"))
+    return Target(sample(train, questions, seed=0), options.questions("wikiqa-dev"))
 
 
 def sample(questions: Sequence[Question], n: int, seed: int) -> list[Question]:

@@ -10,6 +10,7 @@ from math import ceil, floor, log10
 from as2core.cascade.tune import Point, Tuning
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, LEGEND = 720, 420, 64, 24, 40, 52, 18
+RATIOS = (0.3, 0.4, 0.5)  # of the Cascade Transformer's tables
 INK, BLUE, ORANGE, GREEN, GREY = "#7d8590", "#3b82c4", "#d97b29", "#3f9a5f", "#9aa3ad"
 
 
@@ -32,8 +33,8 @@ def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str,
     x_ticks, y_ticks = (
         of_axis(min(axis), max(axis)) for axis in zip(*(p for s in series for p in s.points), strict=True)
     )
-    names, rows = _legend([s.name for s in series])
-    top = TOP + LEGEND * (rows - 1)
+    names = _legend([s.name for s in series])
+    top = TOP + names[-1][1]
 
     def share(value: float, of: Sequence[float]) -> float:
         value, low, high = (log10(v) if log else v for v in (value, of[0], of[-1]))
@@ -76,35 +77,41 @@ def _text(x: float | str, y: float | str, text: str, anchor: str, colour: str = 
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{fill}>{escape(text)}</text>'
 
 
-def _legend(names: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
-    """The place of each name, (across, down) from the first row's, and the number of rows."""
+def _legend(names: Sequence[str]) -> list[tuple[int, int]]:
+    """The place of each name, (across, down) from the first row's."""
     places: list[tuple[int, int]] = []
-    x, row = LEFT, 0
+    x = down = 0
     for name in names:
         width = 30 + 7 * len(name)
-        if places and x + width > WIDTH - RIGHT:
-            x, row = LEFT, row + 1
-        places.append((x, LEGEND * row))
+        if places and LEFT + x + width > WIDTH - RIGHT:
+            x, down = 0, down + LEGEND
+        places.append((LEFT + x, down))
         x += width
-    return places, row + 1
+    return places
 
 
-def draw_tuning(tuning: Tuning, best: Point, *, constant: Sequence[float] = (0.3, 0.4, 0.5)) -> str:
+def one_ratio(tuning: Tuning) -> list[Point]:
+    """The schedules with one of the paper's ratios at all exits."""
+    return [p for p in tuning.points if p.ratios[0] in RATIOS and len(set(p.ratios)) == 1]
+
+
+def draw_tuning(tuning: Tuning, best: Point) -> str:
     """All schedules, the front, the selected one, and those with one ratio at all exits (the paper's Figure 2)."""
-    same = [p for p in tuning.points if p.ratios[0] in constant and len(set(p.ratios)) == 1]
-    return scatter(
-        [
-            Series("schedules", tuple((p.cost, p.value) for p in tuning.points), GREY, 2.0),
-            Series("front", tuple((p.cost, p.value) for p in tuning.front), BLUE, 3.0, line=True),
-            Series("one ratio", tuple((p.cost, p.value) for p in same), GREEN, 5.0,
-                   labels=tuple(f"{p.ratios[0]:g}" for p in same)),
-            Series("chosen", ((best.cost, best.value),), ORANGE, 6.0),
-            Series("nobody dropped", ((tuning.full.cost, tuning.full.value),), INK, 5.0),
-        ],
-        title=f"{len(tuning.points):,} drop schedules replayed on {tuning.questions} questions",
-        x_title="cost, as a share of the monolithic model's FLOPs",
-        y_title=tuning.measure,
-    )  # fmt: skip
+
+    def place(points: Sequence[Point]) -> tuple[tuple[float, float], ...]:
+        return tuple((p.cost, p.value) for p in points)
+
+    same = one_ratio(tuning)
+    series = [
+        Series("schedules", place(tuning.points), GREY, 2.0),
+        Series("front", place(tuning.front), BLUE, 3.0, line=True),
+        Series("one ratio", place(same), GREEN, 5.0, labels=tuple(f"{p.ratios[0]:g}" for p in same)),
+        Series("chosen", place([best]), ORANGE, 6.0),
+        Series("nobody dropped", place([tuning.full]), INK, 5.0),
+    ]
+    title = f"{len(tuning.points):,} drop schedules replayed on {tuning.questions} questions"
+    x_title = "cost, as a share of the monolithic model's FLOPs"
+    return scatter(series, title=title, x_title=x_title, y_title=tuning.measure)
 
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:

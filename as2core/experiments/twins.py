@@ -70,15 +70,15 @@ def exit_ap(run: TracedRun, exit_index: int) -> float:
     return measure_mean([q for q, _ in run], {q.qid: t.exits[exit_index].scores for q, t in run}, ("AP",))["AP"]
 
 
-def at_ratio(run: TracedRun, ratio: float, *names: str) -> tuple[dict[str, float], float]:
-    """Measures (AP by default) and relative cost under one ratio at every exit, keeping at least one candidate."""
+def at_ratio(run: TracedRun, ratio: float) -> dict[str, float]:
+    """Measures and relative cost ("cost") under one ratio at every exit, keeping at least one candidate."""
     run = _replay(run, ratio)
-    return _measure(run, *names), sum(t.flops for _, t in run) / sum(t.full_flops for _, t in run)
+    return {**_measure(run), "cost": sum(t.flops for _, t in run) / sum(t.full_flops for _, t in run)}
 
 
 def _replay(run: TracedRun, ratio: float) -> TracedRun:
     return [(q, t.replay(DropSchedule.constant(ratio, exits=len(t.exits)))) for q, t in run]
 
 
-def _measure(run: TracedRun, *names: str) -> dict[str, float]:
-    return measure_mean([q for q, _ in run], {q.qid: t.scores() for q, t in run}, names or ("AP",))
+def _measure(run: TracedRun) -> dict[str, float]:
+    return measure_mean([q for q, _ in run], {q.qid: t.scores() for q, t in run})

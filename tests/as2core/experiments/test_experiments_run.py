@@ -60,9 +60,9 @@ def test_the_recorded_sequential_ranker_is_the_one_that_runs_its_models(made, ba
 def test_one_ratio_at_every_exit_is_a_replay(made):
     _, both = made
     runs = [t.replay(DropSchedule((0.5,))) for _, t in both.cascade]
-    found, cost = at_ratio(both.cascade, 0.5, "P@1")
-    assert found == {"P@1": pytest.approx(np.mean([run.ranking()[0] == 2 for run in runs]))}
-    assert cost == pytest.approx(sum(r.flops for r in runs) / sum(r.full_flops for r in runs))
+    values = at_ratio(both.cascade, 0.5)
+    assert values["P@1"] == pytest.approx(np.mean([run.ranking()[0] == 2 for run in runs]))
+    assert values["cost"] == pytest.approx(sum(r.flops for r in runs) / sum(r.full_flops for r in runs))
     untrained = [exit_ap(both.monolithic[d], 0) for d in (2, 6)]
     assert both.exits() == pytest.approx(untrained)  # the same layers, and heads that start alike
     assert both.depths() == pytest.approx(untrained)
