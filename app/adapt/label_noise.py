@@ -75,11 +75,11 @@ def find_suspicious(
     """
     from cleanlab.filter import find_label_issues
 
-    given = np.asarray(labels, dtype=int)
-    probability = cross_validate(features, given, questions, seed=seed)
-    wrong = probability_of_other(probability, given)
+    values = np.asarray(labels, dtype=int)
+    probability = cross_validate(features, values, questions, seed=seed)
+    wrong = probability_of_other(probability, values)
     ranked = find_label_issues(
-        given, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
+        values, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
     )
     return [(int(i), float(wrong[i])) for i in ranked]
 
@@ -216,40 +216,40 @@ def filter_labels(
     if judge is None:
         return everything
     features = _trace_features(judge, questions, on_progress)
-    given = np.array([int(c.label or 0) for q in questions for c in q.candidates])
+    labels = np.array([int(c.label or 0) for q in questions for c in q.candidates])
     groups = [i for i, q in enumerate(questions) for _ in q.candidates]
     try:
-        p = _predict_correct(features, given, groups, seed)
+        p = _predict_correct(features, labels, groups, seed)
     except TooFewLabels:
         return everything
     sure = np.concatenate([judge.probability(x[:, len(judge.exits) - 1]) for x in features]) < SURE_PROBABILITY
     if sure.sum() < MIN_SURE_PAIRS:
         return everything
-    rate = estimate_wrong_share(p, given, sure)
+    rate = estimate_wrong_share(p, labels, sure)
     if rate < MIN_WRONG_SHARE:
         return replace(everything, rate=rate)
     if train_judge is not None and (more := _trace_with_other_half(train_judge, questions, on_progress)):
         both = [np.hstack(pair) for pair in zip(features, more, strict=True)]
-        p_both = _predict_correct(both, given, groups, seed)
-        if log_loss(given, p_both) < log_loss(given, p):
-            p, rate = p_both, estimate_wrong_share(p_both, given, sure)
-    kept, left_out = _split_by_probability(questions, probability_right(p, given, rate))
-    if not any(q.positives for q in kept) or not any(q.negatives for q in kept):
+        p_both = _predict_correct(both, labels, groups, seed)
+        if log_loss(labels, p_both) < log_loss(labels, p):
+            p, rate = p_both, estimate_wrong_share(p_both, labels, sure)
+    remaining, left_out = _split_by_probability(questions, probability_right(p, labels, rate))
+    if not any(q.positives for q in remaining) or not any(q.negatives for q in remaining):
         return replace(everything, rate=rate)
-    return FilteredLabels(kept, rate, left_out)
+    return FilteredLabels(remaining, rate, left_out)
 
 
 def _split_by_probability(
     questions: Sequence[Question], right: np.ndarray
 ) -> tuple[tuple[Question, ...], tuple[tuple[Question, Candidate], ...]]:
     """The questions with the labels to train on, and those left out, by the probability `(n,)` that each is right."""
-    kept, left_out = [], []
+    to_train, left_out = [], []
     ends = np.cumsum([len(q.candidates) for q in questions])
     for q, chances in zip(questions, np.split(right, ends[:-1]), strict=True):
         left_out += [(x, q, c) for x, c in zip(chances, q.candidates, strict=True) if x < 0.5]
-        kept.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
+        to_train.append(replace(q, candidates=tuple(c for x, c in zip(chances, q.candidates, strict=True) if x >= 0.5)))
     left_out.sort(key=lambda row: row[0])
-    return tuple(q for q in kept if q.candidates), tuple((q, c) for _, q, c in left_out)
+    return tuple(q for q in to_train if q.candidates), tuple((q, c) for _, q, c in left_out)
 
 
 def _trace_features(
@@ -273,21 +273,21 @@ def _trace_with_other_half(
     return [(odd if i % 2 else even)[i // 2] for i in range(len(questions))]
 
 
-def _predict_correct(features: Sequence[np.ndarray], given: np.ndarray, groups: Sequence[int], seed: int) -> np.ndarray:
+def _predict_correct(features: Sequence[np.ndarray], y: np.ndarray, groups: Sequence[int], seed: int) -> np.ndarray:
     """The model's probability of "correct" `(n,)`. Raises TooFewLabels."""
-    return cross_validate(np.concatenate(features), given, groups, seed=seed, balance=0.0)[:, 1]
+    return cross_validate(np.concatenate(features), y, groups, seed=seed, balance=0.0)[:, 1]
 
 
-def estimate_wrong_share(p: np.ndarray, given: np.ndarray, sure: np.ndarray) -> float:
-    """The share of wrong labels, at most MAX_WRONG_SHARE: `p` (n,) is the model's probability of "correct", `given` the
-    labels, `sure` the pairs that surely do not answer, at least one."""
-    return float(min(np.quantile(p, LOW_QUANTILE), given[sure].mean(), MAX_WRONG_SHARE))
+def estimate_wrong_share(p: np.ndarray, labels: np.ndarray, sure: np.ndarray) -> float:
+    """The share of wrong labels, at most MAX_WRONG_SHARE: `p` (n,) is the model's probability of "correct", `sure` are
+    the pairs that surely do not answer, at least one."""
+    return float(min(np.quantile(p, LOW_QUANTILE), labels[sure].mean(), MAX_WRONG_SHARE))
 
 
-def probability_right(p: np.ndarray, given: np.ndarray, rate: float) -> np.ndarray:
+def probability_right(p: np.ndarray, labels: np.ndarray, rate: float) -> np.ndarray:
     """That each label is right `(n,)`, if `rate` of them were flipped: the posterior of the true label, given the label
     and `p`, a model's probability of the label "correct"."""
     true = np.clip((p - rate) / (1 - 2 * rate), 0, 1)
     if_correct = true * (1 - rate) / np.maximum(p, 1e-9)
     if_incorrect = (1 - true) * (1 - rate) / np.maximum(1 - p, 1e-9)
-    return np.clip(np.where(given == 1, if_correct, if_incorrect), 0, 1)
+    return np.clip(np.where(labels == 1, if_correct, if_incorrect), 0, 1)

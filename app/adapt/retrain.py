@@ -5,15 +5,12 @@ the same labels. The version's directory appears by one rename and is registered
 unfinished version is ever used.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
@@ -33,9 +30,6 @@ from as2core.rankers.versions import save_version
 from as2core.types import Json, OnProgress, Progress, Question
 from db.models import ModelVersion
 from db.repositories import versions as rows
-
-if TYPE_CHECKING:
-    from as2core.training.loop import RunControl
 
 HELD_OUT = "held-out"
 
@@ -118,7 +112,7 @@ class _Retrain:
             measurements[data] = BeforeAfter(before, after)
         return measurements
 
-    def _control(self, span: Span, message: str, *, has_events: bool = False) -> RunControl:
+    def _control(self, span: Span, message: str, *, has_events: bool = False) -> "training.RunControl":
         """For a training run that is this part of the whole; `has_events`: its events become the job's."""
         from as2core.training.loop import RunControl
 

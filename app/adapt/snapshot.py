@@ -98,15 +98,15 @@ def freeze(
     left to train on or to hold out."""
     file = folder / "snapshot.jsonl"
     if not file.exists():
-        made = compose(wb, corpus_id, settings, trained_on=trained_on)
-        train_ids = {q.qid for q in made.parts.train}
-        train = [x for x in made.questions if x.question.qid in train_ids]
+        whole = compose(wb, corpus_id, settings, trained_on=trained_on)
+        train_ids = {q.qid for q in whole.parts.train}
+        train = [x for x in whole.questions if x.question.qid in train_ids]
         head = {
             "choice": settings.choice.to_json(),
             "origins": dict(Counter(x.origin for x in train).most_common()),
             "givers": label_selection.count_givers(wb, corpus_id, settings.choice, {x.id for x in train}),
         }
-        by_part = zip(PARTS, (made.parts.train, made.parts.dev, made.parts.held_out, made.replay), strict=True)
+        by_part = zip(PARTS, (whole.parts.train, whole.parts.dev, whole.parts.held_out, whole.replay), strict=True)
         records = [{"part": part, **jsonl.to_record(q)} for part, questions in by_part for q in questions]
         part_file = file.with_suffix(".part")
         lines = (json.dumps(record, ensure_ascii=False) for record in (head, *records))

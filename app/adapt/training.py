@@ -2,8 +2,6 @@
 the probabilities and the no-answer threshold only.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -47,7 +45,7 @@ def train(
     snapshot: Snapshot,
     settings: RetrainSettings,
     workdir: Path,
-    control: RunControl,
+    control: "RunControl",
     on_progress: OnProgress,
 ) -> TrainedRanker:
     """A trained copy of the base, which stays as it is. Raises NotEnoughLabels, BadSetting, Cancelled."""
@@ -71,7 +69,7 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSetti
 
 
 def train_judge(
-    base: CascadeRanker, questions: Sequence[Question], workdir: Path, *, seed: int, control: RunControl | None = None
+    base: CascadeRanker, questions: Sequence[Question], workdir: Path, *, seed: int, control: "RunControl | None" = None
 ) -> CascadeRanker:
     """A copy of the base, trained on these questions as in a retrain, without validation questions. Raises
     NotEnoughLabels, Cancelled."""
@@ -82,7 +80,7 @@ def train_judge(
 
 
 def _fine_tune(
-    base: Ranker, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: RunControl
+    base: Ranker, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: "RunControl"
 ) -> TrainedRanker:
     from as2core.training.calibrate import calibrate
     from as2core.training.fine_tune import fine_tune
@@ -105,7 +103,9 @@ def _fine_tune(
     return TrainedRanker(ranker, asdict(train_settings), *times, trained.stopped_early, calibration=report)
 
 
-def _fit_weights(base: FusionRanker, snapshot: Snapshot, control: RunControl, on_progress: OnProgress) -> TrainedRanker:
+def _fit_weights(
+    base: FusionRanker, snapshot: Snapshot, control: "RunControl", on_progress: OnProgress
+) -> TrainedRanker:
     start = control.clock()
     how = "logistic" if base.method == "zscore" else "search"
     ranker = fit_fusion(base, [*snapshot.parts.train, *snapshot.parts.dev], how=how, on_progress=on_progress)
@@ -113,7 +113,7 @@ def _fit_weights(base: FusionRanker, snapshot: Snapshot, control: RunControl, on
     return TrainedRanker(ranker, {"how": how, "seed": 0}, control.clock() - start, weights=weights)
 
 
-def _calibrate(base: Ranker, snapshot: Snapshot, control: RunControl) -> TrainedRanker:
+def _calibrate(base: Ranker, snapshot: Snapshot, control: "RunControl") -> TrainedRanker:
     """The weights stay. Probabilities and the threshold are set on completely labelled questions, else on all."""
     from as2core.training.calibrate import calibrate
 

@@ -1,7 +1,5 @@
 """`as2 adapt`: retrain from labels. The worker trains; the command queues the job and shows its progress."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -92,13 +90,13 @@ def adapt(
         echo(f"to use it: as2 versions promote {report.version}")
 
 
-def _print_report(report: RetrainReport, ready: Readiness) -> None:
+def _print_report(report: "RetrainReport", ready: "Readiness") -> None:
     echo(f"{report.version}: {ready.train_questions} training questions, {ready.heldout_questions} held out")
     rows = [{"measure": m, "before": value, "after": report.after[m]} for m, value in report.before.items()]
     print_table(rows, ["measure", "before", "after"])
 
 
-def _print_readiness(ready: Readiness, as_json: bool) -> None:
+def _print_readiness(ready: "Readiness", as_json: bool) -> None:
     """The training data. Raises NotEnoughLabels with what blocks a retrain."""
     if as_json:
         print_json(asdict(ready))
@@ -113,7 +111,7 @@ def _print_readiness(ready: Readiness, as_json: bool) -> None:
     )
 
 
-def follow(wb: Workbench, job: JobView, sleep: Callable[[float], None] = time.sleep) -> JobView:
+def follow(wb: "Workbench", job: "JobView", sleep: Callable[[float], None] = time.sleep) -> "JobView":
     """Show a job's events until it is over; Ctrl-C cancels it. Raises NotAdapted if it is not done then."""
     from app.jobs import queue, supervisor
 

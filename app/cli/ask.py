@@ -1,7 +1,5 @@
 """`as2 ask`: a question over a corpus, answered in the terminal."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -58,7 +56,7 @@ def ask(
         _show(view, run, source.name, top_n)
 
 
-def to_document(view: AskView, run: CascadeTrace, corpus: str) -> dict[str, object]:
+def to_document(view: "AskView", run: "CascadeTrace", corpus: str) -> dict[str, object]:
     """The answer as JSON; `run` is its trace under the drop ratio, which the drops and the cost are of."""
     exits = [
         {"layer": e.layer, "candidates": len(e.alive), "kept": e.survivors, "seconds": e.seconds, "flops": e.flops}
@@ -79,7 +77,7 @@ def to_document(view: AskView, run: CascadeTrace, corpus: str) -> dict[str, obje
     }
 
 
-def rank_candidates(view: AskView, run: CascadeTrace) -> list[dict[str, object]]:
+def rank_candidates(view: "AskView", run: "CascadeTrace") -> list[dict[str, object]]:
     """Best first by the complete trace."""
     dropped = run.dropped_at()
     names = ("text", "title", "document_id", "sentence_id", "retrieval_rank", "label")
@@ -94,7 +92,7 @@ def rank_candidates(view: AskView, run: CascadeTrace) -> list[dict[str, object]]
     ]
 
 
-def _show(view: AskView, run: CascadeTrace, corpus: str, top_n: int) -> None:
+def _show(view: "AskView", run: "CascadeTrace", corpus: str, top_n: int) -> None:
     if view.best is None:
         echo(f"Nothing in {corpus!r} shares a word with the question.")
         return

@@ -1,7 +1,5 @@
 """What every command begins with: the workbench, the starter corpus in it, and the corpus by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +21,7 @@ class NoCorpus(As2Error):
 
 
 @contextmanager
-def workbench(*, starter: bool = True) -> Iterator[Workbench]:
+def workbench(*, starter: bool = True) -> Iterator["Workbench"]:
     """The workbench of AS2_HOME; the first call ever imports the starter corpus."""
     from app import bootstrap
     from app.exchange.starter import ensure_starter
@@ -38,7 +36,7 @@ def workbench(*, starter: bool = True) -> Iterator[Workbench]:
         wb.close()
 
 
-def find_corpus(wb: Workbench, name: str | None) -> CorpusView:
+def find_corpus(wb: "Workbench", name: str | None) -> "CorpusView":
     """The corpus of that name, or the newest. Raises UnknownCorpus, NoCorpus."""
     from app.corpora import corpora
 
@@ -50,7 +48,7 @@ def find_corpus(wb: Workbench, name: str | None) -> CorpusView:
     return max(known, key=lambda c: c.id)
 
 
-def ensure_corpus(wb: Workbench, name: str) -> CorpusView:
+def ensure_corpus(wb: "Workbench", name: str) -> "CorpusView":
     """The corpus of that name, created if there is none."""
     from app.corpora import corpora
 

@@ -1,7 +1,5 @@
 """`as2 jobs`: what runs in the background; pausing, stopping and repeating it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,7 +88,7 @@ def resume(job: Number, as_json: JsonFlag = False) -> None:
     _apply(queue.resume, job, as_json)
 
 
-def _apply(change: Callable[[Workbench, int], JobView], job: int, as_json: bool) -> None:
+def _apply(change: Callable[["Workbench", int], "JobView"], job: int, as_json: bool) -> None:
     with workbench(starter=False) as wb:
         view = change(wb, job)
     state = "stopping" if view.active and view.cancelling else "paused" if view.paused else view.state

@@ -19,11 +19,11 @@ def list_people(context: Context, as_json: JsonFlag = False) -> None:
     if context.invoked_subcommand is not None:
         return
     with workbench(starter=False) as wb:
-        found = service.list_people(wb)
+        views = service.list_people(wb)
     if as_json:
-        print_json({"people": found})
+        print_json({"people": views})
         return
-    rows = [{"name": p.name, "role": p.role, "signs in": "by name" if p.local else "logs in"} for p in found]
+    rows = [{"name": p.name, "role": p.role, "signs in": "by name" if p.local else "logs in"} for p in views]
     echo(format_table(rows, ["name", "role", "signs in"]) if rows else "nobody has signed in yet")
 
 

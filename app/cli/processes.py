@@ -1,8 +1,6 @@
 """`as2 app` and `as2 worker`. The app is two processes, the pages' server and the background worker; this one starts
 them, brings a worker back that died, and ends both together."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
@@ -78,7 +76,7 @@ class AppProcesses:
     """The server's process and the worker's. No worker is started with `AS2_WORKER=external`, or while another one
     holds the lock of the home."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: "Settings") -> None:
         self.settings = settings
         self.server: subprocess.Popen
         self.worker: subprocess.Popen | None = None

@@ -14,7 +14,7 @@ Name = Annotated[str, Argument(metavar="NAME", help="The version's name.")]
 
 
 @versions.callback()
-def listed(context: Context, as_json: JsonFlag = False) -> None:
+def list_by_default(context: Context, as_json: JsonFlag = False) -> None:
     """List the versions, newest first, unless a command follows."""
     if context.invoked_subcommand is None:
         list_(as_json)
@@ -26,9 +26,9 @@ def list_(as_json: JsonFlag = False) -> None:
     from app.versions import registry
 
     with workbench(starter=False) as wb:
-        found = registry.list_versions(wb, kind=None)
+        views = registry.list_versions(wb, kind=None)
     if as_json:
-        print_json({"versions": found})
+        print_json({"versions": views})
         return
     rows = [
         {
@@ -39,7 +39,7 @@ def list_(as_json: JsonFlag = False) -> None:
             "created": f"{v.created:%Y-%m-%d %H:%M}",
             "note": v.problem or v.note,
         }
-        for v in found
+        for v in views
     ]
     print_table(rows, ["name", "kind", "state", "parent", "created", "note"])
 

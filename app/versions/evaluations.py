@@ -71,9 +71,9 @@ def load_or_evaluate(
     stored = _load(wb, *key)
     if "cuts" in stored:  # older ones do not say where candidates were dropped
         return from_stored(stored, name, setting)
-    made = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
-    _store(wb, key, name, data, to_stored(made))
-    return made
+    evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
+    _store(wb, key, name, data, to_stored(evaluation))
+    return evaluation
 
 
 def load_or_measure(
@@ -90,15 +90,15 @@ def load_or_measure(
     if "per_exit" in stored:
         reliability = tuple(ReliabilityBin(**row) for row in stored["reliability"])
         return Measurement(from_stored(stored, name, SETTING), stored["per_exit"], reliability)
-    made = measure(ranker, questions, on_progress=on_progress)
-    store_measurement(wb, name, questions, made, data=data)
-    return made
+    measurement = measure(ranker, questions, on_progress=on_progress)
+    store_measurement(wb, name, questions, measurement, data=data)
+    return measurement
 
 
-def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], made: Measurement, *, data: str) -> None:
+def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], m: Measurement, *, data: str) -> None:
     key = hash_ranker(wb, name), hash_questions(questions), SETTING
-    more = to_json({"per_exit": made.per_exit, "reliability": made.reliability})
-    _store(wb, key, name, data, to_stored(made.evaluation) | more)
+    more = to_json({"per_exit": m.per_exit, "reliability": m.reliability})
+    _store(wb, key, name, data, to_stored(m.evaluation) | more)
 
 
 def _load(wb: Workbench, ranker_key: str, data_hash: str, setting: str) -> JsonObject:
@@ -200,18 +200,18 @@ def split_batches(
 
 def measure(ranker: Ranker, questions: Sequence[Question], *, on_progress: OnProgress | None = None) -> Measurement:
     """On the questions that the setting keeps. An exception from `on_progress` stops the run."""
-    kept = apply_setting(questions, SETTING)
+    usable = apply_setting(questions, SETTING)
     if not (isinstance(ranker, TracesTogether) and isinstance(ranker, CalibratesScores)):
-        return Measurement(evaluate(ranker, kept, setting=SETTING, on_progress=on_progress), {}, ())
-    recorded = RecordedCascade(ranker, kept, on_progress)
-    evaluation = evaluate(recorded, kept, setting=SETTING)
+        return Measurement(evaluate(ranker, usable, setting=SETTING, on_progress=on_progress), {}, ())
+    recorded = RecordedCascade(ranker, usable, on_progress)
+    evaluation = evaluate(recorded, usable, setting=SETTING)
     seconds = sum(t.replay(ranker.schedule).seconds for t in recorded.traces.values())
-    traces = {q.qid: recorded.traces[q.text, q.candidates] for q in kept}
+    traces = {q.qid: recorded.traces[q.text, q.candidates] for q in usable}
     per_exit = {
-        str(layer): measure_mean(kept, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
+        str(layer): measure_mean(usable, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
         for i, layer in enumerate(ranker.exits)
     }
-    reliability = _measure_reliability(ranker.probability, kept, traces)
+    reliability = _measure_reliability(ranker.probability, usable, traces)
     return Measurement(replace(evaluation, ranker=ranker.name, seconds=seconds), per_exit, reliability)
 
 
