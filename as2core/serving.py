@@ -181,9 +181,8 @@ def build(rankers: ServedRankers) -> FastAPI:
     def rerank(request: RerankRequest) -> RerankResponse:
         """Order documents by how well they answer the query."""
         model, ranked = rankers.rank(request)
-        results = [RerankResult(index=i, relevance_score=score) for i, score in ranked]
-        if request.return_documents:
-            results = [r.model_copy(update={"document": _to_document(request.documents[r.index])}) for r in results]
+        documents = [_to_document(d) if request.return_documents else None for d in request.documents]
+        results = [RerankResult(index=i, relevance_score=score, document=documents[i]) for i, score in ranked]
         return RerankResponse(id=uuid.uuid4().hex, model=model, results=results)
 
     @app.get("/v1/models")

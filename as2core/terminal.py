@@ -15,11 +15,10 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, is_dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from as2core.types import Json, OnProgress, Progress
 
-Event = Mapping[str, Any]  # of a training run: kind, step, steps, loss, dev_ap; JSON values
+Event = Mapping[str, Json]  # of a training run: kind, step, steps, loss, dev_ap
 
 
 def echo(text: str = "") -> None:
@@ -77,8 +76,9 @@ def format_evaluation(event: Event) -> str:
     parts = [f"step {event.get('step', 0)}/{event.get('steps', 0)}"]
     if event.get("loss") is not None:
         parts.append(f"loss {event['loss']:.4f}")
-    aps = "  ".join(f"{exit}: {ap:.3f}" for exit, ap in (event.get("dev_ap") or {}).items())
-    return "  ".join([*parts, f"dev AP {aps}"]) if aps else "  ".join(parts)
+    if isinstance(aps := event.get("dev_ap"), dict) and aps:
+        parts.append("dev AP " + "  ".join(f"{exit}: {ap:.3f}" for exit, ap in aps.items()))
+    return "  ".join(parts)
 
 
 def format_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
@@ -88,12 +88,9 @@ def format_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -
     widths = [max(len(c), *(len(row[i]) for row in cells), 0) for i, c in enumerate(columns)]
     room = shutil.get_terminal_size((10**6, 24)).columns if sys.stdout.isatty() else 10**6
     lines = []
-    for row in [list(columns), *cells]:
-        fields = [
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
-        ]
-        line = "  ".join(fields).rstrip()
+    for row in [columns, *cells]:
+        aligned = (f"{text:{'>' if right else '<'}{n}}" for text, n, right in zip(row, widths, numeric, strict=True))
+        line = "  ".join(aligned).rstrip()
         lines.append(line if len(line) <= room else line[: room - 1] + "…")
     return "\n".join(lines)
 

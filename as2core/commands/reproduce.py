@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
@@ -22,7 +24,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; the experiment's own number.")] = None,
     data_dir: Annotated[Path | None, typer.Option(envvar="AS2_DATA_DIR", help="The folder of the data sets.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file whose section is written; docs/results.md.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Run a paper's experiment: what it says, what comes out here, and how ours differs."""
     from as2core.experiments.catalog import EXPERIMENTS
@@ -47,16 +49,10 @@ def reproduce(
         write_section(out, name, markdown(name, report, command, seconds))
         print_note(f"written to {os.path.relpath(out)}")
     if as_json:
-        print_json(
-            {"experiment": name, "full": full, "seeds": seeds, "seconds": seconds, "rows": report.rows,
-             "notes": report.notes}
-        )  # fmt: skip
+        print_json({"experiment": name, "full": full, "seeds": seeds, "seconds": seconds, **asdict(report)})
         return
     words = {True: "yes", False: "no", None: None}
-    rows: list[dict[str, str | None]] = [
-        {"finding": r.finding, "paper": r.paper, "ours": r.ours, "holds": words[r.holds], "differs": r.differs}
-        for r in report.rows
-    ]
+    rows = [{**asdict(r), "holds": words[r.holds]} for r in report.rows]
     print_table(rows, ["finding", "paper", "ours", "holds", "differs"])
     for text in report.notes:
         echo()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from as2core.commands.options import JsonFlag
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
 from as2core.metrics import MEASURES
@@ -43,20 +44,15 @@ def train(
     ] = None,
     others: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="NAME=VALUE", help="Any other training setting, as noise=0.1; may come again."),
+        typer.Option("--with", metavar="NAME=VALUE", help="Another training setting, as noise=0.1; may come again."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Train a ranker on labelled questions."""
     if out.exists():
         raise BadSetting(f"{out} exists already: choose another name for the version")
-    changes: dict[str, Setting] = {
-        "epochs": epochs,
-        "learning_rate": learning_rate,
-        "batch_questions": batch_questions,
-        "loss": loss,
-        "seed": seed,
-    }
+    changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}
+    changes["batch_questions"] = batch_questions
     card = _train(TrainingData(data, setting, limit, dev), ranker, out, changes, others or ())
     if as_json:
         print_json({"path": out, "card": card})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from as2core.commands.options import JsonFlag
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
@@ -43,7 +44,7 @@ def tune(
         Path | None, typer.Option(help="Write the schedule as JSON; of a fusion, the version's directory.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw every schedule tried, as SVG.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Find a cascade's drop ratios, or a fusion's weights, on labelled questions."""
     from as2core.data.catalog import apply_setting

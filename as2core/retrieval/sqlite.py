@@ -55,7 +55,7 @@ COMMIT;
 class SqliteIndex:
     """Passages in one file, searchable by words and by vector, derived from the documents: it can be built again.
 
-    Any thread may call any method (connections are pooled), and another process may write to the file meanwhile.
+    Threads may share it (connections are pooled), and another process may write to the file meanwhile.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -111,20 +111,16 @@ class SqliteIndex:
         docs = list(dict(docs).items())
         with self._transaction() as db:
             stamp = _next_stamp(db)
-            vectors: dict[str, bytes] = {}
-            for doc_id, _ in docs:
-                vectors.update(
-                    db.execute("SELECT id, vector FROM passage WHERE doc_id = ? AND vector IS NOT NULL", (doc_id,))
-                )
+            known = "SELECT id, vector FROM passage WHERE doc_id = ? AND vector IS NOT NULL"
+            vectors = {pid: vector for doc_id, _ in docs for pid, vector in db.execute(known, (doc_id,))}
             _delete(db, (doc_id for doc_id, _ in docs))
-            db.executemany(
-                "INSERT INTO passage (id, doc_id, text, first, last, vector, stamp) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (p.id, doc_id, p.text, p.first, p.last, vectors.get(p.id), stamp)
-                    for doc_id, passages in docs
-                    for p in passages
-                ),
+            rows = (
+                (p.id, doc_id, p.text, p.first, p.last, vectors.get(p.id), stamp)
+                for doc_id, passages in docs
+                for p in passages
             )
+            columns = "id, doc_id, text, first, last, vector, stamp"
+            db.executemany(f"INSERT INTO passage ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def delete_docs(self, doc_ids: Iterable[str]) -> None:
         """Remove these documents; unknown ids are no error."""
@@ -141,7 +137,7 @@ class SqliteIndex:
             )
 
     def search_words(self, question: str, k: int) -> list[Hit]:
-        """The `k` best passages by shared words, stop words aside. Any text is allowed; without a word: no hits."""
+        """The `k` best passages by shared words, stop words aside. Every text is allowed; without a word: no hits."""
         query = build_match_expression(question)
         if not query or k < 1:
             return []
