@@ -236,13 +236,13 @@ class _BatchImport:
         current = label_rows.verdicts(self.s, question_ids=ids) if ids else {}
         for question, c, pair, verdict in verdicts:
             before = current.get(pair)
-            if before is None:
+            outcome = "new" if before is None else "same" if before == verdict.label else "conflicting"
+            if outcome == "new":
                 counts.verdicts += 1
                 by = self.options.signers[verdict.by]
                 reviews.add_verdict(self.s, pair, by, verdict.label, verdict.note, self.now)
-            elif before != verdict.label:
+            elif outcome == "conflicting":
                 counts.conflicts.append(f"{question.qid} {c.id}: verdict {verdict.label} in the file, {before} here")
-            outcome = "new" if before is None else "same" if before == verdict.label else "conflicting"
             counts.outcomes.append((question.qid, c.id, outcome))
 
 

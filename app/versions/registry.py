@@ -133,16 +133,11 @@ def load_card(wb: Workbench, name: str) -> dict[str, Json]:
 
 
 def _to_view(row: ModelVersion, active: bool, reasons: Iterable[tuple[str, datetime]]) -> VersionView:
+    columns = ("id", "name", "kind", "parent", "created", "note", "path")
     return VersionView(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,
-        parent=row.parent,
-        created=row.created,
-        note=row.note,
+        **{name: getattr(row, name) for name in columns},
         state="active" if active else row.state,
         metrics=flatten_metrics(row.metrics),
-        path=row.path,
         problem=find_problem(Path(row.path)),
         promotions=tuple(Promotion(words, at) for words, at in reasons),
     )

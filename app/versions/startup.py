@@ -44,13 +44,9 @@ def update_paths(wb: Workbench) -> None:
 
 def _find_moved(wb: Workbench, versions: Sequence[ModelVersion]) -> dict[str, str]:
     """Stored path -> the path now, of those that differ."""
-    now = {v.path: _find_shipped(wb, v) if v.state == "shipped" else find_in_home(wb, v.path) for v in versions}
-    return {stored: path for stored, path in now.items() if stored != path}
-
-
-def _find_shipped(wb: Workbench, row: ModelVersion) -> str:
-    here = wb.settings.models_dir / row.name
-    return str(here) if here.is_dir() else row.path
+    now = {v.path: wb.settings.models_dir / v.name for v in versions if v.state == "shipped"}
+    now |= {v.path: Path(find_in_home(wb, v.path)) for v in versions if v.state != "shipped"}
+    return {stored: str(path) for stored, path in now.items() if stored != str(path) and path.is_dir()}
 
 
 def find_in_home(wb: Workbench, path: str) -> str:
