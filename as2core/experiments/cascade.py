@@ -7,8 +7,7 @@ The shipped cascade shows exits, ratios and the grid; one trained here beside mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import cast
 
@@ -19,7 +18,7 @@ from as2core.cascade.tune import Tuning, trace_all, try_schedules
 from as2core.cost import average_batch
 from as2core.data.source import write_text
 from as2core.experiments.base import Options, Report, Row, count_steps, table
-from as2core.experiments.courses import Runner, Target, sample, spread
+from as2core.experiments.courses import Runner, Sizes, Target, sample, spread
 from as2core.experiments.picture import RATIOS, draw_tuning, one_ratio
 from as2core.experiments.twins import STEPS, TracedRun, Twins, at_ratio, exit_ap, train_twins
 from as2core.metrics import MEASURES
@@ -31,19 +30,8 @@ MAX_LOSS = 0.005
 TOLERANCE = 0.01  # AP that counts as the same
 
 ByRatio = dict[str, dict[float, dict[str, float]]]  # by set and ratio, what `at_ratio` gives
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Questions the twins learn from, their epochs and seeds."""
-
-    train: int
-    epochs: int
-    seeds: int
-
-
-SMALL = Sizes(train=240, epochs=2, seeds=1)
-FULL = Sizes(train=10_000, epochs=6, seeds=3)
+SMALL = Sizes(target=240, epochs=2, seeds=1)
+FULL = Sizes(target=10_000, epochs=6, seeds=3)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
@@ -59,7 +47,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     }
     by_ratio = {name: {ratio: at_ratio(run, ratio) for ratio in (0.0, *RATIOS)} for name, run in runs.items()}
     tuning = try_schedules(runs["starter-test"])
-    train = sample(options.questions("wikiqa-train"), sizes.train, 0)
+    train = sample(options.questions("wikiqa-train"), sizes.target, 0)
     target, runner = Target(train, options.questions("wikiqa-dev")), Runner(options, step)
     twins = [train_twins(target, runner, epochs=sizes.epochs, seed=s) for s in seeds]
     setting = f"twins on {len(train)} WikiQA train questions, {sizes.epochs} epochs, seeds: {len(seeds)}; WikiQA dev"
@@ -73,25 +61,23 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     return Report(rows, (_ratio_table(by_ratio), _twin_table(twins, setting), *_draw(tuning, options)))
 
 
-def _exit_rows(runs: dict[str, TracedRun], layers: Sequence[int]) -> list[Row]:
+def _exit_rows(runs: dict[str, TracedRun], layers: Sequence[int]) -> Iterator[Row]:
     ap = {name: [exit_ap(run, i) for i in range(len(layers))] for name, run in runs.items()}
-    return [
-        Row(
-            "the deeper the exit the better, and the last two are alike",
-            "WikiQA MAP 60.1 79.8 84.8 89.7 89.9; TREC-QA 67.9 89.7 92.3 92.3 92.4",
-            "AP " + "; ".join(f"{name} {_join(values)}" for name, values in ap.items()),
-            f"the shipped MiniLM cascade, exits after {', '.join(map(str, layers))} of 6 layers, not trained on either "
-            "set; dev, not test; better allows a point less from one exit to the next, alike is within two points",
-            all(rises(v) and v[0] < v[-1] and abs(v[-1] - v[-2]) < 2 * TOLERANCE for v in ap.values()),
-        ),
-        Row(
-            "the first exit is far behind the last",
-            "WikiQA 29.8 points of MAP, TREC-QA 24.5",
-            "; ".join(f"{name} {100 * (v[-1] - v[0]):.1f}" for name, v in ap.items()),
-            "far is 5 points or more; our exits start from the cosine the encoder was made for",
-            all(v[-1] - v[0] > 0.05 for v in ap.values()),
-        ),
-    ]
+    yield Row(
+        "the deeper the exit the better, and the last two are alike",
+        "WikiQA MAP 60.1 79.8 84.8 89.7 89.9; TREC-QA 67.9 89.7 92.3 92.3 92.4",
+        "AP " + "; ".join(f"{name} {_join(values)}" for name, values in ap.items()),
+        f"the shipped MiniLM cascade, exits after {', '.join(map(str, layers))} of 6 layers, not trained on either "
+        "set; dev, not test; better allows a point less from one exit to the next, alike is within two points",
+        all(rises(v) and v[0] < v[-1] and abs(v[-1] - v[-2]) < 2 * TOLERANCE for v in ap.values()),
+    )
+    yield Row(
+        "the first exit is far behind the last",
+        "WikiQA 29.8 points of MAP, TREC-QA 24.5",
+        "; ".join(f"{name} {100 * (v[-1] - v[0]):.1f}" for name, v in ap.items()),
+        "far is 5 points or more; our exits start from the cosine the encoder was made for",
+        all(v[-1] - v[0] > 0.05 for v in ap.values()),
+    )
 
 
 def rises(values: Sequence[float]) -> bool:
@@ -99,7 +85,7 @@ def rises(values: Sequence[float]) -> bool:
     return all(b >= a - TOLERANCE for a, b in pairwise(values))
 
 
-def _ratio_rows(by_ratio: ByRatio) -> list[Row]:
+def _ratio_rows(by_ratio: ByRatio) -> Iterator[Row]:
     def changes(ratio: float) -> str:
         return "; ".join(
             f"{name} {at[0.0]['AP']:.3f} to {at[ratio]['AP']:.3f} at {at[ratio]['cost'] - 1:+.0%}"
@@ -110,25 +96,23 @@ def _ratio_rows(by_ratio: ByRatio) -> list[Row]:
         return max(at[0.0]["AP"] - at[ratio]["AP"] for at in by_ratio.values())
 
     fewer = "fewer candidates a question than ASNQ's 400, and a drop rounds down, so less is saved"
-    return [
-        Row(
-            "dropping 30 % at every exit costs at most a point",
-            "ASNQ MAP 66.3 to 65.3 at -37 %; P@1 53.2 to 52.9",
-            f"AP {changes(0.3)}",
-            fewer,
-            loss(0.3) <= TOLERANCE,
-        ),
-        Row(
-            "dropping up to half costs no more than 2.2 points",
-            "ASNQ MAP 64.8 at -45 % (ratio 0.4), 64.1 at -51 % (0.5)",
-            f"0.4: {changes(0.4)}. 0.5: {changes(0.5)}",
-            fewer,
-            loss(0.5) <= 0.022,  # what the paper lost at 0.5
-        ),
-    ]
+    yield Row(
+        "dropping 30 % at every exit costs at most a point",
+        "ASNQ MAP 66.3 to 65.3 at -37 %; P@1 53.2 to 52.9",
+        f"AP {changes(0.3)}",
+        fewer,
+        loss(0.3) <= TOLERANCE,
+    )
+    yield Row(
+        "dropping up to half costs no more than 2.2 points",
+        "ASNQ MAP 64.8 at -45 % (ratio 0.4), 64.1 at -51 % (0.5)",
+        f"0.4: {changes(0.4)}. 0.5: {changes(0.5)}",
+        fewer,
+        loss(0.5) <= 0.022,  # what the paper lost at 0.5
+    )
 
 
-def _twin_rows(twins: list[Twins], setting: str) -> list[Row]:
+def _twin_rows(twins: list[Twins], setting: str) -> Iterator[Row]:
     exits, depths = (np.mean([f(t) for t in twins], axis=0) for f in (Twins.exits, Twins.depths))
     replays = {r: [at_ratio(t.cascade, r) for t in twins] for r in RATIOS}
     cascade = {r: np.mean([[m["AP"], m["cost"]] for m in runs], axis=0) for r, runs in replays.items()}
@@ -136,62 +120,58 @@ def _twin_rows(twins: list[Twins], setting: str) -> list[Row]:
     half = list(twins[0].monolithic).index(max(twins[0].monolithic) // 2)
     times = [sequence[r][1] / cascade[r][1] for r in RATIOS]
     aps = [_join([by_ratio[r][0] for r in RATIOS]) for by_ratio in (sequence, cascade)]
-    return [
-        Row(
-            "an exit is as good as a monolithic model of its depth, the first one aside",
-            "WikiQA MAP, cascade 60.1 79.8 84.8 89.7 89.9, monolithic 80.5 82.1 85.7 89.0 89.1",
-            f"AP, cascade {_join(exits)}, monolithic {_join(depths)}",
-            f"{setting}; the cascade learns all exits from every mini-batch, the paper draws one, and transfers on "
-            "ASNQ first; as good is within 3 points, and 1 for the last",
-            bool((exits[1:] >= depths[1:] - 3 * TOLERANCE).all() and exits[-1] >= depths[-1] - TOLERANCE),
-        ),
-        Row(
-            "the sequential ranker is hardly more accurate at the same ratio",
-            "ASNQ MAP at 0.3, 0.4, 0.5: sequential 65.4 64.9 64.6, cascade 65.3 64.8 64.1",
-            f"AP, sequential {aps[0]}, cascade {aps[1]}",
-            f"{setting}; hardly is within a point",
-            all(cascade[r][0] >= sequence[r][0] - TOLERANCE for r in RATIOS),
-        ),
-        Row(
-            "and costs about twice as much",
-            "+53 %, +18 %, -10 % against -37 %, -45 %, -51 %",
-            ", ".join(f"{sequence[r][1] - 1:+.0%} against {cascade[r][1] - 1:+.0%}" for r in RATIOS),
-            f"{setting}; {np.mean(times):.1f} times on average, the paper says 1.9 to 2.4",
-            all(1.7 <= x <= 2.6 for x in times),
-        ),
-        Row(
-            "at ratio 0.5 the cascade beats a monolithic model of half the depth",
-            "ASNQ P@1 52.4 (cost 0.49) against 47.2 (cost 0.50)",
-            f"AP {cascade[0.5][0]:.3f} (cost {cascade[0.5][1]:.2f}) against {depths[half]:.3f} (cost 0.50)",
-            setting,
-            bool(cascade[0.5][0] > depths[half]),
-        ),
-    ]
+    yield Row(
+        "an exit is as good as a monolithic model of its depth, the first one aside",
+        "WikiQA MAP, cascade 60.1 79.8 84.8 89.7 89.9, monolithic 80.5 82.1 85.7 89.0 89.1",
+        f"AP, cascade {_join(exits)}, monolithic {_join(depths)}",
+        f"{setting}; the cascade learns all exits from every mini-batch, the paper draws one, and transfers on "
+        "ASNQ first; as good is within 3 points, and 1 for the last",
+        bool((exits[1:] >= depths[1:] - 3 * TOLERANCE).all() and exits[-1] >= depths[-1] - TOLERANCE),
+    )
+    yield Row(
+        "the sequential ranker is hardly more accurate at the same ratio",
+        "ASNQ MAP at 0.3, 0.4, 0.5: sequential 65.4 64.9 64.6, cascade 65.3 64.8 64.1",
+        f"AP, sequential {aps[0]}, cascade {aps[1]}",
+        f"{setting}; hardly is within a point",
+        all(cascade[r][0] >= sequence[r][0] - TOLERANCE for r in RATIOS),
+    )
+    yield Row(
+        "and costs about twice as much",
+        "+53 %, +18 %, -10 % against -37 %, -45 %, -51 %",
+        ", ".join(f"{sequence[r][1] - 1:+.0%} against {cascade[r][1] - 1:+.0%}" for r in RATIOS),
+        f"{setting}; {np.mean(times):.1f} times on average, the paper says 1.9 to 2.4",
+        all(1.7 <= x <= 2.6 for x in times),
+    )
+    yield Row(
+        "at ratio 0.5 the cascade beats a monolithic model of half the depth",
+        "ASNQ P@1 52.4 (cost 0.49) against 47.2 (cost 0.50)",
+        f"AP {cascade[0.5][0]:.3f} (cost {cascade[0.5][1]:.2f}) against {depths[half]:.3f} (cost 0.50)",
+        setting,
+        bool(cascade[0.5][0] > depths[half]),
+    )
 
 
-def _grid_rows(tuning: Tuning) -> list[Row]:
+def _grid_rows(tuning: Tuning) -> Iterator[Row]:
     values = [p.value for p in tuning.points]
     best = tuning.best(MAX_LOSS)
     same = one_ratio(tuning)
     gains = [max(p.value for p in tuning.points if p.cost <= s.cost + 1e-9) - s.value for s in same]
     differs = f"AP on the {tuning.questions} starter-test questions, which the schedules are chosen on, too"
-    return [
-        Row(
-            "the cascade is robust to the choice of ratios",
-            "P@1 from 80.0 to 85.6 over 1,296 schedules of GPD",
-            f"AP from {min(values):.3f} to {max(values):.3f} over {len(values) - 1:,} schedules",
-            differs,
-            max(values) - min(values) <= 0.056,  # the paper's own range
-        ),
-        Row(
-            "no pattern of ratios is clearly better than one ratio for all exits",
-            "no effective strategy to pick them was found",
-            f"the best of equal cost is ahead of ratio 0.3, 0.4, 0.5 by {_join(gains)} AP; losing at most {MAX_LOSS}, "
-            f"{'/'.join(f'{r:g}' for r in best.ratios)} costs {best.cost:.2f} (0.3 everywhere: {same[0].cost:.2f})",
-            f"{differs}; clearly is more than {TOLERANCE} AP",
-            max(gains) <= TOLERANCE,
-        ),
-    ]
+    yield Row(
+        "the cascade is robust to the choice of ratios",
+        "P@1 from 80.0 to 85.6 over 1,296 schedules of GPD",
+        f"AP from {min(values):.3f} to {max(values):.3f} over {len(values) - 1:,} schedules",
+        differs,
+        max(values) - min(values) <= 0.056,  # the paper's own range
+    )
+    yield Row(
+        "no pattern of ratios is clearly better than one ratio for all exits",
+        "no effective strategy to pick them was found",
+        f"the best of equal cost is ahead of ratio 0.3, 0.4, 0.5 by {_join(gains)} AP; losing at most {MAX_LOSS}, "
+        f"{'/'.join(f'{r:g}' for r in best.ratios)} costs {best.cost:.2f} (0.3 everywhere: {same[0].cost:.2f})",
+        f"{differs}; clearly is more than {TOLERANCE} AP",
+        max(gains) <= TOLERANCE,
+    )
 
 
 def _memory_row(shipped: CascadeRanker) -> Row:

@@ -24,7 +24,7 @@ from as2core.types import Progress, Question
 UNLIMITED = 10_000  # more candidates than any question has, more evaluations than any run
 ALL_PAIRS = TrainSettings(max_tokens=2000, positives=UNLIMITED, negatives=UNLIMITED, patience=UNLIMITED)  # as the paper
 
-Course = list[dict[str, float]]  # AP by exit after every epoch
+Course = list[dict[str, float]]  # AP by exit, after every epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,15 @@ class Target:
 
     train: list[Question]
     dev: list[Question] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Questions of the target to train on, and for how many epochs and seeds."""
+
+    target: int
+    epochs: int
+    seeds: int
 
 
 def wikiqa(options: Options, questions: int) -> Target:
@@ -74,7 +83,7 @@ class Runner:
 
 
 def last_exit(course: Course) -> list[float]:
-    """The last exit's AP after every epoch."""
+    """The last exit's AP of each evaluation."""
     return [list(ap.values())[-1] for ap in course]
 
 

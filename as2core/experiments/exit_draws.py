@@ -6,12 +6,12 @@ All start from the same untuned encoder and see the same batches of WikiQA.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from as2core.experiments.base import Options, Report, Row, count_steps, table
-from as2core.experiments.courses import ALL_PAIRS, Course, Runner, last_exit, spread, untuned, wikiqa
+from as2core.experiments.courses import ALL_PAIRS, Course, Runner, Sizes, last_exit, spread, untuned, wikiqa
 from as2core.rankers.cascade import CascadeRanker
 from as2core.types import OnProgress
 
@@ -25,14 +25,6 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 TOLERANCE = 0.005  # AP that counts as no difference
 
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    target: int
-    epochs: int
-    seeds: int
-
-
 SMALL = Sizes(target=150, epochs=2, seeds=1)
 FULL = Sizes(target=10_000, epochs=4, seeds=3)
 
@@ -43,15 +35,12 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     seeds = range(options.seeds or sizes.seeds)
     target = wikiqa(options, sizes.target)
     runner = Runner(options, count_steps(on_progress, len(VARIANTS) * len(seeds)))
-    courses: dict[str, list[Course]] = {}
+    ends: dict[str, Course] = {}  # by seed, after the last epoch: none is selected by what it is reported on
     for name, changes in VARIANTS.items():
         changes = {**changes, "epochs": sizes.epochs}
         bases = [untuned(CascadeRanker, seed=seed) for seed in seeds]
-        courses[name] = [runner.course(name, b, target, SETTINGS, seed=s, **changes) for s, b in enumerate(bases)]
-    # after the last epoch: none is selected by the questions it is reported on
-    ap = {name: float(np.mean([last_exit(c)[-1] for c in some])) for name, some in courses.items()}
-    uniform, in_turn, early = ap["uniform"], ap["round robin"], ap["bias to early exits"]
-    stopped = ap["uniform, gradient stopped"]
+        ends[name] = [runner.course(name, b, target, SETTINGS, seed=s, **changes)[-1] for s, b in enumerate(bases)]
+    uniform, in_turn, early, _, stopped = (float(np.mean(last_exit(by_seed))) for by_seed in ends.values())
     rows = (
         Row(
             "a uniform draw of the exit is enough",
@@ -69,7 +58,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
             uniform > stopped + TOLERANCE,
         ),
     )
-    layers = list(courses["uniform"][0][-1])
-    cells = [[name, *(spread([c[-1][x] for c in some]) for x in layers)] for name, some in courses.items()]
+    layers = list(ends["uniform"][0])
+    cells = [[name, *(spread([ap[x] for ap in by_seed]) for x in layers)] for name, by_seed in ends.items()]
     title = "AP on WikiQA dev by exit, nothing dropped:"
     return Report(rows, (table(title, ["training", *(f"layer {x}" for x in layers)], cells),))

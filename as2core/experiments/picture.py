@@ -19,20 +19,18 @@ class Series:
     """`points` are (x, y). `line` joins them; `size` is a dot's radius; `labels` are written above their points."""
 
     name: str
-    points: tuple[tuple[float, float], ...]
+    points: Sequence[tuple[float, float]]
     colour: str = BLUE
     size: float = 4.0
     line: bool = False
-    labels: tuple[str, ...] = ()
+    labels: Sequence[str] = ()
 
 
 def scatter(series: Sequence[Series], *, title: str, x_title: str, y_title: str, log: bool = False) -> str:
     """An SVG document; the title is its text alternative. Later series are drawn over earlier ones;
     `log`: both axes in powers of ten."""
-    of_axis = powers if log else ticks
-    x_ticks, y_ticks = (
-        of_axis(min(axis), max(axis)) for axis in zip(*(p for s in series for p in s.points), strict=True)
-    )
+    axes = zip(*(p for s in series for p in s.points), strict=True)
+    x_ticks, y_ticks = ((powers if log else ticks)(min(values), max(values)) for values in axes)
     names = _legend([s.name for s in series])
     top = TOP + names[-1][1]
 
@@ -97,17 +95,13 @@ def one_ratio(tuning: Tuning) -> list[Point]:
 
 def draw_tuning(tuning: Tuning, best: Point) -> str:
     """All schedules, the front, the selected one, and those with one ratio at all exits (the paper's Figure 2)."""
-
-    def place(points: Sequence[Point]) -> tuple[tuple[float, float], ...]:
-        return tuple((p.cost, p.value) for p in points)
-
-    same = one_ratio(tuning)
+    same, full = one_ratio(tuning), tuning.full
     series = [
-        Series("schedules", place(tuning.points), GREY, 2.0),
-        Series("front", place(tuning.front), BLUE, 3.0, line=True),
-        Series("one ratio", place(same), GREEN, 5.0, labels=tuple(f"{p.ratios[0]:g}" for p in same)),
-        Series("chosen", place([best]), ORANGE, 6.0),
-        Series("nobody dropped", place([tuning.full]), INK, 5.0),
+        Series("schedules", [(p.cost, p.value) for p in tuning.points], GREY, 2.0),
+        Series("front", [(p.cost, p.value) for p in tuning.front], BLUE, 3.0, line=True),
+        Series("one ratio", [(p.cost, p.value) for p in same], GREEN, 5.0, labels=[f"{p.ratios[0]:g}" for p in same]),
+        Series("chosen", [(best.cost, best.value)], ORANGE, 6.0),
+        Series("nobody dropped", [(full.cost, full.value)], INK, 5.0),
     ]
     title = f"{len(tuning.points):,} drop schedules replayed on {tuning.questions} questions"
     x_title = "cost, as a share of the monolithic model's FLOPs"

@@ -10,7 +10,7 @@ accuracy for all k and its own time; the selector is timed on the best k.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,7 +121,7 @@ def _evaluate_set(
     return SetResult(questions, scores, seconds, {**by_k, None: seconds["selector"]})
 
 
-def _rows(results: Sequence[SetResult], setting: str) -> list[Row]:
+def _rows(results: Sequence[SetResult], setting: str) -> Iterator[Row]:
     last = results[-1]
     k = max(x for x in last.ks if x <= 100)
     few = min(k, max(results[0].ks))
@@ -133,44 +133,42 @@ def _rows(results: Sequence[SetResult], setting: str) -> list[Row]:
     complete = last.seconds(FIRST[0])
     after_jaccard, _, after_ca = (last.seconds(name, k) for name in FIRST)
     tolerance = [max(0.01, 1 / len(r.questions)) for r in results]  # one question less is no difference
-    return [
-        Row(
-            "Compare-Aggregate's best 100 are as good to choose from as all",
-            "ASNQ .569 of .571, ASNQ++ .528 of .536",
-            f"best {few} and {k}: {_join(ca)} of {_join(whole)}",
-            differs,
-            all(w - a <= x + 1e-9 for a, w, x in zip(ca, whole, tolerance, strict=True)),
-        ),
-        Row(
-            "Jaccard's are not",
-            "ASNQ .474 of .571, ASNQ++ .443 of .536",
-            f"{_join(jaccard)} of {_join(whole)}",
-            differs,
-            any(w - a > x for a, w, x in zip(jaccard, whole, tolerance, strict=True)),
-        ),
-        Row(
-            "Rel-CNN is between the two",
-            "a footnote says so, without numbers",
-            f"{_join(jaccard)} Jaccard, {_join(rel_cnn)} Rel-CNN, {_join(ca)} CA",
-            differs,
-            all(j <= r <= c for j, r, c in zip(jaccard, rel_cnn, ca, strict=True)),
-        ),
-        Row(
-            "the transformer is spared most of its time",
-            "ASNQ++ 4.230 s to .924 s with CA (4.6 times), .580 s with Jaccard (7.3 times)",
-            f"{complete:.2f} s to {after_ca:.2f} s with CA ({complete / after_ca:.1f} times), "
-            f"{after_jaccard:.2f} s with Jaccard ({complete / after_jaccard:.1f} times)",
-            f"{last.size:,} candidates, the best {k} passed on; MiniLM on CPU against BERT-base on a V100",
-            complete / after_ca >= 2,
-        ),
-        Row(
-            "accuracy grows with k and is there at 100 or fewer",
-            "ASNQ, CA: at 100 candidates or fewer the upper bound is reached",
-            f"{', '.join(f'{x}: {v:.3f}' for x, v in by_k.items())}, all: {whole[-1]:.3f}",
-            f"Compare-Aggregate first, {last.size:,} candidates, {len(last.questions)} questions",
-            whole[-1] - by_k[k] <= tolerance[-1] + 1e-9,
-        ),
-    ]
+    yield Row(
+        "Compare-Aggregate's best 100 are as good to choose from as all",
+        "ASNQ .569 of .571, ASNQ++ .528 of .536",
+        f"best {few} and {k}: {_join(ca)} of {_join(whole)}",
+        differs,
+        all(w - a <= x + 1e-9 for a, w, x in zip(ca, whole, tolerance, strict=True)),
+    )
+    yield Row(
+        "Jaccard's are not",
+        "ASNQ .474 of .571, ASNQ++ .443 of .536",
+        f"{_join(jaccard)} of {_join(whole)}",
+        differs,
+        any(w - a > x for a, w, x in zip(jaccard, whole, tolerance, strict=True)),
+    )
+    yield Row(
+        "Rel-CNN is between the two",
+        "a footnote says so, without numbers",
+        f"{_join(jaccard)} Jaccard, {_join(rel_cnn)} Rel-CNN, {_join(ca)} CA",
+        differs,
+        all(j <= r <= c for j, r, c in zip(jaccard, rel_cnn, ca, strict=True)),
+    )
+    yield Row(
+        "the transformer is spared most of its time",
+        "ASNQ++ 4.230 s to .924 s with CA (4.6 times), .580 s with Jaccard (7.3 times)",
+        f"{complete:.2f} s to {after_ca:.2f} s with CA ({complete / after_ca:.1f} times), "
+        f"{after_jaccard:.2f} s with Jaccard ({complete / after_jaccard:.1f} times)",
+        f"{last.size:,} candidates, the best {k} passed on; MiniLM on CPU against BERT-base on a V100",
+        complete / after_ca >= 2,
+    )
+    yield Row(
+        "accuracy grows with k and is there at 100 or fewer",
+        "ASNQ, CA: at 100 candidates or fewer the upper bound is reached",
+        f"{', '.join(f'{x}: {v:.3f}' for x, v in by_k.items())}, all: {whole[-1]:.3f}",
+        f"Compare-Aggregate first, {last.size:,} candidates, {len(last.questions)} questions",
+        whole[-1] - by_k[k] <= tolerance[-1] + 1e-9,
+    )
 
 
 def _join(values: Sequence[float]) -> str:

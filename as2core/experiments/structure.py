@@ -7,7 +7,7 @@ Compare-Aggregate narrower, and with the recurrent layer that tables 5 and 6 kee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import mean, stdev
@@ -109,7 +109,7 @@ def _train_seeds(
     return ModelResult(ap, rr, bases[0].parameters, mean(t.seconds for t in trained))
 
 
-def _rows(plain: dict[str, float], results: dict[Key, ModelResult], differs: str, narrow: str) -> list[Row]:
+def _rows(plain: dict[str, float], results: dict[Key, ModelResult], differs: str, narrow: str) -> Iterator[Row]:
     ap = {key: mean(m.ap) for key, m in results.items()}
     best = results["cosinet", True, "birnn"]
     gain = mean(best.ap) - plain["wo-rr"]
@@ -117,51 +117,49 @@ def _rows(plain: dict[str, float], results: dict[Key, ModelResult], differs: str
     pairs = {f: (ap[f, False, "none"], ap[f, True, "none"], ap[f, True, "birnn"]) for f in NAMES}
     best_ca = results["compare-aggregate", True, "birnn"]
     quicker = best.seconds < best_ca.seconds or (None if narrow != differs else False)  # a narrow CA has less to do
-    return [
-        Row(
-            "shared words and the original order, together, are a strong baseline",
-            "MAP " + ", ".join(f"{n} {v}" for n, v in BASELINES.items()),
-            "AP " + ", ".join(f"{n} {100 * v:.2f}" for n, v in plain.items()),
-            "WikiQA dev, not test",
-            plain["wo-rr"] > max(plain["rr"], plain["wo"]),
-        ),
-        Row(
-            "Cosinet, listwise, with a BiRNN beats WO+RR",
-            "75.62 against 68.25, 8.9 s of training on a GTX 1080 Ti",
-            f"{100 * mean(best.ap):.2f} against {100 * plain['wo-rr']:.2f}, {best.seconds:.0f} s of training",
-            differs,
-            gain > TOLERANCE,
-        ),
-        Row(
-            "listwise training alone changes little",
-            "Cosinet 70.95 to 71.22, CA 72.03 to 71.43",
-            ", ".join(f"{NAMES[f]} {100 * a:.2f} to {100 * b:.2f}" for f, (a, b, _) in pairs.items()),
-            narrow,
-            all(abs(b - a) < TOLERANCE for a, b, _ in pairs.values()),
-        ),
-        Row(
-            "the recurrent layer over the candidates is what helps",
-            "with a BiRNN Cosinet 71.22 to 75.62, CA 71.43 to 74.97",
-            ", ".join(f"{NAMES[f]} {100 * b:.2f} to {100 * c:.2f}" for f, (_, b, c) in pairs.items()),
-            narrow,
-            all(c > b for _, b, c in pairs.values()),
-        ),
-        Row(
-            "which recurrent layer it is matters little",
-            "Cosinet: " + ", ".join(f"{c} {PAPER['cosinet', True, c][0]}" for c in contexts),
-            "Cosinet: " + ", ".join(f"{c} {100 * v:.2f}" for c, v in contexts.items()),
-            differs,
-            max(contexts.values()) - min(contexts.values()) < TOLERANCE,
-        ),
-        Row(
-            "Cosinet is as good as CA, in less time",
-            "listwise with a BiRNN 75.62 against 74.97, 8.9 s against 21 s",
-            f"{100 * mean(best.ap):.2f} against {100 * mean(best_ca.ap):.2f}, {best.seconds:.0f} s against "
-            f"{best_ca.seconds:.0f} s",
-            narrow,
-            mean(best.ap) > mean(best_ca.ap) - TOLERANCE and quicker,
-        ),
-    ]
+    yield Row(
+        "shared words and the original order, together, are a strong baseline",
+        "MAP " + ", ".join(f"{n} {v}" for n, v in BASELINES.items()),
+        "AP " + ", ".join(f"{n} {100 * v:.2f}" for n, v in plain.items()),
+        "WikiQA dev, not test",
+        plain["wo-rr"] > max(plain["rr"], plain["wo"]),
+    )
+    yield Row(
+        "Cosinet, listwise, with a BiRNN beats WO+RR",
+        "75.62 against 68.25, 8.9 s of training on a GTX 1080 Ti",
+        f"{100 * mean(best.ap):.2f} against {100 * plain['wo-rr']:.2f}, {best.seconds:.0f} s of training",
+        differs,
+        gain > TOLERANCE,
+    )
+    yield Row(
+        "listwise training alone changes little",
+        "Cosinet 70.95 to 71.22, CA 72.03 to 71.43",
+        ", ".join(f"{NAMES[f]} {100 * a:.2f} to {100 * b:.2f}" for f, (a, b, _) in pairs.items()),
+        narrow,
+        all(abs(b - a) < TOLERANCE for a, b, _ in pairs.values()),
+    )
+    yield Row(
+        "the recurrent layer over the candidates is what helps",
+        "with a BiRNN Cosinet 71.22 to 75.62, CA 71.43 to 74.97",
+        ", ".join(f"{NAMES[f]} {100 * b:.2f} to {100 * c:.2f}" for f, (_, b, c) in pairs.items()),
+        narrow,
+        all(c > b for _, b, c in pairs.values()),
+    )
+    yield Row(
+        "which recurrent layer it is matters little",
+        "Cosinet: " + ", ".join(f"{c} {PAPER['cosinet', True, c][0]}" for c in contexts),
+        "Cosinet: " + ", ".join(f"{c} {100 * v:.2f}" for c, v in contexts.items()),
+        differs,
+        max(contexts.values()) - min(contexts.values()) < TOLERANCE,
+    )
+    yield Row(
+        "Cosinet is as good as CA, in less time",
+        "listwise with a BiRNN 75.62 against 74.97, 8.9 s against 21 s",
+        f"{100 * mean(best.ap):.2f} against {100 * mean(best_ca.ap):.2f}, {best.seconds:.0f} s against "
+        f"{best_ca.seconds:.0f} s",
+        narrow,
+        mean(best.ap) > mean(best_ca.ap) - TOLERANCE and quicker,
+    )
 
 
 def _table(plain: dict[str, float], results: dict[Key, ModelResult], differs: str) -> str:

@@ -9,7 +9,7 @@ trained here, on SQuAD-sent, SelQA and QED.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -53,9 +53,6 @@ SMALL = Sizes(target=75, general=100, asnq=150, epochs=2, seeds=1, shipped=True)
 FULL = Sizes(target=10_000, general=12_000, asnq=5_000, epochs=5, seeds=3, shipped=False)
 
 
-Courses = dict[float, np.ndarray]  # by share of flipped labels: AP on dev (seeds, epochs)
-
-
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
     """Raises UnknownData when WikiQA, SelQA or QED are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
@@ -66,17 +63,18 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     bases = [untuned(CrossEncoderRanker, seed=seed) for seed in range(seeds)]
     own = runner.train("transfer", bases[0], Target(general), TRANSFER, epochs=sizes.epochs).ranker
     transferred = _shipped() if sizes.shipped else own
-    train = partial(_train_seeds, runner, sizes.epochs)
-    tuned: Courses = {}
-    adapted: Courses = {}
+    train = partial(_train_seeds, runner)
+    tune, adapt = replace(FINE_TUNE, epochs=sizes.epochs), replace(ADAPT, epochs=sizes.epochs)
+    tuned, adapted = [], []
     for noise in NOISE:  # both see the same flipped labels
         noisy = [replace(target, train=flip_labels(target.train, noise, seed=seed)[0]) for seed in range(seeds)]
-        tuned[noise] = train(f"fine-tune, {noise:.0%} noise", bases, noisy, FINE_TUNE)
-        adapted[noise] = train(f"adapt, {noise:.0%} noise", [transferred] * seeds, noisy, ADAPT)
+        tuned.append(train(f"fine-tune, {noise:.0%} noise", bases, noisy, tune))
+        adapted.append(train(f"adapt, {noise:.0%} noise", [transferred] * seeds, noisy, adapt))
+    ap = np.array([tuned, adapted])  # (start, noise, seed, epoch)
     both = replace(target, train=[*general, *target.train])
-    merged = train("merged", bases, [both] * seeds, FINE_TUNE)[:, -1]
-    after = train("one after the other", [own] * seeds, [target] * seeds, ADAPT)[:, -1]
-    ends = tuned[0.0][:, -1], adapted[0.0][:, -1]
+    merged = train("merged", bases, [both] * seeds, tune)[:, -1]
+    after = train("one after the other", [own] * seeds, [target] * seeds, adapt)[:, -1]
+    ends = ap[:, 0, :, -1]
     start = "the shipped cascade's last exit" if sizes.shipped else f"{len(general)} general questions"
     setting = (
         f"MiniLM of 6 layers, whose cosine knows the task before any tuning; transferred: {start}; "
@@ -91,7 +89,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
             setting,
             bool(ends[1].mean() > ends[0].mean()),
         ),
-        *_noise_rows(tuned, adapted),
+        *_noise_rows(ap),
         _seed_row(*ends),
         Row(
             "one after the other beats both sets merged in one run",
@@ -102,21 +100,16 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
         ),
         _negatives_row(runner, target, asnq),
     )
-    return Report(rows, (_table(tuned, adapted),))
+    return Report(rows, (_table(ap),))
 
 
 def _train_seeds(
-    runner: Runner,
-    epochs: int,
-    what: str,
-    bases: Sequence[CrossEncoderRanker],
-    targets: Sequence[Target],
-    settings: TrainSettings,
+    runner: Runner, what: str, bases: list[CrossEncoderRanker], targets: list[Target], settings: TrainSettings
 ) -> np.ndarray:
     """AP on dev `(seeds, epochs)`, a base and a target for each seed. Findings take the last epoch: none is selected by
     the questions it is reported on."""
     pairs = enumerate(zip(bases, targets, strict=True))
-    return np.array([last_exit(runner.course(what, b, t, settings, seed=s, epochs=epochs)) for s, (b, t) in pairs])
+    return np.array([last_exit(runner.course(what, b, t, settings, seed=s)) for s, (b, t) in pairs])
 
 
 def _shipped() -> CrossEncoderRanker:
@@ -142,33 +135,27 @@ def _asnq(options: Options, sizes: Sizes) -> list[Question]:
     return sample([q for q in load_questions(path).questions if q.positives], sizes.asnq, seed=0)
 
 
-def _noise_rows(tuned: Courses, adapted: Courses) -> list[Row]:
-    papers = {0.1: "4.67 % fine-tuned, 1.90 % TandA", 0.2: "22.63 % fine-tuned, 2.57 % TandA"}
-    rows = []
-    for noise, paper in papers.items():
-        means = [(by[0.0][:, -1].mean(), by[noise][:, -1].mean()) for by in (tuned, adapted)]
-        lost = [(clean - noisy) / clean for clean, noisy in means]
-        rows.append(
-            Row(
-                f"{noise:.0%} flipped labels cost the transferred model less",
-                f"MAP drops by {paper}",
-                f"AP drops by {lost[0]:.2%} fine-tuned, {lost[1]:.2%} TandA",
-                "the same flipped pairs for both; else as above",
-                bool(lost[1] < lost[0]),
-            )
+def _noise_rows(ap: np.ndarray) -> Iterator[Row]:
+    papers = ("4.67 % fine-tuned, 1.90 % TandA", "22.63 % fine-tuned, 2.57 % TandA")
+    means = ap[..., -1].mean(axis=2)  # (start, noise)
+    for i, paper in enumerate(papers, 1):
+        drops = (means[:, 0] - means[:, i]) / means[:, 0]
+        yield Row(
+            f"{NOISE[i]:.0%} flipped labels cost the transferred model less",
+            f"MAP drops by {paper}",
+            f"AP drops by {drops[0]:.2%} fine-tuned, {drops[1]:.2%} TandA",
+            "the same flipped pairs for both; else as above",
+            bool(drops[1] < drops[0]),
         )
-    steps = [np.diff(np.stack(list(by.values()))) for by in (tuned, adapted)]  # none where there is one epoch
-    moves = [np.abs(x).sum() / max(1, x.size) for x in steps]
-    rows.append(
-        Row(
-            "from epoch to epoch the adapted model moves less",
-            "Figure 4: high variance fine-tuned, small with TandA",
-            f"mean change of AP between epochs {moves[0]:.3f} fine-tuned, {moves[1]:.3f} TandA",
-            "over all noise rates",
-            bool(moves[1] < moves[0]),
-        )
+    steps = np.abs(np.diff(ap)).reshape(2, -1)  # none where there is one epoch
+    moves = steps.sum(axis=1) / max(1, steps.shape[1])
+    yield Row(
+        "from epoch to epoch the adapted model moves less",
+        "Figure 4: high variance fine-tuned, small with TandA",
+        f"mean change of AP between epochs {moves[0]:.3f} fine-tuned, {moves[1]:.3f} TandA",
+        "over all noise rates",
+        bool(moves[1] < moves[0]),
     )
-    return rows
 
 
 def _seed_row(tuned: np.ndarray, adapted: np.ndarray) -> Row:
@@ -190,9 +177,8 @@ def _negatives_row(runner: Runner, target: Target, asnq: list[Question]) -> Row:
     ap = {}
     for grades in ASNQ_NEGATIVES:
         name = ",".join(map(str, grades))
-        base = untuned(CrossEncoderRanker, seed=0)
-        asnq_target = replace(target, train=asnq)
-        course = runner.course(f"ASNQ negatives {name}", base, asnq_target, TRANSFER, negatives_from=grades)
+        base, on_asnq = untuned(CrossEncoderRanker, seed=0), replace(target, train=asnq)
+        course = runner.course(f"ASNQ negatives {name}", base, on_asnq, TRANSFER, negatives_from=grades)
         ap[name] = last_exit(course)[-1]
     return Row(
         finding,
@@ -203,12 +189,12 @@ def _negatives_row(runner: Runner, target: Target, asnq: list[Question]) -> Row:
     )
 
 
-def _table(tuned: Courses, adapted: Courses) -> str:
+def _table(ap: np.ndarray) -> str:
     """AP by epoch, the mean over seeds."""
-    epochs = range(1, tuned[0.0].shape[1] + 1)
     rows = [
-        [f"{noise:.0%}", name, *(spread(ap) for ap in courses[noise].T)]
-        for noise in NOISE
-        for name, courses in (("untuned", tuned), ("transferred", adapted))
+        [f"{noise:.0%}", start, *(spread(values) for values in ap[i, n].T)]
+        for n, noise in enumerate(NOISE)
+        for i, start in enumerate(("untuned", "transferred"))
     ]
-    return table("AP on WikiQA dev by epoch:", ["labels flipped", "start", *(f"epoch {e}" for e in epochs)], rows)
+    heads = ["labels flipped", "start", *(f"epoch {e}" for e in range(1, ap.shape[-1] + 1))]
+    return table("AP on WikiQA dev by epoch:", heads, rows)

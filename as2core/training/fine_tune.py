@@ -23,6 +23,7 @@ import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl, TrainerState, TrainingArguments
 
 from as2core.data import jsonl
+from as2core.data.source import write_text
 from as2core.errors import BadSetting, Cancelled
 from as2core.nn.backbone import Backbone
 from as2core.rankers.base import HasWeights
@@ -150,9 +151,7 @@ def _claim_workdir(workdir: Path, run: dict, restart: bool) -> None:
             shutil.rmtree(workdir)
     workdir.mkdir(parents=True, exist_ok=True)
     if int(os.environ.get("RANK", "0")) == 0:
-        part = marker.with_suffix(".part")
-        part.write_text(json.dumps(run))
-        part.replace(marker)  # in one step: a killed run leaves no half-written file
+        write_text(json.dumps(run), marker)  # in one step: a killed run leaves no half-written file
 
 
 def _describe_run(
@@ -177,14 +176,13 @@ def _digest_questions(questions: Sequence[Question]) -> str:
 
 def _last_checkpoint(workdir: Path) -> str | None:
     """The last complete checkpoint. A killed run can leave a part of one, without the state file, which comes last."""
-    checkpoints = sorted(workdir.glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]))
-    for path in reversed(checkpoints):
+    by_step = sorted(workdir.glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]))
+    for path in reversed(by_step):
         try:
             json.loads((path / "trainer_state.json").read_text())
+            return str(path)
         except (OSError, ValueError):
             shutil.rmtree(path, ignore_errors=True)
-        else:
-            return str(path)
     return None
 
 

@@ -121,17 +121,12 @@ class PlannedTrainer(Trainer):
             self.lr_scheduler = rate_schedule(self._learner.settings, optimizer or self.optimizer, num_training_steps)
         return self.lr_scheduler
 
-    def compute_loss(
-        self,
-        model: torch.nn.Module,
-        inputs: dict,
-        return_outputs: bool = False,
-        num_items_in_batch: torch.Tensor | int | None = None,
-    ) -> torch.Tensor | tuple[torch.Tensor, dict]:
-        questions = inputs.pop("questions")
-        out = model(**inputs)
-        loss = self._weight_terms(out["terms"], questions > 0) if self.args.world_size > 1 else out["loss"]
-        return (loss, out) if return_outputs else loss
+    def compute_loss(self, model: torch.nn.Module, inputs: dict, *_: object, **__: object) -> torch.Tensor:
+        counts = inputs.pop("questions") > 0
+        terms: list[Term] = model(**inputs)
+        if self.args.world_size > 1:
+            return self._weight_terms(terms, counts)
+        return torch.as_tensor(sum(value for value, _ in terms))
 
     def _weight_terms(self, terms: list[Term], counts: bool) -> torch.Tensor:
         """The terms weighted so that the mean of the processes' gradients is the gradient of the whole batch's loss."""

@@ -94,12 +94,12 @@ def add_hard_negatives(
         title, own = q.candidates[0].title, {c.text for c in q.candidates}
         near = np.argsort(-(matrices[title] @ vectors.get([q.text])[0]), kind="stable")[: among + len(own)]
         fresh = [texts[title][i] for i in near if texts[title][i] not in own][:among]
-        chosen = dict.fromkeys(rng.sample(fresh, min(each, len(fresh))), title)
+        title_by_text = dict.fromkeys(rng.sample(fresh, min(each, len(fresh))), title)
         elsewhere = rng.choice(titles)
-        chosen.setdefault(rng.choice(texts[elsewhere]), elsewhere)
+        title_by_text.setdefault(rng.choice(texts[elsewhere]), elsewhere)
         extra = tuple(
             Candidate(f"{q.qid}-hard-{i}", t, 0, from_title)
-            for i, (t, from_title) in enumerate(chosen.items())
+            for i, (t, from_title) in enumerate(title_by_text.items())
             if t not in own
         )
         out.append(replace(q, candidates=q.candidates + extra))
@@ -122,8 +122,8 @@ def add_far_negatives(
         own = {c.title for c in q.candidates}
         nearest = np.argsort(-(matrix @ vectors.get([q.text])[0]), kind="stable")
         far = list(islice((texts[i] for i in nearest if title_of[texts[i]] not in own), among))
-        drawn = rng.sample(far, min(each, len(far)))
-        extra = (Candidate(f"{q.qid}-far-{i}", t, 0, title_of[t]) for i, t in enumerate(drawn))
+        picks = rng.sample(far, min(each, len(far)))
+        extra = (Candidate(f"{q.qid}-far-{i}", t, 0, title_of[t]) for i, t in enumerate(picks))
         out.append(replace(q, candidates=(*q.candidates, *extra)))
     return out
 
@@ -135,6 +135,6 @@ def keep_hardest(questions: Sequence[Question], vectors: VectorCache, *, among: 
     for q in questions:
         cosines = vectors.cosines(q.text, [c.text for c in q.candidates])
         wrong = [i for i in np.argsort(-cosines, kind="stable") if q.candidates[i].label == 0][:among]
-        chosen = {*wrong, *(i for i, c in enumerate(q.candidates) if c.label == 1)}
-        out.append(replace(q, candidates=tuple(c for i, c in enumerate(q.candidates) if i in chosen)))
+        hardest = {*wrong, *(i for i, c in enumerate(q.candidates) if c.label == 1)}
+        out.append(replace(q, candidates=tuple(c for i, c in enumerate(q.candidates) if i in hardest)))
     return out

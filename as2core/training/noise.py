@@ -30,11 +30,11 @@ def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) ->
         raise BadSetting(f"a noise rate of {rate}: give the share of labels to flip, 0 to 1")
     labelled = [(i, j) for i, q in enumerate(questions) for j, c in enumerate(q.candidates) if c.label is not None]
     # the epsilon undoes binary fractions: 0.29 * 100 must floor to 29
-    drawn = set(random.Random(seed).sample(labelled, int(rate * len(labelled) + 1e-9)))
-    was_correct = sum(questions[i].candidates[j].label == 1 for i, j in drawn)
+    flips = set(random.Random(seed).sample(labelled, int(rate * len(labelled) + 1e-9)))
+    was_correct = sum(questions[i].candidates[j].label == 1 for i, j in flips)
     candidates = [list(q.candidates) for q in questions]
-    for i, j in drawn:
+    for i, j in flips:
         c = candidates[i][j]
         candidates[i][j] = replace(c, label=int(c.label == 0))
     noisy = [replace(q, candidates=tuple(cs)) for q, cs in zip(questions, candidates, strict=True)]
-    return noisy, FlipCounts(len(labelled), len(drawn) - was_correct, was_correct)
+    return noisy, FlipCounts(len(labelled), len(flips) - was_correct, was_correct)

@@ -23,6 +23,7 @@ import torch
 from as2core.data.catalog import load_questions
 from as2core.errors import BadSetting
 from as2core.nn.backbone import DEFAULT_BACKBONE, load_backbone
+from as2core.rankers.base import HasWeights, Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import MODELS_DIR, load_version
 from as2core.rankers.fusion import standardise
@@ -32,7 +33,7 @@ from as2core.robustness import robustness
 from as2core.training import recipe_data
 from as2core.training.calibrate import calibrate, level_end
 from as2core.training.fine_tune import TrainingResult, fine_tune
-from as2core.training.learners import Teacher
+from as2core.training.learners import R, Teacher
 from as2core.training.loop import OnEvent, RunControl
 from as2core.training.mining import VectorCache
 from as2core.training.recipes import RECIPES, Recipe
@@ -99,7 +100,7 @@ def run_recipe(
             _train_generative(run)
         else:
             paths = [_train_cascade(replace(run, recipe=variant)) for variant in recipe.each_variant()]
-            ranker = mean_of_weights([load_cascade(path) for path in paths])
+            ranker = mean_of_weights([load_version(path) for path in paths])
             _save_compact(ranker, out / stage, _merge_cards([read_card(path) for path in paths]))
     return [out / stage for stage in stages]
 
@@ -111,9 +112,7 @@ def measure_again(out: Path) -> list[Path]:
     return [out / "cascade"]
 
 
-def mean_teacher(
-    generative: GenerativeRanker, vectors: VectorCache, originals: dict[str, str] | None = None
-) -> Teacher:
+def mean_teacher(generative: Ranker, vectors: VectorCache, originals: dict[str, str] | None = None) -> Teacher:
     """The mean of the generative ranker's scores and the backbone's cosines, both standardised. Of a text in
     `originals` they read the original."""
 
@@ -145,15 +144,15 @@ def correct_teacher(teacher: Teacher, questions: Sequence[Question]) -> Teacher:
     return teach
 
 
-def mean_of_weights(cascades: Sequence[CascadeRanker]) -> CascadeRanker:
+def mean_of_weights(rankers: Sequence[R]) -> R:
     """A copy of the first, each of its weights the mean of all theirs: a uniform soup (Wortsman et al., 2022, section
     3). They have to start from the same weights, or their mean ranks by chance."""
-    states = [c.module.state_dict() for c in cascades]
+    states = [c.module.state_dict() for c in rankers]
     mean = {
         name: torch.stack([s[name].float() for s in states]).mean(0).to(t.dtype) if t.is_floating_point() else t
         for name, t in states[0].items()
     }
-    soup = copy.deepcopy(cascades[0])
+    soup = copy.deepcopy(rankers[0])
     soup.module.load_state_dict(mean)
     return soup
 
@@ -169,9 +168,8 @@ def _train_cascade(run: RecipeRun) -> Path:
         material = recipe_data.gather(recipe, run.data_dir, run.folder, run.on_progress)
         train, originals = recipe_data.pad_candidates(recipe_data.sample_for_cascade(recipe, material), recipe)
         labelled = train[-len(material.own + material.reworded) :]
-        own_teacher = load_version(teacher_path)
-        assert isinstance(own_teacher, GenerativeRanker)  # the folder is this recipe's
-        teacher = correct_teacher(mean_teacher(own_teacher, material.vectors, originals), labelled)
+        own_teacher = mean_teacher(load_version(teacher_path), material.vectors, originals)
+        teacher = correct_teacher(own_teacher, labelled)
         torch.manual_seed(recipe.seed)  # the heads' first values
         base = CascadeRanker(load_backbone())
         dev = [q.drop_titles() for q in material.dev]
@@ -228,7 +226,7 @@ def _merge_cards(cards: Sequence[dict]) -> dict:
     }
 
 
-def _save_compact(ranker: CascadeRanker | GenerativeRanker, path: Path, card: dict) -> None:
+def _save_compact(ranker: HasWeights, path: Path, card: dict) -> None:
     """Save with compact weights. A cascade is measured as it is stored, which is not exactly as it was trained."""
     licence = "weights CC BY-SA 4.0 (SQuAD, SelQA, QED, this project's own questions); see docs/models.md"
     part = path.parent / ".work" / path.name
@@ -239,15 +237,10 @@ def _save_compact(ranker: CascadeRanker | GenerativeRanker, path: Path, card: di
     part.rename(path)
 
 
-def load_cascade(path: Path) -> CascadeRanker:
-    ranker = load_version(path)
-    assert isinstance(ranker, CascadeRanker)  # the folder is this recipe's
-    return ranker
-
-
 def _measure(path: Path) -> None:
     """Fit a version's probabilities; write its calibration and robustness into its card."""
-    ranker, test = load_cascade(path), load_questions("starter-test").questions
+    ranker, test = load_version(path), load_questions("starter-test").questions
+    assert isinstance(ranker, CascadeRanker)  # the folder is this recipe's
     report = {
         "calibration": calibrate(ranker, load_questions("starter-dev").questions),
         "robustness": robustness(ranker, test),

@@ -27,7 +27,7 @@ NEEDS_PAIR = ("pairwise", "listwise", "rll")
 
 
 class Learner(nn.Module, ABC, Generic[R]):
-    """The loss of a ranker as a module: `forward(**collate(batch))` gives {"loss", "terms"}. The terms let several
+    """The loss of a ranker as a module: `forward(**collate(batch))` gives the terms whose sum it is. They let several
     processes compute exactly the loss of one.
 
     `losses` are the names that the settings may give; `loss` is theirs, or the ranker's own. `exits` names the scores
@@ -74,11 +74,6 @@ class Learner(nn.Module, ABC, Generic[R]):
         if self.loss == "listwise":
             return listwise(logits, relevance(labels, sizes), sizes), len(sizes)
         return pairwise(logits.float(), labels, sizes, self.settings.margin), len(sizes)
-
-
-def as_output(terms: list[Term]) -> dict:
-    """What `Learner.forward` returns: the sum of the terms, and the terms."""
-    return {"loss": sum(value for value, _ in terms), "terms": terms}
 
 
 def label_tensors(batch: PlannedBatch) -> dict:

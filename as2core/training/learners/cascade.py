@@ -13,7 +13,7 @@ from as2core.nn.backbone import Packed, micro_batches
 from as2core.rankers.cascade import CascadeRanker
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits, level_heads
-from as2core.training.learners.base import Learner, Teacher, Term, as_output, label_tensors
+from as2core.training.learners.base import Learner, Teacher, Term, label_tensors
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -62,7 +62,7 @@ class CascadeLearner(Learner[CascadeRanker]):
         sizes: list[int],
         exit_index: int | None,
         teacher: torch.Tensor | None = None,
-    ) -> dict:
+    ) -> list[Term]:
         """`parts` are the pairs by length, as ids and masks; `rows` (n,) are their places in the batch."""
         settings, exits = self.settings, self.ranker.exits
         if exit_index is not None:
@@ -78,7 +78,7 @@ class CascadeLearner(Learner[CascadeRanker]):
         if settings.self_distill and len(exits) > 1:
             target = soften(by_exit[-1].detach(), sizes, 1.0)
             terms.append((settings.self_distill * _distillation_loss(by_exit[:-1], target, sizes), len(sizes)))
-        return as_output(terms)
+        return terms
 
 
 def _distillation_loss(by_exit: Sequence[torch.Tensor], target: torch.Tensor, sizes: list[int]) -> torch.Tensor:

@@ -12,7 +12,7 @@ from as2core.losses.pairwise import pairwise
 from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import Learner, Teacher, Term, as_output, drop_aliases, label_tensors
+from as2core.training.learners.base import Learner, Teacher, Term, drop_aliases, label_tensors
 from as2core.training.settings import TrainSettings
 
 
@@ -45,7 +45,7 @@ class GenerativeLearner(Learner):
 
     def forward(
         self, labels: torch.Tensor, sizes: list[int], teacher: torch.Tensor | None = None, **batch: torch.Tensor
-    ) -> dict:
+    ) -> list[Term]:
         terms: list[Term] = []
         if teacher is not None and isinstance(self.module, PrefixLM):
             log_p, valid, *means = self.module.read(**batch)
@@ -53,7 +53,7 @@ class GenerativeLearner(Learner):
             terms.append((self.settings.distill * torch.stack(distances).sum(), len(labels)))
         else:
             log_p, valid = self.module(**batch)
-        return as_output([self._likelihood_loss(log_p, valid, labels, sizes), *terms])
+        return [self._likelihood_loss(log_p, valid, labels, sizes), *terms]
 
     def _likelihood_loss(
         self, log_p: torch.Tensor, valid: torch.Tensor, labels: torch.Tensor, sizes: list[int]

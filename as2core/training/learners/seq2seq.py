@@ -7,7 +7,7 @@ import torch
 from as2core.errors import BadSetting
 from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import Learner, as_output, drop_aliases, label_tensors
+from as2core.training.learners.base import Learner, Term, drop_aliases, label_tensors
 from as2core.training.settings import TrainSettings
 
 
@@ -25,5 +25,5 @@ class Seq2SeqLearner(Learner[Seq2SeqClassifierRanker]):
     def collate(self, batch: PlannedBatch) -> dict:
         return {**self.ranker.module.encode(batch.questions, batch.readings), **label_tensors(batch)}
 
-    def forward(self, labels: torch.Tensor, sizes: list[int], **batch: torch.Tensor) -> dict:
-        return as_output([self.discriminative_loss(self.module(**batch), labels, sizes)])
+    def forward(self, labels: torch.Tensor, sizes: list[int], **batch: torch.Tensor) -> list[Term]:
+        return [self.discriminative_loss(self.module(**batch), labels, sizes)]

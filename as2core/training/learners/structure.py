@@ -14,7 +14,7 @@ from as2core.errors import BadSetting
 from as2core.nn.word_pairs import WordPairs, join, word_pairs
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.batches import PlannedBatch
-from as2core.training.learners.base import Learner, as_output
+from as2core.training.learners.base import Learner, Term
 from as2core.training.settings import TrainSettings
 
 POINTWISE = TrainSettings(
@@ -50,7 +50,7 @@ class StructureLearner(Learner[WordRanker]):
             "sizes": [sum(y is not None for y in group) for group in labels],
         }
 
-    def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> dict:
+    def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> list[Term]:
         """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
         logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
-        return as_output([self.discriminative_loss(logits, labels, sizes)])
+        return [self.discriminative_loss(logits, labels, sizes)]

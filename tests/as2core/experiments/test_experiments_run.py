@@ -79,7 +79,7 @@ def test_the_cascade_experiment_runs_and_draws(monkeypatch, tmp_path, backbone, 
     monkeypatch.setattr(twins, "untuned", lambda make, seed: make(backbone))
     seen = []
     options = MadeUp(tmp_path, pictures=tmp_path / "img")
-    sizes = cascade.Sizes(train=6, epochs=1, seeds=1)
+    sizes = cascade.Sizes(target=6, epochs=1, seeds=1)
     report = cascade.run(options, seen.append, sizes)
     assert len(report.rows) == 11 and all(r.ours and r.paper and r.differs for r in report.rows)
     assert all(r.holds in (True, False) for r in report.rows)

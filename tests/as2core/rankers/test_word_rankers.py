@@ -130,7 +130,7 @@ def test_all_candidates_go_through_the_recurrent_layer_and_only_the_labelled_cou
     learner = learner_for(base, LISTWISE)
     batch = learner.collate(PlannedBatch((Group(q, (0, 2)),), None))  # as if the plan had sampled two of the four
     with torch.no_grad():
-        loss = learner(**batch)["loss"].item()
+        loss = learner(**batch)[0][0].item()
     scores = base.score(QUESTION, CANDIDATES).astype(float)[[0, 2, 3]]
     assert loss == pytest.approx(-np.log(np.exp(scores[1]) / np.exp(scores).sum()), abs=1e-5)
 

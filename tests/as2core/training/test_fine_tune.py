@@ -257,7 +257,7 @@ def test_the_last_exit_teaches_the_others_and_is_not_taught_itself(base):
     learner = learner_for(base, dataclasses.replace(FAST, exit_draw="all", self_distill=2.0), None)
     batch = plan_batches(questions(0, 4), learner.settings, exits=2, needs=learner.needs)[0]
     inputs = learner.collate(batch)
-    _, (taught, groups) = learner.eval()(**inputs)["terms"]
+    _, (taught, groups) = learner.eval()(**inputs)
     by_exit = [torch.cat([base.module(*p)[e] for p in inputs["parts"]]) for e in base.exits]
     below, last = (x[torch.argsort(inputs["rows"])].split(inputs["sizes"]) for x in by_exit)
     kl = [(q.softmax(0) * (q.log_softmax(0) - p.log_softmax(0))).sum() for p, q in zip(below, last, strict=True)]
