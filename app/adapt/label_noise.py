@@ -159,8 +159,8 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
     wb = job.wb
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
-        annotations = sorted(label_rows.labels_of_corpus(s, corpus_id), key=lambda r: r.question_id)
-        verdicts = label_rows.verdicts(s, corpus_id=corpus_id)
+        annotations = sorted(label_rows.list_labels_of_corpus(s, corpus_id), key=lambda r: r.question_id)
+        verdicts = label_rows.find_verdicts(s, corpus_id=corpus_id)
     by_question = [(q, resolve_labels(group)) for q, group in groupby(annotations, key=lambda r: r.question_id)]
     resolved = {(q, i): label for q, group in by_question for i, label in group.items()} | verdicts
     labelled = [r for r in candidates if resolved.get((r.question_id, r.sentence_id)) in BINARY]

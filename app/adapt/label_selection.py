@@ -90,7 +90,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
     """All questions of the corpus with their selected labels, and the unlabelled candidates beside them."""
     with wb.read() as s:
         candidates = question_rows.list_candidate_rows(s, corpus_id)
-        votes = rows.labels_with_verdicts(s, corpus_id)
+        votes = rows.list_labels_with_verdicts(s, corpus_id)
         ids = consensus.unique_candidate_ids(s, candidates)
     labelled_pairs = {(v.question_id, v.sentence_id) for v in votes}
     by_question: dict[int, list[Row]] = {}
@@ -118,7 +118,7 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
 def count_annotators(wb: Workbench, corpus_id: int) -> dict[str, int]:
     """Annotator -> pairs of the corpus they labelled, the busiest first."""
     with wb.read() as s:
-        return dict(Counter(v.annotator for v in rows.labels_with_verdicts(s, corpus_id)).most_common())
+        return dict(Counter(v.annotator for v in rows.list_labels_with_verdicts(s, corpus_id)).most_common())
 
 
 def count_givers(
@@ -126,7 +126,7 @@ def count_givers(
 ) -> dict[str, int]:
     """Annotator -> how many of the labels on these questions that count are theirs, the busiest first."""
     with wb.read() as s:
-        votes = rows.labels_with_verdicts(s, corpus_id)
+        votes = rows.list_labels_with_verdicts(s, corpus_id)
     selected = [v for v in votes if v.question_id in question_ids and selection.includes(v)]
     return dict(Counter(v.annotator for v in selected if v.label in selection.values).most_common())
 

@@ -349,7 +349,7 @@ def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings)
     """Those that are still stored, by ranker."""
     data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:
-        found = {name: rows.evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
+        found = {name: rows.find_evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
     return {name: row for name, row in found.items() if row is not None}
 
 

@@ -199,7 +199,7 @@ class _BatchImport:
         options, counts = self.options, self.counts
         ids = [row.id for row, _, _ in entries]
         annotators = {a for _, question, _ in entries for c in question.candidates for a in options.annotations(c)}
-        current = {a: label_rows.labels_by(self.s, a, ids) for a in annotators}
+        current = {a: label_rows.find_labels_by(self.s, a, ids) for a in annotators}
         of_people = _people_labels(self.s, ids) if options.unsigned else {}
         events = []
         for row, question, sentences in entries:
@@ -233,7 +233,7 @@ class _BatchImport:
             if c.verdict is not None and c.id in sentences
         ]
         ids = sorted({pair[0] for _, _, pair, _ in verdicts})
-        current = label_rows.verdicts(self.s, question_ids=ids) if ids else {}
+        current = label_rows.find_verdicts(self.s, question_ids=ids) if ids else {}
         for question, c, pair, verdict in verdicts:
             before = current.get(pair)
             outcome = "new" if before is None else "same" if before == verdict.label else "conflicting"
@@ -248,10 +248,10 @@ class _BatchImport:
 
 def _people_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
     """(question id, sentence id) -> the current label by people, or the verdict on it."""
-    labels = [r for r in label_rows.labels_of_questions(s, question_ids) if not r.imported]
+    labels = [r for r in label_rows.list_labels_of_questions(s, question_ids) if not r.imported]
     grouped = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
     current = {(q, sentence_id): x for q, group in grouped for sentence_id, x in resolve_labels(group).items()}
-    current |= label_rows.verdicts(s, question_ids=question_ids)
+    current |= label_rows.find_verdicts(s, question_ids=question_ids)
     return {pair: label for pair, label in current.items() if label != UNSURE}
 
 

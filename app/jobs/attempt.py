@@ -94,7 +94,7 @@ class JobRun:
         """Raises SteppedBack if a more urgent job waits for the slot, Cancelled when the run is to end now."""
         self.check()
         with self.wb.read() as s:
-            waiting = rows.next_queued(s, find_slot(self.kind))
+            waiting = rows.find_next_queued(s, find_slot(self.kind))
         if waiting is not None and PRIORITIES[waiting.kind] > PRIORITIES[self.kind]:
             raise SteppedBack
 
@@ -182,7 +182,7 @@ class JobRun:
         with self.wb.write() as s:
             is_cancelling = rows.beat(s, self.id, self.attempt, self.wb.clock(), values, events)
             self.paused = rows.is_paused(s, self.id)
-            if self.paused and rows.next_queued(s, find_slot(self.kind)) is not None:
+            if self.paused and rows.find_next_queued(s, find_slot(self.kind)) is not None:
                 self.gave_way = True  # and stays so: the runner may have seen it
             if is_cancelling and self._cancelled_at and time.monotonic() - self._cancelled_at > CANCEL_SECONDS:
                 rows.finish(s, self.id, self.attempt, "cancelled", self.wb.clock(), {"message": "cancelled"})
@@ -201,7 +201,7 @@ def run_next(
 ) -> bool:
     """Claim and run the most urgent job of the slot's kinds; False if none waits."""
     with wb.read() as s:  # the usual answer is no, and costs no writer anything
-        if rows.next_queued(s, slot) is None:
+        if rows.find_next_queued(s, slot) is None:
             return False
     with wb.write() as s:
         row = rows.claim_next(s, slot, worker_name(), wb.clock())

@@ -96,14 +96,14 @@ def load_job(wb: Workbench, job_id: int) -> JobView:
         row = s.get(Job, job_id)
         if row is None:
             raise UnknownJob(f"no job {job_id}: it may belong to another database")
-        return to_view(row, rows.events(s, [job_id], MAX_EVENTS)[job_id])
+        return to_view(row, rows.list_events(s, [job_id], MAX_EVENTS)[job_id])
 
 
 def list_jobs(wb: Workbench, kind: str | None = None, limit: int = 20) -> list[JobView]:
     """Newest first, of one of `PRIORITIES` or of all."""
     with wb.read() as s:
         jobs = rows.list_jobs(s, kind, limit=limit)
-        events = rows.events(s, [j.id for j in jobs], MAX_EVENTS)
+        events = rows.list_events(s, [j.id for j in jobs], MAX_EVENTS)
         return [to_view(j, events[j.id]) for j in jobs]
 
 

@@ -47,11 +47,11 @@ def reap(wb: Workbench) -> None:
     that its attempt no longer counts, and can write nothing."""
     now = wb.clock()
     with wb.read() as s:
-        dead = [w for w in rows.running_workers(s) if is_dead(w)]
-        if not rows.silent_jobs(s, heard_before=now - STALE, dead_workers=dead):
+        dead = [w for w in rows.list_running_workers(s) if is_dead(w)]
+        if not rows.list_silent_jobs(s, heard_before=now - STALE, dead_workers=dead):
             return
     with wb.write() as s:
-        for row in rows.silent_jobs(s, heard_before=now - STALE, dead_workers=dead, lock=True):
+        for row in rows.list_silent_jobs(s, heard_before=now - STALE, dead_workers=dead, lock=True):
             rows.add_event(s, row.id, {"kind": "lost", "attempt": row.attempt}, now)
             if row.cancelling:
                 row.state, row.message, row.finished = "cancelled", "cancelled", now

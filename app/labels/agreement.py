@@ -183,7 +183,7 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
     peers say before their own label is in."""
     with wb.read() as s:
         sees_all = has_role(s, annotator_id, ADMIN)
-        verdicts = reviews.verdicts(s, corpus_id)
+        verdicts = reviews.find_signed_verdicts(s, corpus_id)
         pairs = _group_by_pair(s, corpus_id)
     found = []
     for group in pairs:
@@ -207,7 +207,7 @@ def adjudicate(
     pair = (question_id, sentence_id)
     with wb.write(durable=True) as s:
         require(s, annotator_id, ADMIN)
-        if not label_rows.labels_of_pair(s, *pair):
+        if not label_rows.list_labels_of_pair(s, *pair):
             raise Gone("this pair no longer has a label; reload the page")
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, tidy_note(note), wb.clock())
 
@@ -220,7 +220,7 @@ def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Anchor
     """How often labels say what the model said, with its score on the screen and without, on pairs where chance decided
     which; the difference is what seeing does."""
     with wb.read() as s:
-        found = [r for r in label_rows.labels_with_arm(s, corpus_id) if r.label in BINARY]
+        found = [r for r in label_rows.list_labels_with_arm(s, corpus_id) if r.label in BINARY]
     units = [(r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in found]
     shown, blind = _split_arms(units)
     agree_shown, agree_blind = (float(np.mean(arm)) if arm else None for arm in (shown, blind))
@@ -254,7 +254,7 @@ SHIFT = Measure(_shift, _arm, _shift_of_sums)
 
 def _group_by_pair(s: Session, corpus_id: int) -> list[list[Row]]:
     """The people's labels, pair by pair, of those that two or more of them labelled or a verdict settles."""
-    rows = reviews.comparable_labels(s, corpus_id)
+    rows = reviews.list_comparable_labels(s, corpus_id)
     return [list(group) for _, group in groupby(rows, key=lambda r: (r.question_id, r.sentence_id))]
 
 

@@ -134,7 +134,7 @@ def add_label(
 ) -> LabelView:
     """`give_label` in the transaction of a caller who has checked the person and the pair. Raises OverlapReached."""
     queue, columns = (shown.queue, shown.to_columns()) if shown else ("", {})
-    newest = rows.newest_event(s, *pair, annotator_id)
+    newest = rows.find_newest_event(s, *pair, annotator_id)
     leases.release(s, pair, annotator_id)
     if newest is not None and newest.label == label:
         if queue not in REVIEWS:
@@ -157,7 +157,7 @@ def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo
     if queue in NO_OVERLAP_LIMIT or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
         return
     queues.lock_candidate(s, *pair)
-    others = [r for r in rows.labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
+    others = [r for r in rows.list_labels_of_pair(s, *pair) if r.annotator_id != annotator_id]
     if len(others) >= rules_of_corpus(s, _find_corpus_id(s, pair)).overlap:
         raise OverlapReached("Others labelled this pair in the meantime. The next item follows.")
 
@@ -178,7 +178,7 @@ def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id:
     """Take one's label of a pair back; None if there was none. Raises Gone, NotAllowed."""
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
-        newest = rows.newest_event(s, question_id, sentence_id, annotator_id)
+        newest = rows.find_newest_event(s, question_id, sentence_id, annotator_id)
         if newest is None:
             return None
         if newest.label == WITHDRAWN:
@@ -193,7 +193,7 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
     since, as many as are wanted: once, the next undo leaves that pair alone."""
     with wb.write(durable=True) as s:
         require(s, annotator_id)
-        events = rows.last_act(s, annotator_id, corpus_id)
+        events = rows.find_last_act(s, annotator_id, corpus_id)
         if not events:
             return None
         try:
@@ -212,11 +212,11 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
     undone = []
     for event in events:
         pair = (event.question_id, event.sentence_id)
-        before = rows.newest_event(s, *pair, event.annotator_id, before=event.id)
+        before = rows.find_newest_event(s, *pair, event.annotator_id, before=event.id)
         source, label = (event, WITHDRAWN) if before is None or before.label == WITHDRAWN else (before, before.label)
         if event.label == WITHDRAWN != label:
             _check_overlap(s, pair, event.annotator_id)
-        columns = rows.presentation_columns(source)  # it comes back as it was assigned
+        columns = rows.copy_presentation(source)  # it comes back as it was assigned
         undone.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))
         if event.queue in REVIEWS:
             reviews.restore_reviews(s, pair, event.created)
@@ -228,7 +228,7 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
 def _leave_withdrawn(s: Session, withdrawal: LabelEvent, corpus_id: int, now: datetime) -> None:
     """Have nothing left to undo on the pair: what the annotator did there before the withdrawal is taken back by it."""
     pair = (withdrawal.question_id, withdrawal.sentence_id, withdrawal.annotator_id)
-    for event in rows.acts_on(s, *pair, corpus_id):
+    for event in rows.list_acts_on(s, *pair, corpus_id):
         rows.add_event(s, *pair, WITHDRAWN, now, {"undoes": event.id})
 
 
@@ -238,7 +238,7 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
     acts: dict[str | int, list[Row]] = {}
     with wb.read() as s:
         while len(acts) <= limit:  # until one more has begun, those before it are whole
-            found = rows.recent_acts(s, annotator_id, corpus_id, page, before=before)
+            found = rows.list_recent_acts(s, annotator_id, corpus_id, page, before=before)
             for row in found:
                 before = row.LabelEvent.id
                 acts.setdefault(row.LabelEvent.act or before, []).append(row)
@@ -265,9 +265,10 @@ def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None
     """Sentence id -> label: one annotator's, or what everyone's come to (pairs in dispute are left out)."""
     with wb.read() as s:
         if annotator_id is not None:
-            return {sentence: label for (_, sentence), label in rows.labels_by(s, annotator_id, [question_id]).items()}
-        verdicts = rows.verdicts(s, question_ids=[question_id])
-        resolved = resolve_labels(rows.labels_of_questions(s, [question_id]))
+            own = rows.find_labels_by(s, annotator_id, [question_id])
+            return {sentence_id: label for (_, sentence_id), label in own.items()}
+        verdicts = rows.find_verdicts(s, question_ids=[question_id])
+        resolved = resolve_labels(rows.list_labels_of_questions(s, [question_id]))
     return resolved | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
 
 
@@ -278,7 +279,7 @@ def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> d
         question = s.get(Question, question_id)
         if question is None or rules_of_corpus(s, question.corpus_id).overlap == 1:
             return labels
-        of_people = {r.sentence_id for r in rows.labels_of_questions(s, [question_id]) if not r.imported}
+        of_people = {r.sentence_id for r in rows.list_labels_of_questions(s, [question_id]) if not r.imported}
     own = read_labels(wb, question_id, annotator_id)
     return {c: label for c, label in labels.items() if c in own or c not in of_people}
 
@@ -299,13 +300,13 @@ def measure_progress(
     with wb.read() as s:
         mine, of_today = rows.count_by(s, corpus_id, annotator_id, today)
         rules = rules_of_corpus(s, corpus_id)
-        tally = partial(rows.tally, s, corpus_id)
+        tally = partial(rows.count_outcomes, s, corpus_id)
         (per_label, questions), more = _count_cached(wb, (corpus_id, annotator_id), mine, tally)
         request = request_queue(s, Seat(corpus_id, annotator_id, queue, pool=tuple(pool)), rules)
         count = partial(queues.count_open, s, request, now)
         # what one labels does not leave a review as it leaves another queue
         remaining, fewer = (count(), 0) if queue in REVIEWS else _count_cached(wb, (request,), mine, count)
-        newest = rows.recent_acts(s, annotator_id, corpus_id, PACE_EVENTS)
+        newest = rows.list_recent_acts(s, annotator_id, corpus_id, PACE_EVENTS)
     # "the rest are incorrect" is one act with as many labels as the list is long: no measure of pace
     last = [r.LabelEvent.created for r in takewhile(lambda r: not r.LabelEvent.act, newest)]
     return ProgressView(

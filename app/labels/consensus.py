@@ -102,8 +102,8 @@ def load_questions(
     one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them."""
     with wb.read() as s:
         found = question_rows.list_candidate_rows(s, corpus_id)
-        labels = label_rows.labels_of_corpus(s, corpus_id)
-        verdicts = reviews.verdicts(s, corpus_id) if annotator is None else {}
+        labels = label_rows.list_labels_of_corpus(s, corpus_id)
+        verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
         ids = unique_candidate_ids(s, found)
         waiting = _find_waiting(s, corpus_id, labels, by)
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
@@ -134,7 +134,7 @@ def _find_waiting(s: Session, corpus_id: int, labels: Iterable[Row], by: int | N
 def find_hidden_labels(wb: Workbench, corpus_id: int, by: int | None) -> set[tuple[str, str]]:
     """The texts (question, sentence) of the pairs whose label `by` may not know yet."""
     with wb.read() as s:
-        waiting = _find_waiting(s, corpus_id, label_rows.labels_of_corpus(s, corpus_id), by)
+        waiting = _find_waiting(s, corpus_id, label_rows.list_labels_of_corpus(s, corpus_id), by)
         pairs = question_rows.list_candidate_rows(s, corpus_id) if waiting else ()
         return {(row.question, row.text) for row in pairs if (row.question_id, row.sentence_id) in waiting}
 

@@ -89,14 +89,14 @@ def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:
 
 def guidelines_of_corpus(s: Session, corpus_id: int) -> GuidelineView:
     """`read_guidelines` within a session."""
-    row = reviews.newest_guideline(s, corpus_id)
+    row = reviews.find_newest_guideline(s, corpus_id)
     return GuidelineView(0, FIRST_GUIDELINES) if row is None else _view(row)
 
 
 def list_guidelines(wb: Workbench, corpus_id: int) -> tuple[GuidelineView, ...]:
     """Newest first, down to the text that comes with the program."""
     with wb.read() as s:
-        return (*map(_view, reviews.guidelines(s, corpus_id)), GuidelineView(0, FIRST_GUIDELINES))
+        return (*map(_view, reviews.list_guidelines(s, corpus_id)), GuidelineView(0, FIRST_GUIDELINES))
 
 
 def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> GuidelineView:

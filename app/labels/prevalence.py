@@ -32,8 +32,8 @@ def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
     """A pair counts once, as its verdict or the majority of its labels; unsure and even ones not at all. A label that
     was changed later counts as it is now, where it was first assigned."""
     with wb.read() as s:
-        found = rows.assigned_labels(s, corpus_id, (*ADAPTIVE, RANDOM))
-        verdicts = rows.verdicts(s, corpus_id=corpus_id)
+        found = rows.list_assigned_labels(s, corpus_id, (*ADAPTIVE, RANDOM))
+        verdicts = rows.find_verdicts(s, corpus_id=corpus_id)
     drawn = {(r.question_id, r.sentence_id, r.annotator_id) for r in found if r.control or r.queue == RANDOM}
     samples: dict[str, dict[Pair, dict[int, str]]] = {}
     for r in found:

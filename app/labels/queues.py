@@ -200,7 +200,7 @@ def item_at(
     token, expires = _make_token(*pair), now + LEASE
     assignment = assignment or read_assignment(wb, *pair, annotator_id)
     with wb.write() as s:
-        row, question = queues.pair_row(s, *pair), s.get(Question, question_id)
+        row, question = queues.find_pair_row(s, *pair), s.get(Question, question_id)
         if row is None or question is None:
             raise Gone("this sentence is no longer a candidate of the question; reload the page")
         only_views = has_role(s, annotator_id, VIEWER)
@@ -214,7 +214,7 @@ def item_at(
 def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> Assignment:
     """How a pair that the annotator labelled was assigned, undone or not: as its newest event says."""
     with wb.read() as s:
-        event = rows.newest_event(s, question_id, sentence_id, annotator_id)
+        event = rows.find_newest_event(s, question_id, sentence_id, annotator_id)
         if event is None or event.queue not in QUEUES:
             return Assignment(AGAIN, arm="" if event is None else event.arm)
         assignment = Assignment(event.queue, event.control, event.arm)
@@ -263,9 +263,9 @@ def question_at(
         queue = seat.queue if assignment.queue == seat.queue else ""  # it goes back with what this queue assigned
         acquire = partial(leases.acquire, s, who=seat.who, queue=queue, token=token, expires=now + LEASE, now=now)
         only_views = has_role(s, seat.annotator_id, VIEWER)
-        own = rows.labels_by(s, seat.annotator_id, [question_id])
+        own = rows.find_labels_by(s, seat.annotator_id, [question_id])
         request = request_queue(s, replace(seat, queue=assignment.queue, pool=()), rules)
-        candidates = queues.question_rows(s, question_id, request, now)
+        candidates = queues.list_question_rows(s, question_id, request, now)
         listed = []
         for row in candidates:
             pair = _pair(row)
@@ -291,7 +291,7 @@ def leave(wb: Workbench, seat: Seat) -> None:
 def list_pool(wb: Workbench, corpus_id: int) -> tuple[str, ...]:
     """Names of the rankers whose tops can be pooled: those that scored here, newest first, and retrieval."""
     with wb.read() as s:
-        return (*(name for _, name, _ in queues.pool_versions(s, corpus_id)), RETRIEVAL)
+        return (*(name for _, name, _ in queues.list_pool_versions(s, corpus_id)), RETRIEVAL)
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------
@@ -324,13 +324,13 @@ def _draw(s: Session, seat: Seat, now: datetime, passed: Sequence[Pair] | Sequen
         control = seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
     excluded = tuple(x for x in passed if isinstance(x, int))
     request = request_queue(s, replace(seat, queue=RANDOM) if control else seat, rules, excluded)
-    found = queues.open_pairs(s, request, now, HEAD_ROWS + len(passed) - len(excluded))
+    found = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(passed) - len(excluded))
     return _Draw(rules, control, found, _pair(lease) if lease else None, lease.token if lease else "", only_views)
 
 
 def request_queue(s: Session, seat: Seat, rules: Rules, excluded: tuple[int, ...] = ()) -> queues.QueueRequest:
     """`excluded`: questions. What no queue offered is requested as random."""
-    offered = queues.pool_versions(s, seat.corpus_id) if seat.pool else []
+    offered = queues.list_pool_versions(s, seat.corpus_id) if seat.pool else []
     pool = [(i, exit_) for i, name, exit_ in offered if name in seat.pool]
     if RETRIEVAL in seat.pool:
         pool.append((0, 0))
@@ -364,13 +364,13 @@ def _read_recent_texts(s: Session, seat: Seat, passed: Sequence[Pair]) -> dict[P
     """The pairs labelled last and skipped last, with their texts."""
     skipped = {pair: s.get(Sentence, pair[1]) for pair in passed[-1:]}
     recent = {pair: sentence.text for pair, sentence in skipped.items() if sentence is not None}
-    last = rows.last_labelled(s, seat.annotator_id, seat.corpus_id)
+    last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id)
     return recent if last is None else recent | {_pair(last): last.text}
 
 
 def _read_recent_questions(s: Session, seat: Seat, passed: Sequence[int]) -> dict[int, str]:
     """The question left last, or the one labelled last, with its text."""
-    last = rows.last_labelled(s, seat.annotator_id, seat.corpus_id)
+    last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id)
     found = [s.get(Question, q) for q in passed[-1:] or ([last.question_id] if last else [])]
     return {q.id: q.text for q in found if q is not None}
 
@@ -390,7 +390,7 @@ def _build_item(
 ) -> QueueItem:
     pair = _pair(row)
     before, after = corpus_rows.find_neighbours(s, row.document_id, row.position)
-    labels = rows.labels_of_pair(s, *pair)
+    labels = rows.list_labels_of_pair(s, *pair)
     own = next((r.label for r in labels if r.annotator_id == annotator_id), None)
     # what brought it here once, its rank or its cut, may not be so any more
     queue = QUEUES.get(assignment.queue)
@@ -407,7 +407,7 @@ def _build_item(
         version=_find_version_name(s, row.version_id),
         token=token,
         peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),
-        flags=tuple((r.name, r.note) for r in reviews.flags(s, pair)),
+        flags=tuple((r.name, r.note) for r in reviews.list_flags(s, pair)),
     )
 
 
@@ -433,9 +433,9 @@ def _explain(s: Session, row: Row, assignment: Assignment, own: str | None, rule
     evidence = Evidence(
         row,
         _count_ranked(s, row),
-        flags=tuple((r.name, r.note) for r in reviews.flags(s, _pair(row))) if is_review else (),
+        flags=tuple((r.name, r.note) for r in reviews.list_flags(s, _pair(row))) if is_review else (),
         own=own,
-        suspicion=reviews.suspicion(s, _pair(row)) if is_review else None,
+        suspicion=reviews.find_suspicion(s, _pair(row)) if is_review else None,
         reveals_labels=own is not None or rules.overlap == 1,
     )
     return explain(evidence, assignment), explain(evidence, assignment, with_scores=False)

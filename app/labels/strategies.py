@@ -50,7 +50,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the reason for an item is written from. `row`: the candidate, as `open_pairs` gives it, ranked among
+    """What the reason for an item is written from. `row`: the candidate, as `list_open_pairs` gives it, ranked among
     `candidates`. `flags`: (name, note). `own`: the reader's label. `reveals_labels`: whether the reader may know what
     others chose."""
 

@@ -297,7 +297,7 @@ def run_score(job: JobRun) -> dict[str, Json]:
         _restore_cuts(job, corpus_id, model)
     with wb.read() as s:
         if is_again:
-            questions = version_rows.ranked_by_others(s, model.id, corpus_id)[:limit]
+            questions = version_rows.list_ranked_by_others(s, model.id, corpus_id)[:limit]
         else:
             questions = rows.list_unranked_questions(s, corpus_id, model.id, limit)
     for done, question in enumerate(questions):

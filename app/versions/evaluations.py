@@ -104,7 +104,7 @@ def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], m
 def _load(wb: Workbench, ranker_key: str, data_hash: str, setting: str) -> JsonObject:
     """What is stored of an evaluation, {} if there is none."""
     with wb.read() as s:
-        row = rows.evaluation(s, ranker_key, data_hash, setting)
+        row = rows.find_evaluation(s, ranker_key, data_hash, setting)
         return {} if row is None else row.result
 
 

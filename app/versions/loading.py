@@ -49,7 +49,7 @@ def load_version(wb: Workbench, name: str = "active", kind: str = CASCADE) -> Lo
         row = find_row(s, wb, name, kind)
         if row.kind != kind:
             raise BadSetting(f"{row.name} is a {row.kind} version: choose a {kind} to answer with")
-        fallback = rows.shipped(s, row.kind)
+        fallback = rows.find_shipped(s, row.kind)
     try:
         return LoadedVersion(row.id, row.name, wb.models.version(Path(row.path)))
     except DamagedModel as e:
@@ -86,7 +86,7 @@ def find_base(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
     """
     if name == "active":
         with wb.read() as s:
-            has_active = rows.active(s, kind) is not None
+            has_active = rows.find_active(s, kind) is not None
         name = "active" if has_active or kind in (CASCADE, GENERATIVE) else _default_spec(wb, kind)
     catalog_name, _, settings = name.partition(":")
     if catalog_name == kind and (settings or kind not in {v.name for v in list_versions(wb, kind)}):

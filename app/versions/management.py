@@ -96,13 +96,13 @@ def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
 
 def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
     """Why a version has to stay, "" if it can be deleted."""
-    versions = rows.versions(s)
-    if row is rows.active(s, row.kind):
+    versions = rows.list_versions(s)
+    if row is rows.find_active(s, row.kind):
         return "it is in use; promote another version or roll back first"
     if is_shipped(wb, row):
         return "it is shipped with the program"
     change = compare_with_parent(flatten_metrics(row.metrics))
-    if change and change.is_loss and (reasons := rows.promotion_reasons(s, [row.id])):
+    if change and change.is_loss and (reasons := rows.list_promotion_reasons(s, [row.id])):
         return f"it was promoted although its AP was lower, and the reason is kept with it ({reasons[row.id][-1][0]!r})"
     if children := [v.name for v in versions if v.parent == row.name]:
         return f"{', '.join(children)} was made from it"

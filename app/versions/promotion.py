@@ -38,7 +38,7 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
     with wb.write() as s:
         people.allow(s, by)
         row = find_row(s, wb, name)
-        before = rows.active(s, row.kind)
+        before = rows.find_active(s, row.kind)
         changed = before is not row
         if changed:
             if before is not None and before.state == "candidate":
@@ -58,7 +58,7 @@ def reject(wb: Workbench, name: str, *, by: int | None = None) -> VersionView:
         row = find_row(s, wb, name)
         if row.state == "shipped":
             raise As2Error(f"{name} is shipped with the program: it stays as the version to fall back to")
-        if row is rows.active(s, row.kind):
+        if row is rows.find_active(s, row.kind):
             raise As2Error(f"{name} is active: promote another version or roll back first")
         row.state = "rejected"
     return get_version(wb, name)
@@ -69,13 +69,13 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
     NothingToRollBack, or NotAllowed for a viewer."""
     with wb.write() as s:
         people.allow(s, by)
-        newest = rows.newest_activation(s, kind)
+        newest = rows.find_newest_activation(s, kind)
         if newest is None:
-            why = "the shipped version is active" if rows.shipped(s, kind) else f"no {kind} version was promoted"
+            why = "the shipped version is active" if rows.find_shipped(s, kind) else f"no {kind} version was promoted"
             raise NothingToRollBack(f"{why}: there is nothing to roll back to")
         newest.reverted = wb.clock()
         s.flush()
-        if rows.active(s, kind) is None:
+        if rows.find_active(s, kind) is None:
             raise NothingToRollBack(f"no {kind} version was active before this one: there is nothing to roll back to")
         replaced = s.get(ModelVersion, newest.version_id)
         if replaced is not None and replaced.state == "candidate":
@@ -94,7 +94,7 @@ def rescore_queues(wb: Workbench, kind: str) -> None:
         active = get_active(wb)
         with wb.write() as s:
             stale = set(rows.adopt_newest_runs(s, active.id))
-            stale |= {q.corpus_id for q in rows.ranked_by_others(s, active.id)}
+            stale |= {q.corpus_id for q in rows.list_ranked_by_others(s, active.id)}
             queued = [j for j in job_rows.list_jobs(s, "score", states=("queued",)) if j.settings.get("again")]
         for corpus_id in sorted(stale - {j.corpus_id for j in queued}):
             queue.enqueue(wb, "score", {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)

@@ -67,9 +67,9 @@ class VersionView:
 def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView]:
     """Newest first; `kind` None for all kinds."""
     with wb.read() as s:
-        versions = rows.versions(s, kind)
-        active = [rows.active(s, k) for k in {v.kind for v in versions}]
-        reasons = rows.promotion_reasons(s, [v.id for v in versions])
+        versions = rows.list_versions(s, kind)
+        active = [rows.find_active(s, k) for k in {v.kind for v in versions}]
+        reasons = rows.list_promotion_reasons(s, [v.id for v in versions])
         return [_to_view(v, v in active, reasons.get(v.id, ())) for v in versions]
 
 
@@ -82,14 +82,14 @@ def get_version(wb: Workbench, name: str, kind: str = CASCADE) -> VersionView:
     """By name, or "active". Raises UnknownVersion listing those there are."""
     with wb.read() as s:
         row = find_row(s, wb, name, kind)
-        reasons = rows.promotion_reasons(s, [row.id])
-        return _to_view(row, row is rows.active(s, row.kind), reasons.get(row.id, ()))
+        reasons = rows.list_promotion_reasons(s, [row.id])
+        return _to_view(row, row is rows.find_active(s, row.kind), reasons.get(row.id, ()))
 
 
 def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> ModelVersion:
     """The row of a version, or of the active one of a kind for "active". Raises UnknownVersion, DamagedModel."""
     if name == "active":
-        if (active := rows.active(s, kind)) is not None:
+        if (active := rows.find_active(s, kind)) is not None:
             return active
         from as2core.rankers.versions import describe_recovery
 
@@ -97,7 +97,7 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
         raise DamagedModel(f"there is no {kind} model: {path} is missing; it {describe_recovery(kind)}")
     row = rows.find_version(s, name=name)
     if row is None:
-        known = ", ".join(v.name for v in rows.versions(s)) or "none"
+        known = ", ".join(v.name for v in rows.list_versions(s)) or "none"
         raise UnknownVersion(f"no version {name!r}; known: {known}")
     return row
 
@@ -111,7 +111,7 @@ def find_free_folder(wb: Workbench, wanted: str, below: Path) -> Path:
     """A directory for a version of that name that no other version has: a renamed one keeps its own. What is in it was
     left by a run that was interrupted."""
     with wb.read() as s:
-        taken = {v.path for v in rows.versions(s)}
+        taken = {v.path for v in rows.list_versions(s)}
     paths = (below / name for name in _add_numbers(wanted))
     return next(path for path in paths if str(path) not in taken)
 

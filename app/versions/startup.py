@@ -24,14 +24,14 @@ def update_paths(wb: Workbench) -> None:
     """Have versions found where they are now, also by the fusions made of them and the retrains that may still run. The
     stored paths are those from before the home was copied, or the home or the program was moved."""
     with wb.read() as s:
-        if not _find_moved(wb, rows.versions(s)):
+        if not _find_moved(wb, rows.list_versions(s)):
             return
     with wb.write() as s:
-        versions = rows.versions(s)
+        versions = rows.list_versions(s)
         moved = _find_moved(wb, versions)
         for row in versions:
             row.path = moved.get(row.path, row.path)
-        for job in rows.retrains_not_done(s):
+        for job in rows.list_retrains_not_done(s):
             if base := job.settings.get("base"):
                 job.settings = {**job.settings, "base": replace_directories(base, moved)}
         for path in (Path(v.path) for v in versions if v.kind == "fusion"):
@@ -68,7 +68,7 @@ def register_shipped(wb: Workbench) -> None:
     found = [d for d in sorted(wb.settings.models_dir.glob("*")) if (d / "config.json").is_file()]
     cards = {d: read_json(d, "card.json") for d in found}
     with wb.read() as s:
-        known = {v.name: v for v in rows.versions(s)}
+        known = {v.name: v for v in rows.list_versions(s)}
         if all(d.name in known and not _is_updated(known[d.name], card) for d, card in cards.items()):
             return
     updated = []
@@ -89,7 +89,7 @@ def register_shipped(wb: Workbench) -> None:
             elif _is_updated(row, card):
                 row.note = str(card.get("note", row.note))
                 row.metrics, row.created = _read_metrics(card), wb.clock()
-                if row is rows.active(s, row.kind):
+                if row is rows.find_active(s, row.kind):
                     updated.append(row.kind)
     for kind in updated:
         rescore_queues(wb, kind)

@@ -47,7 +47,7 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     name = _tidy(name)
     with wb.read() as s:
         known = rows.find_annotator(s, name=name)
-        has_admin = rows.count(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
+        has_admin = rows.count_people(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
     if name in NO_PERSON or (known is not None and known.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
     if known is not None and known.subject is not None:
@@ -64,7 +64,7 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     number."""
     with wb.read() as s:
         known = rows.find_annotator(s, subject=subject)
-        has_admin = rows.count(s, ADMIN, but=(NOBODY,)) > 0
+        has_admin = rows.count_people(s, ADMIN, but=(NOBODY,)) > 0
     if known is not None and has_admin:
         return to_view(known)
     wanted = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
@@ -90,7 +90,7 @@ def find_person(wb: Workbench, name: str) -> AnnotatorView:
 def list_people(wb: Workbench) -> tuple[AnnotatorView, ...]:
     """In the order they came."""
     with wb.read() as s:
-        return tuple(to_view(p) for p in rows.people(s))
+        return tuple(to_view(p) for p in rows.list_people(s))
 
 
 def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> None:
@@ -106,7 +106,7 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
             raise Gone("this person does not exist any more: reload the page")
         if role == ADMIN:
             _ensure_admin(s, wb, person)
-        elif person.role == ADMIN and not rows.count(s, ADMIN, but=(NOBODY, person.name)):
+        elif person.role == ADMIN and not rows.count_people(s, ADMIN, but=(NOBODY, person.name)):
             raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
         person.role = role
 
@@ -140,7 +140,7 @@ def to_view(person: Annotator) -> AnnotatorView:
 
 def _ensure_admin(s: Session, wb: Workbench, person: Annotator) -> None:
     rows.lock_roles(s)
-    if rows.count(s, ADMIN, but=(NOBODY,)):
+    if rows.count_people(s, ADMIN, but=(NOBODY,)):
         return
     person.role = ADMIN
     if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.find_annotator(s, name=NOBODY)):

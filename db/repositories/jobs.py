@@ -55,7 +55,7 @@ def find_newest_job(session: Session, kind: str, corpus_id: int, *states: str) -
     return next(iter(list_jobs(session, kind, corpus_id, states=states, limit=1)), None)
 
 
-def events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, list[JsonObject]]:
+def list_events(session: Session, job_ids: Sequence[int], limit: int) -> dict[int, list[JsonObject]]:
     """Each job's events, oldest first. Of a job with more than `limit` the newest and all but the "step" events are
     read, of these every second, third and so on: few enough, and still from the first to the last."""
     of = (
@@ -80,7 +80,7 @@ def _select_next(priorities: Mapping[str, int]) -> Select[Job]:
     return select(Job).where(*waiting).order_by(rank.desc(), Job.id).limit(1)
 
 
-def next_queued(session: Session, priorities: Mapping[str, int]) -> Job | None:
+def find_next_queued(session: Session, priorities: Mapping[str, int]) -> Job | None:
     """The queued job of the highest priority, the oldest of those, among the kinds that have one; paused ones wait."""
     return session.scalar(_select_next(priorities))
 
@@ -136,7 +136,7 @@ def add_event(session: Session, job_id: int, payload: Mapping[str, object], now:
     session.execute(insert(JobEvent), [{"job_id": job_id, "payload": dict(payload), "created": now}])
 
 
-def silent_jobs(
+def list_silent_jobs(
     session: Session, *, heard_before: datetime, dead_workers: Sequence[str], lock: bool = False
 ) -> list[Job]:
     """Running jobs without a heartbeat since then, or whose worker is known to be dead."""
@@ -145,5 +145,5 @@ def silent_jobs(
     return list(session.scalars(statement.with_for_update() if lock else statement))
 
 
-def running_workers(session: Session) -> list[str]:
+def list_running_workers(session: Session) -> list[str]:
     return list(session.scalars(select(Job.worker).where(Job.state == "running").distinct()))

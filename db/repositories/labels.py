@@ -17,7 +17,7 @@ from db.repositories.statements import add_row
 PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline".split())
 
 
-def newest_event(
+def find_newest_event(
     session: Session, question_id: int, sentence_id: int, annotator_id: int, *, before: int | None = None
 ) -> LabelEvent | None:
     """The last event on a pair by an annotator, or the last before event `before`."""
@@ -41,7 +41,7 @@ def add_event(
     return add_row(session, LabelEvent(**event, created=now, **(columns or {})))
 
 
-def presentation_columns(event: LabelEvent) -> dict[str, object]:
+def copy_presentation(event: LabelEvent) -> dict[str, object]:
     """What was on the screen, as `add_event` takes it."""
     return {name: getattr(event, name) for name in PRESENTATION}
 
@@ -71,7 +71,7 @@ def _acts(annotator_id: int, corpus_id: int) -> Select:
     )
 
 
-def last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelEvent]:
+def find_last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelEvent]:
     """The events of the annotator's newest act in the corpus that was not undone, newest first."""
     newest = session.scalar(_acts(annotator_id, corpus_id).limit(1))
     if newest is None or not newest.act:
@@ -79,18 +79,18 @@ def last_act(session: Session, annotator_id: int, corpus_id: int) -> list[LabelE
     return list(session.scalars(_acts(annotator_id, corpus_id).where(LabelEvent.act == newest.act)))
 
 
-def acts_on(
+def list_acts_on(
     session: Session, question_id: int, sentence_id: int, annotator_id: int, corpus_id: int
 ) -> list[LabelEvent]:
     """The events on a pair that the annotator could still undo, newest first."""
     return list(session.scalars(_acts(annotator_id, corpus_id).where(is_on(LabelEvent, (question_id, sentence_id)))))
 
 
-def recent_acts(
+def list_recent_acts(
     session: Session, annotator_id: int, corpus_id: int, limit: int, *, before: int | None = None
 ) -> list[Row]:
-    """What `last_act` would give, again and again: rows (LabelEvent, question, sentence text) of the newest `limit`
-    events, or of the newest before event `before`, newest first."""
+    """What `find_last_act` would give, again and again: rows (LabelEvent, question, sentence text) of the newest
+    `limit` events, or of the newest before event `before`, newest first."""
     acts = _acts(annotator_id, corpus_id).add_columns(Question.text.label("question"), Sentence.text.label("sentence"))
     if before is not None:
         acts = acts.where(LabelEvent.id < before)
@@ -110,29 +110,29 @@ def select_labels(*columns: ColumnElement | InstrumentedAttribute) -> Select:
     )
 
 
-def labels_of_pair(session: Session, question_id: int, sentence_id: int) -> list[Row]:
+def list_labels_of_pair(session: Session, question_id: int, sentence_id: int) -> list[Row]:
     """The people's current labels of one pair, as `select_labels` gives them."""
     of_pair = is_on(CurrentLabel, (question_id, sentence_id))
     return list(session.execute(select_labels().where(of_pair, Annotator.imported.is_(False))))
 
 
-def labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[Row]:
+def list_labels_of_questions(session: Session, question_ids: Sequence[int]) -> list[Row]:
     """As `select_labels` gives them."""
     return list(session.execute(select_labels().where(CurrentLabel.question_id.in_(question_ids))))
 
 
-def labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
+def list_labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     """As `select_labels` gives them."""
     return list(session.execute(select_labels().where(Question.corpus_id == corpus_id)))
 
 
-def labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:
+def list_labels_with_verdicts(session: Session, corpus_id: int) -> list[Row]:
     """As `select_labels`, with (created, verdict); `verdict` is None where the pair has none."""
     labels = select_labels(CurrentLabel.created, verdict_on(CurrentLabel).label("verdict"))
     return list(session.execute(labels.where(Question.corpus_id == corpus_id)))
 
 
-def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[Pair, str]:
+def find_labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) -> dict[Pair, str]:
     """Pair -> one annotator's current label."""
     where = (CurrentLabel.annotator_id == annotator_id, CurrentLabel.question_id.in_(question_ids))
     return {
@@ -140,7 +140,7 @@ def labels_by(session: Session, annotator_id: int, question_ids: Sequence[int]) 
     }
 
 
-def labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
+def list_labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people given where chance decided on the scores, and the model had an opinion: as
     `select_labels`, with (arm, model_says)."""
     labels = select_labels(LabelEvent.arm, LabelEvent.model_says).join(LabelEvent, CurrentLabel.id == LabelEvent.id)
@@ -148,7 +148,7 @@ def labels_with_arm(session: Session, corpus_id: int) -> list[Row]:
     return list(session.execute(labels.where(*where)))
 
 
-def assigned_labels(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
+def list_assigned_labels(session: Session, corpus_id: int, queues: Sequence[str]) -> list[Row]:
     """Current labels of people, with every event of theirs on the pair that came from one of these queues: as
     `select_labels`, with (queue, control), oldest event first."""
     same = and_(is_same_pair(LabelEvent, CurrentLabel), LabelEvent.annotator_id == CurrentLabel.annotator_id)
@@ -171,7 +171,9 @@ def verdict_on(table: Table) -> ColumnElement[str]:
     return func.nullif(of_pair.order_by(Verdict.id.desc()).limit(1).scalar_subquery(), WITHDRAWN)
 
 
-def verdicts(session: Session, *, corpus_id: int | None = None, question_ids: Sequence[int] = ()) -> dict[Pair, str]:
+def find_verdicts(
+    session: Session, *, corpus_id: int | None = None, question_ids: Sequence[int] = ()
+) -> dict[Pair, str]:
     """Pair -> how the conflict on it was settled, of a corpus or of questions. Of pairs that still carry a label: when
     all are withdrawn, there is nothing that a verdict is about."""
     where = Question.id.in_(question_ids) if corpus_id is None else Question.corpus_id == corpus_id
@@ -180,7 +182,7 @@ def verdicts(session: Session, *, corpus_id: int | None = None, question_ids: Se
     return {(v.question_id, v.sentence_id): v.label for v in session.scalars(standing)}
 
 
-def tally(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
+def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
     """How many pairs come to "correct", "incorrect", "unsure" and "disputed", and how many questions have a label.
 
     A verdict outranks labels, those of people outrank imported ones, the majority counts, a tie is a dispute: as
@@ -234,7 +236,7 @@ def count_events(session: Session, annotator_id: int) -> int:
     return session.scalar(select(func.count()).where(LabelEvent.annotator_id == annotator_id)) or 0
 
 
-def last_labelled(session: Session, annotator_id: int, corpus_id: int) -> Row | None:
+def find_last_event(session: Session, annotator_id: int, corpus_id: int) -> Row | None:
     """Question, sentence and its text of the annotator's newest event in the corpus."""
     return session.execute(
         select(LabelEvent.question_id, LabelEvent.sentence_id, Sentence.text)

@@ -20,7 +20,7 @@ def lock_roles(session: Session) -> None:
         session.execute(text(f"SELECT pg_advisory_xact_lock({ROLES_LOCK})"))
 
 
-def people(session: Session) -> list[Annotator]:
+def list_people(session: Session) -> list[Annotator]:
     """Everybody who is a person, in the order they came."""
     return list(session.scalars(select(Annotator).where(Annotator.imported.is_(False)).order_by(Annotator.id)))
 
@@ -45,7 +45,7 @@ def ensure_annotator(
     return session.scalars(select(Annotator).where(Annotator.name == name)).one()
 
 
-def count(session: Session, role: str | None = None, but: Collection[str] = ()) -> int:
+def count_people(session: Session, role: str | None = None, but: Collection[str] = ()) -> int:
     """How many people there are, or how many of a role, not counting some by name."""
     people = Annotator.imported.is_(False), Annotator.name.not_in(but)
     statement = select(func.count()).select_from(Annotator).where(*people)

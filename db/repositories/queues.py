@@ -78,7 +78,7 @@ class QueueRequest:
     excluded: tuple[int, ...] = ()
 
 
-def open_pairs(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[Row]:
+def list_open_pairs(session: Session, request: QueueRequest, now: datetime, limit: int) -> list[Row]:
     """The first `limit` candidates of a queue, as `_scored_candidates` gives them. Texts are read of those alone, not
     of all that are sorted."""
     _fix_join_order(session)
@@ -226,15 +226,15 @@ def own_label(annotator_id: int) -> Select:
     return of_pair.where(CurrentLabel.annotator_id == annotator_id)
 
 
-def pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None:
-    """One candidate with its scores, as `open_pairs` gives them."""
+def find_pair_row(session: Session, question_id: int, sentence_id: int) -> Row | None:
+    """One candidate with its scores, as `list_open_pairs` gives them."""
     return session.execute(_scored_candidates().where(is_on(Candidate, (question_id, sentence_id)))).one_or_none()
 
 
-def question_rows(session: Session, question_id: int, request: QueueRequest, now: datetime) -> list[Row]:
-    """All candidates of a question as `open_pairs` gives them, the newest run's first, in each run best rank first;
-    whether each is `asked`, since it is what the queue waits for, and whether it is `free`: asked, open to this holder,
-    or labelled by them."""
+def list_question_rows(session: Session, question_id: int, request: QueueRequest, now: datetime) -> list[Row]:
+    """All candidates of a question as `list_open_pairs` gives them, the newest run's first, in each run best rank
+    first; whether each is `asked`, since it is what the queue waits for, and whether it is `free`: asked, open to this
+    holder, or labelled by them."""
     who = request.who
     asked = literal(False) if request.order.waiting is None else request.order.waiting
     own = own_label(who.annotator_id).exists()
@@ -264,7 +264,7 @@ def lock_candidate(session: Session, question_id: int, sentence_id: int) -> None
     session.execute(select(Candidate.id).where(is_on(Candidate, (question_id, sentence_id))).with_for_update())
 
 
-def pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]]:
+def list_pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str, int]]:
     """(version id, name, last exit) of the rankers that scored this corpus's questions, newest first."""
     exits: dict[int, int] = {}
     for columns in ((Run.version_id, Run.last_exit), (Run.generative_id, literal(0))):

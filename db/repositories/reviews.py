@@ -29,7 +29,7 @@ def add_verdict(session: Session, pair: Pair, annotator_id: int, label: str, not
     return add_row(session, Verdict(**about, label=label, note=note, created=now))
 
 
-def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
+def find_signed_verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
     """Pair -> (label, note, name of who gave it) of the verdicts in force in a corpus."""
     columns = (Verdict.question_id, Verdict.sentence_id, Verdict.label, Verdict.note, Annotator.name)
     standing = select(*columns).join(Annotator).join(Question, Question.id == Verdict.question_id)
@@ -37,7 +37,7 @@ def verdicts(session: Session, corpus_id: int) -> dict[Pair, Row]:
     return {(r.question_id, r.sentence_id): r for r in rows}
 
 
-def comparable_labels(session: Session, corpus_id: int) -> list[Row]:
+def list_comparable_labels(session: Session, corpus_id: int) -> list[Row]:
     """Current labels of people on pairs that two or more of them label, or that a verdict settles: as `select_labels`,
     with (created, kind, question, text, title), by pair, oldest first."""
     people = func.count().over(partition_by=(CurrentLabel.question_id, CurrentLabel.sentence_id)).label("people")
@@ -58,7 +58,7 @@ def add_flag(session: Session, pair: Pair, annotator_id: int, note: str, now: da
     session.add(Flag(question_id=pair[0], sentence_id=pair[1], annotator_id=annotator_id, note=note, created=now))
 
 
-def flags(session: Session, pair: Pair) -> list[Row]:
+def list_flags(session: Session, pair: Pair) -> list[Row]:
     """(name, note) of the flags on a pair that nobody cleared, oldest first."""
     signed = select(Annotator.name, Flag.note).join_from(Flag, Annotator)
     return list(session.execute(signed.where(is_on(Flag, pair), Flag.cleared.is_(None)).order_by(Flag.id)))
@@ -79,13 +79,13 @@ def restore_reviews(session: Session, pair: Pair, then: datetime) -> None:
     session.execute(update(Suspicion).where(is_on(Suspicion, pair), Suspicion.looked == then).values(looked=None))
 
 
-def newest_guideline(session: Session, corpus_id: int) -> Row | None:
+def find_newest_guideline(session: Session, corpus_id: int) -> Row | None:
     """(Guideline, name of who wrote it)."""
     return session.execute(_guidelines(corpus_id).limit(1)).first()
 
 
-def guidelines(session: Session, corpus_id: int) -> list[Row]:
-    """As `newest_guideline`, newest first."""
+def list_guidelines(session: Session, corpus_id: int) -> list[Row]:
+    """As `find_newest_guideline`, newest first."""
     return list(session.execute(_guidelines(corpus_id)))
 
 
@@ -98,7 +98,7 @@ def add_guideline(session: Session, corpus_id: int, version: int, text: str, ann
     session.add(Guideline(corpus_id=corpus_id, version=version, text=text, annotator_id=annotator_id, created=now))
 
 
-def suspicion(session: Session, pair: Pair) -> Suspicion | None:
+def find_suspicion(session: Session, pair: Pair) -> Suspicion | None:
     """The doubt about the label that the pair carries now, looked at or not."""
     return session.scalar(select(Suspicion).where(is_on(Suspicion, pair), label_stands()))
 

@@ -32,7 +32,7 @@ def find_version(session: Session, **column: str) -> ModelVersion | None:
     return session.scalar(select(ModelVersion).filter_by(**column))
 
 
-def versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
+def list_versions(session: Session, kind: str | None = None) -> list[ModelVersion]:
     """Newest first."""
     statement = select(ModelVersion).order_by(ModelVersion.id.desc())
     return list(session.scalars(statement.where(ModelVersion.kind == kind) if kind else statement))
@@ -43,7 +43,7 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
     that are done what they made and from what."""
     row = session.get_one(ModelVersion, version_id)
     session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
-    for job in retrains_not_done(session):
+    for job in list_retrains_not_done(session):
         if job.settings.get("base") == row.name:
             job.settings = {**job.settings, "base": new}
     for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state == "done")):
@@ -53,32 +53,32 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
     row.name = new
 
 
-def retrains_not_done(session: Session) -> list[Job]:
+def list_retrains_not_done(session: Session) -> list[Job]:
     """Those that may still run."""
     return list(session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")))
 
 
-def shipped(session: Session, kind: str) -> ModelVersion | None:
+def find_shipped(session: Session, kind: str) -> ModelVersion | None:
     of_kind = select(ModelVersion).filter_by(kind=kind, state="shipped")
     return session.scalar(of_kind.order_by(ModelVersion.id).limit(1))
 
 
-def newest_activation(session: Session, kind: str) -> Activation | None:
+def find_newest_activation(session: Session, kind: str) -> Activation | None:
     """The promotion in force, None while the shipped version is active."""
     in_force = select(Activation).filter_by(kind=kind, reverted=None)
     return session.scalar(in_force.order_by(Activation.id.desc()).limit(1))
 
 
-def active(session: Session, kind: str) -> ModelVersion | None:
-    newest = newest_activation(session, kind)
-    return session.get(ModelVersion, newest.version_id) if newest else shipped(session, kind)
+def find_active(session: Session, kind: str) -> ModelVersion | None:
+    newest = find_newest_activation(session, kind)
+    return session.get(ModelVersion, newest.version_id) if newest else find_shipped(session, kind)
 
 
 def add_activation(session: Session, kind: str, version_id: int, reason: str, now: datetime) -> None:
     session.add(Activation(kind=kind, version_id=version_id, reason=reason, created=now))
 
 
-def promotion_reasons(session: Session, version_ids: Collection[int]) -> dict[int, list[tuple[str, datetime]]]:
+def list_promotion_reasons(session: Session, version_ids: Collection[int]) -> dict[int, list[tuple[str, datetime]]]:
     """Version -> why it was promoted and when, oldest first; only promotions that a reason was given for."""
     reasons: dict[int, list[tuple[str, datetime]]] = {}
     promotions = select(Activation).where(Activation.version_id.in_(version_ids)).order_by(Activation.id)
@@ -108,7 +108,7 @@ def adopt_newest_runs(session: Session, version_id: int) -> list[int]:
     return list(corpora)
 
 
-def ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
+def list_ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
     """Questions that follow another version, or one that is deleted, with a candidate nobody labelled; newest first.
     So do those with such a candidate that only a version now deleted had found."""
     ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
@@ -121,7 +121,7 @@ def ranked_by_others(session: Session, version_id: int, corpus_id: int | None = 
     return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 
 
-def evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:
+def find_evaluation(session: Session, ranker_key: str, data_hash: str, setting: str) -> Evaluation | None:
     key = {"ranker_key": ranker_key, "data_hash": data_hash, "setting": setting}
     return session.scalar(select(Evaluation).filter_by(**key))
 

@@ -57,7 +57,7 @@ def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_te
     assert list(stored(database, flood)) == ["Rain fell.", "The river rose."]
     with database.read() as s:
         assert s.get(Sentence, kept).retired
-        assert len(labels.labels_of_corpus(s, flood[0])) == 1
+        assert len(labels.list_labels_of_corpus(s, flood[0])) == 1
         assert corpora.count_contents(s, flood[0]).sentences == 2
     replace(database, flood, [*OLD, "They came back."], as_pieces, now)
     assert stored(database, flood)["People left."][0] == kept
@@ -75,7 +75,7 @@ def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, 
         replacing.result(timeout=10)
     with database.read() as s:
         assert s.get(Sentence, sentence.id).retired
-        assert len(labels.labels_of_corpus(s, flood[0])) == 1
+        assert len(labels.list_labels_of_corpus(s, flood[0])) == 1
 
 
 def test_more_names_are_looked_up_than_a_statement_takes(database, flood):

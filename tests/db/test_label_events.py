@@ -22,7 +22,7 @@ def events(database, question_id, *said, now):
 
 def current(database, question_id):
     with database.read() as s:
-        return {(r.sentence_id, r.annotator_id): r.label for r in labels.labels_of_questions(s, [question_id])}
+        return {(r.sentence_id, r.annotator_id): r.label for r in labels.list_labels_of_questions(s, [question_id])}
 
 
 def test_the_newest_event_of_each_annotator_is_the_current_label(database, pair, now):
@@ -45,11 +45,11 @@ def test_the_last_act_skips_undoes_and_what_they_undid(database, pair, now):
         database, q, (sentence, ann, "correct"), (sentence, ann, "incorrect"), (sentence, bob, "correct"), now=now
     )
     with database.write() as s:
-        assert [e.id for e in labels.last_act(s, ann, corpus_id)] == [second]
+        assert [e.id for e in labels.find_last_act(s, ann, corpus_id)] == [second]
         labels.add_event(s, q, sentence, ann, "correct", now, {"undoes": second})
-        assert [e.id for e in labels.last_act(s, ann, corpus_id)] == [first]
+        assert [e.id for e in labels.find_last_act(s, ann, corpus_id)] == [first]
         labels.add_event(s, q, sentence, ann, WITHDRAWN, now, {"undoes": first})
-        assert labels.last_act(s, ann, corpus_id) == []
+        assert labels.find_last_act(s, ann, corpus_id) == []
 
 
 def test_an_act_cannot_be_undone_twice(database, pair, now):
@@ -75,7 +75,7 @@ def test_deleting_a_corpus_takes_its_labels_along_and_leaves_the_others(database
     with database.read() as s:
         assert [c.id for c in corpora.list_corpora(s)] == [other]
         assert corpora.count_contents(s, other).sentences == 1
-        assert labels.labels_of_corpus(s, corpus_id) == []
+        assert labels.list_labels_of_corpus(s, corpus_id) == []
 
 
 def steps(session, of) -> int:
@@ -88,7 +88,8 @@ def steps(session, of) -> int:
 
 
 @pytest.mark.parametrize(
-    "asked", [labels.verdicts, labels.tally, labels.labels_with_verdicts, reviews.comparable_labels]
+    "asked",
+    [labels.find_verdicts, labels.count_outcomes, labels.list_labels_with_verdicts, reviews.list_comparable_labels],
 )
 def test_of_twice_the_labels_and_verdicts_sqlite_makes_twice_the_work(database, pair, add_document, now, asked):
     if not database.sqlite:

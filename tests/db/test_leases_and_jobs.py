@@ -85,7 +85,7 @@ def test_of_eight_workers_that_reach_for_twenty_jobs_at_once_each_job_goes_to_on
         start.wait()
         while True:
             with database.read() as s:
-                if jobs.next_queued(s, {"embed": 0}) is None:
+                if jobs.find_next_queued(s, {"embed": 0}) is None:
                     return
             with database.write() as s:
                 job = jobs.claim_next(s, {"embed": 0}, str(worker), now)
@@ -115,8 +115,8 @@ def test_the_most_urgent_kind_goes_first_and_the_oldest_of_it(database, now):
     first = add(database, "retrain", now)
     add(database, "retrain", now)
     with database.read() as s:
-        assert jobs.next_queued(s, {"retrain": 30, "embed": 0}).id == first
-        assert jobs.next_queued(s, {"score": 0}) is None
+        assert jobs.find_next_queued(s, {"retrain": 30, "embed": 0}).id == first
+        assert jobs.find_next_queued(s, {"score": 0}) is None
 
 
 def test_a_run_given_up_for_lost_can_say_nothing_more(database, now):
@@ -132,7 +132,7 @@ def test_a_run_given_up_for_lost_can_say_nothing_more(database, now):
         assert jobs.beat(s, job, second, now, {"message": "mine"}, []) is False
     with database.read() as s:
         assert s.get(Job, job).message == "mine"
-        assert jobs.events(s, [job], 10) == {job: []}
+        assert jobs.list_events(s, [job], 10) == {job: []}
 
 
 def test_a_job_s_events_are_read_in_their_order_and_of_many_steps_few_of_all_times(database, now):
@@ -145,8 +145,8 @@ def test_a_job_s_events_are_read_in_their_order_and_of_many_steps_few_of_all_tim
             if step % 40 == 0:
                 jobs.add_event(s, one, {"kind": "eval", "step": step}, now)
     with database.read() as s:
-        found = jobs.events(s, [one, other], 10)
-        everything = jobs.events(s, [one], 103)[one]
+        found = jobs.list_events(s, [one, other], 10)
+        everything = jobs.list_events(s, [one], 103)[one]
     assert len(everything) == 103
     assert [(e["kind"], e["step"]) for e in found[one] if e["kind"] != "step"] == [
         ("start", 0), ("eval", 40), ("eval", 80)]  # fmt: skip
@@ -163,5 +163,5 @@ def test_silent_are_those_whose_heart_stopped_or_whose_worker_died(database, now
         for worker, heard in (("alive", now), ("alive", now - timedelta(minutes=1)), ("dead", now)):
             jobs.claim_next(s, {"embed": 0}, worker, heard)
     with database.write() as s:
-        found = jobs.silent_jobs(s, heard_before=now - timedelta(seconds=30), dead_workers=["dead"])
+        found = jobs.list_silent_jobs(s, heard_before=now - timedelta(seconds=30), dead_workers=["dead"])
         assert {j.id for j in found} == {stale, orphan}

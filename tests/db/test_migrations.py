@@ -36,9 +36,9 @@ def test_a_database_of_the_first_revision_keeps_its_labels_and_its_first_person_
     old.close()
     new = open_database(url)
     with new.read() as s:
-        [label] = labels.labels_of_corpus(s, 1)
-        event = labels.newest_event(s, 1, 1, 2)
-        roles = [(p.name, p.role) for p in people.people(s)]
+        [label] = labels.list_labels_of_corpus(s, 1)
+        event = labels.find_newest_event(s, 1, 1, 2)
+        roles = [(p.name, p.role) for p in people.list_people(s)]
     new.close()
     assert (label.annotator, label.label) == ("ann", "correct")
     assert (event.shown_version, event.act, event.control, event.arm, event.guideline) == ("cascade", "", False, "", 0)

@@ -258,9 +258,8 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     monkeypatch.setattr(annotation, "SLOW_COUNT_SECONDS", 0.0)  # everything takes long
     monkeypatch.setattr(annotation, "CACHE_FACTOR", 1e9)
     counted = []
-    monkeypatch.setattr(
-        annotation.rows, "tally", lambda *a, tally=annotation.rows.tally: counted.append(1) or tally(*a)
-    )
+    count = annotation.rows.count_outcomes
+    monkeypatch.setattr(annotation.rows, "count_outcomes", lambda *a: counted.append(1) or count(*a))
     n = len(asked.candidates)
 
     def said(who):

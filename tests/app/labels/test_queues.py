@@ -128,7 +128,7 @@ def test_the_first_random_picks_meet_as_many_questions_as_a_draw_does(wb, towers
             asked = rows.add_question(s, towers.id, f"Why {i}?", external_id=f"q{i}", origin="imported", now=wb.clock())
             rows.add_candidates(s, [(asked.id, rows.NewCandidate(c, n)) for n, c in enumerate(sentences)])
     with wb.read() as s:
-        picks = queues.open_pairs(
+        picks = queues.list_open_pairs(
             s, queues.QueueRequest(towers.id, QUEUES["random"].order, Holder(ann.id)), wb.clock(), 100
         )
     of_a_draw = 100 * (1 - (1 - 1 / 100) ** 100)  # 63.4
@@ -142,7 +142,8 @@ def test_texts_are_read_of_the_head_of_a_queue_alone(request, wb, scored, ann, q
     event.listen(*listener)
     request.addfinalizer(lambda: event.remove(*listener))
     with wb.read() as s:
-        found = queues.open_pairs(s, queues.QueueRequest(scored.id, QUEUES[queue].order, Holder(ann.id)), wb.clock(), 2)
+        queue_request = queues.QueueRequest(scored.id, QUEUES[queue].order, Holder(ann.id))
+        found = queues.list_open_pairs(s, queue_request, wb.clock(), 2)
     in_order, *told = [x for x in asked if "candidate" in x]
     assert not re.search(r"\.text|title", in_order)
     assert len(told) == bool(found)

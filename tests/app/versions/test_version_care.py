@@ -138,7 +138,7 @@ def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
     assert registry.get_active(wb).name == "cascade"
     promotion.promote(wb, "towers-1", "it knows our words")
     with wb.read() as s:
-        assert rows.newest_activation(s, "cascade").reason == "it knows our words"
+        assert rows.find_newest_activation(s, "cascade").reason == "it knows our words"
 
 
 def test_the_words_for_a_worse_version_are_not_deleted_with_it(wb):

@@ -45,8 +45,8 @@ def test_of_two_who_come_first_at_once_one_is_the_admin_and_of_two_who_step_down
         with suppress(NotAllowed):
             people.set_role(wb, who.id, "viewer", by=who.id)
 
-    counted = rows.count
-    monkeypatch.setattr(rows, "count", count)
+    counted = rows.count_people
+    monkeypatch.setattr(rows, "count_people", count)
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(lambda name: people.sign_in(wb, name), ("ann", "bob")))
         assert sorted(roles(wb).values()) == ["admin", "annotator"]
