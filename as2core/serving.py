@@ -180,9 +180,9 @@ def build(rankers: ServedRankers) -> FastAPI:
     @app.post("/v1/rerank", response_model_exclude_none=True)
     def rerank(request: RerankRequest) -> RerankResponse:
         """Order documents by how well they answer the query."""
-        model, ranked = rankers.rank(request)
+        model, ranking = rankers.rank(request)
         documents = [_to_document(d) if request.return_documents else None for d in request.documents]
-        results = [RerankResult(index=i, relevance_score=score, document=documents[i]) for i, score in ranked]
+        results = [RerankResult(index=i, relevance_score=score, document=documents[i]) for i, score in ranking]
         return RerankResponse(id=uuid.uuid4().hex, model=model, results=results)
 
     @app.get("/v1/models")

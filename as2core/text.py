@@ -255,7 +255,7 @@ def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_
     return _stop_ends(word, stop, following, opener, bool(opening))
 
 
-def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool) -> bool:
+def _stop_ends(word: str, stop: str, following: str, opener: bool, is_open: bool) -> bool:
     """Is the stop after `word` a full stop, seen from what follows?"""
     if stop == "!":
         return opener or (word + "!").lower() not in _MAY_END
@@ -267,7 +267,7 @@ def _stop_ends(word: str, stop: str, following: str, opener: bool, opened: bool)
     if abbreviation in _NUMBERED and (following[:1].isdigit() or _ROMAN.match(following)):
         return False
     if abbreviation == "al":
-        return opener and not opened
+        return opener and not is_open
     if abbreviation in _MAY_END or _INITIAL.fullmatch(word) or _ACRONYM.fullmatch(word):
         return opener
     return True

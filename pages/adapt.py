@@ -69,7 +69,7 @@ def check_readiness(corpus_id: int, labels: int, settings: RetrainSettings) -> R
 schedule.draw_waiting(wb)
 job = find_job()
 recent = queue.list_recent(wb, frame.corpus.id)
-jobs.draw_lost(recent, queue.find_newest(wb, "retrain", frame.corpus.id), shown=job)
+jobs.draw_lost(recent, queue.find_newest(wb, "retrain", frame.corpus.id), current=job)
 if url.get("version"):
     draw_version(url.get("version"))
 elif job is not None:

@@ -140,22 +140,22 @@ class RetrainReport:
         return {**({FROZEN: self.frozen} if self.frozen else {}), **self.frozen_others}
 
     def to_json(self) -> dict[str, Json]:
-        stored = to_json(self)
-        return {**stored, **{key: stored[key] or {} for key in ("frozen", "left_out")}}
+        record = to_json(self)
+        return {**record, **{key: record[key] or {} for key in ("frozen", "left_out")}}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Json]) -> "RetrainReport":
+    def from_json(cls, record: Mapping[str, Json]) -> "RetrainReport":
         """From a job's result; what an older program did not store has its default. Raises DamagedModel."""
         try:
-            return _ADAPTER.validate_python({k: v for k, v in stored.items() if v not in (None, {}, [])})
+            return _ADAPTER.validate_python({k: v for k, v in record.items() if v not in (None, {}, [])})
         except ValidationError as e:
-            raise DamagedModel(f"the report of {stored.get('version', 'a retrain')} cannot be read: {e}") from e
+            raise DamagedModel(f"the report of {record.get('version', 'a retrain')} cannot be read: {e}") from e
 
     def to_card(self) -> dict[str, Json]:
         """The report's part of card.json."""
-        stored = {k: v for k, v in self.to_json().items() if k not in ("version", "kind", "labels", "snapshot")}
+        record = {k: v for k, v in self.to_json().items() if k not in ("version", "kind", "labels", "snapshot")}
         data = {"sha256": self.snapshot, **to_json(self.labels)}
-        return {"parent": stored.pop("base"), "data": data, "metrics": stored.pop("after"), **stored}
+        return {"parent": record.pop("base"), "data": data, "metrics": record.pop("after"), **record}
 
     @classmethod
     def from_card(cls, card: Mapping[str, Json]) -> "RetrainReport | None":

@@ -63,14 +63,14 @@ class _Retrain:
         self._use_engine(ranker, None, (0.02, 0.03))
         before = self._measure_base(ranker, questions, HELD_OUT, (0.03, 0.08))
         labels = self._filter_labels()
-        trained = self._train(ranker, labels)
+        result = self._train(ranker, labels)
         job.check()
-        self._use_engine(trained.ranker, self.workdir / "graphs", (0.64, 0.66))
-        after = self._measure_new(trained.ranker, questions, HELD_OUT, (0.66, 0.74))
-        benchmarks = self._measure_benchmarks(ranker, trained.ranker)
-        report = self._report(BeforeAfter(before, after), benchmarks, labels, trained)
+        self._use_engine(result.ranker, self.workdir / "graphs", (0.64, 0.66))
+        after = self._measure_new(result.ranker, questions, HELD_OUT, (0.66, 0.74))
+        benchmarks = self._measure_benchmarks(ranker, result.ranker)
+        report = self._report(BeforeAfter(before, after), benchmarks, labels, result)
         job.progress(0.98, "saving the version")
-        report = self._save(report, trained)
+        report = self._save(report, result)
         evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
         for data, sides in benchmarks.items():
             evaluations.store_measurement(self.wb, report.version, self.benchmarks[data], sides.after, data=data)
@@ -154,13 +154,13 @@ class _Retrain:
         held_out: BeforeAfter[Measurement],
         benchmarks: dict[str, BeforeAfter[Measurement]],
         labels: label_noise.FilteredLabels,
-        trained: training.TrainedRanker,
+        result: training.TrainedRanker,
     ) -> RetrainReport:
         """All but the version's name."""
-        evaluated = held_out.map(lambda m: m.evaluation)
-        frozen = {data: sides.map(lambda m: m.evaluation.metrics) for data, sides in benchmarks.items()}
-        before, after = evaluated.before, evaluated.after
-        measured = [q for q in self.snapshot.parts.held_out if q.qid in after.per_question["AP"]]
+        evaluations = held_out.map(lambda m: m.evaluation)
+        figures = {data: sides.map(lambda m: m.evaluation.metrics) for data, sides in benchmarks.items()}
+        before, after = evaluations.before, evaluations.after
+        questions = [q for q in self.snapshot.parts.held_out if q.qid in after.per_question["AP"]]
         return RetrainReport(
             version="",
             base=self.base.name,
@@ -168,38 +168,38 @@ class _Retrain:
             before=before.metrics,
             after=after.metrics,
             paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
-            intervals=evaluated.map(lambda e: compute_intervals(e.per_question)),
-            per_question=tuple(QuestionChange.build(q, before, after) for q in measured),
+            intervals=evaluations.map(lambda e: compute_intervals(e.per_question)),
+            per_question=tuple(QuestionChange.build(q, before, after) for q in questions),
             per_exit=held_out.map(lambda m: m.per_exit),
             reliability=held_out.map(lambda m: m.reliability),
-            frozen=frozen.pop(FROZEN, None),
-            frozen_others=frozen,
+            frozen=figures.pop(FROZEN, None),
+            frozen_others=figures,
             labels=_count_labels(self.snapshot),
             left_out=LeftOut.build(labels.rate or 0.0, labels.left_out) if labels.left_out else None,
             choice=self.snapshot.choice,
             replay=self.settings.replay,
-            weights=trained.weights,
-            settings=trained.settings,
+            weights=result.weights,
+            settings=result.settings,
             snapshot=self.snapshot.digest,
-            seconds=round(self.job.seconds() - self.start + trained.earlier_seconds, 1),
-            training_seconds=round(trained.seconds, 1),
+            seconds=round(self.job.seconds() - self.start + result.earlier_seconds, 1),
+            training_seconds=round(result.seconds, 1),
         )
 
-    def _save(self, report: RetrainReport, trained: training.TrainedRanker) -> RetrainReport:
+    def _save(self, report: RetrainReport, result: training.TrainedRanker) -> RetrainReport:
         """The report with the version's name: the corpus's and the job's number, or with a number behind it where
         another version has that name."""
         job, wb = self.job, self.wb
-        wanted = f"{_slugify(get_corpus(wb, self.corpus_id).name)}-{job.id}"
-        path = registry.find_free_folder(wb, wanted, wb.settings.versions_dir)
+        stem = f"{_slugify(get_corpus(wb, self.corpus_id).name)}-{job.id}"
+        path = registry.find_free_folder(wb, stem, wb.settings.versions_dir)
         for leftover in (path, *path.parent.glob(f".{path.name}.*")):  # of a run killed before it registered it
             shutil.rmtree(leftover, ignore_errors=True)
         trained_on = {*self.base.trained_on, *(q.text for q in self.snapshot.training_questions)}
         card = report.to_card() | {
             "note": self.settings.note,
             "job": job.id,
-            "seed": trained.settings.get("seed", 0),
-            "calibration": to_json(trained.calibration) if trained.calibration else f"that of {self.base.name}",
-            "stopped_early": trained.stopped_early,
+            "seed": result.settings.get("seed", 0),
+            "calibration": to_json(result.calibration) if result.calibration else f"that of {self.base.name}",
+            "stopped_early": result.stopped_early,
             "created": wb.clock().isoformat(timespec="seconds"),
             "trained_on": sorted(trained_on),
         }
@@ -207,9 +207,9 @@ class _Retrain:
         part_file.write_text(json.dumps({"path": str(path), "result": report.to_json()}), encoding="utf-8")
         part_file.replace(job.folder / "result.json")  # a kill leaves no half of it
         job.check()
-        save_version(trained.ranker, path, card)
+        save_version(result.ranker, path, card)
         with wb.write() as s:
-            name = registry.find_free_name(s, wanted)
+            name = registry.find_free_name(s, stem)
             row = s.get(ModelVersion, self.base.id) if self.base.id is not None else None
             parent = row.name if row else self.base.name  # it may have been renamed
             metrics = report.after | {f"before {k}": v for k, v in report.before.items()}
@@ -224,10 +224,10 @@ def _find_finished(job: JobRun) -> RetrainReport | None:
     file = job.folder / "result.json"
     if not file.exists():
         return None
-    stored = json.loads(file.read_text(encoding="utf-8"))
+    record = json.loads(file.read_text(encoding="utf-8"))
     with job.wb.read() as s:
-        row = rows.find_version(s, path=startup.find_in_home(job.wb, stored["path"]))
-    return RetrainReport.from_json({**stored["result"], "version": row.name}) if row is not None else None
+        row = rows.find_version(s, path=startup.find_in_home(job.wb, record["path"]))
+    return RetrainReport.from_json({**record["result"], "version": row.name}) if row is not None else None
 
 
 def _count_labels(snapshot: Snapshot) -> LabelCounts:

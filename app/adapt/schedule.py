@@ -22,11 +22,11 @@ NOTE = "automatic"
 def start_due(wb: Workbench) -> list[JobView]:
     """Start what is due; cheap, and at most once a minute. If one cannot start, the reason is stored with the rule, and
     it is tried again when there are more labels. For the worker."""
-    started = []
+    jobs = []
     for corpus_id in find_due_corpora(wb, "looked"):
         reason = ""
         try:
-            started.append(readiness.start_retrain(wb, corpus_id, RetrainSettings(note=NOTE)))
+            jobs.append(readiness.start_retrain(wb, corpus_id, RetrainSettings(note=NOTE)))
         except As2Error as e:
             reason = str(e)
             log.info("corpus %d is not retrained: %s", corpus_id, e)
@@ -34,7 +34,7 @@ def start_due(wb: Workbench) -> list[JobView]:
             corpus = s.get(Corpus, corpus_id)
             if corpus is not None and corpus.automatic:  # a new dictionary: a change inside the old one is not noticed
                 corpus.automatic = {**corpus.automatic, "refused": reason}
-    return started
+    return jobs
 
 
 def find_waiting(wb: Workbench) -> registry.VersionView | None:

@@ -67,9 +67,9 @@ class RetrainSettings:
         return CASCADE if self.kind == CALIBRATION else self.kind
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Json]) -> "RetrainSettings":
+    def from_json(cls, record: Mapping[str, Json]) -> "RetrainSettings":
         """From a job's settings. Jobs of older programs have fewer keys, and mixed in nothing."""
-        return _ADAPTER.validate_python({"replay": 0.0} | {k: v for k, v in stored.items() if v is not None})
+        return _ADAPTER.validate_python({"replay": 0.0} | {k: v for k, v in record.items() if v is not None})
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)

@@ -61,16 +61,16 @@ def compose(
     wb: Workbench, corpus_id: int, settings: RetrainSettings, *, trained_on: Sequence[str] = (), preview: bool = False
 ) -> Composition:
     """`trained_on`: questions that the base or its ancestors were trained on. A `preview` embeds nothing."""
-    shipped, benchmarks = load_starter(wb, "train"), load_benchmarks(wb).values()
+    starter, benchmarks = load_starter(wb, "train"), load_benchmarks(wb).values()
     questions = label_selection.load(wb, corpus_id, settings.choice)
     parts = splitting.split(
         questions,
         embed=partial(embed_questions, wb, known_only=preview),
-        trained_on=list(dict.fromkeys([*trained_on, *(q.text for q in shipped)])),
+        trained_on=list(dict.fromkeys([*trained_on, *(q.text for q in starter)])),
         frozen=[q.text for benchmark in benchmarks for q in benchmark],
         to_training=partial(label_selection.with_presumed, presumed=settings.choice.presumed, seed=settings.seed),
     )
-    return Composition(tuple(questions), parts, sample_replay(shipped, parts, settings.replay, settings.seed))
+    return Composition(tuple(questions), parts, sample_replay(starter, parts, settings.replay, settings.seed))
 
 
 def embed_questions(wb: Workbench, texts: Sequence[str], *, known_only: bool = False) -> np.ndarray | None:
@@ -83,12 +83,12 @@ def embed_questions(wb: Workbench, texts: Sequence[str], *, known_only: bool = F
     return cache.get(texts) if cache.has_all(texts) else None
 
 
-def sample_replay(shipped: Sequence[Question], parts: splitting.Split, share: float, seed: int) -> tuple[Question, ...]:
+def sample_replay(starter: Sequence[Question], parts: splitting.Split, share: float, seed: int) -> tuple[Question, ...]:
     """A share of the shipped questions, drawn by the seed, without those that are among the labelled ones."""
-    labelled = {q.text for part in (parts.train, parts.dev, parts.held_out) for q in part}
-    usable = [q for q in shipped if q.positives and q.negatives and q.text not in labelled]
-    drawn = sorted(random.Random(seed).sample(usable, math.ceil(share * len(usable))), key=lambda q: q.qid)
-    return tuple(replace(q, qid=f"replay {q.qid}") for q in drawn)
+    texts = {q.text for part in (parts.train, parts.dev, parts.held_out) for q in part}
+    usable = [q for q in starter if q.positives and q.negatives and q.text not in texts]
+    sample = sorted(random.Random(seed).sample(usable, math.ceil(share * len(usable))), key=lambda q: q.qid)
+    return tuple(replace(q, qid=f"replay {q.qid}") for q in sample)
 
 
 def freeze(
@@ -143,7 +143,7 @@ def sample_validation(dev: Sequence[Question], seed: int) -> list[Question]:
     sample = []
     for q in sorted(rng.sample(usable, min(VALIDATION_QUESTIONS, len(usable))), key=lambda q: q.qid):
         others = [i for i, c in enumerate(q.candidates) if c.label != 1]
-        drawn = set(rng.sample(others, min(len(others), max(1, VALIDATION_CANDIDATES - q.positives))))
-        candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in drawn)
+        indices = set(rng.sample(others, min(len(others), max(1, VALIDATION_CANDIDATES - q.positives))))
+        candidates = tuple(c for i, c in enumerate(q.candidates) if c.label == 1 or i in indices)
         sample.append(Question(q.qid, q.text, candidates, q.kind))
     return sample

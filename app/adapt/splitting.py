@@ -50,7 +50,7 @@ class Split:
 
 
 def split(
-    labelled: Sequence[LabelledQuestion],
+    all_questions: Sequence[LabelledQuestion],
     *,
     embed: Embed | None = None,
     trained_on: Sequence[str] = (),
@@ -62,38 +62,38 @@ def split(
     `embed` gives unit vectors `(n, width)`; without it, or them, only words are compared. `trained_on` and `frozen` are
     texts of questions. `to_training` makes a training question of a labelled one.
     """
-    questions = [x for x in labelled if x.question.positives or x.question.negatives]
+    questions = [x for x in all_questions if x.question.positives or x.question.negatives]
     texts = [*(x.question.text for x in questions), *trained_on, *frozen]
     first_frozen = len(questions) + len(trained_on)
     train_groups: list[list[LabelledQuestion]] = []
     dev: list[LabelledQuestion] = []
-    held: list[LabelledQuestion] = []
-    undivided: list[list[LabelledQuestion]] = []
+    held_out: list[LabelledQuestion] = []
+    rest: list[list[LabelledQuestion]] = []
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
         is_known = any(len(questions) <= i < first_frozen for i in places)
         splits = {x.split for x in group}
         if "test" in splits or any(i >= first_frozen for i in places):
             # a near-duplicate of the frozen benchmark is never trained on; the test part itself is not used
-            held += [] if is_known else [x for x in group if not x.split]
+            held_out += [] if is_known else [x for x in group if not x.split]
         elif is_known or ("train" in splits and "dev" not in splits):
             train_groups.append(group)
         elif "dev" in splits:
             dev += group
         elif group:
-            undivided.append(group)
-    drawn_train, drawn_dev, drawn_held = _draw(undivided, need_dev=not dev)
-    held += drawn_held
-    borrowed = not any(_has_both(x) for x in held) and any(_has_both(x) for x in dev)
+            rest.append(group)
+    drawn_train, drawn_dev, drawn_held_out = _draw(rest, need_dev=not dev)
+    held_out += drawn_held_out
+    borrowed = not any(_has_both(x) for x in held_out) and any(_has_both(x) for x in dev)
     if borrowed:
-        held, dev = dev, []
+        held_out, dev = dev, []
         train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
     else:
         train = [x for g in train_groups for x in g]
     return Split(
         _to_questions([*train, *drawn_train], to_training),
         _to_questions([*dev, *drawn_dev]),
-        _to_questions([x for x in held if _has_both(x)]),
+        _to_questions([x for x in held_out if _has_both(x)]),
         borrowed,
     )
 
@@ -139,9 +139,9 @@ def _draw(
     groups: Sequence[Sequence[LabelledQuestion]], *, need_dev: bool, hold_out: bool = True
 ) -> tuple[list[LabelledQuestion], list[LabelledQuestion], list[LabelledQuestion]]:
     """Train, dev and held-out questions by each group's digest; every part that is needed gets at least one."""
-    ordered = sorted(groups, key=_hash_to_unit)
+    by_digest = sorted(groups, key=_hash_to_unit)
     sides: dict[str, list[Sequence[LabelledQuestion]]] = {"held": [], "dev": [], "train": []}
-    for group in ordered:
+    for group in by_digest:
         place = _hash_to_unit(group)
         if hold_out and place < HELD_OUT_SHARE:
             sides["held"].append(group)
@@ -153,8 +153,8 @@ def _draw(
         _ensure_both(sides, "held")
     if need_dev and len(sides["train"]) > 2:
         _ensure_both(sides, "dev")
-    train, dev, held = ([x for g in sides[s] for x in g] for s in ("train", "dev", "held"))
-    return train, dev, held
+    train, dev, held_out = ([x for g in sides[s] for x in g] for s in ("train", "dev", "held"))
+    return train, dev, held_out
 
 
 def _ensure_both(sides: dict[str, list[Sequence[LabelledQuestion]]], side: str) -> None:
@@ -179,6 +179,6 @@ def _has_both(x: LabelledQuestion) -> bool:
 
 
 def _to_questions(
-    labelled: Sequence[LabelledQuestion], to_question: Callable[[Question], Question] = drop_unlabelled
+    questions: Sequence[LabelledQuestion], to_question: Callable[[Question], Question] = drop_unlabelled
 ) -> tuple[Question, ...]:
-    return tuple(to_question(x.question) for x in sorted(labelled, key=lambda x: x.id))
+    return tuple(to_question(x.question) for x in sorted(questions, key=lambda x: x.id))

@@ -88,7 +88,7 @@ def _fine_tune(
 
     train_settings = choose_train_settings(base, settings)
     dev = snapshot.parts.dev
-    trained = fine_tune(
+    result = fine_tune(
         require_weights(base),
         snapshot.training_questions,
         sample_validation(dev, settings.seed),
@@ -97,10 +97,10 @@ def _fine_tune(
         control=control,
         restart=True,  # the folder is the job's own: another run there is this one before an update changed a default
     )
-    ranker, complete = trained.ranker, select_complete(dev)
+    ranker, complete = result.ranker, select_complete(dev)
     report = calibrate(ranker, complete) if complete and isinstance(ranker, CascadeRanker) else None
-    times = trained.seconds, trained.earlier_seconds
-    return TrainedRanker(ranker, asdict(train_settings), *times, trained.stopped_early, calibration=report)
+    times = result.seconds, result.earlier_seconds
+    return TrainedRanker(ranker, asdict(train_settings), *times, result.stopped_early, calibration=report)
 
 
 def _fit_weights(

@@ -36,8 +36,8 @@ def version_directories() -> dict[str, Path]:
     from app.versions import registry as service
 
     with context.workbench(starter=False) as wb:
-        known = service.list_versions(wb, kind=None)
-    made = {v.name: Path(v.path) for v in known if not v.problem and v.state != "shipped"}
-    for answering in (v for v in known if v.state == "active" and v.kind == service.CASCADE):
-        made["active"] = Path(answering.path)
-    return made
+        all_versions = service.list_versions(wb, kind=None)
+    directories = {v.name: Path(v.path) for v in all_versions if not v.problem and v.state != "shipped"}
+    for answering in (v for v in all_versions if v.state == "active" and v.kind == service.CASCADE):
+        directories["active"] = Path(answering.path)
+    return directories

@@ -77,15 +77,15 @@ def adapt(
             return
         job = follow(wb, readiness.start_retrain(wb, of.id, settings))
         report = RetrainReport.from_json(job.result)
-        promoted = promote and not registry.get_version(wb, report.version).is_below_parent
-        if promoted:
+        is_promoted = promote and not registry.get_version(wb, report.version).is_below_parent
+        if is_promoted:
             promotion.promote(wb, report.version, reason="as2 adapt --promote")
     if as_json:
-        print_json({**job.result, **({"promoted": True} if promoted else {})})
+        print_json({**job.result, **({"promoted": True} if is_promoted else {})})
         return
     _print_report(report, ready)
     if promote:
-        echo("promoted" if promoted else "not promoted: its AP is lower than before")
+        echo("promoted" if is_promoted else "not promoted: its AP is lower than before")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
 
@@ -115,15 +115,15 @@ def follow(wb: "Workbench", job: "JobView", sleep: Callable[[float], None] = tim
     """Show a job's events until it is over; Ctrl-C cancels it. Raises NotAdapted if it is not done then."""
     from app.jobs import queue, supervisor
 
-    shown, last_phase = 0, ""
+    position, last_phase = 0, ""
     with show_training() as on_event:
         try:
             while True:
                 lasting = [e for e in job.events if e.get("kind") != "step"]
                 steps = [e for e in job.events if e.get("kind") == "step"]
-                for event in [*lasting[shown:], *steps[-1:]]:  # not every step is shown
+                for event in [*lasting[position:], *steps[-1:]]:  # not every step is shown
                     on_event(event)
-                shown = len(lasting)
+                position = len(lasting)
                 phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest
                 if phase != last_phase and job.active:
                     print_note(f"job {job.id}: {phase}")

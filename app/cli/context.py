@@ -42,10 +42,10 @@ def find_corpus(wb: "Workbench", name: str | None) -> "CorpusView":
 
     if name is not None:
         return corpora.find_corpus(wb, name)
-    known = corpora.list_corpora(wb)
-    if not known:
+    views = corpora.list_corpora(wb)
+    if not views:
         raise NoCorpus("there is no corpus yet: `as2 ingest PATH...` makes one")
-    return max(known, key=lambda c: c.id)
+    return max(views, key=lambda c: c.id)
 
 
 def ensure_corpus(wb: "Workbench", name: str) -> "CorpusView":

@@ -25,19 +25,19 @@ def ingest(
     with workbench() as wb:
         into = ensure_corpus(wb, corpus)
         with show_progress("reading") as on_progress:
-            done = documents.ingest(wb, into.id, files, on_progress=on_progress)
-        for name, reason in done.failed:
+            result = documents.ingest(wb, into.id, files, on_progress=on_progress)
+        for name, reason in result.failed:
             print_note(f"as2: {name}: {reason}")
         if as_json:
-            print_json({"corpus": into.name, "corpus_id": into.id, "result": done})
+            print_json({"corpus": into.name, "corpus_id": into.id, "result": result})
         else:
             echo(
-                f"{into.name}: {done.added} added, {done.updated} updated, {done.unchanged} unchanged, "
-                f"{len(done.failed)} failed; {done.sentences} sentences in {done.seconds:.1f} s"
+                f"{into.name}: {result.added} added, {result.updated} updated, {result.unchanged} unchanged, "
+                f"{len(result.failed)} failed; {result.sentences} sentences in {result.seconds:.1f} s"
             )
-        if done.job_id is not None:
+        if result.job_id is not None:
             print_note("Vectors are computed in the background. Until then, search matches words only.")
-        if done.failed:
+        if result.failed:
             raise Exit(1)
 
 

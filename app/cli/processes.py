@@ -164,11 +164,11 @@ def _exit_on_signals() -> Iterator[None]:
 @contextlib.contextmanager
 def _defer_signals() -> Iterator[None]:
     """Handle signals afterwards: a process that has started and is not yet in the list would be left running."""
-    received: list[int] = []
-    with _handle(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM,
+    signals: list[int] = []
+    with _handle(lambda number, frame: signals.append(number), signal.SIGINT, signal.SIGTERM,
                   getattr(signal, "SIGHUP", signal.SIGTERM)):  # fmt: skip
         yield
-    for number in received:
+    for number in signals:
         signal.raise_signal(number)
 
 

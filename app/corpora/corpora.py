@@ -45,8 +45,8 @@ class CorpusView:
 def list_corpora(wb: Workbench) -> list[CorpusView]:
     """In the order they were created."""
     with wb.read() as s:
-        counted = [(c, rows.count_contents(s, c.id)) for c in rows.list_corpora(s)]
-    return [_make_view(wb, c, counts) for c, counts in counted]
+        pairs = [(c, rows.count_contents(s, c.id)) for c in rows.list_corpora(s)]
+    return [_make_view(wb, c, counts) for c, counts in pairs]
 
 
 def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
@@ -63,9 +63,9 @@ def find_corpus(wb: Workbench, name: str) -> CorpusView:
     """By its name. Raises UnknownCorpus, which lists the existing ones."""
     with wb.read() as s:
         corpus = rows.find_corpus(s, name)
-        known = [c.name for c in rows.list_corpora(s)]
+        names = [c.name for c in rows.list_corpora(s)]
     if corpus is None:
-        raise UnknownCorpus(f"no corpus {name!r}; known: {', '.join(known) or 'none'}")
+        raise UnknownCorpus(f"no corpus {name!r}; known: {', '.join(names) or 'none'}")
     return get_corpus(wb, corpus.id)
 
 

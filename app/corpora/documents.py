@@ -183,12 +183,12 @@ def _assign_ids(wb: Workbench, corpus_id: int, batch: Sequence[Document], source
     another name now. `sources`: id -> file of this ingest; it is added to."""
     longer_ids = [d.source if _is_whole_file(d) else f"{d.source}-{d.id}" for d in batch]
     with wb.read() as s:
-        stored = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
+        existing = rows.find_documents_by_name(s, corpus_id, [*(d.id for d in batch), *longer_ids])
     documents = []
     for d, longer_id in zip(batch, longer_ids, strict=True):
-        source = sources.get(d.id) or (stored[d.id].source if d.id in stored else "") or d.source
+        source = sources.get(d.id) or (existing[d.id].source if d.id in existing else "") or d.source
         has_same_stem = _is_whole_file(d) and _remove_suffix(source) == d.id
-        if source != d.source and (d.id in sources or longer_id in stored or has_same_stem):
+        if source != d.source and (d.id in sources or longer_id in existing or has_same_stem):
             d = replace(d, id=longer_id)
         sources[d.id] = d.source
         documents.append(d)
@@ -207,25 +207,25 @@ def _remove_suffix(source: str) -> str:
 def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tally) -> None:
     digests = {d.id: content_digest(d.title, d.text) for d in batch}
     with wb.read() as s:
-        stored = rows.find_documents_by_name(s, corpus_id, list(digests))
+        existing = rows.find_documents_by_name(s, corpus_id, list(digests))
     # split before the transaction begins, to keep it short
     pieces: dict[str, list[Sentence]] = {
-        d.id: split_sentences(d.text) for d in batch if d.id not in stored or stored[d.id].digest != digests[d.id]
+        d.id: split_sentences(d.text) for d in batch if d.id not in existing or existing[d.id].digest != digests[d.id]
     }
     with wb.write() as s:
         lock_corpus(s, corpus_id)
-        stored = rows.find_documents_by_name(s, corpus_id, list(digests))
-        new = [d for d in batch if d.id in pieces and d.id not in stored]
-        changed = [d for d in batch if d.id in pieces and d.id in stored and stored[d.id].digest != digests[d.id]]
+        existing = rows.find_documents_by_name(s, corpus_id, list(digests))
+        new = [d for d in batch if d.id in pieces and d.id not in existing]
+        changes = [d for d in batch if d.id in pieces and d.id in existing and existing[d.id].digest != digests[d.id]]
         ids = rows.add_documents(s, corpus_id, [(d, digests[d.id]) for d in new], wb.clock())
         rows.fill_documents(s, corpus_id, [(ids[d.id], d.id, pieces[d.id]) for d in new])
-        for d in changed:
-            document = s.get_one(DocumentRow, stored[d.id].id)
+        for d in changes:
+            document = s.get_one(DocumentRow, existing[d.id].id)
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
     tally.added += len(new)
-    tally.updated += len(changed)
-    tally.unchanged += len(batch) - len(new) - len(changed)
-    tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changed))
+    tally.updated += len(changes)
+    tally.unchanged += len(batch) - len(new) - len(changes)
+    tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changes))
 
 
 def content_digest(title: str, text: str) -> str:

@@ -77,12 +77,12 @@ def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_co
     errors.show_pending()
     wb = workbench()
     _first_start(wb)
-    known = corpora.list_corpora(wb)
-    if not known and needs_corpus:
+    views = corpora.list_corpora(wb)
+    if not views and needs_corpus:
         st.info("There is no corpus yet. Open **Data** and add documents.", icon=":material/folder_open:")
         st.stop()
     with st.sidebar:
-        corpus = _choose_corpus(known) if known else None
+        corpus = _choose_corpus(views) if views else None
         version = _choose_version(wb) if choose_model else _show_version(wb)
         annotator = signin.who(wb)
     if needs_corpus and corpus is not None and (missing := _get_missing("as2_corpus")):
@@ -102,8 +102,8 @@ def announce(message: str) -> None:
 def _first_start(wb: Workbench) -> None:
     """Once per process: load the starter corpus, then preload the models in a thread. Other sessions wait until the
     corpus is there."""
-    lock, done = _gate()
-    if done.is_set():
+    lock, loaded = _gate()
+    if loaded.is_set():
         return
 
     def report(p: Progress) -> None:
@@ -114,9 +114,9 @@ def _first_start(wb: Workbench) -> None:
     with slot.container():
         bar = st.progress(0.0, text="First start: reading the starter corpus …")
         with lock:
-            if not done.is_set():
+            if not loaded.is_set():
                 starter.ensure_starter(wb, on_progress=report)
-                done.set()
+                loaded.set()
                 threading.Thread(target=_preload, args=(wb,), name="preload", daemon=True).start()
     slot.empty()
 
@@ -133,10 +133,10 @@ def use_corpus(name: str) -> None:
     st.session_state["_as2_use"] = name
 
 
-def _choose_corpus(known: list[CorpusView]) -> CorpusView:
+def _choose_corpus(views: list[CorpusView]) -> CorpusView:
     """Every run passes the choice as the default, because a later run may overtake the one that made the box before the
     browser has drawn it. Only a run that changes the choice sets the state instead: a default would not change it."""
-    by_name = {c.name: c for c in known}
+    by_name = {c.name: c for c in views}
     target = url.get("corpus") or st.session_state.get("_as2_corpus", "")
     _report_missing("as2_corpus", target, by_name, _NO_CORPUS)
     names, state = list(by_name), st.session_state

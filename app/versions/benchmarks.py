@@ -24,8 +24,8 @@ def load_starter(wb: Workbench, part: str) -> list[Question]:
 
 def load_benchmarks(wb: Workbench) -> dict[str, list[Question]]:
     """The frozen questions that are available, by name: no retrain trains on them or on near-duplicates of them."""
-    found = {FROZEN: load_starter(wb, "test"), WIKIQA: _load_wikiqa(wb.settings.data_dir)}
-    return {name: questions for name, questions in found.items() if questions}
+    benchmarks = {FROZEN: load_starter(wb, "test"), WIKIQA: _load_wikiqa(wb.settings.data_dir)}
+    return {name: questions for name, questions in benchmarks.items() if questions}
 
 
 def _load_wikiqa(data_dir: Path | None) -> list[Question]:

@@ -66,13 +66,13 @@ class Workbench:
         """The corpus's index; an empty one if its file is not there."""
         file = self.settings.index_file(corpus_id)
         with self._lock:
-            opened, inode = self._indexes.get(corpus_id, (None, -1))
-            if opened is None or not file.exists() or file.stat().st_ino != inode:  # another process built it anew
-                if opened is not None:
-                    opened.close()
-                opened = SqliteIndex(file)
-                self._indexes[corpus_id] = opened, file.stat().st_ino
-            return opened
+            index, inode = self._indexes.get(corpus_id, (None, -1))
+            if index is None or not file.exists() or file.stat().st_ino != inode:  # another process built it anew
+                if index is not None:
+                    index.close()
+                index = SqliteIndex(file)
+                self._indexes[corpus_id] = index, file.stat().st_ino
+            return index
 
     def has_index(self, corpus_id: int) -> bool:
         return self.settings.index_file(corpus_id).exists()
@@ -80,9 +80,9 @@ class Workbench:
     def forget_index(self, corpus_id: int) -> None:
         """Close the corpus's index and delete its files."""
         with self._lock:
-            opened, _ = self._indexes.pop(corpus_id, (None, -1))
-            if opened is not None:
-                opened.close()
+            index, _ = self._indexes.pop(corpus_id, (None, -1))
+            if index is not None:
+                index.close()
         file = self.settings.index_file(corpus_id)
         for suffix in ("", "-wal", "-shm"):
             file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -55,18 +55,18 @@ def tune(
     if not questions:
         raise BadSetting(f"{data} has no question with a correct and an incorrect candidate: nothing to tune by")
     with show_progress("loading") as on_progress:
-        chosen = load_ranker(ranker)
-        if isinstance(chosen, FusionRanker):
+        model = load_ranker(ranker)
+        if isinstance(model, FusionRanker):
             if picture or max_loss is not None or measure is not None:
                 raise BadSetting("--picture, --max-loss and --measure are for schedules, and a fusion has none")
-            result = _tune_weights(chosen, questions, how or "logistic", data, out, on_progress)
-        elif isinstance(chosen, CascadeRanker) and len(chosen.exits) > 1:
+            result = _tune_weights(model, questions, how or "logistic", data, out, on_progress)
+        elif isinstance(model, CascadeRanker) and len(model.exits) > 1:
             if how is not None:
                 raise BadSetting("--how finds a fusion's weights, and a cascade has none: leave it out")
-            tuning = _tune_schedule(chosen, questions, measure or "AP", on_progress)
+            tuning = _tune_schedule(model, questions, measure or "AP", on_progress)
             loss = 0.005 if max_loss is None else max_loss
             result = _describe_tuning(tuning, loss, ranker)
-            _write_tuning(tuning, tuning.best(loss), result, chosen.keep, out, picture)
+            _write_tuning(tuning, tuning.best(loss), result, model.keep, out, picture)
         else:
             raise BadSetting(f"{ranker} has nothing to tune: take a cascade of several exits, or a fusion")
     if as_json:

@@ -123,8 +123,8 @@ def _general(options: Options, sizes: Sizes) -> list[Question]:
     questions = []
     for q in sample([q for name in sets for q in options.questions(name)], sizes.general, seed=0):
         wrong = [c.id for c in q.candidates if c.label == 0]
-        chosen = set(rng.sample(wrong, min(len(wrong), GENERAL_NEGATIVES)))
-        questions.append(replace(q, candidates=tuple(c for c in q.candidates if c.label == 1 or c.id in chosen)))
+        negatives = set(rng.sample(wrong, min(len(wrong), GENERAL_NEGATIVES)))
+        questions.append(replace(q, candidates=tuple(c for c in q.candidates if c.label == 1 or c.id in negatives)))
     return questions
 
 

@@ -80,9 +80,9 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
     try:
         graph = onnx.load(folder / FILE)
         metadata = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
-        stored = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
+        weights = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
         places = metadata["tensors"].items()
-        tensors = {name: stored[at].T if transposed else stored[at] for name, (at, transposed) in places}
+        tensors = {name: weights[at].T if transposed else weights[at] for name, (at, transposed) in places}
         tensors |= {name: torch.tensor(values) for name, values in metadata.get("left_out", {}).items()}
         return last_exit.restore(metadata["settings"], tensors), last_exit.read_card(folder)
     except (OSError, ValueError, KeyError, RuntimeError, DecodeError) as e:

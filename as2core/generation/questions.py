@@ -75,16 +75,16 @@ def generate_questions(
     each: int = 1,
     ranker: Ranker | None = None,
     within: int = 1,
-    known: Sequence[str] = (),
+    existing: Sequence[str] = (),
     on_progress: OnProgress | None = None,
 ) -> list[Proposal]:
     """At most `each` questions a passage, the best first.
 
     With a `ranker` a question is accepted only if it ranks its passage among the first `within` of all `passages`.
-    Questions like one in `known`, like an earlier one, or like the passage itself are left out.
+    Questions like one in `existing`, like an earlier one, or like the passage itself are left out.
     """
     sources = [i for i, passage in enumerate(passages) if normalise(passage)]
-    keys = {normalise(q) for q in known}
+    keys = {normalise(q) for q in existing}
     proposals: list[Proposal] = []
     for start in range(0, len(sources), PASSAGES_PER_BATCH):
         some = sources[start : start + PASSAGES_PER_BATCH]

@@ -38,12 +38,12 @@ def get(
     text = str(spec)
     name, _, options = text.partition(":")
     if name not in CATALOG:
-        known = versions()
+        directories = versions()
         name, options = split_spec(text)
-        path = Path(known.get(name, name))
+        path = Path(directories.get(name, name))
         if (path / "config.json").is_file():
             return _build_version(path, options, engine)
-        names = ", ".join(dict.fromkeys([*CATALOG, *known]))
+        names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
         raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
     settings = read_settings(entry, options)

@@ -111,8 +111,8 @@ class SqliteIndex:
         docs = list(dict(docs).items())
         with self._transaction() as db:
             stamp = _next_stamp(db)
-            known = "SELECT id, vector FROM passage WHERE doc_id = ? AND vector IS NOT NULL"
-            vectors = {pid: vector for doc_id, _ in docs for pid, vector in db.execute(known, (doc_id,))}
+            query = "SELECT id, vector FROM passage WHERE doc_id = ? AND vector IS NOT NULL"
+            vectors = {pid: vector for doc_id, _ in docs for pid, vector in db.execute(query, (doc_id,))}
             _delete(db, (doc_id for doc_id, _ in docs))
             rows = (
                 (p.id, doc_id, p.text, p.first, p.last, vectors.get(p.id), stamp)

@@ -87,11 +87,11 @@ def plan_batches(
     Raises NotEnoughLabels when there is nothing to learn from, BadSetting for `negatives_from` where the labels are not
     ASNQ's, and what `count_tokens` raises.
     """
-    graded = apply_asnq_negatives(questions, settings.negatives_from) if settings.negatives_from else questions
-    usable = [q for q in graded if NEEDS[needs](q)]
-    if not any(q.positives for q in graded):
+    with_grades = apply_asnq_negatives(questions, settings.negatives_from) if settings.negatives_from else questions
+    usable = [q for q in with_grades if NEEDS[needs](q)]
+    if not any(q.positives for q in with_grades):
         raise NotEnoughLabels("no question has a sentence labelled correct: label some before training")
-    if needs != "positive" and not any(q.negatives for q in graded):
+    if needs != "positive" and not any(q.negatives for q in with_grades):
         raise NotEnoughLabels("no sentence is labelled incorrect: a ranker cannot learn from one class alone")
     if not usable:
         raise NotEnoughLabels("no question has both a correct and an incorrect sentence: label both for some")
@@ -113,8 +113,8 @@ def plan_batches(
 def _sample_group(q: Question, settings: TrainSettings, rng: random.Random) -> Group:
     rows: list[int] = []
     for label, most in ((1, settings.positives), (0, settings.negatives)):
-        labelled = [i for i, c in enumerate(q.candidates) if c.label == label]
-        rows += rng.sample(labelled, min(len(labelled), most))
+        indices = [i for i, c in enumerate(q.candidates) if c.label == label]
+        rows += rng.sample(indices, min(len(indices), most))
     return Group(q, tuple(sorted(rows)))
 
 

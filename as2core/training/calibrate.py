@@ -38,15 +38,15 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     labels: list[np.ndarray] = []
     best: list[tuple[float, bool, int]] = []  # the best logit, whether the question has an answer, and its number
     for q in questions:
-        labelled = np.array([c.label is not None for c in q.candidates])
-        if not labelled.any():
+        has_label = np.array([c.label is not None for c in q.candidates])
+        if not has_label.any():
             continue
         [by_exit] = exit_logits(ranker, [(q.text, q.candidates)])
         last, number = by_exit[-1], len(labels)
-        logits.append(by_exit[:, labelled])
-        labels.append(np.array([c.label == 1 for c in q.candidates])[labelled])
+        logits.append(by_exit[:, has_label])
+        labels.append(np.array([c.label == 1 for c in q.candidates])[has_label])
         best.append((float(last.max()), q.positives > 0, number))
-        if labelled.all() and 0 < q.positives < len(q.candidates):
+        if has_label.all() and 0 < q.positives < len(q.candidates):
             best.append((float(last[~labels[-1]].max()), False, number))
     y, exits = np.concatenate(labels).astype(float), np.concatenate(logits, axis=1)
     fold = np.repeat(np.arange(len(labels)), [len(rows) for rows in labels]) % FOLDS
@@ -129,9 +129,9 @@ def level_heads(
     for q in (*answered[:MAX_LEVEL_QUESTIONS], *others[:MAX_LEVEL_QUESTIONS]):
         if should_stop and should_stop():
             return
-        labelled = [c for c in q.candidates if c.label is not None]
-        labels += [int(c.label == 1) for c in labelled]
-        logits += exit_logits(ranker, [(q.text, labelled)])
+        candidates = [c for c in q.candidates if c.label is not None]
+        labels += [int(c.label == 1) for c in candidates]
+        logits += exit_logits(ranker, [(q.text, candidates)])
     if not 0 < sum(labels) < len(labels):
         return
     y = np.array(labels)

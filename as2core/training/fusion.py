@@ -64,9 +64,9 @@ def _fit_logistic(opinions: Sequence[np.ndarray], questions: Sequence[Question],
     rows, labels, counts = [], [], []
     for x, q in zip(opinions, questions, strict=True):
         y = np.array([c.label for c in q.candidates], dtype=object)
-        labelled = np.array([v is not None for v in y])
-        y = y[labelled].astype(np.float64)
-        rows.append(x[labelled])
+        has_label = np.array([v is not None for v in y])
+        y = y[has_label].astype(np.float64)
+        rows.append(x[has_label])
         labels.append(y)
         counts.append(np.where(y == 1, 0.5 / y.sum(), 0.5 / (1 - y).sum()))
     x, y, w = np.concatenate(rows), np.concatenate(labels), np.concatenate(counts) / len(questions)

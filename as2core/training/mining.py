@@ -33,9 +33,9 @@ class VectorCache:
         self._row: dict[int, int] = {}
         self._matrix = np.zeros((0, 0), dtype=np.float16)
         if self._file.exists():
-            with np.load(self._file) as stored:
-                self._matrix = stored["vectors"]
-                self._row = {k: i for i, k in enumerate(stored["keys"].tolist())}
+            with np.load(self._file) as arrays:
+                self._matrix = arrays["vectors"]
+                self._row = {k: i for i, k in enumerate(arrays["keys"].tolist())}
 
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> None:
         """Embed the texts that are not in the cache yet."""

@@ -28,13 +28,13 @@ def flip_labels(questions: Sequence[Question], rate: float, *, seed: int = 0) ->
     """
     if not 0 <= rate <= 1:
         raise BadSetting(f"a noise rate of {rate}: give the share of labels to flip, 0 to 1")
-    labelled = [(i, j) for i, q in enumerate(questions) for j, c in enumerate(q.candidates) if c.label is not None]
+    places = [(i, j) for i, q in enumerate(questions) for j, c in enumerate(q.candidates) if c.label is not None]
     # the epsilon undoes binary fractions: 0.29 * 100 must floor to 29
-    flips = set(random.Random(seed).sample(labelled, int(rate * len(labelled) + 1e-9)))
+    flips = set(random.Random(seed).sample(places, int(rate * len(places) + 1e-9)))
     was_correct = sum(questions[i].candidates[j].label == 1 for i, j in flips)
     candidates = [list(q.candidates) for q in questions]
     for i, j in flips:
         c = candidates[i][j]
         candidates[i][j] = replace(c, label=int(c.label == 0))
     noisy = [replace(q, candidates=tuple(cs)) for q, cs in zip(questions, candidates, strict=True)]
-    return noisy, FlipCounts(len(labelled), len(flips) - was_correct, was_correct)
+    return noisy, FlipCounts(len(places), len(flips) - was_correct, was_correct)

@@ -167,9 +167,9 @@ def _train_cascade(run: RecipeRun) -> Path:
         started = time.monotonic()
         material = recipe_data.gather(recipe, run.data_dir, run.folder, run.on_progress)
         train, originals = recipe_data.pad_candidates(recipe_data.sample_for_cascade(recipe, material), recipe)
-        labelled = train[-len(material.own + material.reworded) :]
+        in_domain = train[-len(material.own + material.reworded) :]
         own_teacher = mean_teacher(load_version(teacher_path), material.vectors, originals)
-        teacher = correct_teacher(own_teacher, labelled)
+        teacher = correct_teacher(own_teacher, in_domain)
         torch.manual_seed(recipe.seed)  # the heads' first values
         base = CascadeRanker(load_backbone())
         dev = [q.drop_titles() for q in material.dev]
@@ -186,7 +186,7 @@ def _train_generative(run: RecipeRun) -> None:
     own = [q.drop_titles() for q in material.own]
     # a language model's dev pass costs more than a step; a third is enough for early stopping
     dev = [q.drop_titles() for q in material.dev[::3]]
-    ranked = random.Random(recipe.seed).sample(general, min(recipe.ranked_questions, len(general))) + own
+    sample = random.Random(recipe.seed).sample(general, min(recipe.ranked_questions, len(general))) + own
     train = general + own
     torch.manual_seed(recipe.seed)
     ranker = GenerativeRanker(load_question_lm())
@@ -194,7 +194,7 @@ def _train_generative(run: RecipeRun) -> None:
     teacher, control = material.vectors.teach_vectors, run.control
     mle = fine_tune(ranker, train, dev, recipe.mle, workdir=work / "mle", teacher=teacher, control=control)
     level_end(mle.ranker, train[:LEVEL_QUESTIONS])
-    rll = fine_tune(mle.ranker, ranked, dev, recipe.rll, workdir=work / "rll", teacher=teacher, control=control)
+    rll = fine_tune(mle.ranker, sample, dev, recipe.rll, workdir=work / "rll", teacher=teacher, control=control)
     _save_compact(rll.ranker, run.out / "generative", _describe_training(run, rll, settings, len(train), started))
 
 

@@ -59,9 +59,9 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         names = (("loss", self.loss, (None, *LOSSES)), ("exit draw", self.exit_draw, EXIT_DRAWS))
-        for kind, name, known in (*names, ("schedule", self.schedule, SCHEDULES)):
-            if name not in known:
-                raise BadSetting(f"no {kind} {name!r}; known: {', '.join(filter(None, known))}")
+        for kind, name, choices in (*names, ("schedule", self.schedule, SCHEDULES)):
+            if name not in choices:
+                raise BadSetting(f"no {kind} {name!r}; known: {', '.join(filter(None, choices))}")
         if min(self.epochs, self.batch_questions, self.positives, self.negatives, self.patience) < 1:
             raise BadSetting("epochs, questions a batch, positives, negatives and patience have to be positive")
         if not 0 < self.learning_rate < math.inf:

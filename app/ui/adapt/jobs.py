@@ -29,10 +29,10 @@ STATES = {
 }
 
 
-def draw_lost(recent: Sequence[JobView], newest: JobView | None, *, shown: JobView | None) -> None:
+def draw_lost(recent: Sequence[JobView], newest: JobView | None, *, current: JobView | None) -> None:
     """One line if the newest retrain failed, unless an older one was run again and is done since, or it is the one on
     the page."""
-    if newest is None or newest.state not in ("failed", "lost") or (shown and shown.id == newest.id):
+    if newest is None or newest.state not in ("failed", "lost") or (current and current.id == newest.id):
         return
     if any(j.kind == "retrain" and j.state == "done" and _when(j) > _when(newest) for j in recent):
         return

@@ -71,8 +71,8 @@ def describe_promotion(version: VersionView, promoted: Promotion) -> str:
 
 def _against(*names: str | None) -> dict[str, str]:
     """The address of a comparison of these; empty for fewer than two."""
-    chosen = list(dict.fromkeys(filter(None, names)))
-    return {"rankers": ",".join(chosen)} if len(chosen) > 1 else {}
+    rankers = list(dict.fromkeys(filter(None, names)))
+    return {"rankers": ",".join(rankers)} if len(rankers) > 1 else {}
 
 
 def _find_active(wb: Workbench, kind: str) -> str:
@@ -81,16 +81,16 @@ def _find_active(wb: Workbench, kind: str) -> str:
 
 def draw_list(frame: Frame) -> None:
     """The versions of one kind as a tree: those made from a version are below it."""
-    known = registry.list_versions(frame.wb, kind=None)
-    kinds = sorted({v.kind for v in known}, key=lambda k: (k != "cascade", k))
+    all_versions = registry.list_versions(frame.wb, kind=None)
+    kinds = sorted({v.kind for v in all_versions}, key=lambda k: (k != "cascade", k))
     kind = "cascade"
     if len(kinds) > 1:
         _update_kind(kinds)
         kind = st.segmented_control("Kind", kinds, key="adapt_kind_shown") or kinds[0]
-    shown = [v for v in known if v.kind == kind]
-    active = next((v.name for v in shown if v.state == "active"), None)
-    usable = {v.name for v in known if not v.problem}
-    for version, depth in tree(shown):
+    of_kind = [v for v in all_versions if v.kind == kind]
+    active = next((v.name for v in of_kind if v.state == "active"), None)
+    usable = {v.name for v in all_versions if not v.problem}
+    for version, depth in tree(of_kind):
         other = version.parent if version.parent in usable else active
         _draw_version(frame, version, depth, _against(version.name, other))
     files.draw_import(frame)
@@ -99,15 +99,15 @@ def draw_list(frame: Frame) -> None:
 def _update_kind(kinds: Sequence[str]) -> None:
     """Show the versions of the kind that is adapted, if there are any, until another is chosen here."""
     form = st.session_state
-    wanted = selection.read_kind() if selection.read_kind() in kinds else kinds[0]
-    if form.get("_adapt_followed") != wanted or "adapt_kind_shown" not in form:
-        form["_adapt_followed"] = form["adapt_kind_shown"] = wanted
+    kind = selection.read_kind() if selection.read_kind() in kinds else kinds[0]
+    if form.get("_adapt_followed") != kind or "adapt_kind_shown" not in form:
+        form["_adapt_followed"] = form["adapt_kind_shown"] = kind
 
 
-def tree(known: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
+def tree(views: Sequence[VersionView]) -> list[tuple[VersionView, int]]:
     """Each version with how deep it stands, parents before their children, the newest branch first."""
-    names = {v.name for v in known}
-    newest = sorted(known, key=lambda v: v.created, reverse=True)
+    names = {v.name for v in views}
+    newest = sorted(views, key=lambda v: v.created, reverse=True)
 
     def below(parent: str | None, depth: int) -> Iterator[tuple[VersionView, int]]:
         for version in newest:
@@ -175,12 +175,12 @@ def _edit(frame: Frame, version: VersionView) -> None:
     with st.container(horizontal=True):
         if st.button("Save", type="primary", key="adapt_edit_save"):
             with boundary():
-                named = version.name
+                current = version.name
                 if name.strip() != version.name:
-                    named = management.rename(frame.wb, version.name, name, by=frame.annotator.id).name
+                    current = management.rename(frame.wb, version.name, name, by=frame.annotator.id).name
                     if url.get("version") == version.name:
-                        url.put(version=named)
-                management.set_note(frame.wb, named, note, by=frame.annotator.id)
+                        url.put(version=current)
+                management.set_note(frame.wb, current, note, by=frame.annotator.id)
                 _finish("Saved.")
         if st.button("Delete …", icon=":material/delete:", key="adapt_edit_delete"):
             _open_dialog("delete", version.name)

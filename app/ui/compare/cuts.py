@@ -27,16 +27,16 @@ def draw_cuts(view: ComparisonView) -> None:
             ),
         },
     )  # fmt: skip
-    lost = [(cut.stage, qid) for cut in cuts for qid in cut.lost]
+    losses = [(cut.stage, qid) for cut in cuts for qid in cut.lost]
     correct = count(int(frame["correct"].sum()), "correct candidate")
     st.caption(
         f"{plain(ranker)}, {count(view.questions, 'question')}: {correct} dropped before the last exit, "
-        f"{count(len(lost), 'question')} left without a correct candidate."
+        f"{count(len(losses), 'question')} left without a correct candidate."
     )
-    if lost:
+    if losses:
         texts = view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
-        with st.expander(count(len(lost), "question"), icon=":material/list:", key="compare_lost"):
-            lines = [(stage, texts.get(qid, qid)) for stage, qid in lost]
+        with st.expander(count(len(losses), "question"), icon=":material/list:", key="compare_lost"):
+            lines = [(stage, texts.get(qid, qid)) for stage, qid in losses]
             st.dataframe(
                 pd.DataFrame(lines, columns=["dropped at", "question"]), hide_index=True, key="compare_lost_list"
             )

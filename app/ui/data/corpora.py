@@ -160,7 +160,7 @@ def _draw_ingest(frame: Frame) -> None:
     _draw_report(corpus)
 
 
-def _draw_report(chosen: CorpusView) -> None:
+def _draw_report(corpus: CorpusView) -> None:
     if REPORT not in st.session_state:
         return
     name, report = st.session_state[REPORT]
@@ -171,7 +171,7 @@ def _draw_report(chosen: CorpusView) -> None:
             st.caption(f"{files} could not be read completely. Everything that could be read was added.")
             st.dataframe(pd.DataFrame(report.failed, columns=["file", "reason"]), hide_index=True, key="data_failed")
         with st.container(horizontal=True, vertical_alignment="center"):
-            if name == chosen.name:
+            if name == corpus.name:
                 navigation.to("ask", "Ask a question")
             else:
                 st.button(f"Use {plain(name)}", key="data_report_use", on_click=use_corpus, args=(name,))

@@ -34,17 +34,17 @@ def draw(frame: Frame) -> None:
         return
     left, right = st.columns([1, 1.35], gap="large")
     with left:
-        chosen = _choose(matches)
+        document = _choose(matches)
         if len(matches) == MAX_LISTED < corpus.documents:
             st.caption(f"Showing the first {MAX_LISTED} of {corpus.documents:,} documents. Search to find others.")
         else:
             st.caption(count(len(matches), "document"))
     with right:
-        if chosen is None:
+        if document is None:
             st.info("Choose a document to see how it is split into sentences.", icon=":material/article:")
         else:
-            st.html(render_document(chosen, documents.list_sentences(wb, chosen.id)))
-            _draw_delete(frame, chosen)
+            st.html(render_document(document, documents.list_sentences(wb, document.id)))
+            _draw_delete(frame, document)
 
 
 def _draw_delete(frame: Frame, document: DocumentView) -> None:
@@ -76,9 +76,9 @@ def _choose(matches: list[DocumentView]) -> DocumentView | None:
         column_config={"sentences": st.column_config.NumberColumn(width="small")},
     )  # fmt: skip
     selected = event["selection"]["rows"]
-    chosen = matches[selected[0]] if selected and selected[0] < len(matches) else None
-    url.put(doc=chosen.external_id if chosen else None)
-    return chosen
+    document = matches[selected[0]] if selected and selected[0] < len(matches) else None
+    url.put(doc=document.external_id if document else None)
+    return document
 
 
 def render_document(document: DocumentView, sentences: list[SentenceView]) -> str:

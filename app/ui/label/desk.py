@@ -42,7 +42,7 @@ class Trail(Generic[Key]):
 
     def find(self, key: Key) -> tuple[int, Assignment | None]:
         """The place of an item and how it was assigned; the end and None for one that was not shown yet."""
-        places = [i for i, (shown, _) in enumerate(self.stops) if shown == key]
+        places = [i for i, (other, _) in enumerate(self.stops) if other == key]
         at = self.at if self.at in places else places[-1] if places else len(self.stops)
         return at, self.stops[at][1] if places else None
 

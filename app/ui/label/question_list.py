@@ -53,8 +53,8 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def open_pair(self, wb: Workbench, pair: Pair) -> Self:
         """The pair's question, its row in front."""
-        shown = self._show(wb, pair[0], queues.read_assignment(wb, *pair, self.seat.annotator_id))
-        return shown.pick(shown._find_row(pair[1]) or 0)
+        desk = self._show(wb, pair[0], queues.read_assignment(wb, *pair, self.seat.annotator_id))
+        return desk.pick(desk._find_row(pair[1]) or 0)
 
     def give(self, wb: Workbench, label: str, display: Display) -> Self:
         """Label the row in front and step to the next one open to this annotator; at the end of the list it stays."""
@@ -94,12 +94,12 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def undo(self, wb: Workbench) -> tuple[Self, int]:
         """In front: the row that one was at if it was undone too, else the best-ranked."""
-        shown, pairs = BaseDesk.undo(self, wb)  # `super()` does not work in a dataclass with slots
-        if pairs > 1 and self.pair and shown.pair and self.pair[0] == shown.pair[0]:
-            here = shown._find_row(self.pair[1])
-            if here is not None and shown.rows[here].label != self.rows[self.row].label:
-                shown = shown.pick(here)
-        return shown, pairs
+        desk, pairs = BaseDesk.undo(self, wb)  # `super()` does not work in a dataclass with slots
+        if pairs > 1 and self.pair and desk.pair and self.pair[0] == desk.pair[0]:
+            here = desk._find_row(self.pair[1])
+            if here is not None and desk.rows[here].label != self.rows[self.row].label:
+                desk = desk.pick(here)
+        return desk, pairs
 
     def pick(self, row: int) -> Self:
         """Put a row in front; stay where there is none."""

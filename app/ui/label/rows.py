@@ -21,12 +21,12 @@ def draw(
     item = desk.item
     if item is None:
         return
-    done = sum(r.label is not None for r in item.rows)
+    labels = sum(r.label is not None for r in item.rows)
     st.html(
         f"""<div class="as2-item" data-testid="as2-item">
         <p class="why"><span><b>Why this one:</b> {escape(item.why)}</span></p>
         <h2 class="asked">{escape(item.question)}</h2>
-        <p class="source">{done} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
+        <p class="source">{labels} of {count(len(item.rows), "candidate")} labelled by you</p></div>"""
     )
     scores = scores_visible and not item.assignment.is_blind
     for slot, place in enumerate(desk.window):

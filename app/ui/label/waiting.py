@@ -60,19 +60,19 @@ def _wait(wb: Workbench, job_id: int) -> None:
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
     rest = f" You skipped {count(len(desk.passed), 'item')}. Press → to see them again." if desk.passed else ""
     if job is None:
-        all_ranked, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
+        is_complete, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
     elif job.state == "done":
         # what ranks anew passes over those that were never ranked
-        all_ranked = not job.result.get("questions") and not job.settings.get("again")
-        more = "Every question is ranked." if all_ranked else "Some questions may not be ranked yet."
+        is_complete = not job.result.get("questions") and not job.settings.get("again")
+        more = "Every question is ranked." if is_complete else "Some questions may not be ranked yet."
     else:
-        all_ranked, more = False, "The job that fills the queues did not finish."
+        is_complete, more = False, "The job that fills the queues did not finish."
     title = "This queue is finished" if job else "Nothing is ranked yet"
     _draw_message(title, f"Nothing is left for you here.{rest} Choose another queue above. {more}")
     if job is not None and job.error:
         st.error(plain(job.error), icon=":material/error:")
     with st.container(horizontal=True, horizontal_alignment="center"):
-        if not all_ranked:
+        if not is_complete:
             st.button("Rank more questions" if job else "Rank questions", key="label_rank_more",
                       icon=":material/playlist_add:", on_click=guarded(scoring.start_scoring),
                       args=(frame.wb, frame.corpus.id))  # fmt: skip

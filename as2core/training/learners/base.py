@@ -40,8 +40,8 @@ class Learner(nn.Module, ABC, Generic[R]):
     def __init__(self, ranker: R, settings: TrainSettings, teacher: Teacher | None = None, *, loss: str) -> None:
         super().__init__()
         if settings.loss not in (None, *self.losses):
-            known = ", ".join(self.losses)
-            raise BadSetting(f"the loss {settings.loss!r} is not for {ranker.name}; use one of: {known}")
+            names = ", ".join(self.losses)
+            raise BadSetting(f"the loss {settings.loss!r} is not for {ranker.name}; use one of: {names}")
         self.ranker, self.settings, self.module = ranker, settings, ranker.module
         self.loss = settings.loss or loss
         self.teacher = teacher if settings.distill else None

@@ -50,7 +50,7 @@ class StructureLearner(Learner[WordRanker]):
             "sizes": [sum(y is not None for y in group) for group in labels],
         }
 
-    def forward(self, pairs: WordPairs, labels: torch.Tensor, known: torch.Tensor, sizes: list[int]) -> list[Term]:
-        """`known` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
-        logits = self.module(pairs.to(labels.device))[known]  # the trainer moves tensors alone
+    def forward(self, pairs: WordPairs, labels: torch.Tensor, has_label: torch.Tensor, sizes: list[int]) -> list[Term]:
+        """`has_label` (pairs,) marks those with a label, `labels` and `sizes` are theirs."""
+        logits = self.module(pairs.to(labels.device))[has_label]  # the trainer moves tensors alone
         return [self.discriminative_loss(logits, labels, sizes)]

@@ -104,7 +104,7 @@ def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, mo
         },
     )
     generator = sampling_writer(get(f"generative:backbone={tiny('gpt2')}"))
-    found = generate_questions(generator, PASSAGES, ranker=Overlap(), each=2, known=["What is iron?"])
+    found = generate_questions(generator, PASSAGES, ranker=Overlap(), each=2, existing=["What is iron?"])
     assert [(p.text, p.source, p.rank) for p in found] == [
         ("When was the tower completed?", 0, 1),
         ("what is in the river?", 1, 1),
@@ -112,7 +112,7 @@ def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, mo
     ]
     without = generate_questions(generator, PASSAGES[:1], each=1)
     assert [(p.text, p.rank) for p in without] == [("how long is the bridge?", None)]
-    known = generate_questions(generator, PASSAGES[:1], known=["How long is the bridge"])
+    known = generate_questions(generator, PASSAGES[:1], existing=["How long is the bridge"])
     assert [p.text for p in known] == ["When was the tower completed?"]
 
 
