@@ -34,7 +34,7 @@ def cores() -> int:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def worker_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), thread_name_prefix="onnx")
 
 
@@ -98,13 +98,13 @@ class _OnnxRun:
 
         def submit(part: np.ndarray) -> None:
             for rows in pack(self.lengths[part]):
-                pending.append(_pool().submit(self._walk, part[rows], first, last))
+                pending.append(worker_pool().submit(self._walk, part[rows], first, last))
 
         if first == 0:
             by_size = members[np.argsort([-len(self.texts[m]) for m in members], kind="stable")]
             size = max(1, min(math.ceil(len(members) / cores()), MAX_CHUNK_TEXTS))
             chunks = [by_size[i : i + size] for i in range(0, len(members), size)]
-            for tokenised, part in [(_pool().submit(self._tokenise, part), part) for part in chunks]:
+            for tokenised, part in [(worker_pool().submit(self._tokenise, part), part) for part in chunks]:
                 tokenised.result()
                 submit(part)
         else:

@@ -15,8 +15,9 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,32 +53,49 @@ def graphs_for(
     *,
     on_progress: OnProgress | None = None,
 ) -> list[Path]:
-    """The model's graphs, one an exit; built if they are not in `folder` or damaged. Raises BadSetting, OSError."""
+    """A cascade's graphs, one an exit; built if they are not in `folder` or damaged. Raises BadSetting, OSError."""
     bits = weight_bits()
-    home = (folder or default_folder()) / _name(backbone, heads, exits, bits)
-    files = [home / f"to-layer-{layer}.onnx" for layer in exits]
+    peaks = cache(lambda: channel_peaks(backbone))
+
+    def build(below: int, layer: int, head: nn.Module) -> bytes:
+        assert isinstance(head, ExitHead)
+        return build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits, peaks=peaks())
+
+    spans = zip((0, *exits), exits, heads, strict=False)
+    builders = {f"to-layer-{layer}": partial(build, below, layer, head) for below, layer, head in spans}
+    name = name_folder([GRAPH_VERSION, bits, list(exits), backbone.config.to_json_string()], (backbone, heads))
+    return store_graphs(name, builders, folder, on_progress=on_progress)
+
+
+def store_graphs(
+    name: str,
+    builders: Mapping[str, Callable[[], bytes]],
+    folder: Path | None = None,
+    *,
+    on_progress: OnProgress | None = None,
+) -> list[Path]:
+    """The files of a model's graphs, in the order of `builders`, which are called where they are not there or damaged.
+    Raises OSError, and what a builder does."""
+    home = (folder or default_folder()) / name
+    files = [home / f"{part}.onnx" for part in builders]
     _in_use.add(home)
     if _is_intact(home, files):
         with suppress(OSError):  # another's folder, or a disk that is only read
             os.utime(home)
         return files
     home.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=BUILDING, dir=home.parent, ignore_cleanup_errors=True) as name:
-        building = Path(name)
-        below, peaks = 0, channel_peaks(backbone)
-        for done, (layer, head, file) in enumerate(zip(exits, heads, files, strict=True)):
+    with TemporaryDirectory(prefix=BUILDING, dir=home.parent, ignore_cleanup_errors=True) as unfinished:
+        building = Path(unfinished)
+        for done, (file, (part, build)) in enumerate(zip(files, builders.items(), strict=True)):
             if on_progress:
-                on_progress(Progress(done, len(exits), f"preparing the quick engine, layer {layer}"))
-            assert isinstance(head, ExitHead)
-            graph = build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits, peaks=peaks)
-            (building / file.name).write_bytes(graph)
-            below = layer
+                on_progress(Progress(done, len(files), f"preparing the quick engine, {part.replace('-', ' ')}"))
+            (building / file.name).write_bytes(build())
         sums = {file.name: sha256(building / file.name) for file in files}
         (building / SUMS).write_text(json.dumps(sums, indent=2) + "\n")
         _move_into_place(building, home, files)
     _tidy(home)
     if on_progress:
-        on_progress(Progress(len(exits), len(exits), "the quick engine is ready"))
+        on_progress(Progress(len(files), len(files), "the quick engine is ready"))
     return files
 
 
@@ -92,9 +110,10 @@ def weight_bits() -> int:
     return 8 if any(f in flags for f in VNNI) else 7
 
 
-def _name(backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], bits: int) -> str:
-    digest = hashlib.sha256(json.dumps([GRAPH_VERSION, bits, list(exits), backbone.config.to_json_string()]).encode())
-    for module in (backbone, heads):
+def name_folder(settings: object, modules: Iterable[nn.Module]) -> str:
+    """The name of a model's folder: a digest of what its graphs are made of."""
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for module in modules:
         for name, tensor in sorted(module.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.detach().float().cpu().contiguous().numpy())

@@ -16,9 +16,11 @@ each; `pool` (batch, 3, length), the weights that make the means over all tokens
 Outputs: `logits` (batch), and `states` (batch, length, width) where another stretch follows.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import torch
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from as2core.errors import BadSetting
@@ -38,6 +40,7 @@ TINY = 1e-6
 MS = "com.microsoft"
 
 Peaks = dict[nn.Module, np.ndarray]
+Attend = Callable[[str, str, str], str]  # queries, keys, values (batch, length, width) -> what each token sees of them
 
 
 def channel_peaks(backbone: Backbone, *, sequences: int = 16, tokens: int = 48, seed: int = 0) -> Peaks:
@@ -72,12 +75,8 @@ def build_graph(
     two products into 16 bits (x86 without VNNI).
     Raises BadSetting for an activation that has no operator here.
     """
-    if backbone.config.hidden_act not in ACTIVATIONS:
-        raise BadSetting(
-            f"the onnx engine does not know the activation {backbone.config.hidden_act!r} of {backbone.name}: "
-            "use engine=torch"
-        )
-    g = _Graph(bits, channel_peaks(backbone) if peaks is None else peaks)
+    check_activation(backbone)
+    g = Graph(bits, channel_peaks(backbone) if peaks is None else peaks)
     real, whole = TensorProto.FLOAT, TensorProto.INT64
     inputs = [helper.make_tensor_value_info("lengths", TensorProto.INT32, ["batch"])]
     if first == 0:
@@ -88,18 +87,25 @@ def build_graph(
         x = "hidden"
     inputs.append(helper.make_tensor_value_info("pool", real, ["batch", 3, "length"]))
     for block in backbone.blocks[first:last]:
-        x = _layer(g, block, x, backbone)
+        x = layer(g, block, x, backbone)
     g.rename(_head(g, head, x), "logits")
     outputs = [helper.make_tensor_value_info("logits", real, ["batch"])]
     if not final:
         g.rename(x, "states")
         outputs.append(helper.make_tensor_value_info("states", real, ["batch", "length", backbone.hidden]))
-    graph = helper.make_graph(g.nodes, "stretch", inputs, outputs, g.constants)
-    operators = [helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)]
-    return helper.make_model(graph, opset_imports=operators, ir_version=10).SerializeToString()
+    return g.serialise(inputs, outputs)
 
 
-class _Graph:
+def check_activation(backbone: Backbone) -> None:
+    """Raises BadSetting for an activation that has no operator here."""
+    if backbone.config.hidden_act not in ACTIVATIONS:
+        raise BadSetting(
+            f"the onnx engine does not know the activation {backbone.config.hidden_act!r} of {backbone.name}: "
+            "use engine=torch"
+        )
+
+
+class Graph:
     """Nodes and constants as they are added; a node's output is known by the name that `op` gives back."""
 
     def __init__(self, bits: int, peaks: Peaks) -> None:
@@ -141,12 +147,17 @@ class _Graph:
     def rename(self, name: str, new: str) -> None:
         self.nodes.append(helper.make_node("Identity", [name], [new], new))
 
+    def serialise(self, inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]) -> bytes:
+        graph = helper.make_graph(self.nodes, "stretch", inputs, outputs, self.constants)
+        operators = [helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)]
+        return helper.make_model(graph, opset_imports=operators, ir_version=10).SerializeToString()
+
 
 def _array(t: Tensor) -> np.ndarray:
     return t.detach().float().cpu().numpy()
 
 
-def _embed(g: _Graph, backbone: Backbone) -> str:
+def _embed(g: Graph, backbone: Backbone) -> str:
     """Token, position and (always the first) type embeddings, summed and normed."""
     e = backbone.embeddings
     places = (
@@ -156,14 +167,21 @@ def _embed(g: _Graph, backbone: Backbone) -> str:
     words = g.op("Gather", g.constant(_array(e.word_embeddings.weight)), "ids")
     length = g.op("Slice", g.op("Shape", "ids"), g.axis(1), g.axis(2), g.axis(0))
     here = g.op("Slice", g.constant(places), g.axis(0), length, g.axis(0))
-    x = _norm(g, g.op("Add", words, here), e.LayerNorm)
+    return norm_embedded(g, backbone, g.op("Add", words, here))
+
+
+def norm_embedded(g: Graph, backbone: Backbone, x: str) -> str:
+    """What the encoder's first layer reads, from the sum of a token's embeddings."""
+    x = norm(g, x, backbone.embeddings.LayerNorm)
     if backbone.project is None:
         return x
     w = g.constant(_array(backbone.project.get_parameter("weight")).T)
     return g.op("Add", g.op("MatMul", x, w), g.constant(_array(backbone.project.get_parameter("bias"))))
 
 
-def _layer(g: _Graph, block: nn.Module, x: str, backbone: Backbone) -> str:
+def layer(g: Graph, block: nn.Module, x: str, backbone: Backbone, attend: Attend | None = None) -> str:
+    """A block of the encoder over x (batch, length, width); `attend` by default lets every token see all of its text,
+    whose tokens the input `lengths` tells."""
     width = backbone.hidden
     inside = [_linear(block, f"attention.self.{part}") for part in ("query", "key", "value")]
     attended = _linear(block, "attention.output.dense")
@@ -172,23 +190,25 @@ def _layer(g: _Graph, block: nn.Module, x: str, backbone: Backbone) -> str:
     even = _evening(g.peaks[attended], out)  # what attention gives is linear in the values: evened out with them
     weight[2 * width :] /= even[:, None]
     own = _evening(g.peaks[inside[0]], weight)
-    packed = _product(g, weight * own, g.op("Mul", x, g.constant(1 / own)))
+    packed = product(g, weight * own, g.op("Mul", x, g.constant(1 / own)))
     parts = g.split_op("Split", packed, g.constant(np.full(3, width)), outputs=3, axis=-1)
     biases = np.concatenate([_array(p.bias) for p in inside])
     biases[2 * width :] /= even
-    bias = g.constant(biases)
-    heads = backbone.config.num_attention_heads
-    context = g.op("MultiHeadAttention", *parts, bias, "lengths", domain=MS, num_heads=heads)
-    y = g.op("Add", _product(g, out * even, context), g.constant(_array(attended.bias)))
-    x = _norm(g, g.op("Add", y, x), block.get_submodule("attention.output.LayerNorm"))
+    if attend is None:
+        heads = backbone.config.num_attention_heads
+        context = g.op("MultiHeadAttention", *parts, g.constant(biases), "lengths", domain=MS, num_heads=heads)
+    else:
+        context = attend(*(g.op("Add", p, g.constant(b)) for p, b in zip(parts, np.split(biases, 3), strict=True)))
+    y = g.op("Add", product(g, out * even, context), g.constant(_array(attended.bias)))
+    x = norm(g, g.op("Add", y, x), block.get_submodule("attention.output.LayerNorm"))
     kind, attributes = ACTIVATIONS[backbone.config.hidden_act]
     up, down = _linear(block, "intermediate.dense"), _linear(block, "output.dense")
     weight = _array(up.weight)
     even = _evening(g.peaks[up], weight)
-    y = _product(g, weight * even, g.op("Mul", x, g.constant(1 / even)))
+    y = product(g, weight * even, g.op("Mul", x, g.constant(1 / even)))
     y = g.op(kind, g.op("Add", y, g.constant(_array(up.bias))), **attributes)
-    y = g.op("Add", _product(g, _array(down.weight), y, one_sided=True), g.constant(_array(down.bias)))
-    return _norm(g, g.op("Add", y, x), block.get_submodule("output.LayerNorm"))
+    y = g.op("Add", product(g, _array(down.weight), y, one_sided=True), g.constant(_array(down.bias)))
+    return norm(g, g.op("Add", y, x), block.get_submodule("output.LayerNorm"))
 
 
 def _linear(block: nn.Module, path: str) -> nn.Linear:
@@ -203,7 +223,7 @@ def _evening(peaks: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.clip(ratio / np.median(ratio), 1 / 64, 64).astype(np.float32)
 
 
-def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) -> str:
+def product(g: Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) -> str:
     """x (batch, length, in) times weight (out, in) transposed, both as int8: each token and each column has its scale.
 
     `one_sided`: the values are an activation's. They are hardly below zero, so most of the 8 bits go to those above it,
@@ -224,18 +244,18 @@ def _product(g: _Graph, weight: np.ndarray, x: str, *, one_sided: bool = False) 
     return g.op("Mul", y, rows)
 
 
-def _norm(g: _Graph, x: str, norm: nn.Module) -> str:
+def norm(g: Graph, x: str, module: nn.Module) -> str:
     """Layer norm: the means are products with a column of 1/width."""
-    assert isinstance(norm, nn.LayerNorm)
-    mean = g.constant(np.full((norm.weight.shape[0], 1), 1 / norm.weight.shape[0], np.float32))
+    assert isinstance(module, nn.LayerNorm)
+    mean = g.constant(np.full((module.weight.shape[0], 1), 1 / module.weight.shape[0], np.float32))
     centred = g.op("Sub", x, g.op("MatMul", x, mean))
     variance = g.op("MatMul", g.op("Mul", centred, centred), mean)
-    deviation = g.op("Sqrt", g.op("Add", variance, g.scalar(max(norm.eps, 1e-12))))
-    scaled = g.op("Mul", g.op("Div", centred, deviation), g.constant(_array(norm.weight)))
-    return g.op("Add", scaled, g.constant(_array(norm.bias)))
+    deviation = g.op("Sqrt", g.op("Add", variance, g.scalar(max(module.eps, 1e-12))))
+    scaled = g.op("Mul", g.op("Div", centred, deviation), g.constant(_array(module.weight)))
+    return g.op("Add", scaled, g.constant(_array(module.bias)))
 
 
-def _head(g: _Graph, head: ExitHead, x: str) -> str:
+def _head(g: Graph, head: ExitHead, x: str) -> str:
     """as2core.nn.heads.ExitHead over the pooled means, in float32: (batch, length, width) -> logits (batch)."""
     means = g.op("MatMul", "pool", x)  # (batch, 3, width)
     whole, question, candidate = (
@@ -253,6 +273,6 @@ def _head(g: _Graph, head: ExitHead, x: str) -> str:
     return g.op("Squeeze", g.op("Add", y, cosine), g.axis(1))
 
 
-def _unit(g: _Graph, x: str) -> str:
+def _unit(g: Graph, x: str) -> str:
     length = g.op("ReduceL2", x, g.axis(-1), keepdims=1)
     return g.op("Div", x, g.op("Max", length, g.scalar(1e-12)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from as2core.cascade.background import PreparedEngine
 from as2core.cost import layer_flops
 from as2core.errors import BadSetting
 from as2core.rankers.base import CountsFlops
@@ -15,6 +17,7 @@ from as2core.rankers.specs import Entry
 from as2core.types import Candidate, OnProgress, Progress
 
 if TYPE_CHECKING:
+    from as2core.cascade.text_engine import TextEngine
     from as2core.nn.backbone import Backbone, Packed
 
 MAX_TOKENS = 256  # the default backbone was trained to read so many
@@ -41,6 +44,25 @@ class BiEncoderRanker(CountsFlops):
             raise BadSetting(f"max_length={max_length}: {backbone.name} reads 3 to {backbone.positions} tokens")
         self.backbone, self.max_length, self.cache, self.name = backbone.eval(), max_length, cache, name
         self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked
+        self.question_engine: PreparedEngine[TextEngine] = PreparedEngine()
+
+    def prepare_questions(self, folder: Path | None = None) -> None:
+        """Have `embed_question` run in int8 on ONNX Runtime, as soon as its graph, stored in `folder`, is there. Texts
+        and candidates stay in float32."""
+
+        def prepare(on_progress: OnProgress) -> TextEngine:
+            from as2core.cascade.text_engine import TextEngine
+
+            engine = TextEngine(self.backbone, self.max_length, folder, on_progress=on_progress)
+            engine.embed(["the first run of a session takes longer"])
+            return engine
+
+        self.question_engine.start(prepare)
+
+    def embed_question(self, question: str) -> np.ndarray:
+        """The unit vector of a question, float32 `(hidden,)`, to be compared with those of `embed`."""
+        engine = self.question_engine.engine
+        return (engine.embed if engine else self.embed)([question])[0]
 
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:
         """Unit vectors, float32 `(n, hidden)`."""

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from as2core.cascade.background import PreparedEngine
 from as2core.errors import BadSetting, UnsupportedBackbone
 from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.rankers.specs import Entry
-from as2core.types import Candidate
+from as2core.types import Candidate, OnProgress
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from as2core.cascade.language_engine import LanguageEngine
     from as2core.nn.question_lm import Batch, QuestionLM
 
 END = "[end]"  # in an explanation
@@ -38,6 +40,9 @@ class GenerativeRanker(HasWeights):
     `direction` is what is generated: the "question" given the sentence, or the "answer" given the question, where the
     mean is the paper's division by the length (section 3.4). With a `cache`, sentences read before are not read again
     (direction "question"). `fast` works in bfloat16 where the machine has it.
+
+    It runs on torch until an engine that `prepare_engine` asked for is ready. A copy is on torch again: copies are made
+    to be trained, and the engine's graphs would not see their weights move.
     """
 
     kind = "generative"
@@ -58,6 +63,30 @@ class GenerativeRanker(HasWeights):
         self.module, self.direction, self.name = module.eval(), direction, name
         self.cache, self.fast, self.trained = cache, fast, trained
         self._fingerprint: tuple[object, str] | None = None  # of the weights in a state
+        self.prepared: PreparedEngine[LanguageEngine] = PreparedEngine()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "prepared": PreparedEngine()}
+
+    def prepare_engine(self, folder: Path | None = None) -> None:
+        """Score in int8 on ONNX Runtime, a prefix model in the direction "question" only: as soon as its graphs, stored
+        in `folder`, are there."""
+        from as2core.nn.question_lm import PrefixLM
+
+        module = self.module
+        if self.direction != "question" or not isinstance(module, PrefixLM):
+            return
+
+        def prepare(on_progress: OnProgress) -> LanguageEngine:
+            from as2core.cascade.language_engine import LanguageEngine
+            from as2core.nn.kept_passages import question_ids
+
+            engine = LanguageEngine(module, folder, on_progress=on_progress)
+            first_run = ["the first run of a session takes longer"]
+            engine.score(question_ids(module, first_run[0]), engine.read_passages(first_run))
+            return engine
+
+        self.prepared.start(prepare)
 
     @property
     def encoder(self) -> nn.Module:
@@ -77,10 +106,24 @@ class GenerativeRanker(HasWeights):
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         texts = [c.text if self.direction == "answer" else c.titled_text for c in candidates]
+        if (engine := self.prepared.engine) is not None and texts:
+            return self._score_on(engine, question, texts)
         if self.cache is not None and self.direction == "question" and texts:
             return self._score_cached(question, texts, self.cache)
         rows = self._token_log_p([question] * len(texts), texts)
         return np.array([r.mean() if len(r) else EMPTY_ANSWER_SCORE for r in rows], dtype=np.float32)
+
+    def _score_on(self, engine: LanguageEngine, question: str, texts: list[str]) -> np.ndarray:
+        """In int8; with a cache from passages that it read before."""
+        from as2core.nn.kept_passages import question_ids
+
+        states = self.cache.get(engine.name, texts) if self.cache else {}
+        new = [t for t in dict.fromkeys(texts) if t not in states]
+        states.update(zip(new, engine.read_passages(new), strict=True))
+        scores = engine.score(question_ids(self.module, question), [states[t] for t in texts])
+        if self.cache and new:
+            self.cache.put(engine.name, {t: states[t] for t in new})
+        return scores
 
     def _score_cached(self, question: str, texts: list[str], cache: PassageCache) -> np.ndarray:
         """The same from passages read before; the others are read now and cached."""
