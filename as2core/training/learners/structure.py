@@ -45,7 +45,7 @@ class StructureLearner(Learner[WordRanker]):
         labels = [[c.label for c in q.candidates] for q in questions]
         return {
             "pairs": join([word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in questions]),
-            "known": torch.tensor([y is not None for group in labels for y in group]),
+            "has_label": torch.tensor([y is not None for group in labels for y in group]),
             "labels": torch.tensor([y for group in labels for y in group if y is not None]),
             "sizes": [sum(y is not None for y in group) for group in labels],
         }
