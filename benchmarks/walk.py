@@ -133,7 +133,7 @@ class Person:
         """Go through the lists, question by question: (lists, labels)."""
         lists = given = 0
         passed: list[int] = []
-        while (asked := queues.next_question(self.wb, Seat(self.corpus, self.me, "tops"), passed=passed)) is not None:
+        while (asked := queues.next_question(self.wb, Seat(self.corpus, self.me, "tops"), skips=passed)) is not None:
             passed.append(asked.question_id)
             free = [r for r in asked.rows if r.free and r.label is None]
             answers = [r for r in free if any(_same(_bare(r.text), a) for a in self.right.get(asked.question, ()))]

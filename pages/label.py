@@ -37,12 +37,12 @@ is_viewer = why_closed is not None
 
 
 def choose_pool() -> tuple[str, ...]:
-    offered = queues.list_pool(frame.wb, frame.corpus.id)
-    default = [n for n in url.get("pool").split(",") if n in offered]
-    chosen = st.multiselect("Rankers to pool", offered, default=default, key="label_pool", placeholder="Newest ranking",
-                            help="Offers the first ten of each; by default the newest ranking's order")  # fmt: skip
-    url.put(pool=",".join(chosen))
-    return tuple(chosen)
+    versions = queues.list_pool(frame.wb, frame.corpus.id)
+    default = [n for n in url.get("pool").split(",") if n in versions]
+    pool = st.multiselect("Rankers to pool", versions, default=default, key="label_pool", placeholder="Newest ranking",
+                         help="Offers the first ten of each; by default the newest ranking's order")  # fmt: skip
+    url.put(pool=",".join(pool))
+    return tuple(pool)
 
 
 def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:

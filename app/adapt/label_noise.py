@@ -78,10 +78,10 @@ def find_suspicious(
     values = np.asarray(labels, dtype=int)
     probability = cross_validate(features, values, questions, seed=seed)
     wrong = probability_of_other(probability, values)
-    ranked = find_label_issues(
+    issues = find_label_issues(
         values, probability, return_indices_ranked_by="self_confidence", filter_by="predicted_neq_given", n_jobs=1
     )
-    return [(int(i), float(wrong[i])) for i in ranked]
+    return [(int(i), float(wrong[i])) for i in issues]
 
 
 def cross_validate(
@@ -150,8 +150,8 @@ def run_doubt(job: JobRun) -> dict[str, Json]:
     suspicious = find_suspicious(np.array(features), [BINARY[x] for x in labels], [question for question, _ in pairs])
     with wb.write() as s:
         suspicions = [(pairs[i], labels[i], probability) for i, probability in suspicious]
-        stored = reviews.put_suspicions(s, corpus_id, suspicions, wb.clock())
-    return {"labels": len(labels), "doubted": stored}
+        count = reviews.put_suspicions(s, corpus_id, suspicions, wb.clock())
+    return {"labels": len(labels), "doubted": count}
 
 
 def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], list[np.ndarray]]:
@@ -162,13 +162,13 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
         annotations = sorted(label_rows.list_labels_of_corpus(s, corpus_id), key=lambda r: r.question_id)
         verdicts = label_rows.find_verdicts(s, corpus_id=corpus_id)
     by_question = [(q, resolve_labels(group)) for q, group in groupby(annotations, key=lambda r: r.question_id)]
-    resolved = {(q, i): label for q, group in by_question for i, label in group.items()} | verdicts
-    labelled = [r for r in candidates if resolved.get((r.question_id, r.sentence_id)) in BINARY]
+    label_of = {(q, i): label for q, group in by_question for i, label in group.items()} | verdicts
+    usable = [r for r in candidates if label_of.get((r.question_id, r.sentence_id)) in BINARY]
     cascade, generative, embedder = loading.load_version(wb), _load_generative(job), wb.models.embedder()
     features: list[np.ndarray] = []
-    for _, group in groupby(labelled, key=lambda r: r.question_id):
+    for _, group in groupby(usable, key=lambda r: r.question_id):
         job.step_back()
-        job.progress(len(features) / len(labelled), f"{len(features)} labels read")
+        job.progress(len(features) / len(usable), f"{len(features)} labels read")
         rows = list(group)
         question = rows[0].question
         texts = [Candidate(str(r.sentence_id), r.text, title=r.title) for r in rows]
@@ -176,8 +176,8 @@ def _read_pairs(job: JobRun, corpus_id: int) -> tuple[list[Pair], list[str], lis
         scores = [] if generative is None else [np.asarray(generative.score(question, texts))]
         trace = scoring.rank(cascade, question, texts).trace
         features += list(extract_features(trace, *scores, vectors[1:] @ vectors[0]))
-    pairs = [(r.question_id, r.sentence_id) for r in labelled]
-    return pairs, [resolved[pair] for pair in pairs], features
+    pairs = [(r.question_id, r.sentence_id) for r in usable]
+    return pairs, [label_of[pair] for pair in pairs], features
 
 
 def _load_generative(job: JobRun) -> Ranker | None:

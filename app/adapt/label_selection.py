@@ -56,9 +56,9 @@ class LabelSelection:
             _parse_day(self.since)
 
     @classmethod
-    def from_json(cls, stored: Json) -> "LabelSelection":
+    def from_json(cls, record: Json) -> "LabelSelection":
         """From a job's settings or a card; None gives the defaults."""
-        return _ADAPTER.validate_python(stored or {})
+        return _ADAPTER.validate_python(record or {})
 
     def to_json(self) -> dict[str, Json]:
         return {**asdict(self), "annotators": [*self.annotators], "kinds": [*self.kinds]}
@@ -101,15 +101,15 @@ def load(wb: Workbench, corpus_id: int, selection: LabelSelection) -> list[conse
         """Pairs with some label, but none that counts, are left out: they are never presumed incorrect."""
         own = by_question.get(question_id, [])
         pairs, conflicts = consensus.group_by_sentence(own), selection.conflicts
-        resolved = {i: consensus.resolve_label(v, v[0].verdict, conflicts) for i, v in pairs.items()}
-        values = {i: selection.values.get(label or "") for i, label in resolved.items()}
+        labels = {i: consensus.resolve_label(v, v[0].verdict, conflicts) for i, v in pairs.items()}
+        values = {i: selection.values.get(label or "") for i, label in labels.items()}
         candidates = tuple(
             Candidate(ids.get((question_id, r.sentence_id), r.candidate), r.text, values.get(r.sentence_id), r.title)
             for r in group
             if r.sentence_id is not None
             and ((question_id, r.sentence_id) not in labelled_pairs or values.get(r.sentence_id) is not None)
         )
-        return consensus.LabelledQuestion.build(group[0], candidates, own, resolved)
+        return consensus.LabelledQuestion.build(group[0], candidates, own, labels)
 
     groups = groupby(candidates, key=lambda r: r.question_id)
     return [label_question(question_id, list(group)) for question_id, group in groups]
@@ -127,19 +127,19 @@ def count_givers(
     """Annotator -> how many of the labels on these questions that count are theirs, the busiest first."""
     with wb.read() as s:
         votes = rows.list_labels_with_verdicts(s, corpus_id)
-    selected = [v for v in votes if v.question_id in question_ids and selection.includes(v)]
-    return dict(Counter(v.annotator for v in selected if v.label in selection.values).most_common())
+    matches = [v for v in votes if v.question_id in question_ids and selection.includes(v)]
+    return dict(Counter(v.annotator for v in matches if v.label in selection.values).most_common())
 
 
 def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
     """The question's labelled candidates, and up to `presumed` others as incorrect ones if it has a correct one."""
     if not presumed or not question.positives:
         return consensus.drop_unlabelled(question)
-    unlabelled = [i for i, c in enumerate(question.candidates) if c.label is None]
-    drawn = set(random.Random(f"{seed}:{question.qid}").sample(unlabelled, min(presumed, len(unlabelled))))
+    open_indices = [i for i, c in enumerate(question.candidates) if c.label is None]
+    sample = set(random.Random(f"{seed}:{question.qid}").sample(open_indices, min(presumed, len(open_indices))))
     candidates = tuple(
-        replace(c, label=0) if i in drawn else c
+        replace(c, label=0) if i in sample else c
         for i, c in enumerate(question.candidates)
-        if c.label is not None or i in drawn
+        if c.label is not None or i in sample
     )
     return replace(question, candidates=candidates)

@@ -83,9 +83,9 @@ class LeftOut:
 
     @classmethod
     def build(cls, rate: float, labels: Sequence[tuple[Question, Candidate]]) -> "LeftOut":
-        listed = ((q.text, c.text[:MAX_TEXT_CHARS], c.label == 1) for q, c in labels[:MAX_LISTED_LABELS])
+        rows = ((q.text, c.text[:MAX_TEXT_CHARS], c.label == 1) for q, c in labels[:MAX_LISTED_LABELS])
         correct = sum(c.label == 1 for _, c in labels)
-        return cls(rate, len(labels), correct, tuple(LeftOutLabel(*label) for label in listed))
+        return cls(rate, len(labels), correct, tuple(LeftOutLabel(*label) for label in rows))
 
 
 @dataclass(frozen=True, slots=True)

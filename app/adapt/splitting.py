@@ -54,26 +54,26 @@ def split(
     *,
     embed: Embed | None = None,
     trained_on: Sequence[str] = (),
-    frozen: Sequence[str] = (),
+    benchmarks: Sequence[str] = (),
     to_training: Callable[[Question], Question] = drop_unlabelled,
 ) -> Split:
     """Questions without any label are left out. Held-out ones have a correct and an incorrect candidate.
 
-    `embed` gives unit vectors `(n, width)`; without it, or them, only words are compared. `trained_on` and `frozen` are
-    texts of questions. `to_training` makes a training question of a labelled one.
+    `embed` gives unit vectors `(n, width)`; without it, or them, only words are compared. `trained_on` and `benchmarks`
+    are texts of questions. `to_training` makes a training question of a labelled one.
     """
     questions = [x for x in all_questions if x.question.positives or x.question.negatives]
-    texts = [*(x.question.text for x in questions), *trained_on, *frozen]
-    first_frozen = len(questions) + len(trained_on)
+    texts = [*(x.question.text for x in questions), *trained_on, *benchmarks]
+    first_benchmark = len(questions) + len(trained_on)
     train_groups: list[list[LabelledQuestion]] = []
     dev: list[LabelledQuestion] = []
     held_out: list[LabelledQuestion] = []
     rest: list[list[LabelledQuestion]] = []
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
-        is_known = any(len(questions) <= i < first_frozen for i in places)
+        is_known = any(len(questions) <= i < first_benchmark for i in places)
         splits = {x.split for x in group}
-        if "test" in splits or any(i >= first_frozen for i in places):
+        if "test" in splits or any(i >= first_benchmark for i in places):
             # a near-duplicate of the frozen benchmark is never trained on; the test part itself is not used
             held_out += [] if is_known else [x for x in group if not x.split]
         elif is_known or ("train" in splits and "dev" not in splits):
@@ -84,8 +84,8 @@ def split(
             rest.append(group)
     drawn_train, drawn_dev, drawn_held_out = _draw(rest, need_dev=not dev)
     held_out += drawn_held_out
-    borrowed = not any(_has_both(x) for x in held_out) and any(_has_both(x) for x in dev)
-    if borrowed:
+    is_borrowed = not any(_has_both(x) for x in held_out) and any(_has_both(x) for x in dev)
+    if is_borrowed:
         held_out, dev = dev, []
         train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
     else:
@@ -94,7 +94,7 @@ def split(
         _to_questions([*train, *drawn_train], to_training),
         _to_questions([*dev, *drawn_dev]),
         _to_questions([x for x in held_out if _has_both(x)]),
-        borrowed,
+        is_borrowed,
     )
 
 

@@ -118,8 +118,8 @@ def list_rankers(wb: Workbench) -> list[str]:
 
 def list_datasets(wb: Workbench) -> list[str]:
     """The shipped sets that are there, and the labels of every corpus that has some."""
-    shipped = [n for n in datasets.SHIPPED_SETS if (wb.settings.starter_dir / f"{n.partition('-')[2]}.jsonl").is_file()]
-    return [*shipped, *(f"{CORPUS_PREFIX}{c.name}" for c in list_corpora(wb) if c.labels)]
+    names = [n for n in datasets.SHIPPED_SETS if (wb.settings.starter_dir / f"{n.partition('-')[2]}.jsonl").is_file()]
+    return [*names, *(f"{CORPUS_PREFIX}{c.name}" for c in list_corpora(wb) if c.labels)]
 
 
 def load_questions(wb: Workbench, data: str) -> list[Question]:
@@ -283,7 +283,7 @@ def _to_row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str
     return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
 
 
-def _from_row(row: JsonObject, done: JobView, measured: datetime | None) -> RankerResult:
+def _from_row(row: JsonObject, job: JobView, measured_at: datetime | None) -> RankerResult:
     """What `_to_row` stored. Seconds remembered from another moment were taken under another load. An evaluation later
     than the job has replaced the one it used, whose moment is lost."""
     figures = {
@@ -291,10 +291,10 @@ def _from_row(row: JsonObject, done: JobView, measured: datetime | None) -> Rank
         for m in (key.removesuffix(" low") for key in row if key.endswith(" low"))
     }
     cuts = tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in row.get("cuts", ()))
-    if not measured or not done.started or not done.finished or measured > done.finished:
+    if not measured_at or not job.started or not job.finished or measured_at > job.finished:
         return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts)
-    here = measured >= done.started
-    return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts, measured, here)
+    here = measured_at >= job.started
+    return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts, measured_at, here)
 
 
 def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> ComparisonView:
@@ -324,16 +324,16 @@ def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> Com
         setting=settings.setting,
         questions=result["questions"],
         results=tuple(_from_row(row, job, created.get(row["ranker"])) for row in result["rows"]),
-        paired=tuple(_read_pair(stored) for stored in result["paired"]),
+        paired=tuple(_read_pair(pair) for pair in result["paired"]),
         per_question=pd.DataFrame(per_question, columns=None if per_question else ["qid", "question", "ranker"]),
         ranks=_Ranks({q.qid: q for q in questions}, scores, _find_hidden_labels(wb, settings.data, by)),
         notes=tuple(result["notes"]),
     )
 
 
-def _read_pair(stored: JsonObject) -> PairedResult:
-    test = PairedTest(**{f.name: stored[f.name] for f in fields(PairedTest)})
-    return PairedResult(stored["a"], stored["b"], stored["metric"], test)
+def _read_pair(record: JsonObject) -> PairedResult:
+    test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
+    return PairedResult(record["a"], record["b"], record["metric"], test)
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:
@@ -349,8 +349,8 @@ def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings)
     """Those that are still stored, by ranker."""
     data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:
-        found = {name: rows.find_evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
-    return {name: row for name, row in found.items() if row is not None}
+        evaluations = {name: rows.find_evaluation(s, key, data_hash, settings.setting) for name, key in keys.items()}
+    return {name: row for name, row in evaluations.items() if row is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -71,8 +71,8 @@ def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
     if not wb.index(corpus_id).list_pending(1):
         return None
     with wb.read() as s:
-        queued = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
-    return queued[0] if queued else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
+        job_ids = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
+    return job_ids[0] if job_ids else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id
 
 
 def add_shipped_vectors(wb: Workbench, corpus_id: int) -> int:

@@ -83,8 +83,8 @@ def import_labels(
             wb, corpus.id, questions, replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
         )
         index_imported(wb, corpus.id)
-    rejected = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
-    malformed = tuple(sorted([*problems, *rejected]))
+    rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
+    malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
         new=counts.new,
         same=counts.same,

@@ -86,9 +86,9 @@ def find_due_corpora(wb: Workbench, mark: str) -> list[int]:
             new = _count_since(s, corpus.id, job_rows.find_newest_job(s, "retrain", corpus.id, "done"))
             fresh = _count_since(s, corpus.id, last)
             rule = RetrainRule(**(corpus.automatic or {}))
-            checked = f"{mark} {corpus.id} {last.id if last else 0}"
-            if is_due(rule, new, wb.clock(), to_view(last) if last else None, fresh) and new != wb.marks.get(checked):
-                wb.marks[checked] = new
+            state = f"{mark} {corpus.id} {last.id if last else 0}"
+            if is_due(rule, new, wb.clock(), to_view(last) if last else None, fresh) and new != wb.marks.get(state):
+                wb.marks[state] = new
                 due.append(corpus.id)
     return due
 

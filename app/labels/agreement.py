@@ -101,10 +101,10 @@ def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Agreem
     with wb.read() as s:
         pairs = _group_by_pair(s, corpus_id)
     for group in pairs:
-        judged = [r for r in group if r.label in BINARY]
-        if len(judged) > 1:
-            units.append((group[0].question_id, {r.annotator: BINARY[r.label] for r in judged}))
-            days.append(judged[1].created.date().isoformat())
+        judgements = [r for r in group if r.label in BINARY]
+        if len(judgements) > 1:
+            units.append((group[0].question_id, {r.annotator: BINARY[r.label] for r in judgements}))
+            days.append(judgements[1].created.date().isoformat())
             kinds.append(group[0].kind or infer_question_kind(group[0].question))
     people = sorted({name for _, votes in units for name in votes})
     kappas = []
@@ -185,7 +185,7 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
         sees_all = has_role(s, annotator_id, ADMIN)
         verdicts = reviews.find_signed_verdicts(s, corpus_id)
         pairs = _group_by_pair(s, corpus_id)
-    found = []
+    conflicts = []
     for group in pairs:
         first, labels = group[0], tuple((r.annotator, r.label) for r in group)
         ruling = verdicts.get((first.question_id, first.sentence_id))
@@ -193,8 +193,8 @@ def list_conflicts(wb: Workbench, corpus_id: int, annotator_id: int) -> tuple[Co
         if (is_open or ruling) and (sees_all or any(r.annotator_id == annotator_id for r in group)):
             pair = (first.question_id, first.sentence_id, first.question, first.text, first.title)
             verdict = (ruling.label, ruling.name, ruling.note) if ruling else ()
-            found.append(ConflictView(*pair, labels, *verdict))
-    return tuple(sorted(found, key=lambda c: bool(c.verdict)))
+            conflicts.append(ConflictView(*pair, labels, *verdict))
+    return tuple(sorted(conflicts, key=lambda c: bool(c.verdict)))
 
 
 def adjudicate(
@@ -220,22 +220,22 @@ def measure_anchoring(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Anchor
     """How often labels say what the model said, with its score on the screen and without, on pairs where chance decided
     which; the difference is what seeing does."""
     with wb.read() as s:
-        found = [r for r in label_rows.list_labels_with_arm(s, corpus_id) if r.label in BINARY]
-    units = [(r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in found]
-    shown, blind = _split_arms(units)
-    agree_shown, agree_blind = (float(np.mean(arm)) if arm else None for arm in (shown, blind))
-    return AnchoringView(len(shown), len(blind), agree_shown, agree_blind, _estimate(units, SHIFT, seed))
+        rows = [r for r in label_rows.list_labels_with_arm(s, corpus_id) if r.label in BINARY]
+    units = [(r.question_id, (r.arm == "blind", (r.label == CORRECT) == r.model_says)) for r in rows]
+    visible, blind = _split_arms(units)
+    agree_visible, agree_blind = (float(np.mean(arm)) if arm else None for arm in (visible, blind))
+    return AnchoringView(len(visible), len(blind), agree_visible, agree_blind, _estimate(units, SHIFT, seed))
 
 
 def _split_arms(units: Sequence[tuple[int, tuple[bool, bool]]]) -> tuple[list[bool], list[bool]]:
     """Whether each agrees with the model: of those shown with the score, and of the blind ones."""
-    shown = [agrees for _, (is_blind, agrees) in units if not is_blind]
-    return shown, [agrees for _, (is_blind, agrees) in units if is_blind]
+    visible = [agrees for _, (is_blind, agrees) in units if not is_blind]
+    return visible, [agrees for _, (is_blind, agrees) in units if is_blind]
 
 
 def _shift(units: Sequence[tuple[int, tuple[bool, bool]]]) -> float | None:
-    shown, blind = _split_arms(units)
-    return float(np.mean(shown) - np.mean(blind)) if shown and blind else None
+    visible, blind = _split_arms(units)
+    return float(np.mean(visible) - np.mean(blind)) if visible and blind else None
 
 
 def _arm(unit: tuple[bool, bool]) -> tuple[float, ...]:
@@ -245,8 +245,8 @@ def _arm(unit: tuple[bool, bool]) -> tuple[float, ...]:
 
 
 def _shift_of_sums(sums: np.ndarray) -> np.ndarray:
-    blind, agree_blind, shown, agree_shown = sums.T
-    return agree_shown / shown - agree_blind / blind
+    blind, agree_blind, visible, agree_visible = sums.T
+    return agree_visible / visible - agree_blind / blind
 
 
 SHIFT = Measure(_shift, _arm, _shift_of_sums)
@@ -259,10 +259,10 @@ def _group_by_pair(s: Session, corpus_id: int) -> list[list[Row]]:
 
 
 def _estimate_by(names: Sequence[str], units: Sequence[Unit], seed: int) -> tuple[tuple[str, Estimate], ...]:
-    named: dict[str, list[Unit]] = {}
+    by_name: dict[str, list[Unit]] = {}
     for name, unit in zip(names, units, strict=True):
-        named.setdefault(name, []).append(unit)
-    return tuple((name, _estimate(named[name], ALPHA, seed)) for name in sorted(named))
+        by_name.setdefault(name, []).append(unit)
+    return tuple((name, _estimate(by_name[name], ALPHA, seed)) for name in sorted(by_name))
 
 
 def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) -> Estimate:
@@ -274,12 +274,12 @@ def _estimate(units: Sequence[tuple[int, T]], measure: Measure[T], seed: int) ->
     of_questions = np.zeros((len(places), len(measure.parts(units[0][1]))))  # (questions, parts)
     np.add.at(of_questions, [places[question] for question, _ in units], [measure.parts(unit) for _, unit in units])
     draw = np.random.default_rng(seed)
-    drawn = (draw.integers(len(places), size=len(places)) for _ in range(RESAMPLES))
-    sums = np.array([np.bincount(d, minlength=len(places)) @ of_questions for d in drawn])  # (resamples, parts)
+    samples = (draw.integers(len(places), size=len(places)) for _ in range(RESAMPLES))
+    sums = np.array([np.bincount(d, minlength=len(places)) @ of_questions for d in samples])  # (resamples, parts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = measure.of_sums(sums)
-    found = found[np.isfinite(found)]
-    if len(places) < 2 or not len(found):
+        values = measure.of_sums(sums)
+    values = values[np.isfinite(values)]
+    if len(places) < 2 or not len(values):
         return Estimate(value, None, None, len(units))
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, float(low), float(high), len(units))

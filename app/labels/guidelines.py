@@ -69,16 +69,16 @@ def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleC
     """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting."""
     with wb.write() as s:
         require(s, by, ADMIN)
-        made = replace(rules_of_corpus(s, corpus_id), **changes)
-        if not 1 <= made.overlap <= MAX_OVERLAP:
-            raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {made.overlap}")
+        rules = replace(rules_of_corpus(s, corpus_id), **changes)
+        if not 1 <= rules.overlap <= MAX_OVERLAP:
+            raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {rules.overlap}")
         for name in ("control", "blind"):
-            if not 0 <= getattr(made, name) <= 1:
-                raise BadSetting(f"the {name} share is 0 to 1, not {getattr(made, name)}")
-        if made.target is not None and made.target < 1:
-            raise BadSetting(f"the target is 1 pair or more, not {made.target}")
-        s.get_one(Corpus, corpus_id).rules = asdict(made)
-        return made
+            if not 0 <= getattr(rules, name) <= 1:
+                raise BadSetting(f"the {name} share is 0 to 1, not {getattr(rules, name)}")
+        if rules.target is not None and rules.target < 1:
+            raise BadSetting(f"the target is 1 pair or more, not {rules.target}")
+        s.get_one(Corpus, corpus_id).rules = asdict(rules)
+        return rules
 
 
 def read_guidelines(wb: Workbench, corpus_id: int) -> GuidelineView:

@@ -32,13 +32,13 @@ def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:
     """A pair counts once, as its verdict or the majority of its labels; unsure and even ones not at all. A label that
     was changed later counts as it is now, where it was first assigned."""
     with wb.read() as s:
-        found = rows.list_assigned_labels(s, corpus_id, (*ADAPTIVE, RANDOM))
+        labels = rows.list_assigned_labels(s, corpus_id, (*ADAPTIVE, RANDOM))
         verdicts = rows.find_verdicts(s, corpus_id=corpus_id)
-    drawn = {(r.question_id, r.sentence_id, r.annotator_id) for r in found if r.control or r.queue == RANDOM}
+    random_keys = {(r.question_id, r.sentence_id, r.annotator_id) for r in labels if r.control or r.queue == RANDOM}
     samples: dict[str, dict[Pair, dict[int, str]]] = {}
-    for r in found:
+    for r in labels:
         pair = (r.question_id, r.sentence_id)
-        sample = RANDOM if (*pair, r.annotator_id) in drawn else r.queue
+        sample = RANDOM if (*pair, r.annotator_id) in random_keys else r.queue
         samples.setdefault(sample, {}).setdefault(pair, {})[r.annotator_id] = verdicts.get(pair, r.label)
     estimates = {name: _estimate_share([[*by.values()] for by in pairs.values()]) for name, pairs in samples.items()}
     fair = estimates.get(RANDOM, Estimate(None, None, None, 0))
@@ -49,8 +49,8 @@ def wilson_interval(correct: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a share."""
     from scipy.stats import binomtest
 
-    found = binomtest(correct, n).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    interval = binomtest(correct, n).proportion_ci(0.95, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def _estimate_share(pairs: Sequence[Sequence[str]]) -> Estimate:

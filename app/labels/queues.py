@@ -155,18 +155,18 @@ class QuestionItem:
 # --- one pair --------------------------------------------------------------------------------------------------------
 
 
-def next_item(wb: Workbench, seat: Seat, passed: Sequence[Pair] = ()) -> QueueItem | None:
+def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair] = ()) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
-    the same pair, with a fresh lease, until it is labelled or `passed` (pairs not wanted now, the latest last). None
+    the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last). None
     when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown queue."""
     now = wb.clock()
     with wb.read() as s:  # a read blocks nobody; the lease decides
-        draw = _draw(s, seat, now, passed)
-        recent = _read_recent_texts(s, seat, passed)
-    found = [r for r in draw.rows if _pair(r) not in passed]
-    found.sort(key=lambda r: (_pair(r) != draw.leased, _is_repeat(_pair(r), r.text, recent)))
+        draw = _draw(s, seat, now, skips)
+        recent = _read_recent_texts(s, seat, skips)
+    matches = [r for r in draw.rows if _pair(r) not in skips]
+    matches.sort(key=lambda r: (_pair(r) != draw.leased, _is_repeat(_pair(r), r.text, recent)))
     expires = None if draw.only_views else now + LEASE
-    for row in found:
+    for row in matches:
         pair = _pair(row)
         token = draw.token if pair == draw.leased else _make_token(*pair)
         with wb.write() as s:
@@ -204,11 +204,11 @@ def item_at(
         if row is None or question is None:
             raise Gone("this sentence is no longer a candidate of the question; reload the page")
         only_views = has_role(s, annotator_id, VIEWER)
-        leased = not only_views and leases.acquire(s, pair, who, queue="", token=token, expires=expires, now=now)
+        is_leased = not only_views and leases.acquire(s, pair, who, queue="", token=token, expires=expires, now=now)
         rules = rules_of_corpus(s, question.corpus_id)
         item = _build_item(s, row, annotator_id, assignment, token, rules, again=True)
-    is_locked = not (leased or only_views or item.label)
-    return replace(item, leased_until=expires if leased else None, is_locked=is_locked)
+    is_locked = not (is_leased or only_views or item.label)
+    return replace(item, leased_until=expires if is_leased else None, is_locked=is_locked)
 
 
 def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator_id: int) -> Assignment:
@@ -224,34 +224,34 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
 # --- a question with its list ----------------------------------------------------------------------------------------
 
 
-def next_question(wb: Workbench, seat: Seat, passed: Sequence[int] = ()) -> QuestionItem | None:
-    """The question of the queue's next pair with its whole list, every pair of it that is open leased; `passed`:
+def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> QuestionItem | None:
+    """The question of the queue's next pair with its whole list, every pair of it that is open leased; `skips`:
     questions not wanted now, the latest last. None when nothing is left. Raises BadSetting."""
     with wb.read() as s:
-        draw = _draw(s, seat, wb.clock(), passed)
-        recent = _read_recent_questions(s, seat, passed)
-    leased = draw.leased and draw.leased[0]
+        draw = _draw(s, seat, wb.clock(), skips)
+        recent = _read_recent_questions(s, seat, skips)
+    leased_id = draw.leased and draw.leased[0]
     first: dict[int, Row] = {}
     for row in draw.rows:
         first.setdefault(row.question_id, row)
-    found = list(first.values())
-    found.sort(key=lambda r: (r.question_id != leased, _is_repeat(r.question_id, r.question, recent)))
-    for row in found:
+    matches = list(first.values())
+    matches.sort(key=lambda r: (r.question_id != leased_id, _is_repeat(r.question_id, r.question, recent)))
+    for row in matches:
         assignment = _assign(draw.rules, seat, (row.question_id, 0), control=draw.control)
-        chosen: int | None = row.sentence_id
+        target: int | None = row.sentence_id
         if assignment.is_random:
-            assignment, chosen = replace(assignment, drawn=chosen), None
-        item = question_at(wb, seat, row.question_id, assignment, chosen)
+            assignment, target = replace(assignment, drawn=target), None
+        item = question_at(wb, seat, row.question_id, assignment, target)
         if any(r.free for r in item.rows):
             return item
     return None
 
 
 def question_at(
-    wb: Workbench, seat: Seat, question_id: int, assignment: Assignment | None = None, chosen: int | None = None
+    wb: Workbench, seat: Seat, question_id: int, assignment: Assignment | None = None, target: int | None = None
 ) -> QuestionItem:
     """A certain question with its list, as it was assigned before (None: as the queue assigns it); what the holder had
-    before is given back. `chosen`: the sentence that the queue chose it for. Raises Gone."""
+    before is given back. `target`: the sentence that the queue chose it for. Raises Gone."""
     now, token = wb.clock(), _make_token(question_id)
     with wb.write() as s:
         question = s.get(Question, question_id)
@@ -266,20 +266,20 @@ def question_at(
         own = rows.find_labels_by(s, seat.annotator_id, [question_id])
         request = request_queue(s, replace(seat, queue=assignment.queue, pool=()), rules)
         candidates = queues.list_question_rows(s, question_id, request, now)
-        listed = []
+        items = []
         for row in candidates:
             pair = _pair(row)
             is_free = bool(row.free) and (only_views or acquire(pair, control=assignment.control))
             label = own.get(pair)
-            is_offered = row.asked or row.sentence_id == chosen
+            is_offered = row.asked or row.sentence_id == target
             reasons = _explain(s, row, assignment, label, rules) if is_offered else ("", "")
-            listed.append(ListRow(**asdict(_read_candidate(row, label, reasons)), free=is_free or label is not None))
+            items.append(ListRow(**asdict(_read_candidate(row, label, reasons)), free=is_free or label is not None))
         version = _find_version_name(s, next((r.version_id for r in candidates if r.version_id), None))
     if assignment.is_blind:
-        listed.sort(key=lambda r: _chance(question_id, r.sentence_id))
-    listed.sort(key=lambda r: r.sentence_id != assignment.drawn)
-    why = explain_list(assignment, len(listed))
-    return QuestionItem(question_id, question.text, tuple(listed), why, assignment, version, token)
+        items.sort(key=lambda r: _chance(question_id, r.sentence_id))
+    items.sort(key=lambda r: r.sentence_id != assignment.drawn)
+    why = explain_list(assignment, len(items))
+    return QuestionItem(question_id, question.text, tuple(items), why, assignment, version, token)
 
 
 def leave(wb: Workbench, seat: Seat) -> None:
@@ -309,33 +309,33 @@ class _Draw:
     only_views: bool
 
 
-def _draw(s: Session, seat: Seat, now: datetime, passed: Sequence[Pair] | Sequence[int]) -> _Draw:
-    """`passed`: pairs, or ids of questions, which are left out. Raises BadSetting for an unknown queue."""
+def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair] | Sequence[int]) -> _Draw:
+    """`skips`: pairs, or ids of questions, which are left out. Raises BadSetting for an unknown queue."""
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
     rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
     lease = leases.find_lease(s, seat.corpus_id, seat.who, seat.queue, now)
-    if lease and (only_views or _pair(lease) in passed or lease.question_id in passed):
+    if lease and (only_views or _pair(lease) in skips or lease.question_id in skips):
         lease = None
     if lease:
         control = lease.control
     else:  # always the same until they act
         me = seat.annotator_id
         control = seat.queue in ADAPTIVE and _chance(me, rows.count_events(s, me)) < rules.control
-    excluded = tuple(x for x in passed if isinstance(x, int))
-    request = request_queue(s, replace(seat, queue=RANDOM) if control else seat, rules, excluded)
-    found = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(passed) - len(excluded))
-    return _Draw(rules, control, found, _pair(lease) if lease else None, lease.token if lease else "", only_views)
+    question_ids = tuple(x for x in skips if isinstance(x, int))
+    request = request_queue(s, replace(seat, queue=RANDOM) if control else seat, rules, question_ids)
+    open_rows = queues.list_open_pairs(s, request, now, HEAD_ROWS + len(skips) - len(question_ids))
+    return _Draw(rules, control, open_rows, _pair(lease) if lease else None, lease.token if lease else "", only_views)
 
 
-def request_queue(s: Session, seat: Seat, rules: Rules, excluded: tuple[int, ...] = ()) -> queues.QueueRequest:
-    """`excluded`: questions. What no queue offered is requested as random."""
-    offered = queues.list_pool_versions(s, seat.corpus_id) if seat.pool else []
-    pool = [(i, exit_) for i, name, exit_ in offered if name in seat.pool]
+def request_queue(s: Session, seat: Seat, rules: Rules, skips: tuple[int, ...] = ()) -> queues.QueueRequest:
+    """`skips`: questions. What no queue offered is requested as random."""
+    versions = queues.list_pool_versions(s, seat.corpus_id) if seat.pool else []
+    pool = [(i, exit_) for i, name, exit_ in versions if name in seat.pool]
     if RETRIEVAL in seat.pool:
         pool.append((0, 0))
     order = QUEUES.get(seat.queue, QUEUES[RANDOM]).order
-    return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), excluded)
+    return queues.QueueRequest(seat.corpus_id, order, seat.who, rules.overlap, tuple(pool), skips)
 
 
 def _assign(rules: Rules, seat: Seat, pair: Pair, *, control: bool = False, is_scored: bool = True) -> Assignment:
@@ -360,19 +360,19 @@ def _make_token(*ids: int) -> str:
     return "-".join([*map(str, ids), secrets.token_hex(4)])
 
 
-def _read_recent_texts(s: Session, seat: Seat, passed: Sequence[Pair]) -> dict[Pair, str]:
+def _read_recent_texts(s: Session, seat: Seat, skips: Sequence[Pair]) -> dict[Pair, str]:
     """The pairs labelled last and skipped last, with their texts."""
-    skipped = {pair: s.get(Sentence, pair[1]) for pair in passed[-1:]}
-    recent = {pair: sentence.text for pair, sentence in skipped.items() if sentence is not None}
+    sentences = {pair: s.get(Sentence, pair[1]) for pair in skips[-1:]}
+    recent = {pair: sentence.text for pair, sentence in sentences.items() if sentence is not None}
     last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id)
     return recent if last is None else recent | {_pair(last): last.text}
 
 
-def _read_recent_questions(s: Session, seat: Seat, passed: Sequence[int]) -> dict[int, str]:
+def _read_recent_questions(s: Session, seat: Seat, skips: Sequence[int]) -> dict[int, str]:
     """The question left last, or the one labelled last, with its text."""
     last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id)
-    found = [s.get(Question, q) for q in passed[-1:] or ([last.question_id] if last else [])]
-    return {q.id: q.text for q in found if q is not None}
+    questions = [s.get(Question, q) for q in skips[-1:] or ([last.question_id] if last else [])]
+    return {q.id: q.text for q in questions if q is not None}
 
 
 def _is_repeat(key: Pair | int, text: str, recent: Mapping[Pair, str] | Mapping[int, str]) -> bool:

@@ -19,6 +19,8 @@ from app.workbench.people import NOBODY, AnnotatorView
 from app.workbench.workbench import Workbench
 
 NAME, DESK = "as2_name", "as2_desk"  # cookies
+A_YEAR = "max-age=31536000; "
+_REMEMBERED = "_as2_remembered"
 
 
 def gate() -> None:
@@ -33,9 +35,15 @@ def who(wb: Workbench) -> AnnotatorView:
     person = _logged_in(wb, st.user) if provider_configured() else _named(wb)
     cookies = [(DESK, desk(), "")]
     if person.local and person.name != NOBODY:
-        cookies.append((NAME, person.name, "max-age=31536000; "))
+        cookies.append((NAME, person.name, A_YEAR))
+    cookies += [(name, value, A_YEAR) for name, value in st.session_state.get(_REMEMBERED, {}).items()]
     st.components.v2.component("as2_kept", js=load_script("signin"))(key="as2_kept", data={"cookies": cookies})
     return person
+
+
+def remember(cookie: str, value: str) -> None:
+    """Have the browser keep it for a year; the run that follows sends it."""
+    st.session_state.setdefault(_REMEMBERED, {})[cookie] = value
 
 
 def desk() -> str:
@@ -61,13 +69,13 @@ def _named(wb: Workbench) -> AnnotatorView:
     state = st.session_state
     if "_as2_name" not in state:
         state["_as2_name"] = unquote(st.context.cookies.get(NAME, "")) or NOBODY
-    typed = st.text_input(
+    text = st.text_input(
         "Your name",
         state["_as2_name"],
         key="as2_name",
         max_chars=people.MAX_NAME_CHARS,
         help="Labels are signed with it, and this browser remembers it. Two people, two names.",
     )
-    name = " ".join(typed.split()) or NOBODY
+    name = " ".join(text.split()) or NOBODY
     state["_as2_name"] = name
     return people.sign_in(wb, name)

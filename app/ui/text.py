@@ -16,9 +16,9 @@ _WWW = re.compile(r"\bwww\.", re.IGNORECASE)
 def plain(text: str) -> str:
     """Markdown that renders as exactly this text (runs of white space become one space)."""
     one_line = " ".join(text.split())
-    marked = _MARKUP.sub(r"\\\1", one_line)
-    marked = _WWW.sub(lambda m: m.group()[:-1] + r"\.", marked)
-    return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", marked)
+    markdown = _MARKUP.sub(r"\\\1", one_line)
+    markdown = _WWW.sub(lambda m: m.group()[:-1] + r"\.", markdown)
+    return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", markdown)
 
 
 def name_document(title: str) -> str:

@@ -34,23 +34,23 @@ NO_WORKER = "No worker has started it yet. One may be busy with another job; if 
 PATIENCE_SECONDS = 30  # that a worker may take to start
 
 
-def headline(paired: PairedTest) -> str:
-    if paired.wins + paired.losses == 0:
+def headline(test: PairedTest) -> str:
+    if test.wins + test.losses == 0:
         return "No difference on the held-out questions"
-    return HEADLINES[find_outcome(paired)]
+    return HEADLINES[find_outcome(test)]
 
 
-def describe_test(paired: PairedTest, *, metric: str = "AP") -> str:
+def describe_test(test: PairedTest, *, metric: str = "AP") -> str:
     """`12 questions better, 3 worse, 5 the same. ...`: the paired test without its vocabulary."""
-    changed = paired.wins + paired.losses
-    counts = f"{count(paired.wins, 'question')} better, {paired.losses:,} worse, {paired.ties:,} the same"
-    if changed == 0:
+    changes = test.wins + test.losses
+    counts = f"{count(test.wins, 'question')} better, {test.losses:,} worse, {test.ties:,} the same"
+    if changes == 0:
         return f"{counts}: the order of the correct sentences did not change."
-    p = "p < 0.001" if paired.p < 0.001 else f"p = {paired.p:.2f}" if paired.p >= 0.01 else f"p = {paired.p:.3f}"
-    change = f"{counts}. {metric} changed by {paired.difference:+.3f} (95 %: {paired.low:+.3f} to {paired.high:+.3f})"
-    if changed < MIN_CHANGED_QUESTIONS:
+    p = "p < 0.001" if test.p < 0.001 else f"p = {test.p:.2f}" if test.p >= 0.01 else f"p = {test.p:.3f}"
+    change = f"{counts}. {metric} changed by {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})"
+    if changes < MIN_CHANGED_QUESTIONS:
         return f"{change}. Too few questions changed to tell ({p})."
-    return f"{change}. This {'could be' if find_outcome(paired) is Outcome.UNCLEAR else 'is more than'} chance ({p})."
+    return f"{change}. This {'could be' if find_outcome(test) is Outcome.UNCLEAR else 'is more than'} chance ({p})."
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:
@@ -60,8 +60,8 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
     slot = queue.find_slot(job.kind)
     if other := next((j for j in queue.list_active(wb) if j.state == "running" and j.kind in slot), None):
         return f"Job {other.id} ({other.kind}) runs first. This job starts when that one ends or is paused."
-    first_seen = st.session_state.setdefault("_as2_queued", {})  # by this session
-    seconds = time.monotonic() - first_seen.setdefault((job.id, job.attempt), time.monotonic())
+    first_times = st.session_state.setdefault("_as2_queued", {})  # by this session
+    seconds = time.monotonic() - first_times.setdefault((job.id, job.attempt), time.monotonic())
     return NO_WORKER if seconds > PATIENCE_SECONDS else ""
 
 

@@ -47,14 +47,14 @@ def import_zip(wb: Workbench, file: BinaryIO, *, filename: str, name: str, by: i
     """
     with wb.write() as s:
         people.allow(s, by)
-    with tempfile.TemporaryDirectory(prefix="as2-import-") as unpacked:
+    with tempfile.TemporaryDirectory(prefix="as2-import-") as root:
         try:
-            _unpack(file, Path(unpacked))
-            folder = _find_version(Path(unpacked))
+            _unpack(file, Path(root))
+            folder = _find_version(Path(root))
             _check_backbone(wb, folder)
             return management.import_version(wb, folder, name=name, source=filename, by=by)
         except (UnreadableFile, BadSetting, DamagedModel) as e:
-            raise type(e)(f"{filename}: {str(e).replace(f'{unpacked}/', '')}") from e
+            raise type(e)(f"{filename}: {str(e).replace(f'{root}/', '')}") from e
 
 
 def _unpack(file: BinaryIO, folder: Path) -> None:
@@ -91,9 +91,9 @@ def _check(member: zipfile.ZipInfo) -> None:
         raise UnreadableFile(f"{name!r} may be a pickle, which could run anything: weights come as safetensors")
 
 
-def _find_version(unpacked: Path) -> Path:
+def _find_version(folder: Path) -> Path:
     """The directory that holds the version, at the top or below."""
-    folders = sorted({p.parent for n in ("config.json", "model.onnx") for p in unpacked.rglob(n)})
+    folders = sorted({p.parent for n in ("config.json", "model.onnx") for p in folder.rglob(n)})
     if len(folders) != 1:
         what = "no version" if not folders else "several versions"
         raise BadSetting(f"it holds {what}: give a zip of one directory that as2 exported")

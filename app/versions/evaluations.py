@@ -68,9 +68,9 @@ def load_or_evaluate(
     """The evaluation of a version or catalog spec, from the store, or made now and stored. `ranker` is the loaded one,
     if there is one. Raises BadSetting, UnknownRanker, DamagedModel."""
     key = hash_ranker(wb, name), hash_questions(questions), setting
-    stored = _load(wb, *key)
-    if "cuts" in stored:  # older ones do not say where candidates were dropped
-        return from_stored(stored, name, setting)
+    record = _load(wb, *key)
+    if "cuts" in record:  # older ones do not say where candidates were dropped
+        return from_stored(record, name, setting)
     evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
     _store(wb, key, name, data, to_stored(evaluation))
     return evaluation
@@ -86,10 +86,10 @@ def load_or_measure(
     on_progress: OnProgress | None = None,
 ) -> Measurement:
     """The measurement of a loaded version, from the store, or made now and stored."""
-    stored = _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
-    if "per_exit" in stored:
-        reliability = tuple(ReliabilityBin(**row) for row in stored["reliability"])
-        return Measurement(from_stored(stored, name, SETTING), stored["per_exit"], reliability)
+    record = _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
+    if "per_exit" in record:
+        reliability = tuple(ReliabilityBin(**row) for row in record["reliability"])
+        return Measurement(from_stored(record, name, SETTING), record["per_exit"], reliability)
     measurement = measure(ranker, questions, on_progress=on_progress)
     store_measurement(wb, name, questions, measurement, data=data)
     return measurement
@@ -138,16 +138,16 @@ def to_stored(e: Evaluation) -> dict[str, Json]:
     return {k: v for k, v in to_json(e).items() if k not in ("ranker", "setting")}
 
 
-def from_stored(stored: JsonObject, name: str, setting: str) -> Evaluation:
+def from_stored(record: JsonObject, name: str, setting: str) -> Evaluation:
     """Raises As2Error for one that an older program stored otherwise."""
     plain = ("questions", "metrics", "per_question", "seconds", "relative_cost")
     try:
         return Evaluation(
             ranker=name,
             setting=setting,
-            scores={qid: np.array(values, dtype=np.float32) for qid, values in stored["scores"].items()},
-            cuts=tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in stored["cuts"]),
-            **{key: stored[key] for key in plain},
+            scores={qid: np.array(values, dtype=np.float32) for qid, values in record["scores"].items()},
+            cuts=tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in record["cuts"]),
+            **{key: record[key] for key in plain},
         )
     except (KeyError, TypeError) as e:
         raise As2Error(f"a stored evaluation of {name} cannot be read ({json.dumps(str(e))}): compare again") from e
@@ -172,8 +172,8 @@ class RecordedCascade(KeepsTrace):
         for batch in split_batches(questions, MAX_BATCH_CANDIDATES):
             if on_progress:
                 on_progress(Progress(done, len(questions), batch[0].text))
-            made = ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
-            self.traces |= {(q.text, q.candidates): t for q, t in zip(batch, made, strict=True)}
+            traces = ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
+            self.traces |= {(q.text, q.candidates): t for q, t in zip(batch, traces, strict=True)}
             done += len(batch)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
@@ -203,10 +203,10 @@ def measure(ranker: Ranker, questions: Sequence[Question], *, on_progress: OnPro
     usable = apply_setting(questions, SETTING)
     if not (isinstance(ranker, TracesTogether) and isinstance(ranker, CalibratesScores)):
         return Measurement(evaluate(ranker, usable, setting=SETTING, on_progress=on_progress), {}, ())
-    recorded = RecordedCascade(ranker, usable, on_progress)
-    evaluation = evaluate(recorded, usable, setting=SETTING)
-    seconds = sum(t.replay(ranker.schedule).seconds for t in recorded.traces.values())
-    traces = {q.qid: recorded.traces[q.text, q.candidates] for q in usable}
+    cascade = RecordedCascade(ranker, usable, on_progress)
+    evaluation = evaluate(cascade, usable, setting=SETTING)
+    seconds = sum(t.replay(ranker.schedule).seconds for t in cascade.traces.values())
+    traces = {q.qid: cascade.traces[q.text, q.candidates] for q in usable}
     per_exit = {
         str(layer): measure_mean(usable, {qid: t.exits[i].scores for qid, t in traces.items()}, ("AP",))["AP"]
         for i, layer in enumerate(ranker.exits)

@@ -140,7 +140,7 @@ def import_version(
     parent = str(card.get("parent") or "")
     metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
     with wb.write() as s:
-        known = parent if rows.find_version(s, name=parent) is not None else None
+        existing = parent if rows.find_version(s, name=parent) is not None else None
         note = str(card.get("note", ""))
-        registry.add_candidate(s, wb, name, path, parent=known, note=note, metrics=metrics)
+        registry.add_candidate(s, wb, name, path, parent=existing, note=note, metrics=metrics)
     return registry.get_version(wb, name)

@@ -39,17 +39,17 @@ class Change:
         return self.after < self.before
 
 
-def find_outcome(paired: PairedTest) -> Outcome:
-    changed = paired.wins + paired.losses
-    if changed < MIN_CHANGED_QUESTIONS or paired.p >= SIGNIFICANCE:
+def find_outcome(test: PairedTest) -> Outcome:
+    changes = test.wins + test.losses
+    if changes < MIN_CHANGED_QUESTIONS or test.p >= SIGNIFICANCE:
         return Outcome.UNCLEAR
-    return Outcome.BETTER if paired.difference > 0 else Outcome.WORSE
+    return Outcome.BETTER if test.difference > 0 else Outcome.WORSE
 
 
-def compare_with_parent(metrics: Mapping[str, float], paired: PairedTest | None = None) -> Change | None:
+def compare_with_parent(metrics: Mapping[str, float], test: PairedTest | None = None) -> Change | None:
     """From a version's stored `metrics` ("AP" and "before AP"); None for one without a parent's figures, such as a
     shipped one."""
     if "AP" not in metrics or "before AP" not in metrics:
         return None
-    outcome = find_outcome(paired) if paired is not None else Outcome.UNCLEAR
+    outcome = find_outcome(test) if test is not None else Outcome.UNCLEAR
     return Change(metrics["before AP"], metrics["AP"], outcome)

@@ -39,14 +39,14 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
         people.allow(s, by)
         row = find_row(s, wb, name)
         before = rows.find_active(s, row.kind)
-        changed = before is not row
-        if changed:
+        is_new = before is not row
+        if is_new:
             if before is not None and before.state == "candidate":
                 before.state = "former"
             if row.state == "rejected":
                 row.state = "former"
             rows.add_activation(s, row.kind, row.id, reason, wb.clock())
-    if changed:
+    if is_new:
         rescore_queues(wb, view.kind)
     return get_version(wb, name)
 
@@ -77,9 +77,9 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
         s.flush()
         if rows.find_active(s, kind) is None:
             raise NothingToRollBack(f"no {kind} version was active before this one: there is nothing to roll back to")
-        replaced = s.get(ModelVersion, newest.version_id)
-        if replaced is not None and replaced.state == "candidate":
-            replaced.state = "former"
+        previous = s.get(ModelVersion, newest.version_id)
+        if previous is not None and previous.state == "candidate":
+            previous.state = "former"
     rescore_queues(wb, kind)
     return get_active(wb, kind)
 
@@ -95,8 +95,8 @@ def rescore_queues(wb: Workbench, kind: str) -> None:
         with wb.write() as s:
             stale = set(rows.adopt_newest_runs(s, active.id))
             stale |= {q.corpus_id for q in rows.list_ranked_by_others(s, active.id)}
-            queued = [j for j in job_rows.list_jobs(s, "score", states=("queued",)) if j.settings.get("again")]
-        for corpus_id in sorted(stale - {j.corpus_id for j in queued}):
+            jobs = [j for j in job_rows.list_jobs(s, "score", states=("queued",)) if j.settings.get("again")]
+        for corpus_id in sorted(stale - {j.corpus_id for j in jobs}):
             queue.enqueue(wb, "score", {"limit": MAX_RESCORED_QUESTIONS, "again": True}, corpus_id=corpus_id)
     except As2Error as e:  # the promotion holds all the same
         log.warning("the queues keep their old scores: %s", e)

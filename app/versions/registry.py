@@ -97,23 +97,23 @@ def find_row(s: Session, wb: Workbench, name: str, kind: str = CASCADE) -> Model
         raise DamagedModel(f"there is no {kind} model: {path} is missing; it {describe_recovery(kind)}")
     row = rows.find_version(s, name=name)
     if row is None:
-        known = ", ".join(v.name for v in rows.list_versions(s)) or "none"
-        raise UnknownVersion(f"no version {name!r}; known: {known}")
+        names = ", ".join(v.name for v in rows.list_versions(s)) or "none"
+        raise UnknownVersion(f"no version {name!r}; known: {names}")
     return row
 
 
-def find_free_name(s: Session, wanted: str) -> str:
-    """`wanted`, or with a number where another version has that name."""
-    return next(name for name in _add_numbers(wanted) if rows.find_version(s, name=name) is None)
+def find_free_name(s: Session, stem: str) -> str:
+    """`stem`, or with a number where another version has that name."""
+    return next(name for name in _add_numbers(stem) if rows.find_version(s, name=name) is None)
 
 
-def find_free_folder(wb: Workbench, wanted: str, below: Path) -> Path:
+def find_free_folder(wb: Workbench, stem: str, below: Path) -> Path:
     """A directory for a version of that name that no other version has: a renamed one keeps its own. What is in it was
     left by a run that was interrupted."""
     with wb.read() as s:
-        taken = {v.path for v in rows.list_versions(s)}
-    paths = (below / name for name in _add_numbers(wanted))
-    return next(path for path in paths if str(path) not in taken)
+        existing = {v.path for v in rows.list_versions(s)}
+    paths = (below / name for name in _add_numbers(stem))
+    return next(path for path in paths if str(path) not in existing)
 
 
 def _add_numbers(name: str) -> Iterator[str]:

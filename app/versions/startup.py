@@ -28,16 +28,16 @@ def update_paths(wb: Workbench) -> None:
             return
     with wb.write() as s:
         versions = rows.list_versions(s)
-        moved = _find_moved(wb, versions)
+        moves = _find_moved(wb, versions)
         for row in versions:
-            row.path = moved.get(row.path, row.path)
+            row.path = moves.get(row.path, row.path)
         for job in rows.list_retrains_not_done(s):
             if base := job.settings.get("base"):
-                job.settings = {**job.settings, "base": replace_directories(base, moved)}
+                job.settings = {**job.settings, "base": replace_directories(base, moves)}
         for path in (Path(v.path) for v in versions if v.kind == "fusion"):
             try:
                 if is_in_home(wb, path):
-                    update_directories(path, moved)
+                    update_directories(path, moves)
             except DamagedModel as e:  # using it reports this
                 log.warning("its rankers keep their old paths: %s", e)
 
@@ -46,7 +46,7 @@ def _find_moved(wb: Workbench, versions: Sequence[ModelVersion]) -> dict[str, st
     """Stored path -> the path now, of those that differ."""
     now = {v.path: wb.settings.models_dir / v.name for v in versions if v.state == "shipped"}
     now |= {v.path: Path(find_in_home(wb, v.path)) for v in versions if v.state != "shipped"}
-    return {stored: str(path) for stored, path in now.items() if stored != str(path) and path.is_dir()}
+    return {old: str(path) for old, path in now.items() if old != str(path) and path.is_dir()}
 
 
 def find_in_home(wb: Workbench, path: str) -> str:
@@ -65,11 +65,11 @@ def is_in_home(wb: Workbench, path: Path) -> bool:
 def register_shipped(wb: Workbench) -> None:
     """Register the versions of models/ that are not in the database yet. If an update of the program has brought other
     weights for one, its figures are read again, and the queues are ranked again where it is active."""
-    found = [d for d in sorted(wb.settings.models_dir.glob("*")) if (d / "config.json").is_file()]
-    cards = {d: read_json(d, "card.json") for d in found}
+    folders = [d for d in sorted(wb.settings.models_dir.glob("*")) if (d / "config.json").is_file()]
+    cards = {d: read_json(d, "card.json") for d in folders}
     with wb.read() as s:
-        known = {v.name: v for v in rows.list_versions(s)}
-        if all(d.name in known and not _is_updated(known[d.name], card) for d, card in cards.items()):
+        by_name = {v.name: v for v in rows.list_versions(s)}
+        if all(d.name in by_name and not _is_updated(by_name[d.name], card) for d, card in cards.items()):
             return
     updated = []
     with wb.write() as s:
@@ -97,8 +97,8 @@ def register_shipped(wb: Workbench) -> None:
 
 def _is_updated(row: ModelVersion, card: Mapping[str, Json]) -> bool:
     """Whether the program's card is of other weights than the row; true for one without hashes."""
-    known = "sha256" in card and row.state == "shipped"
-    return known and any(row.metrics.get(k) != card.get(k) for k in HASHES)
+    is_known = "sha256" in card and row.state == "shipped"
+    return is_known and any(row.metrics.get(k) != card.get(k) for k in HASHES)
 
 
 def _read_metrics(card: Mapping[str, Json]) -> dict[str, Json]:

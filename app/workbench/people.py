@@ -46,45 +46,45 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     for a name that signs imported labels or belongs to somebody who logs in through an identity provider."""
     name = _tidy(name)
     with wb.read() as s:
-        known = rows.find_annotator(s, name=name)
+        person = rows.find_annotator(s, name=name)
         has_admin = rows.count_people(s, ADMIN, but=() if name == NOBODY else (NOBODY,)) > 0
-    if name in NO_PERSON or (known is not None and known.imported):
+    if name in NO_PERSON or (person is not None and person.imported):
         raise NotAllowed(f"{name} is what imported labels are signed with; choose another name")
-    if known is not None and known.subject is not None:
+    if person is not None and person.subject is not None:
         raise NotAllowed(f"{name} logs in; choose another name")
-    if known is None or not has_admin:
+    if person is None or not has_admin:
         with wb.write() as s:
-            known = rows.ensure_annotator(s, name, wb.clock(), role=wb.settings.newcomers)
-            _ensure_admin(s, wb, known)
-    return to_view(known)
+            person = rows.ensure_annotator(s, name, wb.clock(), role=wb.settings.newcomers)
+            _ensure_admin(s, wb, person)
+    return to_view(person)
 
 
 def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
     number."""
     with wb.read() as s:
-        known = rows.find_annotator(s, subject=subject)
+        person = rows.find_annotator(s, subject=subject)
         has_admin = rows.count_people(s, ADMIN, but=(NOBODY,)) > 0
-    if known is not None and has_admin:
-        return to_view(known)
-    wanted = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
+    if person is not None and has_admin:
+        return to_view(person)
+    base_name = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
     with wb.write() as s:
-        known, number = rows.find_annotator(s, subject=subject), 1
-        while known is None or known.subject != subject:  # the name is another's, who may have come just now
-            free = wanted if number == 1 else f"{wanted[: MAX_NAME_CHARS - 6]} {number}"
+        person, number = rows.find_annotator(s, subject=subject), 1
+        while person is None or person.subject != subject:  # the name is another's, who may have come just now
+            free = base_name if number == 1 else f"{base_name[: MAX_NAME_CHARS - 6]} {number}"
             if free not in (*NO_PERSON, NOBODY):
-                known = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
+                person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
-        _ensure_admin(s, wb, known)
-        return to_view(known)
+        _ensure_admin(s, wb, person)
+        return to_view(person)
 
 
 def find_person(wb: Workbench, name: str) -> AnnotatorView:
     """By name. Raises Gone."""
-    known = {person.name: person for person in list_people(wb)}
-    if person := known.get(" ".join(name.split())):
+    by_name = {person.name: person for person in list_people(wb)}
+    if person := by_name.get(" ".join(name.split())):
         return person
-    raise Gone(f"nobody here is called {name!r}; known: {', '.join(known) or 'nobody yet'}")
+    raise Gone(f"nobody here is called {name!r}; known: {', '.join(by_name) or 'nobody yet'}")
 
 
 def list_people(wb: Workbench) -> tuple[AnnotatorView, ...]:
@@ -117,9 +117,9 @@ def require(s: Session, annotator_id: int, least: str = ANNOTATOR) -> Annotator:
     if person is None:
         raise Gone("this annotator is not known here: type your name again")
     if ROLES.index(person.role) > ROLES.index(least):
-        needed = "an admin" if least == ADMIN else "an annotator"
+        least_role = "an admin" if least == ADMIN else "an annotator"
         role = "a viewer" if person.role == VIEWER else "an annotator"
-        raise NotAllowed(f"{person.name} is {role}, and this takes {needed}: ask an admin")
+        raise NotAllowed(f"{person.name} is {role}, and this takes {least_role}: ask an admin")
     return person
 
 

@@ -31,7 +31,7 @@ def front(at):
 
 def leave(wb, ann, *pairs):
     """Only these are left for others: ann labels the rest."""
-    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "random"), passed=pairs):
+    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips=pairs):
         label(wb, ann, (item.question_id, item.sentence_id))
 
 

@@ -31,15 +31,15 @@ def draw_waiting(wb: Workbench) -> None:
 
 
 def draw_rule(frame: Frame) -> None:
-    wb, corpus_id, closed = frame.wb, frame.corpus.id, frame.explain_refusal("change this") is not None
+    wb, corpus_id, is_closed = frame.wb, frame.corpus.id, frame.explain_refusal("change this") is not None
     rule = retrain_rule.load_rule(wb, corpus_id)
     with st.expander("Automatic retraining", icon=":material/schedule:", key="adapt_automatic"):
         st.toggle("Retrain after new labels", rule.after is not None, key=f"adapt_auto_on_{corpus_id}",
-                  on_change=_set_rule, args=(frame,), disabled=closed)  # fmt: skip
+                  on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
         st.number_input("Number of new labels", 1, 100_000, rule.after or 100, key=f"adapt_auto_after_{corpus_id}",
-                        on_change=_set_rule, args=(frame,), disabled=closed)  # fmt: skip
+                        on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
         st.toggle("Retrain at night if there are new labels", rule.at_night, key=f"adapt_auto_night_{corpus_id}",
-                  on_change=_set_rule, args=(frame,), disabled=closed)  # fmt: skip
+                  on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
         st.caption(
             f"{count(retrain_rule.count_new_labels(wb, corpus_id), 'new label')} since the last retrain. An automatic "
             "version answers only once it is promoted. At night a worker has to run (`as2 worker`)."

@@ -30,8 +30,8 @@ NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use 
 def draw_decision(frame: Frame, version: VersionView) -> None:
     """Promote or reject a candidate. One with a lower AP than its parent needs a reason."""
     active = _find_active(frame.wb, version.kind)
-    for promoted in version.promotions:
-        st.caption(plain(describe_promotion(version, promoted)))
+    for past in version.promotions:
+        st.caption(plain(describe_promotion(version, past)))
     if version.name == active:
         answers = version.kind in ANSWERING
         note = "" if answers else f" {NOT_ANSWERING}"
@@ -63,10 +63,10 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
                       args=(frame, version.name), disabled=bool(why), help=why)  # fmt: skip
 
 
-def describe_promotion(version: VersionView, promoted: Promotion) -> str:
+def describe_promotion(version: VersionView, past: Promotion) -> str:
     """`Promoted on 4 May 2024, 12:30, although its AP was lower: “it knows our words”`."""
     although = ", although its AP was lower" if version.is_below_parent else ""
-    return f"Promoted on {promoted.at.day} {promoted.at:%b %Y, %H:%M}{although}: “{promoted.words}”"
+    return f"Promoted on {past.at.day} {past.at:%b %Y, %H:%M}{although}: “{past.words}”"
 
 
 def _against(*names: str | None) -> dict[str, str]:

@@ -16,11 +16,13 @@ PAGE_SIZE = 20
 
 def draw(frame: Frame) -> None:
     conflicts = agreement.list_conflicts(frame.wb, frame.corpus.id, frame.annotator.id)
-    open_, settled = [c for c in conflicts if not c.verdict], [c for c in conflicts if c.verdict]
+    open_, with_verdict = [c for c in conflicts if not c.verdict], [c for c in conflicts if c.verdict]
     if not conflicts:
         st.info("No conflicts among the labels you can see.", icon=":material/handshake:")
         return
-    st.caption(f"{count(len(open_), 'conflict')} open, {len(settled):,} settled. The verdict counts; the labels stay.")
+    st.caption(
+        f"{count(len(open_), 'conflict')} open, {len(with_verdict):,} settled. The verdict counts; the labels stay."
+    )
     if not frame.is_admin:
         st.caption("These are conflicts about your labels. An admin settles them.")
     for slot, conflict in enumerate(open_[:PAGE_SIZE]):
@@ -30,10 +32,10 @@ def draw(frame: Frame) -> None:
     # so many of the others, a click brings more: any of them can be reopened
     key = f"_agreement_settled_{frame.corpus.id}"
     limit = st.session_state.get(key, PAGE_SIZE)
-    for slot, conflict in enumerate(settled[:limit], PAGE_SIZE):  # behind the places of the open ones
+    for slot, conflict in enumerate(with_verdict[:limit], PAGE_SIZE):  # behind the places of the open ones
         _draw_conflict(frame, conflict, slot)
-    if len(settled) > limit:
-        st.button(f"Show more, {len(settled) - limit:,} left", key="agreement_more", icon=":material/expand_more:",
+    if len(with_verdict) > limit:
+        st.button(f"Show more, {len(with_verdict) - limit:,} left", key="agreement_more", icon=":material/expand_more:",
                   on_click=st.session_state.__setitem__, args=(key, limit + PAGE_SIZE))  # fmt: skip
 
 

@@ -26,18 +26,18 @@ def draw_rules(frame: Frame) -> None:
 
 
 def _draw_settings(frame: Frame) -> None:
-    wb, corpus_id, closed = frame.wb, frame.corpus.id, not frame.is_admin
+    wb, corpus_id, is_closed = frame.wb, frame.corpus.id, not frame.is_admin
     now = guidelines.read_rules(wb, corpus_id)
     with st.form(f"agreement_rules_{corpus_id}", border=False):
         st.subheader("Labelling rules", anchor=False)
-        overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap, disabled=closed,
+        overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap, disabled=is_closed,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
-                                  disabled=closed, help="A fair sample for estimates")  # fmt: skip
+                                  disabled=is_closed, help="A fair sample for estimates")  # fmt: skip
         blind = st.number_input("Of random pairs, shown without scores, in %", 0, 100, round(now.blind * 100), 5,
-                                disabled=closed, help="Measures how much scores influence labels")  # fmt: skip
-        target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100, disabled=closed)
-        is_sent = st.form_submit_button("Save", disabled=closed, icon=":material/save:")
+                                disabled=is_closed, help="Measures how much scores influence labels")  # fmt: skip
+        target = st.number_input("Target number of pairs (0: none)", 0, None, now.target or 0, 100, disabled=is_closed)
+        is_sent = st.form_submit_button("Save", disabled=is_closed, icon=":material/save:")
     if is_sent:
         with boundary():
             shares = {"control": control / 100, "blind": blind / 100}

@@ -15,8 +15,8 @@ ROW_HEIGHT = 30  # pixels a line of a dot plot
 
 def intervals(results: Sequence[RankerResult], *, metric: str = "AP") -> ChartType:
     """A dot a ranker with the 95 % interval of its metric. Best first, and in the accent."""
-    ordered = sorted(results, key=lambda r: -r.figures[metric].value)
-    frame = pd.DataFrame([{"ranker": r.ranker, **asdict(r.figures[metric])} for r in ordered])
+    by_value = sorted(results, key=lambda r: -r.figures[metric].value)
+    frame = pd.DataFrame([{"ranker": r.ranker, **asdict(r.figures[metric])} for r in by_value])
     frame["best"] = frame.index == 0
     names = frame["ranker"].tolist()
     y = alt.Y("ranker:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=160))

@@ -30,13 +30,13 @@ def shift_labels(
 ) -> list[float]:
     """How many pixels to move each label up (negative) or down so that none covers another. `boxes`: left, right and
     height of its line. An earlier one is moved less; outside `low` to `high` only where nothing else is free."""
-    placed: list[tuple[float, float, float]] = []
+    places: list[tuple[float, float, float]] = []
     shifts = []
     for left, right, y in boxes:
         steps = sorted(range(-len(boxes), len(boxes) + 1), key=lambda k: (not low <= y + k * gap <= high, abs(k), k))
-        free = (k * gap for k in steps if not any(_overlap((left, right, y + k * gap), other, gap) for other in placed))
+        free = (k * gap for k in steps if not any(_overlap((left, right, y + k * gap), other, gap) for other in places))
         shift = next(free, 0.0)
-        placed.append((left, right, y + shift))
+        places.append((left, right, y + shift))
         shifts.append(shift)
     return shifts
 

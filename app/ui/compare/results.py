@@ -145,9 +145,9 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
         return
     st.subheader("Is the difference significant?", anchor=False)
     st.caption("A paired randomisation test over the same questions. With many pairs, some differences are chance.")
-    ordered = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
-    rest = ordered[VISIBLE_PAIRS:]
-    st.html(paired_table(ordered[:VISIBLE_PAIRS]))
+    by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
+    rest = by_ratio[VISIBLE_PAIRS:]
+    st.html(paired_table(by_ratio[:VISIBLE_PAIRS]))
     if rest:
         with st.expander(count(len(rest), "more pair"), icon=":material/table_rows:", key="compare_more_pairs"):
             st.html(paired_table(rest))

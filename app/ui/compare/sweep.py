@@ -36,8 +36,8 @@ def split_sweeps(results: Sequence[RankerResult]) -> tuple[Results, dict[str, Re
     """(rankers chosen by name, those of each swept cascade); a single ratio is no sweep and stays with the others."""
     by_cascade: dict[str, Results] = {}
     for r in results:
-        if parsed := parse_ratio(r.ranker):
-            by_cascade.setdefault(parsed[0], []).append(r)
+        if ratio := parse_ratio(r.ranker):
+            by_cascade.setdefault(ratio[0], []).append(r)
     sweeps = {cascade: several for cascade, several in by_cascade.items() if len(several) > 1}
     return [r for r in results if not any(r in several for several in sweeps.values())], sweeps
 
@@ -68,13 +68,13 @@ def sweep_chart(sweep: Sequence[RankerResult], *, metric: str) -> ChartType:
 def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
     """The cheapest ratio that costs at most a hundredth of the metric, in a sentence."""
     full = max(sweep, key=_compute)
-    allowed = [r for r in sweep if r.figures[metric].value >= full.figures[metric].value - MAX_LOSS]
-    best = min(allowed, key=_compute)
-    saved = 1 - _compute(best) / _compute(full)
-    if best is full or saved < 0.005:
+    within_loss = [r for r in sweep if r.figures[metric].value >= full.figures[metric].value - MAX_LOSS]
+    best = min(within_loss, key=_compute)
+    saving = 1 - _compute(best) / _compute(full)
+    if best is full or saving < 0.005:
         return f"None of these ratios saves compute without losing more than {MAX_LOSS} {metric}."
     return (
-        f"Dropping {percent(_ratio(best))} at each exit saves {percent(saved)} of the compute "
+        f"Dropping {percent(_ratio(best))} at each exit saves {percent(saving)} of the compute "
         f"and changes {metric} by {best.figures[metric].value - full.figures[metric].value:+.3f}."
     )
 
@@ -84,5 +84,5 @@ def _compute(result: RankerResult) -> float:
 
 
 def _ratio(result: RankerResult) -> float:
-    parsed = parse_ratio(result.ranker)
-    return parsed[1] if parsed else 0.0
+    ratio = parse_ratio(result.ranker)
+    return ratio[1] if ratio else 0.0

@@ -92,9 +92,9 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
     st.markdown(f"This deletes **{plain(corpus.name)}** with {', '.join(parts)}. This cannot be undone.")
     if corpus.labels:
         st.caption("To keep the labels, close this dialog and export them first, under Labels.")
-    typed = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
+    confirmation = st.text_input("Type the corpus's name to confirm", key="data_delete_name", placeholder=corpus.name)
     if st.button("Delete permanently", type="primary", key="data_delete_confirm"):
-        if typed.strip() != corpus.name:
+        if confirmation.strip() != corpus.name:
             st.error("The name does not match. Type it exactly as shown above.", icon=":material/edit:")
             return
         with boundary():

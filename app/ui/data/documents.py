@@ -75,8 +75,8 @@ def _choose(matches: list[DocumentView]) -> DocumentView | None:
         selection_default={"selection": {"rows": [start], "columns": [], "cells": []}} if start is not None else None,
         column_config={"sentences": st.column_config.NumberColumn(width="small")},
     )  # fmt: skip
-    selected = event["selection"]["rows"]
-    document = matches[selected[0]] if selected and selected[0] < len(matches) else None
+    selection = event["selection"]["rows"]
+    document = matches[selection[0]] if selection and selection[0] < len(matches) else None
     url.put(doc=document.external_id if document else None)
     return document
 

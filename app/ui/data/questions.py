@@ -36,9 +36,9 @@ def _draw_report(report: AddedQuestionsView) -> None:
     if report.repeated:
         sentences.append(f"{count(report.repeated, 'repeated line')} skipped.")
     if existing := report.existing:
-        listed = "; ".join(plain(shorten(text, 80)) for text in existing[:MAX_LISTED])
+        texts = "; ".join(plain(shorten(text, 80)) for text in existing[:MAX_LISTED])
         more = f"; and {len(existing) - MAX_LISTED:,} more" if len(existing) > MAX_LISTED else ""
-        sentences.append(f"{count(len(existing), 'question')} existed already: {listed}{more}")
+        sentences.append(f"{count(len(existing), 'question')} existed already: {texts}{more}")
     st.info(" ".join(sentences), icon=":material/playlist_add_check:")
     navigation.to("label", "Label them")
 

@@ -109,10 +109,10 @@ class BaseDesk(ABC, Generic[Key, Item]):
 
     def undo(self, wb: Workbench) -> tuple[Self, int]:
         """Undo this annotator's last act and show its item again; how many pairs it was about, 0 if there was none."""
-        undone = annotation.undo_last(wb, self.seat.annotator_id, self.seat.corpus_id)
-        if undone is None:
+        event = annotation.undo_last(wb, self.seat.annotator_id, self.seat.corpus_id)
+        if event is None:
             return self, 0
-        return self.open_pair(wb, (undone.question_id, undone.sentence_id)), undone.pairs
+        return self.open_pair(wb, (event.question_id, event.sentence_id)), event.pairs
 
     def back(self, wb: Workbench) -> Self:
         """The item shown before this one."""

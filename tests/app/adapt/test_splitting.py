@@ -186,13 +186,13 @@ def test_what_the_base_learnt_in_another_corpus_and_other_words_never_judges_it(
 def test_what_nearly_repeats_the_frozen_benchmark_is_not_learnt_though_another_corpus_asks_it():
     first = many(1)[0].question.text
     again = {"the same thing put otherwise": first}
-    parts = split(many(40), embed=embedder(again), frozen=list(again))
+    parts = split(many(40), embed=embedder(again), benchmarks=list(again))
     assert "q0" not in qids(parts.train) | qids(parts.dev)
 
 
 def test_what_is_learnt_and_frozen_at_once_takes_no_side():
     text = many(1)[0].question.text
-    parts = split(many(40), trained_on=[text], frozen=[text])
+    parts = split(many(40), trained_on=[text], benchmarks=[text])
     assert sides_of(parts, {"q0"}) == [False, False, False]
 
 

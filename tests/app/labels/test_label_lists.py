@@ -114,7 +114,7 @@ def test_a_viewer_sees_a_list_and_keeps_it_from_nobody(wb, scored, ann, bob):
 def test_the_same_question_comes_until_it_is_passed(wb, scored, ann):
     first = queues.next_question(wb, Seat(scored.id, ann.id, "tops"))
     assert queues.next_question(wb, Seat(scored.id, ann.id, "tops")).question_id == first.question_id
-    second = queues.next_question(wb, Seat(scored.id, ann.id, "tops"), passed=[first.question_id])
+    second = queues.next_question(wb, Seat(scored.id, ann.id, "tops"), skips=[first.question_id])
     assert second.question_id != first.question_id
 
 
@@ -203,9 +203,9 @@ def test_own_shows_ones_labels_newest_first(wb, scored, give, ann, bob):
         given.append((item.question_id, item.sentence_id))
     newest = queues.next_item(wb, Seat(scored.id, ann.id, "own"))
     assert (newest.question_id, newest.sentence_id, newest.label) == (*given[2], "incorrect")
-    other = queues.next_item(wb, Seat(scored.id, ann.id, "own"), passed=[given[2]])
+    other = queues.next_item(wb, Seat(scored.id, ann.id, "own"), skips=[given[2]])
     assert (other.question_id, other.sentence_id) == given[0]
-    assert queues.next_item(wb, Seat(scored.id, ann.id, "own"), passed=[given[2], given[0]]) is None
+    assert queues.next_item(wb, Seat(scored.id, ann.id, "own"), skips=[given[2], given[0]]) is None
 
 
 def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, bob):

@@ -325,19 +325,19 @@ def test_what_others_say_of_a_doubted_pair_is_told_once_ones_own_label_is_in(wb,
     assert "labelled correct" in said(bob)
 
 
-def test_who_skips_an_item_does_not_get_nearly_the_same_at_once(wb, ann):
+def test_who_skips_an_item_does_not_get_nearly_the_same_at_once(wb, ann, ask_queued):
     corpus = corpora.create_corpus(wb, "refrains")
     lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
     documents.ingest(wb, corpus.id, [("a.txt", " ".join([*lines, "A baker sold bread."]).encode())])
-    asking.ask(wb, corpus.id, "Where did the old tower of the town stand?")
+    ask_queued(corpus.id, "Where did the old tower of the town stand?")
     desk = Desk.start(wb, Seat(corpus.id, ann.id, "tops", "here"))
     assert desk.item.text.startswith("The old tower")
     assert desk.forward(wb).item.text == "A baker sold bread."
 
 
-def test_nearly_the_same_question_does_not_come_twice_in_a_row(wb, towers, ann):
+def test_nearly_the_same_question_does_not_come_twice_in_a_row(wb, towers, ann, ask_queued):
     for q in ("When was the Eiffel Tower finished?", QUESTIONS[2], "When was the Eiffel Tower really finished?"):
-        asking.ask(wb, towers.id, q)
+        ask_queued(towers.id, q)
     first = ListDesk.start(wb, Seat(towers.id, ann.id, "unlabelled", "here"))
     second = first.forward(wb)
     third = second.forward(wb)
@@ -372,5 +372,5 @@ def test_what_one_tab_shows_is_not_given_away_by_another_tab_at_another_queue(wb
     item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"))
     assert (item.question_id, item.sentence_id) != shown
     queues.leave(wb, Seat(scored.id, ann.id, "tops", holder=ann.name))
-    item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"), passed=[(item.question_id, item.sentence_id)])
+    item = queues.next_item(wb, Seat(scored.id, bob.id, "tops"), skips=[(item.question_id, item.sentence_id)])
     assert (item.question_id, item.sentence_id) == shown

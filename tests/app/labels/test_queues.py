@@ -207,7 +207,7 @@ def test_a_lease_that_ran_out_frees_the_item(wb, scored, ann, bob, clock):
 
 def test_a_passed_item_goes_back_to_the_queue_for_others(wb, scored, ann, bob):
     first = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"))
-    second = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"), passed=[pair(first)])
+    second = queueing.next_item(wb, Seat(scored.id, ann.id, "tops"), skips=[pair(first)])
     assert pair(second) != pair(first)
     assert pair(queueing.next_item(wb, Seat(scored.id, bob.id, "tops"))) == pair(first)
 
@@ -224,12 +224,12 @@ def test_after_an_undo_the_item_can_be_shown_again(wb, scored, ann):
     assert again.leased_until is not None
 
 
-def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann):
+def test_nearly_the_same_text_does_not_come_twice_in_a_row(wb, ann, ask_queued):
     corpus = corpora.create_corpus(wb, "refrains")
     lines = [f"The old tower of the town stood by the river in {year} still." for year in (1901, 1902, 1903)]
     other = ["A baker sold bread.", "Ships came in spring.", "Snow fell on the tower."]
     documents.ingest(wb, corpus.id, [("a.txt", " ".join(lines + other).encode())])
-    asking.ask(wb, corpus.id, "Where did the old tower of the town stand?")
+    ask_queued(corpus.id, "Where did the old tower of the town stand?")
     met = [i.text for i in walk(wb, corpus, ann, "tops")]
     assert len(met) == 6
     assert not any(a.startswith("The old") and b.startswith("The old") for a, b in pairwise(met))
