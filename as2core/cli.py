@@ -177,7 +177,7 @@ def transfer(
     ),
     stage: Annotated[
         Literal["both", "cascade", "generative", "measure"],
-        typer.Option(help="Train only one of the two, or measure the versions in --out again without training."),
+        typer.Option(help="Train only one model, or measure the versions in --out again without training."),
     ] = "both",
     show: Annotated[bool, typer.Option("--list", help="List the recipes and exit.")] = False,
     as_json: JsonFlag = False,

@@ -27,7 +27,9 @@ class NotAdapted(As2Error):
 
 def adapt(
     corpus: CorpusName = None,
-    kind: Annotated[str, Option(help="What is adapted: cascade, generative, calibration or another.")] = "cascade",
+    kind: Annotated[
+        str, Option(help="The kind of ranker to adapt: cascade, generative, calibration or another.")
+    ] = "cascade",
     base: Annotated[str, Option(help="The version to start from.")] = "active",
     annotator: Annotated[list[str] | None, Option(help="Only this person's labels; may be repeated.")] = None,
     since: Annotated[str, Option(help="Only labels from this day on, as 2024-05-01.")] = "",

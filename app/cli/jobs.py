@@ -49,7 +49,7 @@ def list_jobs(
 
 @jobs.command()
 def show(job: Number, as_json: JsonFlag = False) -> None:
-    """Show everything known of a job, as JSON with or without the flag."""
+    """Show all details of a job, as JSON with or without the flag."""
     from app.jobs import queue
 
     with workbench(starter=False) as wb:
@@ -58,7 +58,7 @@ def show(job: Number, as_json: JsonFlag = False) -> None:
 
 @jobs.command()
 def cancel(job: Number, as_json: JsonFlag = False) -> None:
-    """Ask a job to stop; what it has done so far is kept."""
+    """Cancel a job; partial results remain."""
     from app.jobs import queue
 
     _apply(queue.cancel, job, as_json)
@@ -74,7 +74,7 @@ def retry(job: Number, as_json: JsonFlag = False) -> None:
 
 @jobs.command()
 def pause(job: Number, as_json: JsonFlag = False) -> None:
-    """Let a job wait, for somebody who needs the machine."""
+    """Pause a job."""
     from app.jobs import queue
 
     _apply(queue.pause, job, as_json)
@@ -82,7 +82,7 @@ def pause(job: Number, as_json: JsonFlag = False) -> None:
 
 @jobs.command()
 def resume(job: Number, as_json: JsonFlag = False) -> None:
-    """Let a paused job go on where it waits."""
+    """Resume a paused job."""
     from app.jobs import queue
 
     _apply(queue.resume, job, as_json)

@@ -11,7 +11,7 @@ from as2core.commands.options import JsonFlag
 from as2core.errors import UnreadableFile
 from as2core.terminal import echo, print_json, print_note, show_progress
 
-labels = Typer(help="Bring labels in, and take them out.", no_args_is_help=False)
+labels = Typer(help="Import and export labels.", no_args_is_help=False)
 
 
 @labels.command("import")
@@ -28,9 +28,12 @@ def import_(
             "selqa-tsv, qed, natural-questions, yahooqa.",
         ),
     ] = "auto",
-    annotator: Annotated[str, Option(help="Who gave those that the file does not sign itself.")] = "import",
+    annotator: Annotated[str, Option(help="Annotator name for labels without one.")] = "import",
     split: Annotated[
-        str, Option(help="Which part of a set that comes divided this is: train, dev or test. Divided here if not.")
+        str,
+        Option(
+            help="The split of a set that is already split: train, dev or test; otherwise it is split automatically."
+        ),
     ] = "",
     as_json: JsonFlag = False,
 ) -> None:

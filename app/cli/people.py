@@ -8,7 +8,7 @@ from app.cli.context import workbench
 from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, format_table, print_json
 
-people = Typer(help="List who labels here, and give roles.", invoke_without_command=True)
+people = Typer(help="List annotators and assign roles.", invoke_without_command=True)
 
 
 @people.callback()
@@ -33,7 +33,7 @@ def role(
     to: Annotated[str, Argument(metavar="ROLE", help="admin, annotator or viewer.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Give somebody a role."""
+    """Assign a role."""
     from app.workbench import people as service
 
     with workbench(starter=False) as wb:

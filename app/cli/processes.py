@@ -33,9 +33,12 @@ class NotServing(As2Error):
 
 
 def app(
-    port: Annotated[int, Option(min=1, max=65535, envvar="STREAMLIT_SERVER_PORT", help="Where to listen.")] = 8501,
+    port: Annotated[int, Option(min=1, max=65535, envvar="STREAMLIT_SERVER_PORT", help="The port.")] = 8501,
     address: Annotated[
-        str, Option(envvar="STREAMLIT_SERVER_ADDRESS", help="0.0.0.0 lets other machines in.")
+        str,
+        Option(
+            envvar="STREAMLIT_SERVER_ADDRESS", help="The address to bind; 0.0.0.0 allows access from other machines."
+        ),
     ] = "127.0.0.1",
 ) -> None:
     """Serve the pages and run their background jobs; Ctrl-C ends both."""
@@ -62,7 +65,7 @@ def app(
 
 
 def worker() -> None:
-    """Run background jobs in the foreground, until told to end."""
+    """Run background jobs in the foreground, until stopped."""
     from app import bootstrap
     from app import worker as process
     from app.workbench.settings import get_settings

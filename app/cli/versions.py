@@ -101,7 +101,7 @@ def rename(name: Name, new: Annotated[str, Argument(help="Its new name.")], as_j
 
 @versions.command()
 def delete(name: Name, as_json: JsonFlag = False) -> None:
-    """Delete a version that is not in use and that no other was made from."""
+    """Delete a version that is not in use and that is no other version's parent."""
     from app.versions import management
 
     with workbench(starter=False) as wb:

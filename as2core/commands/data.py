@@ -51,7 +51,7 @@ def stats(
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Print the papers' statistics of a data set, and what could not be read."""
+    """Print the statistics of a data set, and its malformed lines."""
     from as2core.data.catalog import stream_questions
     from as2core.data.statistics import MEASURES, compute_statistics
     from as2core.rankers.catalog import get
@@ -122,7 +122,7 @@ def build(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The file of Natural Questions, ASNQ or SQuAD.")],
     out: Out,
     candidates: Annotated[int, typer.Option(min=1, help="asnq++: candidates for each question.")] = 1300,
-    seed: Annotated[int, typer.Option(help="asnq++: seeds the draw of other questions' sentences.")] = 0,
+    seed: Annotated[int, typer.Option(help="asnq++: seed for sampling negatives.")] = 0,
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:

@@ -47,9 +47,9 @@ def questions(
     generator: Annotated[str, typer.Option(help=f"A generative ranker to sample from, or {RULES}.")] = RULES,
     ranker: Annotated[
         str,
-        typer.Option(help=f"The ranker that has to find the passage again in FILE; {NO_RANKER}: accept all questions."),
+        typer.Option(help=f"Round-trip filter: the ranker; {NO_RANKER}: accept all questions."),
     ] = "cascade",
-    within: Annotated[int, typer.Option(min=1, help="The ranker finds it among this many of its first.")] = 1,
+    within: Annotated[int, typer.Option(min=1, help="Round-trip filter: maximum rank of the passage.")] = 1,
     options: SamplingOptions = SamplingOptions(),
     as_json: JsonFlag = False,
 ) -> None:

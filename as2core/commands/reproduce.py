@@ -18,15 +18,17 @@ RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which experiment; without a name they are listed.")
+        str | None, typer.Argument(metavar="NAME", help="The experiment; without a name they are listed.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="At the papers' scale, on a GPU, instead of minutes.")] = False,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; the experiment's own number.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; by default the experiment's own.")] = None,
     data_dir: Annotated[Path | None, typer.Option(envvar="AS2_DATA_DIR", help="The folder of the data sets.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file whose section is written; docs/results.md.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write the table to; by default docs/results.md.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run a paper's experiment: what it says, what comes out here, and how ours differs."""
+    """Print a paper's figures beside ours."""
     from as2core.experiments.catalog import EXPERIMENTS
 
     if name is None:

@@ -23,8 +23,10 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any that is free.")] = 8502,
-    address: Annotated[str, typer.Option(help="0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8502,
+    address: Annotated[
+        str, typer.Option(help="The address to bind; 0.0.0.0 allows access from other machines.")
+    ] = "127.0.0.1",
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:

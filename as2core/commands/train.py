@@ -25,26 +25,24 @@ if TYPE_CHECKING:
 
 
 def train(
-    ranker: Annotated[str, typer.Argument(metavar="RANKER", help="What to start from, as cosinet:listwise.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled questions to learn from.")],
+    ranker: Annotated[str, typer.Argument(metavar="RANKER", help="The ranker to train, as cosinet:listwise.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The training questions.")],
     out: Annotated[Path, typer.Option(help="The version's directory; it appears whole, or not at all.")],
     dev: Annotated[
         str | None, typer.Option(help="Labelled questions to measure on; the best state on them is kept.")
     ] = None,
     setting: Annotated[
-        Literal["raw", "no-all-neg", "clean"], typer.Option(help="Which questions of DATA are learnt from.")
+        Literal["raw", "no-all-neg", "clean"], typer.Option(help="Which questions of DATA to train on.")
     ] = "no-all-neg",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions of DATA.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="How often all of DATA is gone through.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over DATA.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="The highest rate of the schedule.")] = None,
-    batch_questions: Annotated[int | None, typer.Option(min=1, help="Questions a mini-batch.")] = None,
+    batch_questions: Annotated[int | None, typer.Option(min=1, help="Questions per mini-batch.")] = None,
     loss: Annotated[str | None, typer.Option(help="pointwise, pairwise, listwise, mle, lul or rll.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Draws the first values of what is untrained, and the order of the questions; 0.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for initial weights and question order; 0 by default.")] = None,
     others: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="NAME=VALUE", help="Another training setting, as noise=0.1; may come again."),
+        typer.Option("--with", metavar="NAME=VALUE", help="Another training setting, as noise=0.1; may be repeated."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

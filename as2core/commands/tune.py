@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 
 def tune(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled questions to choose by, not to report on.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled questions to tune on; report on others.")],
     ranker: Annotated[str, typer.Option(help="A cascade or a fusion: a catalog name, a version or its directory.")] = (
         "cascade"
     ),
     max_loss: Annotated[
         float | None,
-        typer.Option(min=0.0, help="How much of the measure may be lost by dropping.", show_default="0.005"),
+        typer.Option(min=0.0, help="Maximum loss of the measure by dropping.", show_default="0.005"),
     ] = None,
     measure: Annotated[
-        Literal["AP", "RR", "P@1"] | None, typer.Option(help="What may be lost.", show_default="AP")
+        Literal["AP", "RR", "P@1"] | None, typer.Option(help="The measure to protect.", show_default="AP")
     ] = None,
     how: Annotated[
         Literal["logistic", "search"] | None,
         typer.Option(help="How a fusion's weights are found.", show_default="logistic"),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the schedule as JSON; of a fusion, the version's directory.")
     ] = None,
