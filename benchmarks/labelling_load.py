@@ -129,7 +129,7 @@ def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
 
     def keep_asking() -> None:
         while not over.wait(0.5):
-            if not queue.load_job(wb, job_ids[-1]).active:
+            if not queue.load_job(wb, job_ids[-1]).is_active:
                 ask()
 
     ask()
@@ -137,7 +137,7 @@ def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
     try:
         job = queue.load_job(wb, job_ids[-1])
         while not any(e["kind"] == "step" for e in job.events):
-            if not job.active:
+            if not job.is_active:
                 raise SystemExit(f"the retrain did not begin: {job.error or job.message}")
             time.sleep(0.5)
             job = queue.load_job(wb, job.id)
@@ -149,7 +149,7 @@ def _retraining(wb: Workbench) -> Iterator[Callable[[], bool]]:
             keeper.join()
         queue.cancel(wb, job_ids[-1])
         until = time.monotonic() + 30  # a worker that is stopped first leaves a job that stands in the next one's way
-        while queue.load_job(wb, job_ids[-1]).active and time.monotonic() < until:
+        while queue.load_job(wb, job_ids[-1]).is_active and time.monotonic() < until:
             time.sleep(0.2)
         process.terminate()
         process.wait()

@@ -159,7 +159,7 @@ def _same(a: str, b: str) -> bool:
 
 
 def wait(wb: Workbench, *job_ids: int) -> None:
-    while any((job := queue.load_job(wb, i)).active for i in job_ids):
+    while any((job := queue.load_job(wb, i)).is_active for i in job_ids):
         time.sleep(0.5)
     for i in job_ids:
         if (job := queue.load_job(wb, i)).state != "done":

@@ -317,12 +317,12 @@ def _watch_job(wb: Workbench, job: JobView, started_at: float) -> tuple[dict[str
     at, doing = started_at, "starting the worker"
     while True:
         job = queue.load_job(wb, job.id)
-        if job.started and job.active:
+        if job.started and job.is_active:
             doing = job.message.partition(",")[0]  # "training, step 3 of 40"
         now = time.perf_counter()
         seconds_by_step[doing] = seconds_by_step.get(doing, 0.0) + now - at
         at = now
-        if not job.active:
+        if not job.is_active:
             return seconds_by_step, job
         time.sleep(POLL)
 
@@ -359,7 +359,7 @@ def page(folder: Path, sizes: Sizes) -> list[str]:
 def _settled(wb: Workbench, patience: float) -> None:
     """Wait until the background work is done."""
     until = time.monotonic() + patience
-    while any(j.active for j in queue.list_jobs(wb)) and time.monotonic() < until:
+    while any(j.is_active for j in queue.list_jobs(wb)) and time.monotonic() < until:
         time.sleep(1.0)
 
 

@@ -110,13 +110,13 @@ def open_database(url: str) -> Database:
 
 def _migrate(database: Database) -> None:
     """One process migrates while others wait. A new SQLite file's switch to WAL does not wait by itself: try again."""
-    for tries_left in reversed(range(MAX_OPENING_TRIES)):
+    for remaining in reversed(range(MAX_OPENING_TRIES)):
         try:
             with _translate_errors(database), database.migrating() as connection:
                 _upgrade(connection)
             return
         except DatabaseBusy:
-            if not tries_left:
+            if not remaining:
                 raise
             time.sleep(0.2)
 

@@ -51,7 +51,7 @@ def draw_job(job: JobView) -> None:
             if version is not None:
                 versions.draw_decision(frame, version)
     draw_live(wb, job, draw_retrain)
-    if not job.active:
+    if not job.is_active:
         draw_dismiss("job")
 
 
@@ -69,7 +69,7 @@ def check_readiness(corpus_id: int, labels: int, settings: RetrainSettings) -> R
 schedule.draw_waiting(wb)
 job = find_job()
 recent = queue.list_recent(wb, frame.corpus.id)
-jobs.draw_lost(recent, queue.find_newest(wb, "retrain", frame.corpus.id), current=job)
+jobs.draw_failure(recent, queue.find_newest(wb, "retrain", frame.corpus.id), current=job)
 if url.get("version"):
     draw_version(url.get("version"))
 elif job is not None:
@@ -78,10 +78,10 @@ elif job is not None:
 
 settings = readiness.read_settings(frame)
 settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
-ready = check_readiness(frame.corpus.id, frame.corpus.labels, settings)
-readiness.draw_labels(ready)
-selection.draw(frame.corpus.id, ready.by_annotator)
-readiness.draw_start(frame, ready)
+view = check_readiness(frame.corpus.id, frame.corpus.labels, settings)
+readiness.draw_labels(view)
+selection.draw(frame.corpus.id, view.by_annotator)
+readiness.draw_start(frame, view)
 
 schedule.draw_rule(frame)
 jobs.draw_list(wb, recent)

@@ -14,7 +14,7 @@ frame = page("Compare", "Which ranker is better, how certain that is, and what i
 wb = frame.wb
 jobs = queue.list_jobs(wb, kind="compare")
 job = load_linked(wb, "compare", "The comparison in this link does not exist here.")
-job = job or next((j for j in jobs if j.active), None)
+job = job or next((j for j in jobs if j.is_active), None)
 
 with st.expander("New comparison", icon=":material/add:", expanded=job is None or bool(setup.rankers_in_url())):
     setup.draw(wb, corpus_name=frame.corpus.name)

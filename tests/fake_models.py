@@ -133,7 +133,7 @@ class FakeModels:
         apply_settings(ranker, settings)
         return ranker
 
-    def named(self, spec: str):
+    def load_spec(self, spec: str):
         from as2core.rankers.catalog import get
 
         return get(spec)

@@ -131,7 +131,7 @@ def count_givers(
     return dict(Counter(v.annotator for v in matches if v.label in selection.values).most_common())
 
 
-def with_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
+def add_presumed(question: Question, presumed: int, seed: int = 0) -> Question:
     """The question's labelled candidates, and up to `presumed` others as incorrect ones if it has a correct one."""
     if not presumed or not question.positives:
         return consensus.drop_unlabelled(question)

@@ -44,7 +44,7 @@ class Readiness:
     by_annotator: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         return not self.problems
 
 

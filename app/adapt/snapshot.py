@@ -68,7 +68,7 @@ def compose(
         embed=partial(embed_questions, wb, known_only=preview),
         trained_on=list(dict.fromkeys([*trained_on, *(q.text for q in starter)])),
         benchmarks=[q.text for benchmark in benchmarks for q in benchmark],
-        to_training=partial(label_selection.with_presumed, presumed=settings.choice.presumed, seed=settings.seed),
+        to_training=partial(label_selection.add_presumed, presumed=settings.choice.presumed, seed=settings.seed),
     )
     return Composition(tuple(questions), parts, sample_replay(starter, parts, settings.replay, settings.seed))
 

@@ -71,11 +71,11 @@ def adapt(
     settings = RetrainSettings(kind, base, choice, share, epochs, learning_rate, seed, remark)
     with workbench() as wb:
         of = find_corpus(wb, corpus)
-        ready = readiness.check_readiness(wb, of.id, settings)
-        for warning in ready.warnings:
+        view = readiness.check_readiness(wb, of.id, settings)
+        for warning in view.warnings:
             print_note(warning)
         if dry_run:
-            _print_readiness(ready, as_json)
+            _print_readiness(view, as_json)
             return
         job = follow(wb, readiness.start_retrain(wb, of.id, settings))
         report = RetrainReport.from_json(job.result)
@@ -85,31 +85,31 @@ def adapt(
     if as_json:
         print_json({**job.result, **({"promoted": True} if is_promoted else {})})
         return
-    _print_report(report, ready)
+    _print_report(report, view)
     if promote:
         echo("promoted" if is_promoted else "not promoted: its AP is lower than before")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
 
 
-def _print_report(report: "RetrainReport", ready: "Readiness") -> None:
-    echo(f"{report.version}: {ready.train_questions} training questions, {ready.heldout_questions} held out")
+def _print_report(report: "RetrainReport", view: "Readiness") -> None:
+    echo(f"{report.version}: {view.train_questions} training questions, {view.heldout_questions} held out")
     rows = [{"measure": m, "before": value, "after": report.after[m]} for m, value in report.before.items()]
     print_table(rows, ["measure", "before", "after"])
 
 
-def _print_readiness(ready: "Readiness", as_json: bool) -> None:
+def _print_readiness(view: "Readiness", as_json: bool) -> None:
     """The training data. Raises NotEnoughLabels with what blocks a retrain."""
     if as_json:
-        print_json(asdict(ready))
+        print_json(asdict(view))
         return
-    if ready.problems:
-        raise NotEnoughLabels(" ".join(ready.problems))
-    echo(f"{ready.labels:,} labels: {ready.correct:,} correct, {ready.incorrect:,} incorrect, {ready.unsure:,} unsure")
+    if view.problems:
+        raise NotEnoughLabels(" ".join(view.problems))
+    echo(f"{view.labels:,} labels: {view.correct:,} correct, {view.incorrect:,} incorrect, {view.unsure:,} unsure")
     echo(
-        f"{ready.train_questions:,} training questions ({ready.train_correct:,} correct, {ready.train_incorrect:,} "
-        f"incorrect labels, {ready.presumed:,} of them presumed), {ready.dev_questions:,} for validation, "
-        f"{ready.heldout_questions:,} held out; {ready.replayed:,} shipped questions mixed in"
+        f"{view.train_questions:,} training questions ({view.train_correct:,} correct, {view.train_incorrect:,} "
+        f"incorrect labels, {view.presumed:,} of them presumed), {view.dev_questions:,} for validation, "
+        f"{view.heldout_questions:,} held out; {view.replayed:,} shipped questions mixed in"
     )
 
 
@@ -127,10 +127,10 @@ def follow(wb: "Workbench", job: "JobView", sleep: Callable[[float], None] = tim
                     on_event(event)
                 position = len(lasting)
                 phase = job.message.partition(",")[0]  # "training, step 3 of 40": the bar has the rest
-                if phase != last_phase and job.active:
+                if phase != last_phase and job.is_active:
                     print_note(f"job {job.id}: {phase}")
                     last_phase = phase
-                if not job.active:
+                if not job.is_active:
                     break
                 sleep(POLL_SECONDS)
                 supervisor.attend(wb)

@@ -91,5 +91,5 @@ def resume(job: Number, as_json: JsonFlag = False) -> None:
 def _apply(change: Callable[["Workbench", int], "JobView"], job: int, as_json: bool) -> None:
     with workbench(starter=False) as wb:
         view = change(wb, job)
-    state = "stopping" if view.active and view.cancelling else "paused" if view.paused else view.state
+    state = "stopping" if view.is_active and view.cancelling else "paused" if view.paused else view.state
     print_json(view) if as_json else echo(f"job {view.id}: {state}")

@@ -32,7 +32,7 @@ from as2core.metrics import bounds, to_ranks
 from as2core.rankers.base import list_untrained
 from as2core.rankers.catalog import CATALOG, check, check_version, split_spec
 from as2core.types import Json, Progress, Question
-from db.models import Evaluation as Stored
+from db.models import Evaluation as EvaluationRow
 from db.models import JsonObject
 from db.repositories import versions as rows
 
@@ -345,7 +345,7 @@ def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[s
         return set()
 
 
-def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, Stored]:
+def _load_evaluations(wb: Workbench, job: JobView, settings: ComparisonSettings) -> dict[str, EvaluationRow]:
     """Those that are still stored, by ranker."""
     data_hash, keys = job.result["data_hash"], job.result["keys"]
     with wb.read() as s:

@@ -107,7 +107,7 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
 
     def ensure(s: Session, name: str) -> int:
         name, role = _tidy_name(name), wb.settings.newcomers
-        return people_rows.ensure_annotator(s, name, wb.clock(), imported=name in NO_PERSON, role=role).id
+        return people_rows.ensure_annotator(s, name, wb.clock(), is_imported=name in NO_PERSON, role=role).id
 
     with wb.write() as s:
         if by is not None and require(s, by).role != ADMIN:

@@ -49,6 +49,6 @@ def import_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:
         return
     questions, _ = jsonl.read(file, strict=True)
     with wb.write() as s:
-        who = people_rows.ensure_annotator(s, STARTER, wb.clock(), imported=True)
+        who = people_rows.ensure_annotator(s, STARTER, wb.clock(), is_imported=True)
     store_questions(wb, corpus_id, questions, ImportOptions(who.id, origin=STARTER, split=split, override=True))
     index_imported(wb, corpus_id)

@@ -140,7 +140,7 @@ class JobRun:
         self._over.set()
         self._heart.join()
         pending, events = self._take_pending()
-        for tries_left in reversed(range(MAX_ENDING_TRIES)):
+        for remaining in reversed(range(MAX_ENDING_TRIES)):
             try:
                 with self.wb.write() as s:
                     is_cancelling = rows.beat(s, self.id, self.attempt, self.wb.clock(), pending, events)
@@ -151,7 +151,7 @@ class JobRun:
                 return  # also where the attempt no longer counts: it was lost, or called cancelled
             except As2Error as e:
                 log.warning("job %s: its end cannot be written (%s)", self.id, e)
-                if not tries_left:
+                if not remaining:
                     raise
                 time.sleep(HEARTBEAT_SECONDS)
 

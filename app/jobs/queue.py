@@ -65,7 +65,7 @@ class JobView:
     paused: bool = False
 
     @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         return self.state in JOB_ACTIVE
 
 
@@ -157,12 +157,12 @@ def resume(wb: Workbench, job_id: int) -> JobView:
     return job
 
 
-def _set_paused(wb: Workbench, job_id: int, paused: bool) -> JobView:
+def _set_paused(wb: Workbench, job_id: int, is_paused: bool) -> JobView:
     with wb.write() as s:
         row = rows.lock_job(s, job_id)
-        if row is not None and row.state in JOB_ACTIVE and row.paused != paused:
-            row.paused = paused
-            rows.add_event(s, job_id, {"kind": "paused" if paused else "resumed"}, wb.clock())
+        if row is not None and row.state in JOB_ACTIVE and row.paused != is_paused:
+            row.paused = is_paused
+            rows.add_event(s, job_id, {"kind": "paused" if is_paused else "resumed"}, wb.clock())
     return load_job(wb, job_id)
 
 

@@ -101,7 +101,7 @@ def is_due(rule: RetrainRule, new: int, now: datetime, last: JobView | None, fre
     """`last`: the corpus's last retrain; `fresh`: the labels since then, `new` if it was done. One that came to nothing
     is not tried again with the labels it had."""
     fresh = new if fresh is None else fresh
-    if new == 0 or fresh == 0 or (last is not None and last.active):
+    if new == 0 or fresh == 0 or (last is not None and last.is_active):
         return False
     if rule.after is not None and new >= rule.after and fresh * RETRY_SHARE >= rule.after:
         return True

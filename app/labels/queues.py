@@ -155,10 +155,11 @@ class QuestionItem:
 # --- one pair --------------------------------------------------------------------------------------------------------
 
 
-def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair] = ()) -> QueueItem | None:
+def next_item(wb: Workbench, seat: Seat, skips: Sequence[Pair | int] = ()) -> QueueItem | None:
     """The next pair of a queue, leased for ten minutes: nobody else is given it meanwhile. The same call again gives
-    the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last). None
-    when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown queue."""
+    the same pair, with a fresh lease, until it is labelled or `skips` (pairs not wanted now, the latest last, and
+    questions). None when the queue is empty; `scoring.start_scoring` fills it. Raises BadSetting for an unknown
+    queue."""
     now = wb.clock()
     with wb.read() as s:  # a read blocks nobody; the lease decides
         draw = _draw(s, seat, now, skips)
@@ -309,8 +310,8 @@ class _Draw:
     only_views: bool
 
 
-def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair] | Sequence[int]) -> _Draw:
-    """`skips`: pairs, or ids of questions, which are left out. Raises BadSetting for an unknown queue."""
+def _draw(s: Session, seat: Seat, now: datetime, skips: Sequence[Pair | int]) -> _Draw:
+    """`skips`: pairs, and ids of questions, which are left out. Raises BadSetting for an unknown queue."""
     if seat.queue not in QUEUES:
         raise BadSetting(f"no queue {seat.queue!r}; known: {', '.join(QUEUES)}")
     rules, only_views = rules_of_corpus(s, seat.corpus_id), has_role(s, seat.annotator_id, VIEWER)
@@ -360,9 +361,9 @@ def _make_token(*ids: int) -> str:
     return "-".join([*map(str, ids), secrets.token_hex(4)])
 
 
-def _read_recent_texts(s: Session, seat: Seat, skips: Sequence[Pair]) -> dict[Pair, str]:
+def _read_recent_texts(s: Session, seat: Seat, skips: Sequence[Pair | int]) -> dict[Pair, str]:
     """The pairs labelled last and skipped last, with their texts."""
-    sentences = {pair: s.get(Sentence, pair[1]) for pair in skips[-1:]}
+    sentences = {pair: s.get(Sentence, pair[1]) for pair in skips[-1:] if isinstance(pair, tuple)}
     recent = {pair: sentence.text for pair, sentence in sentences.items() if sentence is not None}
     last = rows.find_last_event(s, seat.annotator_id, seat.corpus_id)
     return recent if last is None else recent | {_pair(last): last.text}
@@ -403,7 +404,7 @@ def _build_item(
         before=before,
         after=after,
         assignment=assignment,
-        candidates=_count_ranked(s, row),
+        candidates=_count_candidates(s, row),
         version=_find_version_name(s, row.version_id),
         token=token,
         peers=tuple((r.annotator, r.label) for r in labels if r.annotator_id != annotator_id) if own else (),
@@ -432,7 +433,7 @@ def _explain(s: Session, row: Row, assignment: Assignment, own: str | None, rule
     is_review = assignment.queue in QUEUES and QUEUES[assignment.queue].is_review
     evidence = Evidence(
         row,
-        _count_ranked(s, row),
+        _count_candidates(s, row),
         flags=tuple((r.name, r.note) for r in reviews.list_flags(s, _pair(row))) if is_review else (),
         own=own,
         suspicion=reviews.find_suspicion(s, _pair(row)) if is_review else None,
@@ -441,7 +442,7 @@ def _explain(s: Session, row: Row, assignment: Assignment, own: str | None, rule
     return explain(evidence, assignment), explain(evidence, assignment, with_scores=False)
 
 
-def _count_ranked(s: Session, row: Row) -> int:
+def _count_candidates(s: Session, row: Row) -> int:
     """Among how many candidates it was ranked."""
     return 0 if row.version_id is None else question_rows.count_ranked_with(s, row.id)
 

@@ -47,11 +47,11 @@ def draw_live(wb: Workbench, job: JobView, panel: Panel, *, seconds: float = POL
     def draw() -> None:
         current = queue.load_job(wb, job.id)
         # ended, run again (a click in here redraws the panel alone), or its corpus was deleted
-        if (current.active, current.corpus_id) != (job.active, job.corpus_id):
+        if (current.is_active, current.corpus_id) != (job.is_active, job.corpus_id):
             st.rerun()
         panel(wb, current)
 
-    st.fragment(draw, run_every=seconds if job.active else None)()
+    st.fragment(draw, run_every=seconds if job.is_active else None)()
 
 
 def draw_progress(wb: Workbench, job: JobView) -> None:
@@ -67,14 +67,14 @@ def draw_retrain(wb: Workbench, job: JobView) -> None:
     with st.container(border=True, key="adapt_job"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_title(job)}**", width="stretch")
-            if job.active:
+            if job.is_active:
                 st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
                           icon=":material/play_arrow:" if job.paused else ":material/pause:",
                           on_click=guarded(queue.resume if job.paused else queue.pause), args=(wb, job.id),
                           help="It resumes where it stopped." if job.paused else
                           "It keeps its progress and makes room for other jobs.")  # fmt: skip
             draw_cancel_or_retry(wb, job, "adapt")
-        if job.active:
+        if job.is_active:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_describe_progress(job)))
         if job.state != "running" and not job.paused:
             st.caption(describe_state(job))
@@ -135,7 +135,7 @@ def latest_by_step(events: Sequence[Event]) -> list[Event]:
 
 def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str) -> None:
     """The button that cancels an active job, or runs another again; `key` is the panel's."""
-    if job.active:
+    if job.is_active:
         st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
                   on_click=guarded(queue.cancel), args=(wb, job.id))  # fmt: skip
     else:

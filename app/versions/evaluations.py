@@ -70,9 +70,9 @@ def load_or_evaluate(
     key = hash_ranker(wb, name), hash_questions(questions), setting
     record = _load(wb, *key)
     if "cuts" in record:  # older ones do not say where candidates were dropped
-        return from_stored(record, name, setting)
+        return from_record(record, name, setting)
     evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
-    _store(wb, key, name, data, to_stored(evaluation))
+    _store(wb, key, name, data, to_record(evaluation))
     return evaluation
 
 
@@ -89,7 +89,7 @@ def load_or_measure(
     record = _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
     if "per_exit" in record:
         reliability = tuple(ReliabilityBin(**row) for row in record["reliability"])
-        return Measurement(from_stored(record, name, SETTING), record["per_exit"], reliability)
+        return Measurement(from_record(record, name, SETTING), record["per_exit"], reliability)
     measurement = measure(ranker, questions, on_progress=on_progress)
     store_measurement(wb, name, questions, measurement, data=data)
     return measurement
@@ -98,7 +98,7 @@ def load_or_measure(
 def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], m: Measurement, *, data: str) -> None:
     key = hash_ranker(wb, name), hash_questions(questions), SETTING
     more = to_json({"per_exit": m.per_exit, "reliability": m.reliability})
-    _store(wb, key, name, data, to_stored(m.evaluation) | more)
+    _store(wb, key, name, data, to_record(m.evaluation) | more)
 
 
 def _load(wb: Workbench, ranker_key: str, data_hash: str, setting: str) -> JsonObject:
@@ -134,11 +134,11 @@ def hash_questions(questions: Sequence[Question]) -> str:
     return hashlib.sha256(dumps(questions).encode()).hexdigest()
 
 
-def to_stored(e: Evaluation) -> dict[str, Json]:
+def to_record(e: Evaluation) -> dict[str, Json]:
     return {k: v for k, v in to_json(e).items() if k not in ("ranker", "setting")}
 
 
-def from_stored(record: JsonObject, name: str, setting: str) -> Evaluation:
+def from_record(record: JsonObject, name: str, setting: str) -> Evaluation:
     """Raises As2Error for one that an older program stored otherwise."""
     plain = ("questions", "metrics", "per_question", "seconds", "relative_cost")
     try:

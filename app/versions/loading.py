@@ -63,7 +63,7 @@ def load_version(wb: Workbench, name: str = "active", kind: str = CASCADE) -> Lo
 def load_ranker(wb: Workbench, spec: str) -> Ranker:
     """A ranker by a version's name or directory, or a catalog spec. Raises UnknownRanker, BadSetting, DamagedModel."""
     at = locate(wb, spec)
-    return wb.models.named(spec) if at is None else wb.models.version(*at)
+    return wb.models.load_spec(spec) if at is None else wb.models.version(*at)
 
 
 def locate(wb: Workbench, spec: str) -> tuple[Path, str] | None:
@@ -90,7 +90,7 @@ def find_base(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
         name = "active" if has_active or kind in (CASCADE, GENERATIVE) else _default_spec(wb, kind)
     catalog_name, _, settings = name.partition(":")
     if catalog_name == kind and (settings or kind not in {v.name for v in list_versions(wb, kind)}):
-        return Base(catalog_name, name, tuple(list_trained_on(wb, name)), lambda: wb.models.named(name))
+        return Base(catalog_name, name, tuple(list_trained_on(wb, name)), lambda: wb.models.load_spec(name))
     version = get_version(wb, name, kind)
     if version.kind != kind:
         raise BadSetting(f"{version.name} is a {version.kind} version: choose a {kind} to start from")

@@ -25,7 +25,7 @@ from db.models import ModelVersion
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
-IMPORTED = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
+IMPORTS_FOLDER = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
 SIDES = {"": "metrics", "before ": "before"}  # prefix of a row's figures -> where the card has them
 NAME = re.compile(r"[\w][\w .-]{0,59}")
 
@@ -133,7 +133,7 @@ def import_version(
         people.allow(s, by)
         _check_free(s, name)
     ranker, card = import_ranker(Path(folder))
-    path = registry.find_free_folder(wb, name, wb.settings.versions_dir / IMPORTED)
+    path = registry.find_free_folder(wb, name, wb.settings.versions_dir / IMPORTS_FOLDER)
     if path.exists():
         shutil.rmtree(path)  # left by an import that was interrupted
     save_version(ranker, path, {**card, "imported_from": source or str(folder)})

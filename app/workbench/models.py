@@ -31,7 +31,7 @@ class ModelProvider(Protocol):
     def version(self, path: Path, settings: str = "") -> Ranker:
         """The ranker of a version's directory, with these settings. Raises DamagedModel, BadSetting."""
 
-    def named(self, spec: str) -> Ranker:
+    def load_spec(self, spec: str) -> Ranker:
         """A ranker of the catalog. Raises UnknownRanker, BadSetting, DamagedModel."""
 
     def embedder(self) -> Embedder:
@@ -77,12 +77,12 @@ class LoadedModels:
 
         return self._get(f"{path}:{settings}", stamp, load)
 
-    def named(self, spec: str) -> Ranker:
+    def load_spec(self, spec: str) -> Ranker:
         load = partial(catalog.get, spec, models_dir=self._models_dir, engine=self._engine)
         return self._get(f"catalog:{spec}", 0, load)
 
     def embedder(self) -> Embedder:
-        return cast("Embedder", self.named("bi-encoder"))
+        return cast("Embedder", self.load_spec("bi-encoder"))
 
     def embedder_weights(self) -> str:
         from as2core.nn.backbone import DEFAULT_SHA256

@@ -104,15 +104,15 @@ class _OnnxRun:
             by_size = members[np.argsort([-len(self.texts[m]) for m in members], kind="stable")]
             size = max(1, min(math.ceil(len(members) / cores()), MAX_CHUNK_TEXTS))
             chunks = [by_size[i : i + size] for i in range(0, len(members), size)]
-            for tokenised, part in [(worker_pool().submit(self._tokenise, part), part) for part in chunks]:
-                tokenised.result()
+            for tokens, part in [(worker_pool().submit(self._tokenise, part), part) for part in chunks]:
+                tokens.result()
                 submit(part)
         else:
             for m in np.setdiff1d(np.arange(len(self.texts)), members):
                 self.inputs[m] = None
             submit(members)
-        for done in pending:
-            rows, logits, seconds = done.result()
+        for future in pending:
+            rows, logits, seconds = future.result()
             scores[:, rows] = logits
             busy += seconds
         elapsed = time.perf_counter() - began

@@ -77,10 +77,10 @@ class LanguageEngine:
         embedded = self.tables.sum_up(pad_ids([ids[r] for r in rows]))
         memory, hidden = self.passage.run(None, {"embedded": embedded, "lengths": lengths[rows].astype(np.int32)})
         out = {}
-        for row, kept, h in zip(rows.tolist(), memory, hidden, strict=True):
+        for row, states, h in zip(rows.tolist(), memory, hidden, strict=True):
             n = int(lengths[row])
             rest = {"first": torch.from_numpy(h[n - 1].copy()), "about": torch.from_numpy(h[:n].sum(0))}
-            out[row] = PassageState(torch.from_numpy(kept[:n].copy()), rest)
+            out[row] = PassageState(torch.from_numpy(states[:n].copy()), rest)
         return out
 
     def score(self, ids: Sequence[int], passages: Sequence[PassageState]) -> np.ndarray:
@@ -103,13 +103,13 @@ class LanguageEngine:
             row[: p.length] = p.memory.numpy()
         first = np.stack([p.rest["first"].numpy() for p in passages])
         about = np.stack([p.rest["about"].numpy() for p in passages])
-        seen = np.zeros((n, 1, m, longest + m), dtype=bool)
-        seen[..., :longest] = (np.arange(longest)[None, :] < lengths[:, None])[:, None, None, :]
-        seen[..., longest:] = np.tri(m, dtype=bool)
+        visible = np.zeros((n, 1, m, longest + m), dtype=bool)
+        visible[..., :longest] = (np.arange(longest)[None, :] < lengths[:, None])[:, None, None, :]
+        visible[..., longest:] = np.tri(m, dtype=bool)
         feeds = {
             "embedded": self.tables.sum_up(np.broadcast_to(ids[:m], (n, m)), lengths),
             "memory": memory,
-            "hide": np.where(seen, np.float32(0), np.float32(HIDDEN_SCORE)),
+            "hide": np.where(visible, np.float32(0), np.float32(HIDDEN_SCORE)),
             "first": first[:, None],
         }
         states, hidden = self.question.run(None, feeds)  # (n, m + 1, embedding width), (n, m, width)
@@ -135,23 +135,23 @@ def build_passage_graph(backbone: Backbone, peaks: Peaks, *, bits: int) -> bytes
     """Inputs `embedded` (batch, length, embedding width), `lengths` (batch); outputs `memory` float16 (batch, length,
     layers * 2 * width), keys and values of each layer, and `hidden` (batch, length, width)."""
     g, heads = Graph(bits, peaks), backbone.config.num_attention_heads
-    kept: list[str] = []
+    parts: list[str] = []
 
     def attend(queries: str, keys: str, values: str) -> str:
-        kept.extend((keys, values))
+        parts.extend((keys, values))
         return g.op("MultiHeadAttention", queries, keys, values, "", "lengths", domain=MS, num_heads=heads)
 
     x = norm_embedded(g, backbone, "embedded")
     for block in backbone.blocks:
         x = layer(g, block, x, backbone, attend)
-    g.rename(g.op("Cast", g.op("Concat", *kept, axis=-1), to=HALF), "memory")
+    g.rename(g.op("Cast", g.op("Concat", *parts, axis=-1), to=HALF), "memory")
     g.rename(x, "hidden")
     inputs = [
         helper.make_tensor_value_info("embedded", FLOAT, ["batch", "length", embedding_width(backbone)]),
         helper.make_tensor_value_info("lengths", INT32, ["batch"]),
     ]
     outputs = [
-        helper.make_tensor_value_info("memory", HALF, ["batch", "length", len(kept) * backbone.hidden]),
+        helper.make_tensor_value_info("memory", HALF, ["batch", "length", len(parts) * backbone.hidden]),
         helper.make_tensor_value_info("hidden", FLOAT, ["batch", "length", backbone.hidden]),
     ]
     return g.serialise(inputs, outputs)
@@ -166,10 +166,10 @@ def build_question_graph(lm: PrefixLM, peaks: Peaks, *, bits: int) -> bytes:
     g, heads, width = Graph(bits, peaks), backbone.config.num_attention_heads, backbone.hidden
     parts = 2 * backbone.layers
     memory = g.op("Cast", "memory", to=FLOAT)
-    kept = iter(g.split_op("Split", memory, g.constant(np.full(parts, width)), outputs=parts, axis=-1))
+    memories = iter(g.split_op("Split", memory, g.constant(np.full(parts, width)), outputs=parts, axis=-1))
 
     def attend(queries: str, keys: str, values: str) -> str:
-        keys, values = (g.op("Concat", next(kept), new, axis=1) for new in (keys, values))
+        keys, values = (g.op("Concat", next(memories), new, axis=1) for new in (keys, values))
         return g.op("MultiHeadAttention", queries, keys, values, "", "", "hide", domain=MS, num_heads=heads)
 
     x = norm_embedded(g, backbone, "embedded")

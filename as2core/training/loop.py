@@ -62,7 +62,7 @@ class Watch(TrainerCallback):
         if self.control.on_event:
             self.control.on_event(self.history[-1])
 
-    def estimate_seconds_left(self, state: TrainerState) -> float:
+    def estimate_remaining_seconds(self, state: TrainerState) -> float:
         seconds, step = self._begin
         pace = (self.seconds - seconds) / max(1, state.global_step - step)
         return round(pace * (state.max_steps - state.global_step), 1)
@@ -168,7 +168,9 @@ class PlannedTrainer(Trainer):
         super().log(logs, start_time)
         self.state.log_history[-1]["seconds"] = self._watch.seconds  # stored in the checkpoint
         if "loss" in logs:
-            self._emit("step", loss=float(logs["loss"]), seconds_left=self._watch.estimate_seconds_left(self.state))
+            self._emit(
+                "step", loss=float(logs["loss"]), seconds_left=self._watch.estimate_remaining_seconds(self.state)
+            )
 
     def _emit(self, kind: str, **values: object) -> None:
         step, steps = self.state.global_step, self.state.max_steps

@@ -177,8 +177,8 @@ def find_verdicts(
     """Pair -> how the conflict on it was settled, of a corpus or of questions. Of pairs that still carry a label: when
     all are withdrawn, there is nothing that a verdict is about."""
     where = Question.id.in_(question_ids) if corpus_id is None else Question.corpus_id == corpus_id
-    labelled = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Verdict)).exists()
-    standing = select(Verdict).join(Question).where(where, verdict_stands(), labelled)
+    has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Verdict)).exists()
+    standing = select(Verdict).join(Question).where(where, verdict_stands(), has_label)
     return {(v.question_id, v.sentence_id): v.label for v in session.scalars(standing)}
 
 
@@ -189,17 +189,17 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
     `app.labels.consensus` settles.
     """
 
-    def votes(label: str, *, imported: bool) -> ColumnElement[int]:
-        return func.sum(case((and_(CurrentLabel.label == label, Annotator.imported.is_(imported)), 1), else_=0))
+    def votes(label: str, *, is_imported: bool) -> ColumnElement[int]:
+        return func.sum(case((and_(CurrentLabel.label == label, Annotator.imported.is_(is_imported)), 1), else_=0))
 
     of_corpus = select_labels().order_by(None).where(Question.corpus_id == corpus_id)
     pairs = (
         of_corpus.with_only_columns(
             verdict_on(CurrentLabel).label("verdict"),
-            votes("correct", imported=False).label("yes"),
-            votes("incorrect", imported=False).label("no"),
-            votes("correct", imported=True).label("imported_yes"),
-            votes("incorrect", imported=True).label("imported_no"),
+            votes("correct", is_imported=False).label("yes"),
+            votes("incorrect", is_imported=False).label("no"),
+            votes("correct", is_imported=True).label("imported_yes"),
+            votes("incorrect", is_imported=True).label("imported_no"),
         )
         .group_by(CurrentLabel.question_id, CurrentLabel.sentence_id)
         .subquery()

@@ -35,12 +35,12 @@ def ensure_annotator(
     name: str,
     now: datetime,
     *,
-    imported: bool = False,
+    is_imported: bool = False,
     role: str = "annotator",
     subject: str | None = None,
 ) -> Annotator:
     """The annotator of that name, made if there is none; two who ask at once get the same one."""
-    values = {"name": name, "imported": imported, "created": now, "role": role, "subject": subject}
+    values = {"name": name, "imported": is_imported, "created": now, "role": role, "subject": subject}
     session.execute(upsert_into(session, Annotator).values(values).on_conflict_do_nothing(index_elements=["name"]))
     return session.scalars(select(Annotator).where(Annotator.name == name)).one()
 

@@ -107,28 +107,30 @@ def label_stands() -> ColumnElement[bool]:
     """Whether the label that a suspicion is about is still what the pair's labels come to, settled as
     `app.labels.consensus` does, or the verdict on them."""
 
-    def surplus(*, imported: bool) -> ColumnElement[int]:
+    def surplus(*, is_imported: bool) -> ColumnElement[int]:
         """Correct less incorrect, NULL if nobody said either."""
-        decided = (CurrentLabel.label.in_(("correct", "incorrect")), Annotator.imported.is_(imported))
+        decided = (CurrentLabel.label.in_(("correct", "incorrect")), Annotator.imported.is_(is_imported))
         labels = select(func.sum(case((CurrentLabel.label == "correct", 1), else_=-1))).join_from(
             CurrentLabel, Annotator
         )
         return labels.where(is_same_pair(CurrentLabel, Suspicion), *decided).correlate(Suspicion).scalar_subquery()
 
-    counts = func.coalesce(surplus(imported=False), surplus(imported=True))
+    counts = func.coalesce(surplus(is_imported=False), surplus(is_imported=True))
     by_votes = case((Suspicion.label == "correct", counts > 0), else_=counts < 0)
     return func.coalesce(verdict_on(Suspicion) == Suspicion.label, by_votes)
 
 
-def put_suspicions(session: Session, corpus_id: int, found: Sequence[tuple[Pair, str, float]], now: datetime) -> int:
+def put_suspicions(
+    session: Session, corpus_id: int, suspicions: Sequence[tuple[Pair, str, float]], now: datetime
+) -> int:
     """Replace a corpus's (pair, label, doubt), but for those that somebody looked at and left as they were; returns how
     many wait for a look."""
     of_corpus = Suspicion.question_id.in_(select(Question.id).where(Question.corpus_id == corpus_id))
-    reviewed = session.scalars(select(Suspicion).where(of_corpus, Suspicion.looked.is_not(None)))
-    looked = {((x.question_id, x.sentence_id), x.label) for x in reviewed}
-    fresh = [f for f in found if (f[0], f[1]) not in looked]
+    rows = session.scalars(select(Suspicion).where(of_corpus, Suspicion.looked.is_not(None)))
+    reviewed_keys = {((x.question_id, x.sentence_id), x.label) for x in rows}
+    fresh = [f for f in suspicions if (f[0], f[1]) not in reviewed_keys]
     session.execute(delete(Suspicion).where(of_corpus, Suspicion.looked.is_(None)))
-    for pair in {p for p, _ in looked} & {f[0] for f in fresh}:  # the label was changed since
+    for pair in {p for p, _ in reviewed_keys} & {f[0] for f in fresh}:  # the label was changed since
         session.execute(delete(Suspicion).where(is_on(Suspicion, pair)))
     session.add_all(
         Suspicion(question_id=q, sentence_id=c, label=label, doubt=doubt, created=now) for (q, c), label, doubt in fresh

@@ -41,8 +41,8 @@ def draw_import(frame: Frame) -> None:
         file = st.file_uploader("Zip file", key=f"adapt_import_file_{round_}", type="zip", disabled=bool(why),
                                 help=why)  # fmt: skip
         name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=60, disabled=bool(why))
-        ready = file is not None and bool(name.strip()) and not why
-        if st.button("Import", type="primary", key="adapt_import_start", disabled=not ready, help=why) and file:
+        is_ready = file is not None and bool(name.strip()) and not why
+        if st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why) and file:
             with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
                 version = archive.import_zip(frame.wb, file, filename=file.name, name=name, by=frame.annotator.id)
                 st.session_state["_adapt_import_round"] = round_ + 1

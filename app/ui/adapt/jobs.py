@@ -29,7 +29,7 @@ STATES = {
 }
 
 
-def draw_lost(recent: Sequence[JobView], newest: JobView | None, *, current: JobView | None) -> None:
+def draw_failure(recent: Sequence[JobView], newest: JobView | None, *, current: JobView | None) -> None:
     """One line if the newest retrain failed, unless an older one was run again and is done since, or it is the one on
     the page."""
     if newest is None or newest.state not in ("failed", "lost") or (current and current.id == newest.id):

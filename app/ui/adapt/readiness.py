@@ -93,7 +93,7 @@ def draw_start(frame: Frame, ready: Readiness) -> None:
         "Retrain from labels",
         type="primary",
         icon=":material/model_training:",
-        disabled=busy or not ready.ready or bool(why),
+        disabled=busy or not ready.is_ready or bool(why),
         key="adapt_start",
         on_click=_start,
         args=(frame,),
@@ -101,7 +101,7 @@ def draw_start(frame: Frame, ready: Readiness) -> None:
     )
     if busy:
         st.caption("A retrain of this corpus is running; its progress is above.")
-    elif ready.ready:
+    elif ready.is_ready:
         if under_way:
             st.caption(f"Job {under_way[0].id} retrains from another corpus: this one starts when it has ended.")
         st.caption(

@@ -110,7 +110,7 @@ def _draw_second_looks(wb: Workbench, corpus_id: int) -> None:
     job = queue.find_newest(wb, "doubt", corpus_id)
     if job is not None and job.error:
         st.warning(plain(job.error), icon=":material/info:")
-    is_running = job is not None and job.active
+    is_running = job is not None and job.is_active
     if job is not None and is_running:
         draw_live(wb, job, draw_progress, seconds=WAIT_SECONDS)
     st.button("Find suspicious labels", key="agreement_doubt", icon=":material/troubleshoot:", disabled=is_running,

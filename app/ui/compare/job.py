@@ -17,7 +17,7 @@ OUTCOMES = {
 
 def draw_comparison(wb: Workbench, job: JobView) -> None:
     with st.container(border=True, key="compare_job"):
-        if job.active:
+        if job.is_active:
             message = "Stopping …" if job.cancelling else job.message or "Comparing"
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(capitalize(message)))
         settings = ComparisonSettings.of(job)

@@ -29,7 +29,7 @@ def draw(frame: Frame) -> None:
     st.subheader("Propose questions", anchor=False)
     st.caption(ABOUT)
     job = queue.find_newest(wb, "propose", corpus.id)
-    if job is not None and job.active:
+    if job is not None and job.is_active:
         draw_live(wb, job, _draw_running, seconds=WAIT_SECONDS)
     else:
         _draw_start(frame, job)

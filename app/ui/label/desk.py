@@ -59,12 +59,12 @@ class Trail(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class BaseDesk(ABC, Generic[Key, Item]):
-    """`passed`: what was skipped in this session, the latest last."""
+    """`skips`: what was skipped in this session, the latest last."""
 
     seat: Seat
     item: Item | None = None
     trail: Trail[Key] = Trail()
-    passed: tuple[Key, ...] = ()
+    skips: tuple[Key, ...] = ()
     turn: int = 0
 
     @classmethod
@@ -121,12 +121,12 @@ class BaseDesk(ABC, Generic[Key, Item]):
     def forward(self, wb: Workbench) -> Self:
         """The next item: along the trail after going back, else the queue's next, leaving this one for later."""
         if self.item is None:
-            return replace(self, passed=()).draw_next(wb)
+            return replace(self, skips=()).draw_next(wb)
         return self._leave()._go_on(wb)
 
     @abstractmethod
     def _leave(self) -> Self:
-        """With the item among those passed, if the queue would offer it again."""
+        """With the item among the skips, if the queue would offer it again."""
 
     @abstractmethod
     def _show(self, wb: Workbench, key: Key, assignment: Assignment | None) -> Self:
@@ -149,7 +149,7 @@ class Desk(BaseDesk[Pair, QueueItem]):
         return (self.item.question_id, self.item.sentence_id) if self.item else None
 
     def draw_next(self, wb: Workbench) -> Self:
-        item, trail = queues.next_item(wb, self.seat, self.passed), self.trail
+        item, trail = queues.next_item(wb, self.seat, self.skips), self.trail
         if item is None:
             return replace(self, item=None, trail=trail.go_to_end())
         return replace(self, item=item, trail=trail.add((item.question_id, item.sentence_id), item.assignment))
@@ -177,10 +177,10 @@ class Desk(BaseDesk[Pair, QueueItem]):
 
     def _leave(self) -> Self:
         stays = self.item is not None and (self.item.label is None or QUEUES[self.seat.queue].is_review)
-        return self._pass() if stays and self.pair not in self.passed else self
+        return self._pass() if stays and self.pair not in self.skips else self
 
     def _pass(self) -> Self:
-        return replace(self, passed=(*self.passed, self.pair)) if self.pair else self
+        return replace(self, skips=(*self.skips, self.pair)) if self.pair else self
 
     def _show(self, wb: Workbench, key: Pair, assignment: Assignment | None) -> Self:
         seat, (at, before) = self.seat, self.trail.find(key)

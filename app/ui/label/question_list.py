@@ -44,7 +44,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def draw_next(self, wb: Workbench) -> Self:
         """With the queue's next question. A review starts at the row it asks about."""
-        item, trail = queues.next_question(wb, self.seat, self.passed), self.trail
+        item, trail = queues.next_question(wb, self.seat, self.skips), self.trail
         if item is None:
             return replace(self, item=None, row=0, trail=trail.go_to_end())
         is_review = QUEUES[self.seat.queue].is_review
@@ -106,7 +106,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
         return replace(self, row=row) if 0 <= row < len(self.rows) else self
 
     def _leave(self) -> Self:
-        return replace(self, passed=(*self.passed, self.item.question_id)) if self.item else self
+        return replace(self, skips=(*self.skips, self.item.question_id)) if self.item else self
 
     def _show(self, wb: Workbench, key: int, assignment: Assignment | None) -> Self:
         at, before = self.trail.find(key)

@@ -40,7 +40,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
         _draw_message("Nothing to review", QUEUES[desk.seat.queue].when_empty)
         return
     job = queue.find_newest(wb, "score", corpus.id)
-    if job is None or not job.active:
+    if job is None or not job.is_active:
         _draw_finished(frame, desk, job)
         return
     st.fragment(_wait, run_every=WAIT_SECONDS)(wb, job.id)
@@ -50,7 +50,7 @@ def _wait(wb: Workbench, job_id: int) -> None:
     """Until the job ends, check whether it has brought something; then the whole page is drawn again."""
     job = queue.load_job(wb, job_id)
     desk = st.session_state[KEY].draw_next(wb)
-    if desk.item is not None or not job.active:
+    if desk.item is not None or not job.is_active:
         st.session_state[KEY] = desk.next_turn()
         st.rerun()
     _draw_message("Filling the queues", "The model is ranking new questions. Items appear here once they are ready.")
@@ -58,7 +58,7 @@ def _wait(wb: Workbench, job_id: int) -> None:
 
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
-    rest = f" You skipped {count(len(desk.passed), 'item')}. Press → to see them again." if desk.passed else ""
+    rest = f" You skipped {count(len(desk.skips), 'item')}. Press → to see them again." if desk.skips else ""
     if job is None:
         is_complete, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
     elif job.state == "done":

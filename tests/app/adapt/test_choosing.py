@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.adapt import label_selection, readiness
-from app.adapt.label_selection import LabelSelection, with_presumed
+from app.adapt.label_selection import LabelSelection, add_presumed
 from app.adapt.settings import RetrainSettings
 from app.ask import asking
 from app.exchange import imports
@@ -60,12 +60,12 @@ def test_a_choice_comes_back_from_where_it_is_kept():
 
 def test_presumed_negatives_are_drawn_once_and_only_beside_a_correct_sentence():
     q = Question("q", "who", tuple(Candidate(str(i), f"t{i}", {0: 1, 1: 0}.get(i)) for i in range(10)))
-    made = with_presumed(q, 3, seed=1)
+    made = add_presumed(q, 3, seed=1)
     assert (made.positives, made.negatives) == (1, 4)
-    assert made == with_presumed(q, 3, seed=1)
-    assert with_presumed(q, 0).negatives == 1
+    assert made == add_presumed(q, 3, seed=1)
+    assert add_presumed(q, 0).negatives == 1
     without = Question("q", "who", q.candidates[1:])
-    assert with_presumed(without, 3).negatives == 1
+    assert add_presumed(without, 3).negatives == 1
 
 
 QUESTIONS = [

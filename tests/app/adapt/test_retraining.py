@@ -526,7 +526,7 @@ def relabelled(questions, label):
 def test_nothing_labelled_is_said_with_what_is_needed(wb):
     corpus = corpora.create_corpus(wb, "empty")
     ready = readiness.check_readiness(wb, corpus.id)
-    assert not ready.ready
+    assert not ready.is_ready
     assert "4 questions" in ready.problems[0]
     with pytest.raises(NotEnoughLabels, match="Nothing is labelled"):
         readiness.start_retrain(wb, corpus.id)
@@ -547,7 +547,7 @@ def test_one_class_alone_is_refused(wb, label, missing):
 
 def test_four_questions_are_enough_and_the_uncertainty_is_told(wb):
     corpus, ready = readiness_of(wb, made_up(4))
-    assert ready.ready
+    assert ready.is_ready
     assert (ready.questions, ready.labels, ready.correct, ready.incorrect) == (4, 16, 4, 12)
     assert ready.train_questions + ready.dev_questions + ready.heldout_questions == 4
     assert any("uncertain" in w for w in ready.warnings)
@@ -556,7 +556,7 @@ def test_four_questions_are_enough_and_the_uncertainty_is_told(wb):
 
 def test_questions_with_correct_sentences_only_are_warned_of(wb):
     _, ready = readiness_of(wb, made_up(8) + relabelled(made_up(2, seed=9, prefix="only"), 1))
-    assert ready.ready
+    assert ready.is_ready
     assert any(w.startswith("2 questions are labelled with correct sentences only") for w in ready.warnings)
 
 

@@ -79,7 +79,7 @@ def main(corpus_id: int, file: Path) -> None:
 
 def begin_retrain(wb, corpus_id: int) -> None:
     there = queue.list_jobs(wb, "retrain")
-    if len(there) < RETRAINS and not any(j.active for j in there):
+    if len(there) < RETRAINS and not any(j.is_active for j in there):
         try:
             readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
         except NotEnoughLabels:

@@ -50,7 +50,7 @@ def test_a_job_tells_where_it_is_and_ends_with_its_result(wb, runners):
 
     runners["compare"] = work
     made = queue.enqueue(wb, "compare", {"x": 1})
-    assert (made.state, made.attempt, made.active) == ("queued", 0, True)
+    assert (made.state, made.attempt, made.is_active) == ("queued", 0, True)
     thread = in_background(wb, runners)
     until(lambda: queue.load_job(wb, made.id).progress == 0.5)
     now = queue.load_job(wb, made.id)

@@ -152,7 +152,7 @@ def _has_come(wb, share: float) -> bool:
 
 def _all_over(wb) -> bool:
     there = queue.list_jobs(wb, limit=EVERY)
-    return any(j.kind == "retrain" for j in there) and not any(j.active for j in there)
+    return any(j.kind == "retrain" for j in there) and not any(j.is_active for j in there)
 
 
 def _every_version_is_whole(wb, retrains) -> None:

@@ -214,7 +214,7 @@ def test_left_is_what_one_could_still_label_in_the_queue(wb, scored, give, ann, 
     everything = annotation.measure_progress(wb, scored.id, ann.id, "random").remaining
     item = queues.next_item(wb, Seat(scored.id, ann.id, "random"))
     with wb.write() as s:  # as the labels that come with a corpus
-        starter = rows.ensure_annotator(s, "starter", wb.clock(), imported=True)
+        starter = rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
     annotation.give_label(
         wb, question_id=item.question_id, sentence_id=item.sentence_id, annotator_id=starter.id, label="correct"
     )

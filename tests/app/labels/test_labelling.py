@@ -219,7 +219,7 @@ def test_people_agree_disagree_and_outrank_imports(wb, asked, give, state, ann, 
     from db.repositories import people as rows
 
     with wb.write() as s:
-        imported = rows.ensure_annotator(s, "import", wb.clock(), imported=True)
+        imported = rows.ensure_annotator(s, "import", wb.clock(), is_imported=True)
     for who, position, label in (
         (imported, 0, "incorrect"), (ann, 0, "correct"),
         (ann, 1, "correct"), (bob, 1, "incorrect"),

@@ -269,7 +269,7 @@ def test_a_label_corrected_or_withdrawn_is_no_longer_doubted(wb, scored, sit, an
 def test_a_persons_label_outranks_the_imported_one_that_was_doubted(wb, scored, sit, ann):
     pair = sit(Desk, ann, "tops").pair
     with wb.write() as s:
-        starter = people_rows.ensure_annotator(s, "starter", wb.clock(), imported=True)
+        starter = people_rows.ensure_annotator(s, "starter", wb.clock(), is_imported=True)
     put(wb, starter, pair, "incorrect")
     wait_in(wb, "second", pair, ann, "incorrect")
     assert label_noise.count_second_looks(wb, scored.id) == 1

@@ -218,7 +218,7 @@ def test_a_copied_home_uses_its_own_weights_and_deletes_its_own_alone(wb, opened
 
 def test_a_moved_home_has_all_its_versions(wb, opened, tmp_path):
     made(wb, "towers-1")
-    made(wb, f"{management.IMPORTED}/spring")
+    made(wb, f"{management.IMPORTS_FOLDER}/spring")
     management.rename(wb, "towers-1", "towers")
     wb.settings.home.rename(tmp_path / "versions")  # a name that is in the middle of a path, too
     again = opened(home=tmp_path / "versions")

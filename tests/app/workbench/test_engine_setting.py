@@ -20,20 +20,20 @@ def home(tmp_path, monkeypatch):
 
 def test_a_ranker_of_the_catalog_runs_on_the_engine_set(tiny, home):
     models = LoadedModels(tiny, "torch")
-    assert models.named("cascade").engine.name == "torch"
-    fused, _ = models.named("fusion:rankers=cascade+wo").rankers
+    assert models.load_spec("cascade").engine.name == "torch"
+    fused, _ = models.load_spec("fusion:rankers=cascade+wo").rankers
     assert fused.engine.name == "torch"
     assert not (home / "graphs").exists()  # nothing was built that nobody will use
-    assert LoadedModels(tiny, "onnx").named("cascade").engine.name == "onnx"
+    assert LoadedModels(tiny, "onnx").load_spec("cascade").engine.name == "onnx"
 
 
 def test_a_spec_s_own_engine_and_an_untrained_ranker_s_torch_stay(tiny):
-    assert LoadedModels(tiny, "torch").named("cascade:engine=onnx").engine.name == "onnx"
-    assert LoadedModels(tiny, "onnx").named(f"cascade:backbone={tiny.parent / 'backbone'}").engine.name == "torch"
+    assert LoadedModels(tiny, "torch").load_spec("cascade:engine=onnx").engine.name == "onnx"
+    assert LoadedModels(tiny, "onnx").load_spec(f"cascade:backbone={tiny.parent / 'backbone'}").engine.name == "torch"
 
 
 def test_what_a_retrain_measures_runs_on_the_engine_set(tiny, home):
-    ranker = LoadedModels(tiny, "torch").named("cascade")
+    ranker = LoadedModels(tiny, "torch").load_spec("cascade")
     evaluations.use_engine(ranker, "torch", home / "graphs")
     assert ranker.engine.name == "torch"
     assert not (home / "graphs").exists()
