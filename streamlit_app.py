@@ -5,5 +5,7 @@ from starlette.middleware import Middleware
 
 from app.security import SecurityHeaders
 from app.ui.errors import on_script_error
+from app.ui.start import StartScript
 
-app = st.App("app/main.py", middleware=[Middleware(SecurityHeaders)], on_script_error=on_script_error)
+middleware = [Middleware(SecurityHeaders), Middleware(StartScript)]
+app = st.App("app/main.py", middleware=middleware, on_script_error=on_script_error)

@@ -35,8 +35,8 @@ def ask() -> None:
 
 
 chosen = st.navigation([*shown, st.Page(ask, title="Ask", url_path=FIRST, visibility="hidden")])
-if chosen.title != st.session_state.get("_as2_page"):
-    st.session_state["_as2_page"] = chosen.title
+if chosen.title.lower() != navigation.get_current():
+    st.session_state[navigation.CURRENT] = chosen.title.lower()
     url.forget()
 with boundary():
     chosen.run()

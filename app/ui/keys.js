@@ -27,6 +27,19 @@ function focusField(dialog, tries) {
   if (tries && dialog.isConnected) setTimeout(() => focusField(dialog, tries - 1), 50);
 }
 
+// The field has the focus when the page opens, if it is empty and no keyboard has to unfold for it.
+function focusEmpty(selector, tries) {
+  const field = document.querySelector(selector);
+  if (field?.value === "" && document.activeElement === document.body) field.focus({ preventScroll: true });
+  if (!field && tries) setTimeout(() => focusEmpty(selector, tries - 1), 100);
+}
+
+function open({ page = "", field }) {
+  if (page === window.__as2page) return;
+  window.__as2page = page;
+  if (field && !matchMedia("(pointer: coarse)").matches) focusEmpty(field, 50);
+}
+
 export default function (component) {
   const state = (window.__as2keys = window.__as2keys || { calls: [] });
   if (!state.listen) {
@@ -37,7 +50,8 @@ export default function (component) {
       if (event.shiftKey && (chord || event.key.length > 1)) return;
       if (event.key === "Enter" && event.target.matches("input")) setTimeout(() => event.target.blur(), 0);
       const act = state.data.map[(chord ? "ctrl+" : "") + event.key.toLowerCase()];
-      if (!act) return;
+      const field = event.key === "/" && !chord && state.data.field;
+      if (!act && !field) return;
       const target = event.composedPath()[0];
       if (target.isContentEditable) return;
       // not :focus-visible, which any key makes of a control that was clicked
@@ -47,6 +61,7 @@ export default function (component) {
       if ([...open].some((e) => e.ariaModal !== "false" && !e.closest("[data-testid=stToastContainer]"))) return;
       event.preventDefault();
       event.stopImmediatePropagation();
+      if (field) return document.querySelector(field)?.select();
       if (event.repeat) return;
       if (state.sentFor === state.data.doc) return late(state);
       state.sentFor = state.data.doc;
@@ -68,7 +83,10 @@ export default function (component) {
     state.opened.observe(document.body, { childList: true, subtree: true });
   }
   const call = { at: component.parentElement, data: component.data, send: component.setTriggerValue };
-  const use = ({ data, send }) => Object.assign(state, { data, send });
+  const use = ({ data, send }) => {
+    Object.assign(state, { data, send });
+    open(data);
+  };
   return newest(state.calls, call, use, () => {
     window.removeEventListener("keydown", state.listen, true);
     window.removeEventListener("pointerdown", state.pointed, true);

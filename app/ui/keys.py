@@ -3,12 +3,13 @@
     keys(key="label_listener", data={"map": {"a": "correct", "ctrl+z": "undo"}, "doc": token}, on_key_change=callback)
 
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
-actions; `doc` names what is shown. A press arrives once as `st.session_state[key].key == {"act": ..., "doc": ...}`: one
-action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing from a key held down. Space
-operates the button or switch that Tab led to; one that was clicked leaves it its action. Enter in a field and a choice
-in a menu give the focus back, so that the keys work again at once. A dialog that opens with a text field gives that
-field the focus. A press that comes before the page has answered the last one is not taken, and a word at the foot of
-the page says so. The server still has to refuse an action whose `doc` is no longer shown.
+actions; `doc` names what is shown. `page` and `field`, if given, name the page and, as a CSS selector, the field that
+"/" goes to; an empty one has the focus when the page opens. A press arrives once as `st.session_state[key].key ==
+{"act": ..., "doc": ...}`: one action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing
+from a key held down. Space operates the button or switch that Tab led to; one that was clicked leaves it its action.
+Enter in a field and a choice in a menu give the focus back, so that the keys work again at once. A dialog that opens
+with a text field gives that field the focus. A press that comes before the page has answered the last one is not taken,
+and a word at the foot of the page says so. The server still has to refuse an action whose `doc` is no longer shown.
 """
 
 from collections.abc import Callable, Mapping

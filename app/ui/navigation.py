@@ -13,6 +13,20 @@ PAGES = {  # name -> icon, in the order of the navigation
     "compare": ":material/stacked_line_chart:",
     "data": ":material/database:",
 }
+CURRENT = "_as2_page"
+PLACES = {  # name -> query parameters that name a place on the page, which Back and Forward return to
+    "ask": ("q",),
+    "label": ("mode", "queue"),
+    "agreement": ("view",),
+    "adapt": ("job", "version"),
+    "compare": ("job",),
+    "data": ("view",),
+}
+
+
+def get_current() -> str:
+    """The name of the page that is drawn; `app.main` sets it."""
+    return st.session_state.get(CURRENT, "")
 
 
 def to(page: str, label: str, **address: str) -> None:

@@ -21,7 +21,7 @@ from app.corpora import corpora
 from app.corpora.corpora import CorpusView
 from app.exchange import starter
 from app.jobs.supervisor import start_supervisor
-from app.ui import errors, signin, url
+from app.ui import errors, navigation, page_keys, signin, url
 from app.ui.text import count, plain
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
@@ -64,17 +64,22 @@ def _gate() -> tuple[threading.Lock, threading.Event]:
     return threading.Lock(), threading.Event()
 
 
-def page(title: str, subtitle: str = "", *, choose_model: bool = False, needs_corpus: bool = True) -> Frame:
+def page(
+    title: str, subtitle: str = "", *, tab: str = "", choose_model: bool = False, needs_corpus: bool = True
+) -> Frame:
     """Draw the frame and return what the page works with. Stops the run with a message if the page needs a corpus and
     there is none.
 
-    `title` and `subtitle` are Markdown: never pass foreign text.
+    `title` and `subtitle` are Markdown: never pass foreign text. `tab`: what the browser's tab says, if not the title.
     """
-    st.header(title, anchor=False)
+    st.set_page_config(page_title=f"{tab or title} · AS2 Workbench")
+    st.title(title, anchor=False)
     if subtitle:
         st.caption(subtitle)
     signin.gate()
     errors.show_pending()
+    if (name := navigation.get_current()) != "label":
+        page_keys.listen(name)
     wb = workbench()
     _first_start(wb)
     views = corpora.list_corpora(wb)
@@ -103,6 +108,7 @@ def _first_start(wb: Workbench) -> None:
     """Once per process: load the starter corpus, then preload the models in a thread. Other sessions wait until the
     corpus is there."""
     lock, loaded = _gate()
+    slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
     if loaded.is_set():
         return
 
@@ -110,7 +116,6 @@ def _first_start(wb: Workbench) -> None:
         text = f"First start: {plain(p.stage) or 'reading the starter corpus'} …"
         bar.progress(min(1.0, p.done / p.total) if p.total else 0.0, text=text)
 
-    slot = st.empty()
     with slot.container():
         bar = st.progress(0.0, text="First start: reading the starter corpus …")
         with lock:

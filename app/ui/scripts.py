@@ -5,7 +5,13 @@ from pathlib import Path
 
 
 @cache
-def load_script(name: str) -> str:
-    """`app/ui/<name>.js`, with `takeover.js` in front: its `newest` keeps the newest update in force."""
-    folder = Path(__file__).parent
-    return "\n".join((folder / f"{file}.js").read_text(encoding="utf-8") for file in ("takeover", name))
+def load_script(*names: str) -> str:
+    """The files `app/ui/<name>.js` as one module, with `takeover.js` in front: its `newest` keeps the newest update in
+    force."""
+    return "\n".join(load_text(f"{name}.js") for name in ("takeover", *names))
+
+
+@cache
+def load_text(path: str) -> str:
+    """A file of `app/ui`."""
+    return (Path(__file__).parent / path).read_text(encoding="utf-8")

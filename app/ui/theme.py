@@ -1,4 +1,4 @@
-"""The look beyond config.toml: one style sheet, and the colours that charts and markup share.
+"""The look beyond config.toml: the style sheets, and the colours that charts and markup share.
 
 Switching between dark and light does not rerun the script, so these are mid-tones for both backgrounds (contrast about
 4.2:1, enough for marks). The style sheet has darker or lighter variants for text, and derives every tint from the
@@ -19,6 +19,7 @@ _HERE = Path(__file__).parent
 
 
 def apply() -> None:
-    """Add the style sheet and the logo; called once per run, by main."""
-    st.html(_HERE / "theme.css")
+    """Add the style sheets and the logo; called once per run, by main."""
+    for sheet in ("theme.css", "frame.css"):
+        st.html(_HERE / sheet)
     st.logo(_HERE / "logo.svg", size="large", icon_image=_HERE / "mark.svg")

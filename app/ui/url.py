@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 MAX_BUTTONS = 5  # a choice of more is a menu
+SETTLING_SECONDS = 2.0  # after a choice, the browser may not have its address yet
 _WRITTEN, _REPLACED = "_as2_written", "_as2_replaced"
 
 
@@ -15,7 +16,7 @@ def get(name: str, default: str = "") -> str:
 
 def put(**values: str | float | None) -> None:
     """Write these; None or "" removes one. Only changes are written, because each is a message to the browser."""
-    written, replaced = st.session_state.setdefault(_WRITTEN, {}), st.session_state.setdefault(_REPLACED, {})
+    last_values, times = st.session_state.setdefault(_WRITTEN, {}), st.session_state.setdefault(_REPLACED, {})
     for name, value in values.items():
         before = get(name)
         if value is None or value == "":
@@ -23,29 +24,35 @@ def put(**values: str | float | None) -> None:
                 del st.query_params[name]
         elif st.query_params.get(name) != str(value):
             st.query_params[name] = str(value)
-        written[name] = get(name)
-        if before != written[name]:
-            replaced[name, before] = time.monotonic()
+        last_values[name] = get(name)
+        if before != last_values[name]:
+            times[name, before] = time.monotonic()
 
 
 def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_label: bool = True) -> str:
-    """Draw a choice that the address keeps as `name`. `options`: value -> title; the first is the default. Every run
-    passes the choice as the default, because a later run may overtake the one that made the widget."""
-    key, values = f"{page}_{name}", list(options)
-    start = st.session_state.get(key, get(name))
+    """Draw a choice that the address keeps as `name`; Back and Forward change it. `options`: value -> title; the first
+    is the default. Every run passes the choice as the default, because a later run may overtake the one that made the
+    widget."""
+    key, values, state = f"{page}_{name}", list(options), st.session_state
+    is_followed = key in state and moved(name, settling=SETTLING_SECONDS)
+    start = get(name) if is_followed else state.get(key, get(name))
     start = start if start in options else values[0]
+    if is_followed:  # a default would not change what the browser shows
+        state[key] = start
     if len(options) > MAX_BUTTONS:
-        choice = st.selectbox(label, values, values.index(start), key=key, format_func=options.__getitem__)
+        index = 0 if is_followed else values.index(start)
+        choice = st.selectbox(label, values, index, key=key, format_func=options.__getitem__)
     else:
-        choice = st.segmented_control(
+        picked = st.segmented_control(
             label,
             values,
-            default=start,
+            default=None if is_followed else start,
             key=key,
             required=True,
             format_func=options.__getitem__,
             label_visibility="visible" if has_label else "collapsed",
         )
+        choice = picked or start  # never None: one is required
     put(**{name: None if choice == values[0] else choice})
     return choice
 

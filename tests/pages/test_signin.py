@@ -15,7 +15,7 @@ def test_where_a_provider_is_configured_nobody_gets_in_without_logging_in(wb, co
     at.secrets["auth"] = {"redirect_uri": "http://localhost/oauth2callback", "cookie_secret": "x"}
     at.run()
     assert at.button(key="as2_login").label == "Log in"
-    assert at.header[0].value == "Label" and "as2-item" not in markup(at)
+    assert at.title[0].value == "Label" and "as2-item" not in markup(at)
     assert not [t for t in at.text_input if t.key == "as2_name"]
     assert not at.selectbox
     assert "Model:" not in texts(at)

@@ -63,7 +63,7 @@ def _draw_agreement(view: AgreementView) -> None:
 
 
 def _draw_shares(view: PrevalenceView) -> None:
-    st.subheader("Share of correct", anchor=False)
+    st.subheader("Share of correct candidates", anchor=False)
     st.caption(
         "Estimated from pairs drawn at random: the queue Random and the random share of the adaptive queues. Of a "
         "whole list only the drawn first row counts. What an adaptive queue chose itself is a biased sample. 95 % "
@@ -72,7 +72,7 @@ def _draw_shares(view: PrevalenceView) -> None:
     if view.fair.value is None:
         st.info("Not measured yet: no randomly drawn pair is labelled.", icon=":material/casino:")
     else:
-        _draw_number("Share of correct", view.fair, f"{count(view.fair.n, 'pair')} drawn at random")
+        _draw_number("Share of correct candidates", view.fair, f"{count(view.fair.n, 'pair')} drawn at random")
     if view.chosen:
         rows = [(QUEUES[name].display_name, e) for name, e in view.chosen]
         _draw_table("Chosen by a queue (biased)", "Correct", rows)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.ui.text import escape
+from app.ui.page_keys import Key, draw_keys
 
 ONE, LIST = "one", "list"
 _OVERLAY = "_label_overlay"
@@ -48,8 +48,9 @@ ACTIONS = (
     Action("back", ("arrowleft",), "←", "Back", "Go to the previous item"),
     Action("forward", ("arrowright",), "→", "Skip", "Go to the next item without labelling this one"),
     Action("flag", ("f",), "f", "Flag", "Ask others to check the item, with a note"),
-    Action("help", ("h",), "h", "Help", "Show the keys"),
+    Action("help", ("h", "?"), "h", "Help", "Show the keys"),
 )
+MORE_PRINTED = {"undo": ("ctrl+z",), "help": ("?",)}  # keys that only the overlay shows
 BY_NAME = {a.name: a for a in ACTIONS}
 
 
@@ -78,14 +79,4 @@ def close_overlay() -> None:
 @st.dialog("Keys", on_dismiss=close_overlay)
 def help_overlay(mode: str) -> None:
     """The overlay; while it is open the keys are off, Escape closes it."""
-    rows = "".join(
-        f"<tr><td>{_format_keys(a)}</td><td><b>{escape(a.button)}</b> · {escape(a.does)}</td></tr>"
-        for a in list_actions(mode)
-    )
-    st.html(f'<table class="as2-keys">{rows}</table>')
-    st.caption("Keys are off while you type in a field and while this dialog is open. A held key counts once.")
-
-
-def _format_keys(action: Action) -> str:
-    extra = " or <kbd>ctrl</kbd>+<kbd>z</kbd>" if action.name == "undo" else ""
-    return f"<kbd>{escape(action.printed)}</kbd>{extra}"
+    draw_keys([Key((a.printed, *MORE_PRINTED.get(a.name, ())), a.button, a.does) for a in list_actions(mode)])

@@ -1,0 +1,24 @@
+(() => {
+  const pages = "__PAGES__", places = "__PLACES__";
+  const nameOf = (path) => pages.find((name) => path.endsWith(`/${name}`)) || pages[0];
+
+  const base = location.pathname.split("/").filter(Boolean);
+  if (pages.includes(base.at(-1))) base.pop();
+  window.__streamlit = { ...window.__streamlit, BACKEND_BASE_URL: [location.origin, ...base].join("/") };
+
+  // Another page is a step of the history, and so is another place on the page (places: page -> parameters that name
+  // one), if somebody did something since the last step. All else is noted in the step that one is at.
+  let acted = false;
+  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => { acted = true; }, true);
+  addEventListener("popstate", () => { acted = false; }, true);
+  const push = history.pushState.bind(history);
+  history.pushState = (state, title, url) => {
+    const from = new URL(location.href), to = new URL(url, from);
+    const redirects = from.pathname.endsWith(`/${pages[0]}`);  // the first page's name, typed: its place is "/"
+    const moves = places[nameOf(to.pathname)].some((p) => from.searchParams.get(p) !== to.searchParams.get(p));
+    const steps = from.pathname === to.pathname ? acted && moves : !redirects;
+    if (!steps) return history.replaceState(state, title, url);
+    acted = false;
+    return push(state, title, url);
+  };
+})();

@@ -1,0 +1,41 @@
+"""What Ask shows before the first question: the cascade in words, and the tour that can be dismissed."""
+
+from app_pages import open_page, texts
+
+
+def tour_buttons(at):
+    return [b.key for b in at.button if b.key and b.key.startswith("as2_tour")]
+
+
+def test_the_landing_page_says_what_a_cascade_does_and_offers_three_steps(wb):
+    at = open_page()
+    assert at.title[0].value == "What would you like to know?"
+    assert [h.value for h in at.header] == ["How a cascade finds an answer", "Three steps"]
+    assert "drops the least likely ones" in texts(at)
+    assert [m.value for m in at.markdown if m.value.startswith("**")] == ["**1. Ask**", "**2. Label**", "**3. Adapt**"]
+
+
+def test_a_dismissed_tour_stays_away_for_this_name_and_comes_back_by_its_link(wb):
+    at = open_page()
+    assert tour_buttons(at) == ["as2_tour_dismiss"]
+    at = at.button(key="as2_tour_dismiss").click().run()
+    assert tour_buttons(at) == ["as2_tour_show"]
+    assert "**1. Ask**" not in texts(at)
+    at = at.text_input(key="as2_name").set_value("Somebody else").run()
+    assert tour_buttons(at) == ["as2_tour_dismiss"]
+    at = at.text_input(key="as2_name").set_value("").run()
+    assert tour_buttons(at) == ["as2_tour_show"]
+    at = at.button(key="as2_tour_show").click().run()
+    assert tour_buttons(at) == ["as2_tour_dismiss"]
+
+
+def test_the_link_to_the_tour_leads_back_from_an_answer(wb):
+    at = open_page()
+    at.button(key="as2_tour_dismiss").click().run()
+    at.text_input(key="as2_question_0").set_value("When was the tower finished?")
+    at = next(b for b in at.button if b.label == "Ask").click().run()
+    assert at.title[0].value == "Ask"
+    at = at.button(key="as2_tour_show").click().run()
+    assert at.title[0].value == "What would you like to know?"
+    assert "q" not in at.query_params
+    assert tour_buttons(at) == ["as2_tour_dismiss"]
