@@ -176,7 +176,7 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     me = Person(wb, corpus.id, titles, asks)
     path.step("Wait for the vectors", lambda: wait(wb, *(j.id for j in queue.list_jobs(wb, "embed"))))
     path.step(f"Propose {proposals} questions (Data)",
-              lambda: wait(wb, proposing.start(wb, corpus.id, wanted=proposals, seed=0).id), person=15)  # fmt: skip
+              lambda: wait(wb, proposing.start(wb, corpus.id, number=proposals, seed=0).id), person=15)  # fmt: skip
     decided = path.step("Accept the proposals (Data)", me.decide, person=lambda n: n * DECIDING)
     typed = path.step("Type own questions (Ask)", me.type_questions, person=lambda n: n * TYPING)
     path.step("Rank the questions (Label)", lambda: wait(wb, scoring.start_scoring(wb, corpus.id).id), person=5)

@@ -103,7 +103,7 @@ def draw_result(current: result.Result) -> None:
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:
     """The generative ranks are added when they are ready."""
     st.subheader("Candidates", anchor=False)
-    draw_candidates(table, chosen=result.get_chosen(), choose=result.choose)
+    draw_candidates(table, position=result.get_chosen(), choose=result.choose)
     with st.container():
         if not current.generative.done():
             st.caption(":material/hourglass_empty: Computing the generative scores …")

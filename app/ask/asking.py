@@ -126,30 +126,30 @@ def ask(
     )
 
 
-def _list_notes(ranked: RankedQuestion, model: loading.LoadedVersion) -> tuple[str, ...]:
+def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[str, ...]:
     """Sentences for the reader on what was unusual."""
-    notes = [model.note, *ranked.notes]
+    notes = [model.note, *result.notes]
     if preparing := scoring.as_cascade(model).preparing:  # this answer took longer than later ones will
         parts = f"{preparing.done} of {preparing.total} parts"
         notes.append(f"The fast engine is being prepared ({parts}). Until then answers take longer.")
-    if len(tokenize(ranked.question)) > MAX_READ_WORDS:
+    if len(tokenize(result.question)) > MAX_READ_WORDS:
         notes.append(f"This is a long question: the models read about the first {MAX_READ_WORDS} words.")
-    if ranked.left_out:
+    if result.left_out:
         notes.append(
-            f"{ranked.left_out:,} more sentences of the retrieved documents were not ranked: the limit is "
-            f"{ranked.limits.candidates}."
+            f"{result.left_out:,} more sentences of the retrieved documents were not ranked: the limit is "
+            f"{result.limits.candidates}."
         )
     return tuple(n for n in notes if n)
 
 
 def _correct_spelling(
-    wb: Workbench, corpus_id: int, text: str, found: Sequence[RetrievedSentence], model: loading.LoadedVersion
+    wb: Workbench, corpus_id: int, text: str, sentences: Sequence[RetrievedSentence], model: loading.LoadedVersion
 ) -> str:
     """By the words of what was retrieved and those the ranker knows."""
     with wb.read() as s:
         if rows.find_question(s, corpus_id, text):
             return text
-    texts = [*(f.text for f in found), *{f.title for f in found}]
+    texts = [*(f.text for f in sentences), *{f.title for f in sentences}]
     return correct_spelling(text, texts, scoring.as_cascade(model).known_words)
 
 

@@ -70,16 +70,16 @@ class ProposalsView:
     rejected: int
 
 
-def start(wb: Workbench, corpus_id: int, *, wanted: int = DEFAULT_WANTED, seed: int | None = None) -> JobView:
+def start(wb: Workbench, corpus_id: int, *, number: int = DEFAULT_WANTED, seed: int | None = None) -> JobView:
     """Propose questions in the background; without a seed every run draws other sentences. Raises UnknownCorpus,
     BadSetting."""
-    if not 1 <= wanted <= MAX_WANTED:
-        raise BadSetting(f"{wanted} questions: ask for 1 to {MAX_WANTED} at a time")
+    if not 1 <= number <= MAX_WANTED:
+        raise BadSetting(f"{number} questions: ask for 1 to {MAX_WANTED} at a time")
     check_has_sentences(wb, corpus_id)
     if seed is None:
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
-    return queue.enqueue(wb, "propose", {"wanted": wanted, "seed": seed}, corpus_id=corpus_id)
+    return queue.enqueue(wb, "propose", {"wanted": number, "seed": seed}, corpus_id=corpus_id)
 
 
 def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
@@ -105,8 +105,8 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         question_id, _ = find_or_add(s, row.corpus_id, wording, PROPOSED, wb.clock())
         row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
         guideline = guidelines_of_corpus(s, corpus_id).version
-        shown = Presentation(scores_visible=False, guideline=guideline)
-        annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, shown)
+        presentation = Presentation(scores_visible=False, guideline=guideline)
+        annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, presentation)
     with wb.read() as s:
         is_queued = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
     if not is_queued:  # a running job has its list of questions already
@@ -133,28 +133,28 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"proposed": 0, "tried": 0}
-    wanted, seed = int(job.settings.get("wanted", DEFAULT_WANTED)), int(job.settings.get("seed", 0))
+    total, seed = int(job.settings.get("wanted", DEFAULT_WANTED)), int(job.settings.get("seed", 0))
     model = loading.load_version(wb)
     with wb.read() as s:
-        known = {normalise(t) for t in rows.list_texts(s, corpus_id)}
-        known |= {normalise(q.text) for q in question_rows.list_questions(s, corpus_id)}
+        texts = {normalise(t) for t in rows.list_texts(s, corpus_id)}
+        texts |= {normalise(q.text) for q in question_rows.list_questions(s, corpus_id)}
         untried = rows.list_untried_sentences(s, corpus_id)
     sentences = [r for r in untried if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
     proposed = tried = 0
-    max_tries = MAX_TRIES_PER_WANTED * wanted
+    max_tries = MAX_TRIES_PER_WANTED * total
     for number, row in enumerate(sentences):
-        if proposed == wanted or tried == max_tries:
+        if proposed == total or tried == max_tries:
             break
         questions = write([row.text], 1)[0]
         if not questions and number % SENTENCES_PER_CHECK:
             continue
         job.step_back()
-        job.progress(max(proposed / wanted, tried / max_tries), f"{proposed} of {wanted} questions found")
+        job.progress(max(proposed / total, tried / max_tries), f"{proposed} of {total} questions found")
         tried += bool(questions)
         for text, log_p in questions:
-            if not add_if_new(text, known):
+            if not add_if_new(text, texts):
                 continue
             place = scoring.rank_question(wb, corpus_id, text, model).rank_of(row.id)
             if place is not None and place <= MAX_RANK:

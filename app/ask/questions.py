@@ -40,15 +40,15 @@ def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
         if not answered:
             documents = corpus_rows.find_documents(s, corpus_id, "", n)
             return [f"What is {d.title}?" for d in documents if d.title]
-    chosen: list[str] = []
-    seen: set[str | tuple[str, str]] = set()
+    examples: list[str] = []
+    kinds: set[str | tuple[str, str]] = set()
     for q in sorted(answered, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
         about = q.external_id.rpartition("-")[0] or q.external_id
-        if seen.isdisjoint({("kind", q.kind) if q.kind else about, about}):
-            seen |= {("kind", q.kind) if q.kind else about, about}
-            chosen.append(q.text)
-    rest = [q.text for q in answered if q.text not in chosen]
-    return (chosen + rest)[:n]
+        if kinds.isdisjoint({("kind", q.kind) if q.kind else about, about}):
+            kinds |= {("kind", q.kind) if q.kind else about, about}
+            examples.append(q.text)
+    rest = [q.text for q in answered if q.text not in examples]
+    return (examples + rest)[:n]
 
 
 def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> AddedQuestionsView:

@@ -21,7 +21,7 @@ def propose(
 
     with workbench() as wb:
         source = find_corpus(wb, corpus)
-        job = follow(wb, proposals.start(wb, source.id, wanted=number, seed=seed))
+        job = follow(wb, proposals.start(wb, source.id, number=number, seed=seed))
         view = proposals.list_waiting(wb, source.id)
     if as_json:
         print_json({"corpus": source.name, **job.result, "waiting": view.waiting, "proposals": view.listed})

@@ -327,7 +327,7 @@ class _Sentences:
     def _ensure_document(self, name: str, title: str) -> DocumentRow:
         if name not in self._documents:
             by_name = corpus_rows.find_documents_by_name(self._s, self._corpus_id, [name])
-            ids = {found: row.id for found, row in by_name.items()}
+            ids = {external_id: row.id for external_id, row in by_name.items()}
             new = Document(name, title, "", SOURCE)
             ids = ids or corpus_rows.add_documents(self._s, self._corpus_id, [(new, "")], self._now)
             self._documents[name] = self._s.get_one(DocumentRow, ids[name])
@@ -335,12 +335,12 @@ class _Sentences:
 
     def finish(self) -> int:
         """Write the text of the documents that got sentences, and mark them for the index; returns how many."""
-        stored: defaultdict[int, list[SentenceRow]] = defaultdict(list)
+        by_document: defaultdict[int, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.list_sentences(self._s, list(self._touched)):
-            stored[row.document_id].append(row)
+            by_document[row.document_id].append(row)
         for document, new in self._touched.values():
             at, texts = 0, []
-            for row in sorted([*stored[document.id], *new], key=lambda r: r.position):
+            for row in sorted([*by_document[document.id], *new], key=lambda r: r.position):
                 row.start, row.end = at, at + len(row.text)
                 texts.append(row.text)
                 at = row.end + 1

@@ -121,19 +121,19 @@ def give_labels(
     check_label(label)
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
-        for sentence_id, shown in sorted(presentations.items()):
+        for sentence_id, display in sorted(presentations.items()):
             _check_pair(s, question_id, sentence_id, annotator_id)
             with suppress(OverlapReached):
-                views.append(add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, shown, act))
+                views.append(add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, display, act))
     retrain_rule.wake_worker_if_due(wb)
     return tuple(views)
 
 
 def add_label(
-    s: Session, now: datetime, pair: Pair, annotator_id: int, label: str, shown: Presentation | None, act: str = ""
+    s: Session, now: datetime, pair: Pair, annotator_id: int, label: str, display: Presentation | None, act: str = ""
 ) -> LabelView:
     """`give_label` in the transaction of a caller who has checked the person and the pair. Raises OverlapReached."""
-    queue, columns = (shown.queue, shown.to_columns()) if shown else ("", {})
+    queue, columns = (display.queue, display.to_columns()) if display else ("", {})
     newest = rows.find_newest_event(s, *pair, annotator_id)
     leases.release(s, pair, annotator_id)
     if newest is not None and newest.label == label:
@@ -238,11 +238,11 @@ def list_acts(wb: Workbench, annotator_id: int, corpus_id: int, limit: int = 5) 
     acts: dict[str | int, list[Row]] = {}
     with wb.read() as s:
         while len(acts) <= limit:  # until one more has begun, those before it are whole
-            found = rows.list_recent_acts(s, annotator_id, corpus_id, page, before=before)
-            for row in found:
+            batch = rows.list_recent_acts(s, annotator_id, corpus_id, page, before=before)
+            for row in batch:
                 before = row.LabelEvent.id
                 acts.setdefault(row.LabelEvent.act or before, []).append(row)
-            if len(found) < page:
+            if len(batch) < page:
                 break
     views = []
     for events in islice(acts.values(), limit):

@@ -101,10 +101,10 @@ def load_questions(
     """All questions of a corpus, with the candidates that came from outside or carry a label; `annotator` narrows it to
     one person's labels. `signed`: with everyone's labels and the verdicts. `by`: as this person may read them."""
     with wb.read() as s:
-        found = question_rows.list_candidate_rows(s, corpus_id)
+        candidates = question_rows.list_candidate_rows(s, corpus_id)
         labels = label_rows.list_labels_of_corpus(s, corpus_id)
         verdicts = reviews.find_signed_verdicts(s, corpus_id) if annotator is None else {}
-        ids = unique_candidate_ids(s, found)
+        ids = unique_candidate_ids(s, candidates)
         waiting = _find_waiting(s, corpus_id, labels, by)
     labels = [row for row in labels if row.imported or (row.question_id, row.sentence_id) not in waiting]
     verdicts = {pair: verdict for pair, verdict in verdicts.items() if pair not in waiting}
@@ -114,7 +114,7 @@ def load_questions(
             by_question.setdefault(row.question_id, []).append(row)
     return [
         _build_question(list(group), by_question.get(question_id, []), verdicts, ids, signed)
-        for question_id, group in groupby(found, key=lambda r: r.question_id)
+        for question_id, group in groupby(candidates, key=lambda r: r.question_id)
     ]
 
 
@@ -143,12 +143,12 @@ def sentences_by_candidate_id(s: Session, question_ids: Sequence[int]) -> dict[i
     """Question id -> id -> sentence, of all its candidates. The id is the one a candidate came with, or its sentence's;
     where an older candidate has that one already, the sentence's own, or that with a number. So an export comes back
     to the same sentences."""
-    found: dict[int, dict[str, Sentence]] = {}
+    by_question: dict[int, dict[str, Sentence]] = {}
     for question_id, external_id, sentence in corpus_rows.list_candidate_sentences(s, question_ids):
-        taken, own = found.setdefault(question_id, {}), sentence.external_id
-        ids = (own if external_id is None else external_id, own, *(f"{own} {n}" for n in range(2, len(taken) + 3)))
-        taken[next(i for i in ids if i not in taken)] = sentence
-    return found
+        by_id, own = by_question.setdefault(question_id, {}), sentence.external_id
+        ids = (own if external_id is None else external_id, own, *(f"{own} {n}" for n in range(2, len(by_id) + 3)))
+        by_id[next(i for i in ids if i not in by_id)] = sentence
+    return by_question
 
 
 def unique_candidate_ids(s: Session, rows: Iterable[Row]) -> dict[Pair, str]:
@@ -170,7 +170,7 @@ def _build_question(
     votes = group_by_sentence(labels)
     rulings = {i: verdicts[question_id, i] for i in votes if (question_id, i) in verdicts}
     adjudicated = {i: Verdict(v.name, v.label, v.note) for i, v in rulings.items()}
-    imported = {row.sentence_id: row.label for row in labels if row.imported}
+    imports = {row.sentence_id: row.label for row in labels if row.imported}
     resolved = {i: resolve_label(v, adjudicated[i].label if i in adjudicated else None) for i, v in votes.items()}
     candidates = tuple(
         Candidate(
@@ -178,7 +178,7 @@ def _build_question(
             row.text,
             BINARY.get(resolved.get(i) or ""),
             row.title,
-            row.grade if resolved.get(i) == imported.get(i) else None,
+            row.grade if resolved.get(i) == imports.get(i) else None,
             annotations=tuple(sorted({v.annotator: v.label for v in votes.get(i, ())}.items())) if signed else (),
             verdict=adjudicated.get(i) if signed else None,
         )
@@ -193,10 +193,10 @@ def drop_unlabelled(question: Question) -> Question:
     return replace(question, candidates=tuple(c for c in question.candidates if c.label is not None))
 
 
-def count_labels(labelled: Sequence[LabelledQuestion]) -> Mapping[str, int]:
+def count_labels(questions: Sequence[LabelledQuestion]) -> Mapping[str, int]:
     """Pairs by label."""
     return {
-        CORRECT: sum(x.question.positives for x in labelled),
-        INCORRECT: sum(x.question.negatives for x in labelled),
-        UNSURE: sum(x.unsure for x in labelled),
+        CORRECT: sum(x.question.positives for x in questions),
+        INCORRECT: sum(x.question.negatives for x in questions),
+        UNSURE: sum(x.unsure for x in questions),
     }

@@ -166,39 +166,39 @@ def _furthest_apart(other: SQLColumnExpression[int]) -> Callable[[Select, QueueR
     """Two ranks furthest apart as a ratio, so that 1 against 20 comes before 50 against 100."""
     a, b = cast(LAST.rank, Float), cast(other, Float)
     ratio = case((a > b, a / b), else_=b / a)
-    return lambda found, _: found.where(other.is_not(None), other != LAST.rank).order_by(ratio.desc(), Candidate.id)
+    return lambda query, _: query.where(other.is_not(None), other != LAST.rank).order_by(ratio.desc(), Candidate.id)
 
 
-def _nearest_to_cut(found: Select, _: QueueRequest) -> Select:
-    return found.where(Candidate.cut_margin.is_not(None)).order_by(Candidate.cut_margin, Candidate.id)
+def _nearest_to_cut(query: Select, _: QueueRequest) -> Select:
+    return query.where(Candidate.cut_margin.is_not(None)).order_by(Candidate.cut_margin, Candidate.id)
 
 
-def _best_ranked(found: Select, request: QueueRequest) -> Select:
+def _best_ranked(query: Select, request: QueueRequest) -> Select:
     best = queues.pooled_rank(request.pool)
-    found = found.where(best <= queues.POOL_DEPTH) if request.pool else found
-    return found.order_by(best, queues.shuffle(Candidate.id))
+    query = query.where(best <= queues.POOL_DEPTH) if request.pool else query
+    return query.order_by(best, queues.shuffle(Candidate.id))
 
 
-def _without_label(found: Select, request: QueueRequest) -> Select:
-    asked = aliased(Question, name="asked")
-    labelled = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
+def _without_label(query: Select, request: QueueRequest) -> Select:
+    question = aliased(Question, name="asked")
+    with_label = (  # found once: asked of every candidate, it takes PostgreSQL over 15 s at 100,000 labels
         select(CurrentLabel.question_id)
-        .join(asked, asked.id == CurrentLabel.question_id)
-        .where(asked.corpus_id == request.corpus_id)
+        .join(question, question.id == CurrentLabel.question_id)
+        .where(question.corpus_id == request.corpus_id)
     )
-    return found.where(Question.id.not_in(labelled)).order_by(
+    return query.where(Question.id.not_in(with_label)).order_by(
         queues.shuffle(Question.id), Question.id, LAST.rank, Candidate.id
     )
 
 
 def _review(waiting: ColumnElement[bool], key: ColumnElement) -> Order:
     """What somebody is asked to look at again, by this key."""
-    return Order(lambda found, _: found.order_by(key, Candidate.id), scores=(), is_review=True, waiting=waiting)
+    return Order(lambda query, _: query.order_by(key, Candidate.id), scores=(), is_review=True, waiting=waiting)
 
 
-def _newest_own(found: Select, request: QueueRequest) -> Select:
+def _newest_own(query: Select, request: QueueRequest) -> Select:
     own = queues.own_label(request.who.annotator_id)
-    return found.where(own.exists()).order_by(own.scalar_subquery().desc())
+    return query.where(own.exists()).order_by(own.scalar_subquery().desc())
 
 
 QUEUES = {
@@ -207,7 +207,7 @@ QUEUES = {
         Queue(
             name="uncertain",
             description="Probability closest to the threshold. Labels here teach the model most.",
-            order=Order(lambda found, _: found.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
+            order=Order(lambda query, _: query.order_by(func.abs(LAST.probability - Run.threshold), Candidate.id)),
             explain=_explain_uncertain,
             is_adaptive=True,
         ),
@@ -276,7 +276,7 @@ QUEUES = {
         Queue(
             name=RANDOM,
             description="A random sample of the open pairs.",
-            order=Order(lambda found, _: found.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
+            order=Order(lambda query, _: query.order_by(queues.shuffle(Candidate.id), Candidate.id), scores=()),
             explain=lambda e: f"A random pick, {_rank(e)}.",
         ),
     )

@@ -120,7 +120,7 @@ def _load_sentences(
     ranks = choose_sentences(sentences, hits, document_ids, limit)
     turns = {d: turn for turn, d in enumerate(document_ids)}
     texts = {(x.document_id, x.position): x.text for x in sentences}
-    found = tuple(
+    result = tuple(
         RetrievedSentence(
             x.id,
             x.text,
@@ -135,7 +135,7 @@ def _load_sentences(
         for x in sorted(sentences, key=lambda x: (turns[x.document_id], x.position))
         if x.id in ranks
     )
-    return found, len(sentences) - len(found)
+    return result, len(sentences) - len(result)
 
 
 def choose_sentences(

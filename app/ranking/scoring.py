@@ -117,12 +117,12 @@ def rank_question(
     if tokenize(text) != tokenize(question):
         corrected = search(text)
         retrieved = replace(corrected, seconds=retrieved.seconds + corrected.seconds)
-    found = retrieved.candidates
-    report(Progress(1, 3, f"ranking {min(limits.first_keep, len(found))} of {len(found):,} sentences"))
-    ranked = rank(model, text, as_candidates(found), first_stage(found, limits.first_keep))
-    seconds = {"retrieve": retrieved.seconds, "rank": ranked.seconds}
+    candidates = retrieved.candidates
+    report(Progress(1, 3, f"ranking {min(limits.first_keep, len(candidates))} of {len(candidates):,} sentences"))
+    ranking = rank(model, text, as_candidates(candidates), first_stage(candidates, limits.first_keep))
+    seconds = {"retrieve": retrieved.seconds, "rank": ranking.seconds}
     return RankedQuestion(
-        text, found, retrieved.left_out, ranked.trace, ranked.probability, limits, seconds, retrieved.notes
+        text, candidates, retrieved.left_out, ranking.trace, ranking.probability, limits, seconds, retrieved.notes
     )
 
 
@@ -189,40 +189,40 @@ def trace_from_scores(exits: Sequence[tuple[int, np.ndarray]]) -> CascadeTrace:
 
 
 def store_ranking(
-    wb: Workbench, question_id: int, model: LoadedVersion, ranked: RankedQuestion, *, by: str
+    wb: Workbench, question_id: int, model: LoadedVersion, result: RankedQuestion, *, by: str
 ) -> tuple[int, tuple[RetrievedSentence, ...]]:
     """Store a run with the candidates that the encoder read, and their scores; returns the run's id, and the candidates
     with theirs. Not stored are those that the first stage dropped, and those that left their document meanwhile. `by`
     says what asked for the run."""
-    ranker, trace, found = as_cascade(model), ranked.trace, ranked.candidates
-    cuts = find_nearest_cuts(trace, ranker.schedule) if found else {}
+    ranker, trace, candidates = as_cascade(model), result.trace, result.candidates
+    cuts = find_nearest_cuts(trace, ranker.schedule) if candidates else {}
     entered = trace.entered.tolist()
     with wb.write() as s:
-        existing = corpus_rows.lock_sentences(s, [found[i].sentence_id for i in entered])
-        stored = [i for i in entered if found[i].sentence_id in existing]
+        existing = corpus_rows.lock_sentences(s, [candidates[i].sentence_id for i in entered])
+        positions = [i for i in entered if candidates[i].sentence_id in existing]
         run = Run(
             question_id=question_id,
             version_id=model.id,
             last_exit=ranker.exits[-1],
             threshold=float(ranker.threshold),
-            settings={**asdict(ranked.limits), "by": by, "ranked": len(stored)},
-            seconds=ranked.seconds,
+            settings={**asdict(result.limits), "by": by, "ranked": len(positions)},
+            seconds=result.seconds,
             created=wb.clock(),
         )
         s.add(run)
         s.flush()
         new = [
-            NewCandidate(found[i].sentence_id, ordinal, found[i].retrieval_rank, cut=cuts.get(i))
-            for ordinal, i in enumerate(stored)
+            NewCandidate(candidates[i].sentence_id, ordinal, candidates[i].retrieval_rank, cut=cuts.get(i))
+            for ordinal, i in enumerate(positions)
         ]
         ids = rows.put_candidates(s, question_id, new, origin=rows.RETRIEVED, run_id=run.id)
         for number, e in enumerate(trace.exits):
             columns = (e.alive, e.scores, np.asarray(ranker.probability(e.scores, number)), to_ranks(e.scores))
             scores = zip(*(column.tolist() for column in columns), strict=True)
-            stored_scores = ((ids.get(found[i].sentence_id), *values) for i, *values in scores)
+            stored_scores = ((ids.get(candidates[i].sentence_id), *values) for i, *values in scores)
             rows.put_scores(s, model.id, e.layer, (x for x in stored_scores if x[0] is not None))
         run_id = run.id
-    return run_id, tuple(replace(c, id=ids.get(c.sentence_id)) for c in found)
+    return run_id, tuple(replace(c, id=ids.get(c.sentence_id)) for c in candidates)
 
 
 def score_generative(
@@ -303,9 +303,9 @@ def run_score(job: JobRun) -> dict[str, Json]:
     for done, question in enumerate(questions):
         job.step_back()
         job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")
-        ranked = rank_question(wb, corpus_id, question.text, model)
-        run_id, candidates = store_ranking(wb, question.id, model, ranked, by="job")
+        values = rank_question(wb, corpus_id, question.text, model)
+        run_id, candidates = store_ranking(wb, question.id, model, values, by="job")
         if generative is not None and candidates:
-            score_generative(wb, generative, run_id, question.text, candidates, ranked.trace.entered)
+            score_generative(wb, generative, run_id, question.text, candidates, values.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}

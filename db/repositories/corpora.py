@@ -69,8 +69,8 @@ def _is_present(corpus_id: int) -> ColumnElement[bool]:
 def find_documents_by_name(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Row]:
     """External id -> row (id, external_id, digest, source), of those that are stored."""
     columns = (Document.id, Document.external_id, Document.digest, Document.source)
-    named = select(*columns).where(Document.corpus_id == corpus_id, Document.external_id.in_(external_ids))
-    return {r.external_id: r for r in session.execute(named)}
+    query = select(*columns).where(Document.corpus_id == corpus_id, Document.external_id.in_(external_ids))
+    return {r.external_id: r for r in session.execute(query)}
 
 
 def add_documents(
@@ -118,11 +118,11 @@ def replace_document(
     """Store new content of a document. A sentence whose text is still there keeps its row, and so its labels; one that
     vanished is deleted, or retired if it has labels; a retired one whose text is there again is in use again."""
     of_it = select(Sentence).where(Sentence.document_id == document.id)
-    stored = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
+    existing = session.scalars(of_it.order_by(Sentence.retired, Sentence.position)).all()
     unused: dict[str, list[Sentence]] = {}
-    for row in reversed(stored):  # so that pop() gives those in use first, in their order
+    for row in reversed(existing):  # so that pop() gives those in use first, in their order
         unused.setdefault(row.text, []).append(row)
-    names, number = {row.external_id for row in stored}, len(pieces)
+    names, number = {row.external_id for row in existing}, len(pieces)
     new: list[dict[str, object]] = []
     for position, piece in enumerate(pieces):
         if rows := unused.get(piece.text):
@@ -147,11 +147,11 @@ def _retire_or_delete(session: Session, sentences: Mapping[int, Sentence]) -> No
         locked = select(Sentence.id).where(Sentence.id.in_(ids)).order_by(Sentence.id).with_for_update()
         session.execute(locked).all()  # or a label given between the two next statements would go with its sentence
         events = select(LabelEvent.sentence_id).where(LabelEvent.sentence_id.in_(ids))
-        labelled = set(session.scalars(events.distinct()))
-        for i in labelled:
+        with_label = set(session.scalars(events.distinct()))
+        for i in with_label:
             sentences[i].retired = True
         session.flush()
-        session.execute(delete(Sentence).where(Sentence.id.in_([i for i in ids if i not in labelled])))
+        session.execute(delete(Sentence).where(Sentence.id.in_([i for i in ids if i not in with_label])))
 
 
 def withdraw_document(session: Session, document: Document, now: datetime) -> None:

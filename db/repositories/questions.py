@@ -53,8 +53,8 @@ def add_question(
 
 def find_questions(session: Session, corpus_id: int, external_ids: Sequence[str]) -> dict[str, Question]:
     """External id -> question, of those that are stored."""
-    named = select(Question).where(Question.corpus_id == corpus_id, Question.external_id.in_(external_ids))
-    return {q.external_id: q for q in session.scalars(named)}
+    query = select(Question).where(Question.corpus_id == corpus_id, Question.external_id.in_(external_ids))
+    return {q.external_id: q for q in session.scalars(query)}
 
 
 def find_question(session: Session, corpus_id: int, text: str) -> Question | None:
@@ -96,8 +96,8 @@ def _candidates_by_run(which: ColumnElement[bool]) -> Select:
 def list_questions_without_cuts(session: Session, corpus_id: int, version_id: int) -> list[int]:
     """Ids of questions ranked by this version where no candidate has its nearest cut stored, newest first."""
     of_it = is_run_of(version_id)
-    known = _candidates_by_run(and_(of_it, Candidate.cut_margin.is_not(None))).exists()
-    without = select(Question.id).where(Question.corpus_id == corpus_id, _candidates_by_run(of_it).exists(), ~known)
+    has_cuts = _candidates_by_run(and_(of_it, Candidate.cut_margin.is_not(None))).exists()
+    without = select(Question.id).where(Question.corpus_id == corpus_id, _candidates_by_run(of_it).exists(), ~has_cuts)
     return list(session.scalars(without.order_by(Question.id.desc())))
 
 

@@ -236,11 +236,11 @@ def list_question_rows(session: Session, question_id: int, request: QueueRequest
     first; whether each is `asked`, since it is what the queue waits for, and whether it is `free`: asked, open to this
     holder, or labelled by them."""
     who = request.who
-    asked = literal(False) if request.order.waiting is None else request.order.waiting
+    is_waiting = literal(False) if request.order.waiting is None else request.order.waiting
     own = own_label(who.annotator_id).exists()
-    free = and_(~is_leased(Candidate, who, now), or_(asked, still_open(request.overlap, who.annotator_id), own))
+    free = and_(~is_leased(Candidate, who, now), or_(is_waiting, still_open(request.overlap, who.annotator_id), own))
     best_first = (LAST.rank.is_(None), Candidate.run_id.desc(), LAST.rank, Candidate.ordinal, Candidate.id)
-    candidates = _scored_candidates().add_columns(asked.label("asked"), free.label("free")).order_by(*best_first)
+    candidates = _scored_candidates().add_columns(is_waiting.label("asked"), free.label("free")).order_by(*best_first)
     return list(session.execute(candidates.where(Candidate.question_id == question_id, Sentence.retired.is_(False))))
 
 
@@ -269,7 +269,7 @@ def list_pool_versions(session: Session, corpus_id: int) -> list[tuple[int, str,
     exits: dict[int, int] = {}
     for columns in ((Run.version_id, Run.last_exit), (Run.generative_id, literal(0))):
         runs = select(*columns).join(Question, Question.id == Run.question_id).distinct()
-        found = session.execute(runs.where(Question.corpus_id == corpus_id, columns[0].is_not(None)))
-        exits.update((row[0], row[1]) for row in found)
+        rows = session.execute(runs.where(Question.corpus_id == corpus_id, columns[0].is_not(None)))
+        exits.update((row[0], row[1]) for row in rows)
     names = select(ModelVersion.id, ModelVersion.name).where(ModelVersion.id.in_(list(exits)))
     return [(i, name, exits[i]) for i, name in session.execute(names.order_by(ModelVersion.id.desc()))]

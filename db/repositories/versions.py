@@ -47,9 +47,9 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
         if job.settings.get("base") == row.name:
             job.settings = {**job.settings, "base": new}
     for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state == "done")):
-        named = {key: new for key in ("version", "base") if job.result.get(key) == row.name}
-        if named:
-            job.result = {**job.result, **named}
+        names = {key: new for key in ("version", "base") if job.result.get(key) == row.name}
+        if names:
+            job.result = {**job.result, **names}
     row.name = new
 
 
@@ -112,12 +112,12 @@ def list_ranked_by_others(session: Session, version_id: int, corpus_id: int | No
     """Questions that follow another version, or one that is deleted, with a candidate nobody labelled; newest first.
     So do those with such a candidate that only a version now deleted had found."""
     ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
-    ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()
-    labelled = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
-    is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~labelled)
-    lost = is_open.where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
-    stale = or_(and_(~is_ranked_by(version_id), is_open.exists()), lost)
-    statement = select(Question).where(ranked, stale).order_by(Question.id.desc())
+    is_ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()
+    has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
+    is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~has_label)
+    has_orphan = is_open.where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
+    stale = or_(and_(~is_ranked_by(version_id), is_open.exists()), has_orphan)
+    statement = select(Question).where(is_ranked, stale).order_by(Question.id.desc())
     return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 
 

@@ -62,9 +62,9 @@ def draw_facts(view: AskView) -> None:
     """What was searched, how long it took, and the services' notes."""
     documents = len({c.document_id for c in view.candidates})
     total = view.seconds.get("total", sum(view.seconds.values()))
-    ranked = f"{count(len(view.candidates), 'sentence')} from {count(documents, 'document')}"
+    amount = f"{count(len(view.candidates), 'sentence')} from {count(documents, 'document')}"
     if view.trace.first is not None:
-        ranked = f"{view.trace.first.survivors:,} of {ranked}"
-    st.caption(f"Ranked {ranked} in {total:.1f} s; retrieval took {view.seconds.get('retrieve', 0.0):.2f} s of it.")
+        amount = f"{view.trace.first.survivors:,} of {amount}"
+    st.caption(f"Ranked {amount} in {total:.1f} s; retrieval took {view.seconds.get('retrieve', 0.0):.2f} s of it.")
     for note in view.notes:
         st.caption(plain(note))

@@ -82,7 +82,7 @@ def table_height(rows: int) -> int:
     return min(MAX_TABLE_PIXELS, HEAD_PIXELS + ROW_PIXELS * rows)
 
 
-def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable[[int], None]) -> None:
+def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callable[[int], None]) -> None:
     """`choose` gets the position of the candidate whose row is clicked."""
     positions = table["position"].tolist()
     key = "as2_candidates"
@@ -92,7 +92,7 @@ def draw_candidates(table: pd.DataFrame, *, chosen: int | None, choose: Callable
         if selected and selected[0] < len(positions):
             choose(positions[selected[0]])
 
-    selection = [positions.index(chosen)] if chosen in positions else []
+    selection = [positions.index(position)] if position in positions else []
     if key in st.session_state and st.session_state[key]["selection"]["rows"] != selection:
         st.session_state[key] = {"selection": {"rows": selection}}
     hidden = set() if table["label"].any() else {"label"}

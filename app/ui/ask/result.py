@@ -88,9 +88,9 @@ def _forget() -> None:
     """Drop the last result, and cancel its generative scores if they have not started."""
     for name in ("_as2_chosen", "_as2_explained"):
         st.session_state.pop(name, None)
-    stored = st.session_state.pop("_as2_result", None)
-    if stored is not None:
-        stored[1].generative.cancel()
+    entry = st.session_state.pop("_as2_result", None)
+    if entry is not None:
+        entry[1].generative.cancel()
 
 
 def load_result(frame: Frame, text: str) -> Result:
@@ -99,9 +99,9 @@ def load_result(frame: Frame, text: str) -> Result:
     url.put(q=text if len(text) <= MAX_LINK_CHARS else None, as_typed="1" if as_typed else None)
     slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
     key = (frame.corpus.id, text, frame.version, as_typed)
-    stored = st.session_state.get("_as2_result")
-    if stored is not None and stored[0] == key:
-        return stored[1]
+    entry = st.session_state.get("_as2_result")
+    if entry is not None and entry[0] == key:
+        return entry[1]
     _forget()
     bar = slot.progress(0.0, text="Searching the documents …")
 

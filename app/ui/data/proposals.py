@@ -87,7 +87,7 @@ def _draw_proposal(frame: Frame, proposal: ProposalView) -> None:
 
 @guarded
 def _start(frame: Frame) -> None:
-    proposals.start(frame.wb, frame.corpus.id, wanted=int(st.session_state["data_propose_wanted"]))
+    proposals.start(frame.wb, frame.corpus.id, number=int(st.session_state["data_propose_wanted"]))
 
 
 @guarded

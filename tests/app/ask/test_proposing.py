@@ -175,14 +175,14 @@ def test_proposals_go_with_their_document_s_corpus(wb, towers):
 
 def test_what_cannot_be_asked_for_is_said(wb, towers):
     with pytest.raises(BadSetting, match="1 to 200"):
-        proposals.start(wb, towers.id, wanted=0)
+        proposals.start(wb, towers.id, number=0)
     with pytest.raises(BadSetting, match="no sentences"):
         proposals.start(wb, corpora.create_corpus(wb, "empty").id)
 
 
 def test_the_worker_runs_the_job_with_the_shipped_generator(wb, towers, monkeypatch):
     monkeypatch.setattr(proposals, "load_writer", lambda _wb, _texts: written)
-    job = proposals.start(wb, towers.id, wanted=2)
+    job = proposals.start(wb, towers.id, number=2)
     run_queued(wb, RUNNERS)
     done = queue.load_job(wb, job.id)
     assert (done.state, done.result["proposed"]) == ("done", 2)
