@@ -17,7 +17,7 @@ from app.ui.theme import apply
 st.set_page_config(page_title="AS2 Workbench", page_icon=str(ROOT / "app" / "ui" / "mark.svg"), layout="wide")
 apply()
 FIRST = "ask"
-shown = [
+pages = [
     st.Page(
         ROOT / "pages" / f"{name}.py",
         title=name.capitalize(),
@@ -31,12 +31,12 @@ shown = [
 
 def ask() -> None:
     """Who types the first page's name, like those of the others, comes to it."""
-    st.switch_page(shown[0], query_params=st.query_params.to_dict())
+    st.switch_page(pages[0], query_params=st.query_params.to_dict())
 
 
-chosen = st.navigation([*shown, st.Page(ask, title="Ask", url_path=FIRST, visibility="hidden")])
-if chosen.title.lower() != navigation.get_current():
-    st.session_state[navigation.CURRENT] = chosen.title.lower()
+page = st.navigation([*pages, st.Page(ask, title="Ask", url_path=FIRST, visibility="hidden")])
+if page.title.lower() != navigation.get_current():
+    st.session_state[navigation.CURRENT] = page.title.lower()
     url.forget()
 with boundary():
-    chosen.run()
+    page.run()

@@ -67,7 +67,7 @@ def draw_result(current: result.Result) -> None:
     view, generative = current.view, current.generative_scores  # read once: they may arrive while the page is drawn
     run = view.trace.replay(drops.read_schedule(len(view.trace.exits)))
     best_first = run.ranking().tolist()
-    best, chosen = best_first[0], result.get_chosen()
+    best, chosen = best_first[0], result.get_selection()
     labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
     mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
 
@@ -103,7 +103,7 @@ def draw_result(current: result.Result) -> None:
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:
     """The generative ranks are added when they are ready."""
     st.subheader("Candidates", anchor=False)
-    draw_candidates(table, position=result.get_chosen(), choose=result.choose)
+    draw_candidates(table, position=result.get_selection(), choose=result.choose)
     with st.container():
         if not current.generative.done():
             st.caption(":material/hourglass_empty: Computing the generative scores …")

@@ -36,8 +36,8 @@ from db.repositories import jobs as job_rows
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
 
-DEFAULT_WANTED, MAX_WANTED = 20, 200  # questions of one run
-MAX_TRIES_PER_WANTED = 6  # sentences
+DEFAULT_QUESTIONS, MAX_QUESTIONS = 20, 200  # questions of one run
+MAX_TRIES_PER_QUESTION = 6  # sentences
 SENTENCES_PER_CHECK = 200  # sentences without a question between two checks whether the job is to stop
 MAX_RANK = 3  # of the sentence, when its question is asked
 MIN_WORDS, MAX_WORDS = 6, 60  # of a sentence
@@ -70,11 +70,11 @@ class ProposalsView:
     rejected: int
 
 
-def start(wb: Workbench, corpus_id: int, *, number: int = DEFAULT_WANTED, seed: int | None = None) -> JobView:
+def start(wb: Workbench, corpus_id: int, *, number: int = DEFAULT_QUESTIONS, seed: int | None = None) -> JobView:
     """Propose questions in the background; without a seed every run draws other sentences. Raises UnknownCorpus,
     BadSetting."""
-    if not 1 <= number <= MAX_WANTED:
-        raise BadSetting(f"{number} questions: ask for 1 to {MAX_WANTED} at a time")
+    if not 1 <= number <= MAX_QUESTIONS:
+        raise BadSetting(f"{number} questions: ask for 1 to {MAX_QUESTIONS} at a time")
     check_has_sentences(wb, corpus_id)
     if seed is None:
         with wb.read() as s:
@@ -133,7 +133,7 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     wb, corpus_id = job.wb, job.corpus_id
     if corpus_id is None:
         return {"proposed": 0, "tried": 0}
-    total, seed = int(job.settings.get("wanted", DEFAULT_WANTED)), int(job.settings.get("seed", 0))
+    total, seed = int(job.settings.get("wanted", DEFAULT_QUESTIONS)), int(job.settings.get("seed", 0))
     model = loading.load_version(wb)
     with wb.read() as s:
         texts = {normalise(t) for t in rows.list_texts(s, corpus_id)}
@@ -143,7 +143,7 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     write = write or load_writer(wb, [r.text for r in sentences])
     random.Random(seed).shuffle(sentences)
     proposed = tried = 0
-    max_tries = MAX_TRIES_PER_WANTED * total
+    max_tries = MAX_TRIES_PER_QUESTION * total
     for number, row in enumerate(sentences):
         if proposed == total or tried == max_tries:
             break

@@ -82,7 +82,7 @@ def import_labels(
         counts = store_questions(
             wb, corpus.id, questions, replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
         )
-        index_imported(wb, corpus.id)
+        index_import(wb, corpus.id)
     rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
     malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
@@ -125,7 +125,7 @@ def _tidy_name(name: str) -> str:
     return " ".join(storable(name).split())[:MAX_NAME_CHARS] or IMPORT
 
 
-def index_imported(wb: Workbench, corpus_id: int) -> None:
+def index_import(wb: Workbench, corpus_id: int) -> None:
     """Index also where nothing is new: repeating an interrupted import finishes it."""
     index_pending(wb, corpus_id)
     request_vectors(wb, corpus_id)

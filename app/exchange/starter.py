@@ -4,7 +4,7 @@ import hashlib
 
 from app.corpora.corpora import STARTER, CorpusView, get_corpus
 from app.corpora.documents import ingest
-from app.exchange.imports import index_imported
+from app.exchange.imports import index_import
 from app.exchange.storage import ImportOptions, store_questions
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
@@ -51,4 +51,4 @@ def import_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:
     with wb.write() as s:
         who = people_rows.ensure_annotator(s, STARTER, wb.clock(), is_imported=True)
     store_questions(wb, corpus_id, questions, ImportOptions(who.id, origin=STARTER, split=split, override=True))
-    index_imported(wb, corpus_id)
+    index_import(wb, corpus_id)

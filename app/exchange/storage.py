@@ -261,10 +261,10 @@ class _Sentences:
     def __init__(self, s: Session, corpus_id: int, now: datetime, batch: Sequence[Question]) -> None:
         self._s, self._corpus_id, self._now = s, corpus_id, now
         candidates = [c for q in batch for c in q.candidates]
-        self._named: defaultdict[str, list[SentenceRow]] = defaultdict(list)
+        self._by_name: defaultdict[str, list[SentenceRow]] = defaultdict(list)
         self._by_text: defaultdict[str, list[SentenceRow]] = defaultdict(list)
         for row in corpus_rows.find_sentences(s, corpus_id, sorted({c.id for c in candidates})):
-            self._named[row.external_id].append(row)
+            self._by_name[row.external_id].append(row)
         texts = sorted({c.text for c in candidates if c.text})
         for row in corpus_rows.find_sentences_by_text(s, corpus_id, texts):
             self._by_text[_key(row.text)].append(row)
@@ -275,7 +275,7 @@ class _Sentences:
         self, c: Candidate, qid: str, candidates: Iterable[SentenceRow], used: Set[SentenceRow]
     ) -> SentenceRow | None:
         """The sentence of a candidate that is none of `used`, made if need be; None without a text to make it from."""
-        for row in self._named[c.id]:
+        for row in self._by_name[c.id]:
             if row not in used and (not c.text or _key(row.text) == _key(c.text)):
                 return row
         if not c.text.strip():
@@ -310,7 +310,7 @@ class _Sentences:
         if not is_foreign:
             document.sentences += 1
             self._touched.setdefault(document.id, (document, []))[1].append(row)
-        self._named[c.id].append(row)
+        self._by_name[c.id].append(row)
         self._by_text[_key(c.text)].append(row)
         return row
 
@@ -320,7 +320,7 @@ class _Sentences:
         row = self._ensure_document(name, c.title)
         if row.source != SOURCE and c.title in (row.title, ""):
             return row  # the sentence stood in an earlier version of it
-        if row.title == c.title and all(x.document_id != row.id for x in self._named[c.id]):
+        if row.title == c.title and all(x.document_id != row.id for x in self._by_name[c.id]):
             return row
         return self._ensure_document(f"{qid}:{name}", c.title)
 

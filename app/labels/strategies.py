@@ -87,7 +87,7 @@ class Queue:
         return self.order.is_review
 
     @property
-    def keeps_labelled(self) -> bool:
+    def keeps_pairs(self) -> bool:
         """A label given here does not take the pair out of the queue."""
         return self.is_review and self.settle is None
 
@@ -173,7 +173,7 @@ def _nearest_to_cut(query: Select, _: QueueRequest) -> Select:
     return query.where(Candidate.cut_margin.is_not(None)).order_by(Candidate.cut_margin, Candidate.id)
 
 
-def _best_ranked(query: Select, request: QueueRequest) -> Select:
+def _best_ranks_first(query: Select, request: QueueRequest) -> Select:
     best = queues.pooled_rank(request.pool)
     query = query.where(best <= queues.POOL_DEPTH) if request.pool else query
     return query.order_by(best, queues.shuffle(Candidate.id))
@@ -240,7 +240,7 @@ QUEUES = {
         Queue(
             name="tops",
             description="The highest-ranked candidates without a label, as readers see them first. For evaluations.",
-            order=Order(_best_ranked),
+            order=Order(_best_ranks_first),
             explain=lambda e: f"{_rank(e).capitalize()}, the highest without a label.",
         ),
         Queue(

@@ -67,7 +67,7 @@ class RankLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranking:
     """A trace over candidates, complete for those who entered the encoder, and probabilities by its scores, `(n,)`."""
 
     trace: CascadeTrace
@@ -142,7 +142,7 @@ def as_candidates(sentences: Iterable[RetrievedSentence]) -> list[Candidate]:
 
 def rank(
     model: LoadedVersion, question: str, candidates: Sequence[Candidate], first: FirstStage | None = None
-) -> Ranked:
+) -> Ranking:
     """Every candidate that `first` keeps, through every exit; traces are cached by question and texts."""
     started = time.perf_counter()
     ranker = as_cascade(model)
@@ -160,7 +160,7 @@ def rank(
                 cache.popitem(last=False)
     if cut is not None:
         trace = with_first(trace, cut, candidates)
-    return Ranked(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
+    return Ranking(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
 
 
 def find_nearest_cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:

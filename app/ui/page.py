@@ -145,7 +145,7 @@ def _choose_corpus(views: list[CorpusView]) -> CorpusView:
     target = url.get("corpus") or st.session_state.get("_as2_corpus", "")
     _report_missing("as2_corpus", target, by_name, _NO_CORPUS)
     names, state = list(by_name), st.session_state
-    is_followed = url.moved("corpus") and url.get("corpus") in by_name
+    is_followed = url.has_moved("corpus") and url.get("corpus") in by_name
     request, current = state.pop("_as2_use", None), state.get("as2_corpus")
     index = names.index(target) if target in by_name else 0
     if request in by_name or (current is not None and (is_followed or current not in by_name)):

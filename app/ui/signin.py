@@ -32,7 +32,7 @@ def gate() -> None:
 
 def who(wb: Workbench) -> AnnotatorView:
     """The person behind the `gate`, known to the database."""
-    person = _logged_in(wb, st.user) if provider_configured() else _named(wb)
+    person = _logged_in(wb, st.user) if provider_configured() else _sign_in_by_name(wb)
     cookies = [(DESK, desk(), "")]
     if person.local and person.name != NOBODY:
         cookies.append((NAME, person.name, A_YEAR))
@@ -65,7 +65,7 @@ def _logged_in(wb: Workbench, user: UserInfoProxy) -> AnnotatorView:
     return person
 
 
-def _named(wb: Workbench) -> AnnotatorView:
+def _sign_in_by_name(wb: Workbench) -> AnnotatorView:
     state = st.session_state
     if "_as2_name" not in state:
         state["_as2_name"] = unquote(st.context.cookies.get(NAME, "")) or NOBODY

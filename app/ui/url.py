@@ -7,7 +7,7 @@ import streamlit as st
 
 MAX_BUTTONS = 5  # a choice of more is a menu
 SETTLING_SECONDS = 2.0  # after a choice, the browser may not have its address yet
-_WRITTEN, _REPLACED = "_as2_written", "_as2_replaced"
+_VALUES, _REPLACEMENTS = "_as2_written", "_as2_replaced"
 
 
 def get(name: str, default: str = "") -> str:
@@ -16,7 +16,7 @@ def get(name: str, default: str = "") -> str:
 
 def put(**values: str | float | None) -> None:
     """Write these; None or "" removes one. Only changes are written, because each is a message to the browser."""
-    last_values, times = st.session_state.setdefault(_WRITTEN, {}), st.session_state.setdefault(_REPLACED, {})
+    last_values, times = st.session_state.setdefault(_VALUES, {}), st.session_state.setdefault(_REPLACEMENTS, {})
     for name, value in values.items():
         before = get(name)
         if value is None or value == "":
@@ -34,7 +34,7 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
     is the default. Every run passes the choice as the default, because a later run may overtake the one that made the
     widget."""
     key, values, state = f"{page}_{name}", list(options), st.session_state
-    is_followed = key in state and moved(name, settling=SETTLING_SECONDS)
+    is_followed = key in state and has_moved(name, settling=SETTLING_SECONDS)
     start = get(name) if is_followed else state.get(key, get(name))
     start = start if start in options else values[0]
     if is_followed:  # a default would not change what the browser shows
@@ -57,16 +57,16 @@ def choose(page: str, name: str, label: str, options: Mapping[str, str], *, has_
     return choice
 
 
-def moved(name: str, *, settling: float = 0.0) -> bool:
+def has_moved(name: str, *, settling: float = 0.0) -> bool:
     """Whether the address has another value than was last written: the browser went back or forward, or the page was
     opened by a link. A value replaced less than `settling` seconds ago does not count: the browser may be late."""
     value = get(name)
-    if value == st.session_state.get(_WRITTEN, {}).get(name, ""):
+    if value == st.session_state.get(_VALUES, {}).get(name, ""):
         return False
-    return time.monotonic() - st.session_state.get(_REPLACED, {}).get((name, value), float("-inf")) > settling
+    return time.monotonic() - st.session_state.get(_REPLACEMENTS, {}).get((name, value), float("-inf")) > settling
 
 
 def forget() -> None:
     """Forget what was written: the address that a page is opened with replaces all of it."""
-    st.session_state.pop(_WRITTEN, None)
-    st.session_state.pop(_REPLACED, None)
+    st.session_state.pop(_VALUES, None)
+    st.session_state.pop(_REPLACEMENTS, None)

@@ -31,7 +31,7 @@ def update_paths(wb: Workbench) -> None:
         moves = _find_moved(wb, versions)
         for row in versions:
             row.path = moves.get(row.path, row.path)
-        for job in rows.list_retrains_not_done(s):
+        for job in rows.list_unfinished_retrains(s):
             if base := job.settings.get("base"):
                 job.settings = {**job.settings, "base": replace_directories(base, moves)}
         for path in (Path(v.path) for v in versions if v.kind == "fusion"):

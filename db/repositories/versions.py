@@ -43,7 +43,7 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
     that are done what they made and from what."""
     row = session.get_one(ModelVersion, version_id)
     session.execute(update(ModelVersion).where(ModelVersion.parent == row.name).values(parent=new))
-    for job in list_retrains_not_done(session):
+    for job in list_unfinished_retrains(session):
         if job.settings.get("base") == row.name:
             job.settings = {**job.settings, "base": new}
     for job in session.scalars(select(Job).where(Job.kind == "retrain", Job.state == "done")):
@@ -53,7 +53,7 @@ def rename_version(session: Session, version_id: int, new: str) -> None:
     row.name = new
 
 
-def list_retrains_not_done(session: Session) -> list[Job]:
+def list_unfinished_retrains(session: Session) -> list[Job]:
     """Those that may still run."""
     return list(session.scalars(select(Job).where(Job.kind == "retrain", Job.state != "done")))
 

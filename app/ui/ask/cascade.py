@@ -26,7 +26,7 @@ def draw_cascade(wb: Workbench, view: AskView, run: CascadeTrace, labels: Mappin
         correct={i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT},
     )
     st.html(render_legend())
-    spec = cascade_chart(picture, chosen=result.get_chosen())
+    spec = cascade_chart(picture, chosen=result.get_selection())
     st.vega_lite_chart(
         None, spec, key="as2_cascade", on_select=_choose_point, selection_mode="pick", alt=describe_picture(picture)
     )

@@ -54,7 +54,7 @@ def draw_controls(layers: tuple[int, ...]) -> None:
 def _follow(exits: int) -> None:
     """Set existing widgets to the address, if the browser went back or forward to it."""
     state = st.session_state
-    if "as2_drop" not in state or not url.moved("drop", settling=SETTLING_SECONDS):
+    if "as2_drop" not in state or not url.has_moved("drop", settling=SETTLING_SECONDS):
         return
     percents = parse_percents(url.get("drop"), exits) or [DEFAULT_PERCENT]
     state[_FOLLOWED] = True

@@ -45,7 +45,7 @@ def read_question() -> str:
     submitted = state.pop("_as2_submitted", False)  # takes precedence over an older address
     if "_as2_question" not in state:
         state["_as2_question"] = address
-    elif url.moved("q") and not submitted:
+    elif url.has_moved("q") and not submitted:
         _set_question(address)
         renew_box()
     return state["_as2_question"]
@@ -118,7 +118,7 @@ def load_result(frame: Frame, text: str) -> Result:
     return result
 
 
-def get_chosen() -> int | None:
+def get_selection() -> int | None:
     """The position of the candidate chosen in the picture or in the table."""
     return st.session_state.get("_as2_chosen")
 

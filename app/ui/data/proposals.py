@@ -38,7 +38,7 @@ def draw(frame: Frame) -> None:
 
 def _draw_start(frame: Frame, job: JobView | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("How many", 1, proposals.MAX_WANTED, proposals.DEFAULT_WANTED, key="data_propose_wanted",
+        st.number_input("How many", 1, proposals.MAX_QUESTIONS, proposals.DEFAULT_QUESTIONS, key="data_propose_wanted",
                         width=140)  # fmt: skip
         st.button("Propose", type="primary", icon=":material/lightbulb:", key="data_propose",
                   on_click=_start, args=(frame,))  # fmt: skip

@@ -173,7 +173,7 @@ class Desk(BaseDesk[Pair, QueueItem]):
                 item.assignment, item.version, scores=display.scores, guideline=display.guideline
             ),
         )
-        return (self._pass() if QUEUES[self.seat.queue].keeps_labelled else self)._go_on(wb)
+        return (self._pass() if QUEUES[self.seat.queue].keeps_pairs else self)._go_on(wb)
 
     def _leave(self) -> Self:
         stays = self.item is not None and (self.item.label is None or QUEUES[self.seat.queue].is_review)

@@ -51,8 +51,8 @@ def is_dismissed(name: str) -> bool:
 
 
 def _read() -> tuple[str, ...]:
-    stored = st.session_state.get(_DISMISSED)
-    return tuple(st.context.cookies.get(COOKIE, "").split("-")) if stored is None else stored
+    value = st.session_state.get(_DISMISSED)
+    return tuple(st.context.cookies.get(COOKIE, "").split("-")) if value is None else value
 
 
 def _set_dismissed(name: str, value: bool) -> None:
