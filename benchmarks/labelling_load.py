@@ -174,7 +174,7 @@ def _fill(wb: Workbench, name: str) -> int:
         for d, document in enumerate(documents.list_documents(wb, corpus.id, limit=QUESTIONS)):
             question_text = f"Which sentence tells of matter {d}?"
             question = question_rows.add_question(
-                s, corpus.id, question_text, external_id=f"q{d}", origin="asked", now=wb.clock()
+                s, corpus.id, question_text, external_id=f"q{d}", origin="listed", now=wb.clock()
             )
             run = Run(
                 question_id=question.id,

@@ -11,13 +11,14 @@ import re
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import Dialect, ForeignKey, Index, MetaData, UniqueConstraint, false, text
+from sqlalchemy import Dialect, ForeignKey, Index, MetaData, UniqueConstraint, false, text, true
 from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 from sqlalchemy.types import JSON, BigInteger, DateTime, Text, TypeDecorator
 
 JsonObject: TypeAlias = dict[str, Any]  # what a JSON column holds; its readers know what is in it
 WITHDRAWN = "withdrawn"
+ASKED = "asked"  # the origin of a question typed on Ask
 # No id is used twice: an index file left behind must not be taken for another corpus's, nor a label for a sentence that
 # is gone land on another.
 NO_ID_TWICE = {"sqlite_autoincrement": True}
@@ -46,6 +47,10 @@ def text_key(text: str) -> int:
 
 def _key_of_row(context: DefaultExecutionContext) -> int:
     return text_key(context.get_current_parameters()["text"])
+
+
+def _is_queued_from_start(context: DefaultExecutionContext) -> bool:
+    return context.get_current_parameters()["origin"] != ASKED
 
 
 class Base(DeclarativeBase):
@@ -129,8 +134,9 @@ class Sentence(Base):
 
 
 class Question(Entity):
-    """`origin`: "asked", "proposed", "imported" or "starter". `split`: "train", "dev" or "test" if the source says so,
-    else ""."""
+    """`origin`: "asked" (typed on Ask), "listed", "proposed", "imported" or "starter". `split`: "train", "dev" or
+    "test" if the source says so, else "". `queued`: whether the label queues offer it. All start so but those that were
+    only asked: they enter with a label given on Ask, or when somebody adds them."""
 
     __table_args__ = (UniqueConstraint("corpus_id", "external_id"), Index(None, "corpus_id", "text_key"), NO_ID_TWICE)
     corpus_id: Mapped[int] = _owner("corpus.id", index=False)
@@ -140,6 +146,7 @@ class Question(Entity):
     kind: Mapped[str] = mapped_column(default="")
     origin: Mapped[str]
     split: Mapped[str] = mapped_column(default="")
+    queued: Mapped[bool] = mapped_column(default=_is_queued_from_start, server_default=true())
 
 
 class ModelVersion(Entity):
@@ -164,11 +171,13 @@ class Activation(Entity):
 
 
 class Run(Entity):
-    """One retrieval and ranking of a question. `last_exit` and `threshold` are the version's at that time."""
+    """One retrieval and ranking of a question. `last_exit` and `threshold` are the version's at that time.
+    `annotator_id`: who asked, None where nobody did or it is not known."""
 
     question_id: Mapped[int] = _owner("question.id")
     version_id: Mapped[int] = _owner("model_version.id")
     generative_id: Mapped[int | None] = mapped_column(ForeignKey("model_version.id", ondelete="SET NULL"), index=True)
+    annotator_id: Mapped[int | None] = mapped_column(ForeignKey("annotator.id", ondelete="SET NULL"), index=True)
     last_exit: Mapped[int]
     threshold: Mapped[float]
     settings: Mapped[JsonObject]

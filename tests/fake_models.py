@@ -75,6 +75,9 @@ class FakeCascade(KeepsTrace, CalibratesScores, TakesSettings):
     def score(self, question, candidates) -> np.ndarray:
         return self.trace(question, candidates).scores()
 
+    def cut_question(self, question) -> str:
+        return " ".join(question.split()[:64])
+
     def probability(self, logits, exit_index=-1) -> np.ndarray:
         return 1 / (1 + np.exp(-np.asarray(logits, dtype=np.float64)))
 
@@ -107,6 +110,9 @@ class FakeEmbedder:
             for w in tokenize(text) or [""]:
                 out[i, int(32 * noise(w))] += 1.0
         return out / np.linalg.norm(out, axis=1, keepdims=True)
+
+    def embed_question(self, question) -> np.ndarray:
+        return self.embed([question])[0]
 
 
 FAKE_WEIGHTS = "the fake embedder's"

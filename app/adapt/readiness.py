@@ -13,6 +13,7 @@ from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import NotEnoughLabels
+from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_HELD_OUT_QUESTIONS = 10
@@ -54,38 +55,42 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
     settings = settings or RetrainSettings()
     get_corpus(wb, corpus_id)
     base = loading.find_base(wb, settings.base, settings.version_kind)
-    made = snapshot.compose(wb, corpus_id, settings, trained_on=base.trained_on, preview=True)
-    counts, train = consensus.count_labels(made.questions), made.parts.train
-    labelled = {q.qid: q for q in (consensus.drop_unlabelled(x.question) for x in made.questions)}
-    presumed = sum(q.negatives - labelled[q.qid].negatives for q in train if q.qid in labelled)
+    composition = snapshot.compose(wb, corpus_id, settings, trained_on=base.trained_on, preview=True)
+    counts, train = consensus.count_labels(composition.questions), composition.parts.train
+    by_id = {q.qid: q for q in (consensus.drop_unlabelled(x.question) for x in composition.questions)}
+    presumed = sum(q.negatives - by_id[q.qid].negatives for q in train if q.qid in by_id)
     return Readiness(
-        questions=sum(bool(x.question.positives or x.question.negatives) for x in made.questions),
+        questions=sum(bool(x.question.positives or x.question.negatives) for x in composition.questions),
         labels=sum(counts.values()),
         correct=counts[consensus.CORRECT],
         incorrect=counts[consensus.INCORRECT],
         unsure=counts[consensus.UNSURE],
         train_questions=len(train),
-        dev_questions=len(made.parts.dev),
-        heldout_questions=len(made.parts.held_out),
-        problems=tuple(filter(None, [_find_problem(made, counts[consensus.CORRECT], counts[consensus.INCORRECT])])),
-        warnings=tuple(_find_warnings(made, settings, presumed)),
+        dev_questions=len(composition.parts.dev),
+        heldout_questions=len(composition.parts.held_out),
+        problems=tuple(
+            filter(None, [_find_problem(composition, counts[consensus.CORRECT], counts[consensus.INCORRECT])])
+        ),
+        warnings=tuple(_find_warnings(composition, settings, presumed)),
         presumed=presumed,
-        replayed=len(made.replay),
-        train_correct=made.parts.train_labels[0],
-        train_incorrect=made.parts.train_labels[1],
+        replayed=len(composition.replay),
+        train_correct=composition.parts.train_labels[0],
+        train_incorrect=composition.parts.train_labels[1],
         by_annotator=label_selection.count_annotators(wb, corpus_id),
     )
 
 
-def _find_problem(made: snapshot.Composition, correct: int, incorrect: int) -> str:
+def _find_problem(composition: snapshot.Composition, correct: int, incorrect: int) -> str:
     """What blocks a retrain, with the remedy; "" if nothing does."""
-    parts = made.parts
+    parts = composition.parts
     if not correct and not incorrect:
         return f"Nothing is labelled yet: label correct and incorrect sentences of {MIN_QUESTIONS} questions or more."
     if not correct or not incorrect:
         missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
         return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
-    usable = sum(bool(x.question.positives and x.question.negatives) for x in made.questions if x.split != "test")
+    usable = sum(
+        bool(x.question.positives and x.question.negatives) for x in composition.questions if x.split != "test"
+    )
     if usable < MIN_QUESTIONS:
         has = "1 question has" if usable == 1 else f"{usable} questions have"
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
@@ -96,8 +101,8 @@ def _find_problem(made: snapshot.Composition, correct: int, incorrect: int) -> s
     return ""
 
 
-def _find_warnings(made: snapshot.Composition, settings: RetrainSettings, presumed: int) -> list[str]:
-    parts, warnings = made.parts, []
+def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings, presumed: int) -> list[str]:
+    parts, warnings = composition.parts, []
     correct, incorrect = parts.train_labels
     total = correct + incorrect
     if presumed:
@@ -115,12 +120,12 @@ def _find_warnings(made: snapshot.Composition, settings: RetrainSettings, presum
         warnings.append(f"Only {_are(len(parts.held_out))} held out: before and after will be uncertain.")
     if not parts.dev:
         warnings.append("There are no validation questions, so training will run for all its epochs.")
-    if only_correct := sum(bool(x.question.positives) and not x.question.negatives for x in made.questions):
+    if only_correct := sum(bool(x.question.positives) and not x.question.negatives for x in composition.questions):
         warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
-    asked = [x.question for x in made.questions if x.origin == "asked"]
-    if only_incorrect := sum(bool(q.negatives) and not q.positives for q in asked):
+    written_here = [x.question for x in composition.questions if x.origin in WRITTEN_HERE]
+    if only_incorrect := sum(bool(q.negatives) and not q.positives for q in written_here):
         warnings.append(f"{_are(only_incorrect)} labelled with incorrect sentences only.")
-    if conflicts := sum(x.disputed for x in made.questions):
+    if conflicts := sum(x.disputed for x in composition.questions):
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
         warnings.append(f"{pairs} in conflict between annotators and left out.")
     return warnings
@@ -140,9 +145,9 @@ def start_retrain(
         people.allow(s, by)
     base = loading.find_base(wb, settings.base, settings.version_kind)
     settings = replace(settings, base=base.spec)
-    ready = check_readiness(wb, corpus_id, settings)
-    if ready.problems:
-        raise NotEnoughLabels(" ".join(ready.problems))
+    view = check_readiness(wb, corpus_id, settings)
+    if view.problems:
+        raise NotEnoughLabels(" ".join(view.problems))
     return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True)
 
 

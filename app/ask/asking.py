@@ -10,37 +10,43 @@ from functools import partial
 
 import numpy as np
 
-from app.ask.questions import ASKED, find_or_add
-from app.corpora.corpora import get_corpus, lock_corpus
+from app.ask.language import is_english
+from app.ask.questions import find_or_add
+from app.corpora.corpora import check_exists, lock_corpus
 from app.labels import annotation
 from app.ranking import scoring
 from app.ranking.retrieval import RetrievedSentence, normalise_question
-from app.ranking.scoring import RankedQuestion, RankLimits
+from app.ranking.scoring import PendingRun, RankedQuestion, RankLimits
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
+from as2core.rankers.base import compute_confidence
 from as2core.spelling import correct_spelling
 from as2core.text import tokenize
 from as2core.types import OnProgress, Progress
+from db.models import ASKED
+from db.repositories import corpora as corpus_rows
 from db.repositories import questions as rows
 
 log = logging.getLogger(__name__)
 
-MAX_READ_WORDS = 60  # of a question; the encoders cut it after 64 tokens
+MIN_CONFIDENCE = 0.5  # from here on the best candidate counts as an answer, whatever its own probability
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskView:
     """An answered question. Candidates are in document order; arrays and the trace's positions follow it. `trace`
     dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`; `answered` is
-    whether any reaches `threshold`, which means nothing unless `calibrated`. `seconds`: "retrieve", "rank", "store",
-    "total". `notes` are sentences for the reader (a fallback, a cut). `typed`: the question as typed, where its
-    spelling was corrected, else ""."""
+    whether any reaches `threshold` or leads clearly, which means nothing unless `calibrated`. `seconds`:
+    "retrieve", "rank", "store", "total". `notes` are sentences for the reader on the run (a fallback, a cut),
+    `hints` on the question (its length, its language). `typed`: the question as typed, where its spelling was
+    corrected, else "". `run` gives the candidates with their ids, which they lack here if the run was to be stored
+    later."""
 
     question_id: int
-    run_id: int
+    run: PendingRun
     corpus_id: int
     question: str
     version: str
@@ -49,13 +55,27 @@ class AskView:
     probability: np.ndarray
     threshold: float
     calibrated: bool
+    answer_calibration: tuple[float, float] | None
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
     typed: str = ""
 
     @property
+    def run_id(self) -> int:
+        """Waits until the run is stored."""
+        return self.run.get()[0]
+
+    @property
     def answered(self) -> bool:
-        return bool(len(self.probability)) and float(self.probability.max()) >= self.threshold
+        if not len(self.probability):
+            return False
+        confidence = self.rate_answer(self.trace)
+        return float(self.probability.max()) >= self.threshold or (confidence or 0.0) >= MIN_CONFIDENCE
+
+    def rate_answer(self, run: CascadeTrace) -> float | None:
+        """The confidence in the run's best candidate, None if the version was not calibrated for it."""
+        return compute_confidence(self.answer_calibration, run.exits[-1].scores)
 
     @property
     def best(self) -> int | None:
@@ -72,12 +92,25 @@ class MeasuredTimes:
 
 
 def preload(wb: Workbench) -> None:
-    """Load the models that a question needs, so that the first one is quick. Failures are left to that question."""
-    for load in (partial(loading.load_version, wb), wb.models.embedder, partial(scoring.load_generative, wb)):
+    """Load the models that a question needs and put a first question to them, so that the next one is quick: code,
+    caches and the corpus's vectors are then where they are needed. Failures are left to that question."""
+    for load in (partial(loading.load_version, wb), wb.models.embedder, partial(_rank_first, wb),
+                 partial(scoring.load_generative, wb)):  # fmt: skip
         try:
             load()
         except As2Error as e:
             log.info("not loaded ahead: %s", e)
+
+
+def _rank_first(wb: Workbench) -> None:
+    """Rank what a document of the newest corpus is called; nothing is stored."""
+    with wb.read() as s:
+        corpora = [c.id for c in corpus_rows.list_corpora(s)][-1:]
+        titles = [(c, d.title) for c in corpora for d in corpus_rows.find_documents(s, c, "", 1)]
+    for corpus_id, title in titles:
+        model = loading.load_version(wb)
+        correct_spelling(title, (), scoring.as_cascade(model).known_words)
+        scoring.rank_question(wb, corpus_id, title or "a first question", model)
 
 
 def ask(
@@ -88,41 +121,49 @@ def ask(
     version: str = "active",
     limits: RankLimits | None = None,
     as_typed: bool = False,
+    by: int | None = None,
+    store_later: bool = False,
     on_progress: OnProgress | None = None,
 ) -> AskView:
     """Rank the corpus's sentences for a question, dropping none after the first stage, and store the scores. A question
-    that is not stored yet gets its spelling corrected, unless `as_typed`. `limits`: by default the settings'. Raises
-    EmptyQuestion, EmptyCorpus, UnknownCorpus, UnknownVersion, BadSetting, DamagedModel."""
+    that is not stored yet gets its spelling corrected, unless `as_typed`. `limits`: by default the settings'. `by`: the
+    person who asks, for their list of recent questions; None is the command line. `store_later`: the run is stored soon
+    after, and before a label is; only the question is there at once. Raises EmptyQuestion, EmptyCorpus,
+    UnknownCorpus, UnknownVersion, BadSetting, DamagedModel."""
     started = time.perf_counter()
     typed = normalise_question(question)
-    get_corpus(wb, corpus_id)
+    check_exists(wb, corpus_id)
     model = loading.load_version(wb, version)
 
-    def correct(text: str, found: Sequence[RetrievedSentence]) -> str:
-        return text if as_typed else _correct_spelling(wb, corpus_id, text, found, model)
+    def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
+        return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
 
-    ranked = scoring.rank_question(wb, corpus_id, typed, model, limits=limits, correct=correct, on_progress=on_progress)
-    if on_progress:
+    result = scoring.rank_question(wb, corpus_id, typed, model, limits=limits, correct=correct, on_progress=on_progress)
+    if on_progress and not store_later:
         on_progress(Progress(2, 3, "storing the scores"))
     ranking_ended = time.perf_counter()
-    question_id = _find_or_add_question(wb, corpus_id, ranked.question)
-    run_id, candidates = scoring.store_ranking(wb, question_id, model, ranked, by="ask")
+    question_id = _find_or_add_question(wb, corpus_id, result.question)
+    store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=by)
+    run = PendingRun(wb, question_id, store)
+    candidates = result.candidates if store_later else run.get()[1]
     labels = annotation.read_labels(wb, question_id)
     ranker, ended = scoring.as_cascade(model), time.perf_counter()
     return AskView(
         question_id=question_id,
-        run_id=run_id,
+        run=run,
         corpus_id=corpus_id,
-        question=ranked.question,
+        question=result.question,
         version=model.name,
         candidates=tuple(replace(c, label=labels.get(c.sentence_id)) for c in candidates),
-        trace=ranked.trace,
-        probability=ranked.probability,
+        trace=result.trace,
+        probability=result.probability,
         threshold=float(ranker.threshold),
         calibrated=ranker.calibrated,
-        seconds=ranked.seconds | {"store": ended - ranking_ended, "total": ended - started},
-        notes=_list_notes(ranked, model),
-        typed=typed if tokenize(ranked.question) != tokenize(typed) else "",
+        answer_calibration=ranker.answer_calibration,
+        seconds=result.seconds | {"store": ended - ranking_ended, "total": ended - started},
+        notes=_list_notes(result, model),
+        hints=_list_hints(result.question, model),
+        typed=typed if tokenize(result.question) != tokenize(typed) else "",
     )
 
 
@@ -132,14 +173,29 @@ def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[s
     if preparing := scoring.as_cascade(model).preparing:  # this answer took longer than later ones will
         parts = f"{preparing.done} of {preparing.total} parts"
         notes.append(f"The fast engine is being prepared ({parts}). Until then answers take longer.")
-    if len(tokenize(result.question)) > MAX_READ_WORDS:
-        notes.append(f"This is a long question: the models read about the first {MAX_READ_WORDS} words.")
     if result.left_out:
         notes.append(
             f"{result.left_out:,} more sentences of the retrieved documents were not ranked: the limit is "
             f"{result.limits.candidates}."
         )
     return tuple(n for n in notes if n)
+
+
+def _list_hints(question: str, model: loading.LoadedVersion) -> tuple[str, ...]:
+    """Sentences for the reader on a question that the models cannot read as it stands."""
+    hints = []
+    read = scoring.as_cascade(model).cut_question(question)
+    if read != question:
+        hints.append(f"Only the first {count_whole_words(read, question)} words were read: the question is too long.")
+    if not is_english(question):
+        hints.append("The shipped models read English; answers to other languages are unreliable.")
+    return tuple(hints)
+
+
+def count_whole_words(cut: str, text: str) -> int:
+    """How many words of the text are whole in `cut`, which is its beginning."""
+    is_inside = text[len(cut) - 1 : len(cut) + 1].isalnum()  # both sides of the cut belong to one word
+    return len(tokenize(cut)) - is_inside
 
 
 def _correct_spelling(
@@ -166,7 +222,10 @@ def score_generative(wb: Workbench, view: AskView) -> np.ndarray:
     """Mean log P of the question given each candidate, `(n,)`, in the order of the candidates; stored for the queues.
     NaN for those that the first stage dropped. Raises DamagedModel."""
     model = loading.load_version(wb, kind=registry.GENERATIVE)
-    return scoring.score_generative(wb, model, view.run_id, view.question, view.candidates, view.trace.entered)
+    scores = scoring.score_entered(model, view.question, view.candidates, view.trace.entered)
+    run_id, candidates = view.run.get()
+    scoring.store_generative(wb, run_id, model.id, candidates, scores)
+    return scores
 
 
 def measure_times(wb: Workbench, view: AskView, schedule: DropSchedule, rounds: int = 3) -> MeasuredTimes:

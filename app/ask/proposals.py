@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from app.ask.questions import PROPOSED, find_or_add
+from app.ask.questions import find_or_add, rank_in_background
 from app.corpora.corpora import check_has_sentences, lock_corpus
 from app.jobs import queue
 from app.jobs.attempt import JobRun
@@ -24,6 +24,7 @@ from app.labels.annotation import Presentation
 from app.labels.consensus import CORRECT
 from app.labels.guidelines import guidelines_of_corpus
 from app.ranking import scoring
+from app.ranking.retrieval import check_question
 from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench, storable
@@ -31,10 +32,10 @@ from as2core.errors import As2Error, BadSetting
 from as2core.generation.questions import Writer, rule_writer
 from as2core.generation.round_trip import add_if_new, normalise
 from as2core.types import Json
-from db.models import Proposal
-from db.repositories import jobs as job_rows
+from db.models import ASKED, Proposal
 from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
+from db.repositories.questions import PROPOSED
 
 DEFAULT_QUESTIONS, MAX_QUESTIONS = 20, 200  # questions of one run
 MAX_TRIES_PER_QUESTION = 6  # sentences
@@ -102,15 +103,13 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
         wording = " ".join(storable(row.text if text is None else text).split())
         if not wording:
             raise BadSetting("the question is empty: write one, or reject the proposal")
+        check_question(wording)
         question_id, _ = find_or_add(s, row.corpus_id, wording, PROPOSED, wb.clock())
         row.state, row.question_id, corpus_id = rows.ACCEPTED, question_id, row.corpus_id
         guideline = guidelines_of_corpus(s, corpus_id).version
         presentation = Presentation(scores_visible=False, guideline=guideline)
         annotation.add_label(s, wb.clock(), (question_id, row.sentence_id), annotator_id, CORRECT, presentation)
-    with wb.read() as s:
-        is_queued = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
-    if not is_queued:  # a running job has its list of questions already
-        scoring.start_scoring(wb, corpus_id)
+    rank_in_background(wb, corpus_id)
     return question_id
 
 
@@ -137,7 +136,8 @@ def run_propose(job: JobRun, write: Writer | None = None) -> dict[str, Json]:
     model = loading.load_version(wb)
     with wb.read() as s:
         texts = {normalise(t) for t in rows.list_texts(s, corpus_id)}
-        texts |= {normalise(q.text) for q in question_rows.list_questions(s, corpus_id)}
+        all_questions = question_rows.list_questions(s, corpus_id)
+        texts |= {normalise(q.text) for q in all_questions if q.queued or q.origin != ASKED}
         untried = rows.list_untried_sentences(s, corpus_id)
     sentences = [r for r in untried if MIN_WORDS <= len(r.text.split()) <= MAX_WORDS]
     write = write or load_writer(wb, [r.text for r in sentences])

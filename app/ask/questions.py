@@ -15,21 +15,25 @@ from app.ranking.retrieval import EmptyQuestion, normalise_question
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
+from db.models import ASKED
 from db.repositories import corpora as corpus_rows
+from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
+from db.repositories.questions import LISTED, PROPOSED
 
 MAX_ADDED_QUESTIONS = 300  # at a time
-ASKED, PROPOSED = "asked", "proposed"
-_PREFIXES = {ASKED: "ask", PROPOSED: "proposed"}  # origin -> what the external id starts with
+_PREFIXES = {ASKED: "ask", LISTED: "ask", PROPOSED: "proposed"}  # origin -> what the external id starts with
 
 
 @dataclass(frozen=True, slots=True)
 class AddedQuestionsView:
-    """How many questions of a list are new, how many lines repeated another, and which questions existed already."""
+    """How many questions of a list are new, how many lines repeated another, and which questions existed already.
+    `entered`: how many of those were in no label queue until now."""
 
     added: int
     repeated: int
     existing: tuple[str, ...]
+    entered: int = 0
 
 
 def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
@@ -65,11 +69,21 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
     with wb.write(durable=True) as s:
         people.require(s, by)
         lock_corpus(s, corpus_id)
-        existing = tuple(t for t in texts if not find_or_add(s, corpus_id, t, ASKED, wb.clock())[1])
-    added = len(texts) - len(existing)
-    if added:
-        scoring.start_scoring(wb, corpus_id, max(added, scoring.MAX_JOB_QUESTIONS))
-    return AddedQuestionsView(added, len(questions) - len(texts), existing)
+        existing = {t: q.queued for t in texts if (q := rows.find_question(s, corpus_id, t)) is not None}
+        for text in texts:
+            find_or_add(s, corpus_id, text, LISTED, wb.clock())
+    added, entered = len(texts) - len(existing), list(existing.values()).count(False)
+    if added or entered:
+        scoring.start_scoring(wb, corpus_id, max(added + entered, scoring.MAX_JOB_QUESTIONS))
+    return AddedQuestionsView(added, len(questions) - len(texts), tuple(existing), entered)
+
+
+def rank_in_background(wb: Workbench, corpus_id: int) -> None:
+    """Have the questions ranked that are new in the label queues, unless a job waits that will do so."""
+    with wb.read() as s:
+        is_waiting = any(j.state == "queued" for j in job_rows.list_active_jobs(s, "score", corpus_id))
+    if not is_waiting:  # a running job has its list of questions already
+        scoring.start_scoring(wb, corpus_id)
 
 
 def _normalise_line(number: int, line: str) -> str:
@@ -80,8 +94,10 @@ def _normalise_line(number: int, line: str) -> str:
 
 
 def find_or_add(s: Session, corpus_id: int, text: str, origin: str, now: datetime) -> tuple[int, bool]:
-    """The id of the question of this wording, and whether it is new."""
+    """The id of the question of this wording, and whether it is new. One that was only asked enters the label queues
+    when it comes from elsewhere."""
     if question := rows.find_question(s, corpus_id, text):
+        question.queued = question.queued or origin != ASKED
         return question.id, False
     name = f"{_PREFIXES[origin]}-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
     return rows.add_question(s, corpus_id, text, external_id=name, origin=origin, now=now).id, True

@@ -22,6 +22,7 @@ from as2core.data.catalog import WRITERS
 from as2core.data.qrels import run_to_lines
 from as2core.errors import As2Error, BadSetting
 from as2core.types import Question
+from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
     "jsonl": "one question per line with its candidates, every annotator's labels and the verdicts",
@@ -60,15 +61,15 @@ def export_labels(
 def labelled_questions(
     wb: Workbench, corpus_id: int, annotator: str | None = None, *, signed: bool = False, by: int | None = None
 ) -> list[Question]:
-    """Questions with their current labels, oldest first: the imported ones and those with a label, with their imported
-    and labelled candidates. `signed`: with every annotator's label (but for unsigned imports) and the verdicts. `by`:
-    as in `export_labels`."""
+    """Questions with their current labels, oldest first: those with a label, and of those without one the imported ones
+    that the label queues offer, with their imported and labelled candidates. `signed`: with every annotator's label
+    (but for unsigned imports) and the verdicts. `by`: as in `export_labels`."""
     get_corpus(wb, corpus_id)
     labelled_rows = consensus.load_questions(wb, corpus_id, annotator, signed=signed, by=by)
     return [
         _drop_import_signature(x.question)
         for x in labelled_rows
-        if (annotator is None and x.origin != "asked")
+        if (annotator is None and x.queued and x.origin not in WRITTEN_HERE)
         or any(c.label is not None or c.annotations for c in x.question.candidates)
     ]
 

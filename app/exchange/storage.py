@@ -20,10 +20,10 @@ from app.labels.consensus import UNSURE, resolve_labels, sentences_by_candidate_
 from app.versions.evaluations import split_batches
 from app.workbench.workbench import Workbench, storable
 from as2core.types import Candidate, Document, Question
+from db.models import ASKED, text_key
 from db.models import Document as DocumentRow
 from db.models import Question as QuestionRow
 from db.models import Sentence as SentenceRow
-from db.models import text_key
 from db.repositories import corpora as corpus_rows
 from db.repositories import labels as label_rows
 from db.repositories import questions as rows
@@ -151,6 +151,8 @@ class _BatchImport:
                 reason = f"question {q.qid!r} is not in this corpus, and the file does not hold its text"
                 self.counts.rejected.append((q.qid, "", reason))
                 continue
+            if row.origin == ASKED:
+                row.queued = True
             if options.split and row.split != options.split:
                 self.counts.moved[row.split, options.split] += 1
                 row.split = options.split

@@ -23,13 +23,13 @@ from app.jobs import retrain_rule
 from app.labels.consensus import LABELS, MAX_NOTE_CHARS, check_label, resolve_labels
 from app.labels.guidelines import rules_of_corpus
 from app.labels.queues import Presentation, Seat, request_queue
-from app.labels.strategies import NO_OVERLAP_LIMIT, QUEUES, RANDOM, REVIEWS
+from app.labels.strategies import OUTSIDE_QUEUES, QUEUES, RANDOM, REVIEWS
 from app.workbench.people import Gone, require
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from db.models import WITHDRAWN, LabelEvent, Question, Sentence
 from db.repositories import labels as rows
-from db.repositories import leases, queues, reviews
+from db.repositories import leases, question_lists, queues, reviews
 from db.repositories import questions as question_rows
 from db.repositories.pairs import Pair
 from db.repositories.questions import NewCandidate
@@ -106,6 +106,7 @@ def give_label(
     unless a review asked for it: to confirm a label is an act there. Raises BadSetting for an unknown label, Gone,
     NotAllowed for a viewer, OverlapReached."""
     check_label(label)
+    wb.later.finish(question_id)  # the run that brought the pair
     with wb.write(durable=True) as s:
         _check_pair(s, question_id, sentence_id, annotator_id)
         view = add_label(s, wb.clock(), (question_id, sentence_id), annotator_id, label, presentation)
@@ -119,6 +120,7 @@ def give_labels(
     """Label several sentences of a question (the keys of `presentations`) in one act, undone in one. Those that enough
     people labelled meanwhile are left out. Raises as `give_label` does."""
     check_label(label)
+    wb.later.finish(question_id)
     act, views = secrets.token_hex(8), []
     with wb.write(durable=True) as s:
         for sentence_id, display in sorted(presentations.items()):
@@ -132,7 +134,8 @@ def give_labels(
 def add_label(
     s: Session, now: datetime, pair: Pair, annotator_id: int, label: str, display: Presentation | None, act: str = ""
 ) -> LabelView:
-    """`give_label` in the transaction of a caller who has checked the person and the pair. Raises OverlapReached."""
+    """`give_label` in the transaction of a caller who has checked the person and the pair. A label from outside the
+    queues puts its question in them. Raises OverlapReached."""
     queue, columns = (display.queue, display.to_columns()) if display else ("", {})
     newest = rows.find_newest_event(s, *pair, annotator_id)
     leases.release(s, pair, annotator_id)
@@ -146,6 +149,8 @@ def add_label(
         question_rows.put_candidates(s, pair[0], [place], origin="labelled")
     if newest is None or newest.label == WITHDRAWN:
         _check_overlap(s, pair, annotator_id, queue)
+    if queue in OUTSIDE_QUEUES:
+        question_lists.set_queued(s, [pair[0]], queued=True)
     if queue in QUEUES and (settle := QUEUES[queue].settle):
         settle(s, pair, now)
     return _view(rows.add_event(s, *pair, annotator_id, label, now, columns | {"act": act}))
@@ -154,7 +159,7 @@ def add_label(
 def _check_overlap(s: Session, pair: Pair, annotator_id: int, queue: str = "undo") -> None:
     """Whether one more may label the pair; a review takes a label more for what it asks about. Raises OverlapReached,
     Gone."""
-    if queue in NO_OVERLAP_LIMIT or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
+    if queue in OUTSIDE_QUEUES or (queue in QUEUES and queues.is_waiting(s, pair, QUEUES[queue].order)):
         return
     queues.lock_candidate(s, *pair)
     others = [r for r in rows.list_labels_of_pair(s, *pair) if r.annotator_id != annotator_id]

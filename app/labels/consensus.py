@@ -35,7 +35,8 @@ MAX_NOTE_CHARS = 500  # of a verdict or a flag
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
     """A stored question with its candidates as they are labelled now. `disputed` counts pairs on which people disagree
-    evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here."""
+    evenly, `unsure` those with no other label. `own`: whether a person labelled any of it here. `queued`: whether the
+    label queues offer it."""
 
     id: int
     question: Question
@@ -44,6 +45,7 @@ class LabelledQuestion:
     own: bool
     disputed: int
     unsure: int
+    queued: bool = True
 
     @classmethod
     def build(
@@ -53,7 +55,7 @@ class LabelledQuestion:
         question = Question(row.qid, row.question, candidates, row.kind)
         own = any(not x.imported for x in labels)
         disputed, unsure = (list(resolved.values()).count(label) for label in (None, UNSURE))
-        return cls(row.question_id, question, row.origin, row.split, own, disputed, unsure)
+        return cls(row.question_id, question, row.origin, row.split, own, disputed, unsure, row.queued)
 
 
 def check_label(label: str) -> None:

@@ -20,7 +20,7 @@ from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 RANDOM = "random"
 # Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
 ASK, AGAIN, ALONG = "ask", "again", "along"
-NO_OVERLAP_LIMIT = ("", ASK)  # labels from here may exceed the overlap
+OUTSIDE_QUEUES = ("", ASK)  # a label from here may exceed the overlap, and puts its question in the queues
 
 CONTROL = "A random pick, the control share of this queue"
 BLIND = "Shown without scores, to measure how much scores influence labels."

@@ -10,10 +10,9 @@ the limit, its sentences beyond `MAX_TURN_SENTENCES` come after those of the oth
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.retrieval.ranks import fuse_ranks
 from as2core.retrieval.sqlite import SqliteIndex
 from as2core.types import Hit, OnProgress
-from db.models import Document, Sentence
 from db.repositories import corpora as rows
 
 MAX_QUESTION_CHARS = 20_000
@@ -74,11 +72,18 @@ class Retrieval:
 def normalise_question(question: str) -> str:
     """The question as it is stored: one line, no characters a database refuses. Raises EmptyQuestion, BadSetting."""
     text = " ".join(storable(question).split())
+    check_question(text)
+    return text
+
+
+def check_question(text: str) -> None:
+    """Raises EmptyQuestion for a question without a letter or digit, BadSetting for one that is too long."""
     if not text:
         raise EmptyQuestion("the question is empty: type one")
+    if not any(c.isalnum() for c in text):
+        raise EmptyQuestion(f"“{text[:20]}” has no letter or digit: type a question in words")
     if len(text) > MAX_QUESTION_CHARS:
         raise BadSetting(f"the question has {len(text):,} characters: the limit is {MAX_QUESTION_CHARS:,}")
-    return text
 
 
 def retrieve(
@@ -106,54 +111,76 @@ def retrieve(
     nearest = []  # passages of these documents
     if vector is not None and document_ids:
         nearest = index.search_vectors(vector, index.count(), [str(d) for d in document_ids])
-    found, left_out = _load_sentences(wb, document_ids, hits, _rank_sentences(nearest), candidates)
-    return Retrieval(found, left_out, time.perf_counter() - started, notes)
+    sentences, left_out = _load_sentences(wb, document_ids, hits, _rank_sentences(nearest), candidates)
+    return Retrieval(sentences, left_out, time.perf_counter() - started, notes)
 
 
 def _load_sentences(
     wb: Workbench, document_ids: Sequence[int], hits: Sequence[Hit], vector_ranks: dict[Place, int], limit: int
 ) -> tuple[tuple[RetrievedSentence, ...], int]:
-    """At most `limit` sentences of the documents, and how many more there are."""
+    """At most `limit` sentences of the documents, and how many more there are. Texts are read of those and their
+    neighbours only: documents may be long."""
     with wb.read() as s:
-        sentences = rows.list_sentences(s, document_ids)
-        titles = {d: row.title for d in document_ids if (row := s.get(Document, d)) is not None}
-    ranks = choose_sentences(sentences, hits, document_ids, limit)
-    turns = {d: turn for turn, d in enumerate(document_ids)}
-    texts = {(x.document_id, x.position): x.text for x in sentences}
+        places = rows.list_places(s, document_ids)
+        ranks = choose_sentences(places, hits, document_ids, limit)
+        ids: dict[Place, int] = {(x.document_id, x.position): x.id for x in places}
+        turns = {d: turn for turn, d in enumerate(document_ids)}
+        picks = sorted((turns[x.document_id], x.position, x.id, x.document_id) for x in places if x.id in ranks)
+        around = {(d, at) for _, position, _, d in picks for at in (position - 1, position, position + 1)}
+        texts = rows.load_texts(s, sorted(ids[place] for place in around if place in ids))
+        titles = rows.load_titles(s, document_ids)
+
+    def text_at(document_id: int, position: int) -> str:
+        return texts.get(ids.get((document_id, position), 0), "")
+
     result = tuple(
         RetrievedSentence(
-            x.id,
-            x.text,
-            titles.get(x.document_id, ""),
-            x.document_id,
-            x.position,
-            before=texts.get((x.document_id, x.position - 1), ""),
-            after=texts.get((x.document_id, x.position + 1), ""),
-            retrieval_rank=ranks[x.id],
-            vector_rank=vector_ranks.get((x.document_id, x.position)),
+            sentence_id,
+            texts[sentence_id],
+            titles.get(d, ""),
+            d,
+            position,
+            before=text_at(d, position - 1),
+            after=text_at(d, position + 1),
+            retrieval_rank=ranks[sentence_id],
+            vector_rank=vector_ranks.get((d, position)),
         )
-        for x in sorted(sentences, key=lambda x: (turns[x.document_id], x.position))
-        if x.id in ranks
+        for _, position, sentence_id, d in picks
+        if sentence_id in texts  # it may have left its document at this moment
     )
-    return result, len(sentences) - len(result)
+    return result, len(places) - len(result)
+
+
+class PlacedSentence(Protocol):
+    """A sentence's row, or some of its columns."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def document_id(self) -> int: ...
+    @property
+    def position(self) -> int: ...
 
 
 def choose_sentences(
-    sentences: Sequence[Sentence], hits: Sequence[Hit], document_ids: Sequence[int], limit: int
+    sentences: Sequence[PlacedSentence], hits: Sequence[Hit], document_ids: Sequence[int], limit: int
 ) -> dict[int, int]:
     """Which sentences are ranked when `limit` are allowed: sentence id -> rank in the order of retrieval, from 1."""
-    turns = {d: turn for turn, d in enumerate(document_ids)}
     hit_ranks = _rank_sentences(hits)
+    by_document: dict[int, list[PlacedSentence]] = {d: [] for d in document_ids}
+    for x in sentences:
+        by_document[x.document_id].append(x)
 
-    def key(x: Sentence) -> tuple[int, float, int]:
-        return turns[x.document_id], hit_ranks.get((x.document_id, x.position), float("inf")), x.position
+    def key(x: PlacedSentence) -> tuple[float, int]:
+        return hit_ranks.get((x.document_id, x.position), float("inf")), x.position
 
-    counts: Counter[int] = Counter()
-    ordered: tuple[list[int], list[int]] = [], []  # in their document's turn, and after all turns
-    for x in sorted(sentences, key=key):
-        counts[x.document_id] += 1
-        ordered[counts[x.document_id] > MAX_TURN_SENTENCES].append(x.id)
-    return {sentence_id: rank for rank, sentence_id in enumerate(islice(chain(*ordered), limit), 1)}
+    in_turn: list[int] = []
+    after_all: list[int] = []
+    for those in by_document.values():
+        best_first = [x.id for x in sorted(those, key=key)]
+        in_turn += best_first[:MAX_TURN_SENTENCES]
+        after_all += best_first[MAX_TURN_SENTENCES:]
+    return {sentence_id: rank for rank, sentence_id in enumerate((in_turn + after_all)[:limit], 1)}
 
 
 def _rank_sentences(hits: Sequence[Hit]) -> dict[Place, int]:
@@ -171,6 +198,6 @@ def _embed(wb: Workbench, index: SqliteIndex, question: str) -> tuple[np.ndarray
     if index.count_vectors() < MIN_VECTOR_SHARE * max(1, index.count()):
         return None, ()
     try:
-        return wb.models.embedder().embed([question])[0], ()
+        return wb.models.embedder().embed_question(question), ()
     except DamagedModel as e:
         return None, (f"Semantic search is off ({e}); these candidates were found by words alone.",)

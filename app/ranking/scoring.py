@@ -189,11 +189,17 @@ def trace_from_scores(exits: Sequence[tuple[int, np.ndarray]]) -> CascadeTrace:
 
 
 def store_ranking(
-    wb: Workbench, question_id: int, model: LoadedVersion, result: RankedQuestion, *, by: str
+    wb: Workbench,
+    question_id: int,
+    model: LoadedVersion,
+    result: RankedQuestion,
+    *,
+    by: str,
+    annotator_id: int | None = None,
 ) -> tuple[int, tuple[RetrievedSentence, ...]]:
     """Store a run with the candidates that the encoder read, and their scores; returns the run's id, and the candidates
     with theirs. Not stored are those that the first stage dropped, and those that left their document meanwhile. `by`
-    says what asked for the run."""
+    says what asked for the run, `annotator_id` who."""
     ranker, trace, candidates = as_cascade(model), result.trace, result.candidates
     cuts = find_nearest_cuts(trace, ranker.schedule) if candidates else {}
     entered = trace.entered.tolist()
@@ -203,6 +209,7 @@ def store_ranking(
         run = Run(
             question_id=question_id,
             version_id=model.id,
+            annotator_id=annotator_id,
             last_exit=ranker.exits[-1],
             threshold=float(ranker.threshold),
             settings={**asdict(result.limits), "by": by, "ranked": len(positions)},
@@ -216,13 +223,42 @@ def store_ranking(
             for ordinal, i in enumerate(positions)
         ]
         ids = rows.put_candidates(s, question_id, new, origin=rows.RETRIEVED, run_id=run.id)
+        by_exit: dict[int, list[tuple[int, float, float | None, int]]] = {}
         for number, e in enumerate(trace.exits):
             columns = (e.alive, e.scores, np.asarray(ranker.probability(e.scores, number)), to_ranks(e.scores))
             scores = zip(*(column.tolist() for column in columns), strict=True)
-            stored_scores = ((ids.get(candidates[i].sentence_id), *values) for i, *values in scores)
-            rows.put_scores(s, model.id, e.layer, (x for x in stored_scores if x[0] is not None))
+            stored_scores = [(ids.get(candidates[i].sentence_id), *values) for i, *values in scores]
+            by_exit[e.layer] = [(i, *values) for i, *values in stored_scores if i is not None]
+        rows.put_scores_by_exit(s, model.id, by_exit)
         run_id = run.id
     return run_id, tuple(replace(c, id=ids.get(c.sentence_id)) for c in candidates)
+
+
+class PendingRun:
+    """A ranking that is stored soon after it was made, or at once where somebody needs it, in one transaction."""
+
+    def __init__(
+        self, wb: Workbench, question_id: int, store: Callable[[], tuple[int, tuple[RetrievedSentence, ...]]]
+    ) -> None:
+        self._later, self._question_id, self._store = wb.later, question_id, store
+        self._stored: tuple[int, tuple[RetrievedSentence, ...]] | Exception | None = None
+        self._later.add(question_id, self._run)
+
+    def get(self) -> tuple[int, tuple[RetrievedSentence, ...]]:
+        """What `store_ranking` returned; it is stored now if it was not yet. Raises what storing it raised."""
+        if self._stored is None:
+            self._later.finish(self._question_id)
+        if isinstance(self._stored, Exception):
+            raise self._stored
+        assert self._stored is not None
+        return self._stored
+
+    def _run(self) -> None:
+        try:
+            self._stored = self._store()
+        except Exception as e:
+            self._stored = e
+            raise
 
 
 def score_generative(
@@ -235,9 +271,17 @@ def score_generative(
 ) -> np.ndarray:
     """Score those candidates that entered the encoder with a generative ranker, and store that beside the run.
     `candidates` as `store_ranking` returned them. Returns float `(n,)`, NaN for those that did not enter."""
+    scores = score_entered(model, question, candidates, entered)
+    store_generative(wb, run_id, model.id, candidates, scores)
+    return scores
+
+
+def score_entered(
+    model: LoadedVersion, question: str, candidates: Sequence[RetrievedSentence], entered: np.ndarray
+) -> np.ndarray:
+    """Scores of those candidates that entered the encoder: float `(n,)`, NaN for the others."""
     scores = np.full(len(candidates), np.nan)
     scores[entered] = model.ranker.score(question, as_candidates(candidates[i] for i in entered))
-    store_generative(wb, run_id, model.id, candidates, scores)
     return scores
 
 
@@ -246,14 +290,14 @@ def store_generative(
 ) -> None:
     """Store a generative ranker's scores beside a run, NaN aside; nothing if the run was deleted with its corpus."""
     ids = {i: c.id for i, c in enumerate(candidates) if c.id is not None and np.isfinite(scores[i])}
-    ranked = scores[list(ids)]
+    values = scores[list(ids)]
     with wb.write() as s:
         run = s.get(Run, run_id)
         if run is None:
             return
         run.generative_id = version_id
         existing = set(rows.find_candidate_ids(s, run.question_id).values())
-        ranking = zip(ids.values(), ranked.tolist(), to_ranks(ranked).tolist(), strict=True)
+        ranking = zip(ids.values(), values.tolist(), to_ranks(values).tolist(), strict=True)
         rows.put_scores(s, version_id, 0, ((c, score, None, rank) for c, score, rank in ranking if c in existing))
 
 
@@ -303,9 +347,9 @@ def run_score(job: JobRun) -> dict[str, Json]:
     for done, question in enumerate(questions):
         job.step_back()
         job.progress(done / len(questions), f"{done} of {len(questions)} questions scored")
-        values = rank_question(wb, corpus_id, question.text, model)
-        run_id, candidates = store_ranking(wb, question.id, model, values, by="job")
+        result = rank_question(wb, corpus_id, question.text, model)
+        run_id, candidates = store_ranking(wb, question.id, model, result, by="job")
         if generative is not None and candidates:
-            score_generative(wb, generative, run_id, question.text, candidates, values.trace.entered)
+            score_generative(wb, generative, run_id, question.text, candidates, result.trace.entered)
     wb.analyze()
     return {"questions": len(questions)}

@@ -120,6 +120,10 @@ class Backbone(nn.Module):
         out = self.tokenizer(*pairs, **_IDS_ONLY)["input_ids"]
         return Packed([_truncate(i, max_length) for i in out], [begins[q] for q in first])
 
+    def cut_question(self, question: str) -> str:
+        """The beginning of the question that is read, all of it if it is not too long."""
+        return self._truncate_question(question)[0]
+
     def _truncate_question(self, question: str) -> tuple[str, int]:
         """The question, at most QUESTION_TOKENS long, and its number of tokens."""
         spans = self.tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]

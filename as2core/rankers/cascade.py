@@ -103,6 +103,10 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
     def known_words(self) -> frozenset[str]:
         return self.backbone.known_words
 
+    def cut_question(self, question: str) -> str:
+        """The beginning of the question that the encoder reads."""
+        return self.backbone.cut_question(question)
+
     @property
     def schedule(self) -> DropSchedule:
         if isinstance(self.drop_ratio, int | float):
@@ -182,7 +186,11 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
 
         graphs = graphs_for(self.backbone, self.module.heads, self.exits, folder, on_progress=on_progress)
         exact = TorchEngine(self.backbone, self.module.heads[-1:], self.exits[-1:], max_length=self.max_length)
-        return OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length, exact=exact)
+        engine = OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length, exact=exact)
+        first_run = engine.start(["the first run"], ["of a session takes longer"])
+        first_run.advance(np.arange(1), 0, len(self.exits))
+        first_run.exact(np.arange(1))
+        return engine
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_onnx": None}
@@ -227,6 +235,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
                 "max_length": self.max_length,
                 "calibration": [list(c) for c in self.calibration] if self.calibrated else None,
                 "threshold": self.threshold,
+                **({"answer": list(self.answer_calibration)} if self.answer_calibration else {}),
             },
         }
 
@@ -234,7 +243,11 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CascadeRanker:
         from as2core.nn.backbone import load_backbone
 
-        return cls(load_backbone(config["backbone"]), **config["settings"])
+        settings = dict(config["settings"])
+        answer = settings.pop("answer", None)
+        ranker = cls(load_backbone(config["backbone"]), **settings)
+        ranker.answer_calibration = None if answer is None else (float(answer[0]), float(answer[1]))
+        return ranker
 
 
 def _entering_texts(candidates: Sequence[Candidate], cut: ExitRecord | None) -> list[str]:

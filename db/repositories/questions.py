@@ -10,10 +10,12 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from db.models import Candidate, CurrentLabel, Document, ModelVersion, Question, Run, Score, Sentence, text_key
+from db.models import ASKED, Candidate, CurrentLabel, Document, ModelVersion, Question, Run, Score, Sentence, text_key
 from db.repositories.statements import add_row, upsert, upsert_into
 
 IMPORTED, RETRIEVED = "imported", "retrieved"
+LISTED, PROPOSED = "listed", "proposed"
+WRITTEN_HERE = (ASKED, LISTED)  # origins of questions that came without a sentence
 
 
 class Cut(NamedTuple):
@@ -68,8 +70,8 @@ def list_questions(session: Session, corpus_id: int) -> list[Question]:
 
 
 def list_unranked_questions(session: Session, corpus_id: int, version_id: int, limit: int) -> list[Question]:
-    """Those that are not `is_ranked_by` this version, newest first."""
-    unranked = select(Question).where(Question.corpus_id == corpus_id, ~is_ranked_by(version_id))
+    """Those of the queues that are not `is_ranked_by` this version, newest first."""
+    unranked = select(Question).where(Question.corpus_id == corpus_id, Question.queued, ~is_ranked_by(version_id))
     return list(session.scalars(unranked.order_by(Question.id.desc()).limit(limit)))
 
 
@@ -94,10 +96,12 @@ def _candidates_by_run(which: ColumnElement[bool]) -> Select:
 
 
 def list_questions_without_cuts(session: Session, corpus_id: int, version_id: int) -> list[int]:
-    """Ids of questions ranked by this version where no candidate has its nearest cut stored, newest first."""
+    """Ids of questions of the queues, ranked by this version, where no candidate has its nearest cut stored, newest
+    first."""
     of_it = is_run_of(version_id)
     has_cuts = _candidates_by_run(and_(of_it, Candidate.cut_margin.is_not(None))).exists()
-    without = select(Question.id).where(Question.corpus_id == corpus_id, _candidates_by_run(of_it).exists(), ~has_cuts)
+    queued = select(Question.id).where(Question.corpus_id == corpus_id, Question.queued)
+    without = queued.where(_candidates_by_run(of_it).exists(), ~has_cuts)
     return list(session.scalars(without.order_by(Question.id.desc())))
 
 
@@ -141,7 +145,8 @@ def put_candidates(
         ordinal = case((Candidate.origin == IMPORTED, Candidate.ordinal), else_=new.ordinal)
         columns = {"ordinal": ordinal, **{name: new[name] for name in ("run_id", "retrieval_rank", *CUT_COLUMNS)}}
         statement = statement.on_conflict_do_update(index_elements=CANDIDATE_KEY, set_=columns)
-    session.execute(statement, values)
+    session.flush()
+    session.connection().execute(statement, values)
     return find_candidate_ids(session, question_id, [r.sentence_id for r in rows])
 
 
@@ -185,8 +190,19 @@ def put_scores(
     session: Session, version_id: int, exit_: int, rows: Iterable[tuple[int, float, float | None, int]]
 ) -> None:
     """Store (candidate id, value, probability, rank) of one version at one exit, replacing what is stored."""
+    put_scores_by_exit(session, version_id, {exit_: rows})
+
+
+def put_scores_by_exit(
+    session: Session, version_id: int, by_exit: Mapping[int, Iterable[tuple[int, float, float | None, int]]]
+) -> None:
+    """`put_scores` for several exits in one statement."""
     names = ("candidate_id", "value", "probability", "rank")
-    values = [{"version_id": version_id, "exit": exit_, **dict(zip(names, row, strict=True))} for row in rows]
+    values = [
+        {"version_id": version_id, "exit": exit_, **dict(zip(names, row, strict=True))}
+        for exit_, rows in by_exit.items()
+        for row in rows
+    ]
     upsert(session, Score, ("candidate_id", "version_id", "exit"), values)
 
 
@@ -211,6 +227,7 @@ def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
             Question.kind,
             Question.origin,
             Question.split,
+            Question.queued,
             Candidate.sentence_id,
             func.coalesce(Candidate.external_id, Sentence.external_id).label("candidate"),
             Candidate.origin.label("candidate_origin"),

@@ -157,7 +157,7 @@ def _scored_candidates() -> Select:
 def _open(request: QueueRequest, now: datetime, *, leased: bool = False) -> Select:
     """The ids of the candidates that the queue holds for the annotator, in no order."""
     order, annotator_id = request.order, request.who.annotator_id
-    where = [Question.corpus_id == request.corpus_id, Sentence.retired.is_(False)]
+    where = [Question.corpus_id == request.corpus_id, Question.queued, Sentence.retired.is_(False)]
     if not leased:
         where.append(~is_leased(Candidate, request.who, now))
     if request.excluded:

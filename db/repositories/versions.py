@@ -109,15 +109,15 @@ def adopt_newest_runs(session: Session, version_id: int) -> list[int]:
 
 
 def list_ranked_by_others(session: Session, version_id: int, corpus_id: int | None = None) -> list[Question]:
-    """Questions that follow another version, or one that is deleted, with a candidate nobody labelled; newest first.
-    So do those with such a candidate that only a version now deleted had found."""
+    """Questions of the queues that follow another version, or one that is deleted, with a candidate nobody labelled;
+    newest first. So do those with such a candidate that only a version now deleted had found."""
     ran = or_(Candidate.run_id.is_not(None), Candidate.origin == RETRIEVED)
     is_ranked = select(Candidate.id).where(Candidate.question_id == Question.id, ran).exists()
     has_label = select(CurrentLabel.id).where(is_same_pair(CurrentLabel, Candidate)).exists()
     is_open = select(Candidate.id).where(Candidate.question_id == Question.id, ~has_label)
     has_orphan = is_open.where(Candidate.run_id.is_(None), Candidate.origin == RETRIEVED).exists()
     stale = or_(and_(~is_ranked_by(version_id), is_open.exists()), has_orphan)
-    statement = select(Question).where(is_ranked, stale).order_by(Question.id.desc())
+    statement = select(Question).where(Question.queued, is_ranked, stale).order_by(Question.id.desc())
     return list(session.scalars(statement.where(Question.corpus_id == corpus_id) if corpus_id else statement))
 
 

@@ -13,6 +13,7 @@ from app.labels import annotation, guidelines
 from app.labels.annotation import Presentation
 from app.workbench import people
 from app.workbench.settings import Settings
+from db.repositories import question_lists
 
 
 @pytest.fixture
@@ -56,16 +57,29 @@ def bob(wb):
 
 
 @pytest.fixture
+def ask_queued(wb):
+    """Ask a question and put it in the label queues; as `asking.ask`, without the workbench."""
+
+    def ask(corpus_id, question, **settings):
+        view = asking.ask(wb, corpus_id, question, **settings)
+        with wb.write() as s:
+            question_lists.set_queued(s, [view.question_id], queued=True)
+        return view
+
+    return ask
+
+
+@pytest.fixture
 def asked(wb, towers):
     """One question, ranked."""
     return asking.ask(wb, towers.id, QUESTIONS[0])
 
 
 @pytest.fixture
-def scored(wb, towers):
-    """The corpus with all QUESTIONS ranked by both models."""
+def scored(wb, towers, ask_queued):
+    """The corpus with all QUESTIONS ranked by both models, and in the label queues."""
     for q in QUESTIONS:
-        asking.score_generative(wb, asking.ask(wb, towers.id, q))
+        asking.score_generative(wb, ask_queued(towers.id, q))
     return towers
 
 

@@ -4,7 +4,7 @@ from alembic.config import Config
 from sqlalchemy import JSON, Boolean, DateTime, Float, Integer, MetaData, delete, insert, inspect, select, text
 
 from db.errors import DbError
-from db.models import Candidate, Question, Sentence
+from db.models import Candidate, Question, Run, Sentence
 from db.repositories import labels, people
 from db.session import MIGRATIONS, Database, open_database
 
@@ -96,14 +96,14 @@ def test_to_make_ids_unique_changes_no_row_and_no_constraint(full):
     with full.engine.connect() as connection:
         rows, held = everything(connection), constraints(connection)
     assert all(len(found) == 2 for found in rows.values())
-    new = open_database(str(full.url))
-    with new.engine.connect() as connection:
+    with full.migrating() as connection:
+        upgrade(connection, "0006")
+    with full.engine.connect() as connection:
         assert everything(connection) == rows
         assert constraints(connection) == held
         assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
         assert connection.scalar(text("PRAGMA foreign_keys")) == 1
         assert connection.scalar(text("PRAGMA integrity_check")) == "ok"
-    new.close()
 
 
 def test_a_migrated_database_gives_no_id_a_second_time(full):
@@ -127,3 +127,62 @@ def test_with_foreign_keys_on_the_tables_are_left_alone(full):
         upgrade(connection, "head")
     with full.engine.connect() as connection:
         assert everything(connection) == rows
+
+
+TYPED = {  # question -> its origin, what its runs say they were for, its labels in turn
+    "typed": ("asked", [{"by": "ask"}], []),
+    "typed and labelled": ("asked", [{"by": "ask"}], ["correct"]),
+    "typed, its label withdrawn": ("asked", [{"by": "job"}, {"by": "ask"}], ["correct", "withdrawn"]),
+    "typed before runs said what they were for": ("asked", [{}], []),
+    "from a list": ("asked", [{"by": "job"}], []),
+    "from a list, not ranked yet": ("asked", [], []),
+    "imported without labels": ("imported", [], []),
+    "proposed, then asked": ("proposed", [{"by": "ask"}], []),
+}
+
+
+def test_questions_that_were_only_typed_leave_the_queues_and_all_others_stay(database_url, tmp_path, now):
+    url = f"sqlite:///{tmp_path / 'typed.db'}" if database_url.startswith("sqlite") else database_url
+    old = Database(url)
+    with old.migrating() as connection:
+        upgrade(connection, "0006")
+    with old.engine.begin() as connection:
+        by_name = {t.name: t for t in tables(connection)}
+
+        def add(table, **columns):
+            names = by_name[table].columns.keys()
+            more = {"created": now, "updated": now, "text_key": 1, "settings": {}, "seconds": {}}
+            connection.execute(insert(by_name[table]).values({k: v for k, v in more.items() if k in names} | columns))
+
+        words = {"external_id": "a", "title": "", "source": "", "text": "It is old.", "digest": ""}
+        add("corpus", id=1, name="rivers", digest="")
+        add("document", id=1, corpus_id=1, sentences=1, indexed=True, **words)
+        place = {"position": 0, "paragraph": 0, "start": 0, "end": 10, "text": "It is old.", "external_id": "a-0"}
+        add("sentence", id=1, corpus_id=1, document_id=1, retired=False, **place)
+        add("annotator", id=1, name="ann", imported=False)
+        add("model_version", id=1, name="cascade", kind="cascade", path="", note="", state="shipped", metrics={})
+        for number, (words, (origin, runs, labels_given)) in enumerate(TYPED.items(), 1):
+            add("question", id=number, corpus_id=1, external_id=words, text=words, origin=origin, kind="", split="")
+            for settings in runs:
+                place = {"id": 10 * number + len(settings) + runs.index(settings), "question_id": number}
+                add("run", version_id=1, last_exit=6, threshold=0.5, **place | {"settings": settings})
+            for label in labels_given:
+                place = {"question_id": number, "sentence_id": 1, "annotator_id": 1}
+                add("label_event", label=label, shown_version="", scores_visible=True, queue="ask", **place)
+    old.close()
+    new = open_database(url)
+    with new.read() as s:
+        found = {q.text: (q.origin, q.queued) for q in s.scalars(select(Question))}
+        runs = s.scalars(select(Run.annotator_id)).all()
+    new.close()
+    assert found == {
+        "typed": ("asked", False),
+        "typed and labelled": ("asked", True),
+        "typed, its label withdrawn": ("asked", False),
+        "typed before runs said what they were for": ("asked", False),
+        "from a list": ("listed", True),
+        "from a list, not ranked yet": ("listed", True),
+        "imported without labels": ("imported", True),
+        "proposed, then asked": ("proposed", True),
+    }
+    assert runs == [None] * 7

@@ -16,7 +16,7 @@ from stored import QUESTIONS, THINGS, TOWERS, put_version
 from streamlit.components.v2 import manifest_scanner
 
 from app import bootstrap
-from app.ask import asking
+from app.ask import asking, question_management
 from app.compare import comparison
 from app.corpora import corpora, documents
 from app.exchange import imports
@@ -75,8 +75,8 @@ def scan_once():
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory, migrated_file):
-    """The home that every test gets a copy of: the corpora "Towers", with three ranked questions, and "Works", with
-    forty sentences and none; the annotator "me", an admin; and two versions made from the shipped one."""
+    """The home that every test gets a copy of: the corpora "Towers", with three ranked questions in its queues, and
+    "Works", with forty sentences and none; the annotator "me", an admin; and two versions made from the shipped one."""
     folder = tmp_path_factory.mktemp("prepared")
     for name in ("cascade", "generative"):
         write_version(folder / "models" / name, name, metrics={"AP": 0.7})
@@ -91,7 +91,9 @@ def prepared(tmp_path_factory, migrated_file):
         documents.ingest(wb, corpus.id, [(f, "\n\n".join(lines).encode()) for f, lines in files.items()])
         guidelines.set_rules(wb, corpus.id, by=me.id, control=0.0, blind=0.0)
     for question in QUESTIONS:
-        asking.score_generative(wb, asking.ask(wb, TOWERS, question, as_typed=True))
+        view = asking.ask(wb, TOWERS, question, as_typed=True)
+        asking.score_generative(wb, view)
+        question_management.set_queued(wb, [view.question_id], queued=True, by=me.id)
     for name, state in (("starter-2", "former"), ("starter-3", "candidate")):
         clock.advance(days=1)
         put_version(wb, name, state=state, note="first labels", metrics={"AP": 0.72})

@@ -56,20 +56,19 @@ def test_a_list_of_questions_is_stored_and_ranked_for_the_queues(wb, towers, ann
     with wb.read() as s:
         found = {q.text: (q.id, q.origin) for q in rows.list_questions(s, towers.id)}
     assert {text: origin for text, (_, origin) in found.items()} == {
-        QUESTION: "asked", "Who baked the bread?": "asked", "How tall is the tower?": "asked"}  # fmt: skip
+        QUESTION: "asked", "Who baked the bread?": "listed", "How tall is the tower?": "listed"}  # fmt: skip
     assert found[QUESTION][0] == there
     run_queued(wb, RUNNERS)
     offered, passed = set(), []
-    while item := queues.next_item(wb, Seat(towers.id, ann.id, "unlabelled"), passed=passed):
+    while item := queues.next_item(wb, Seat(towers.id, ann.id, "unlabelled"), skips=passed):
         passed.append((item.question_id, item.sentence_id))
         offered.add(item.question)
     assert offered == set(found)
 
 
-def test_a_list_of_questions_known_already_starts_no_job(wb, towers, ann):
-    asking.ask(wb, towers.id, QUESTION)
-    assert questions.add_questions(wb, towers.id, [QUESTION], by=ann.id).added == 0
-    assert queue.find_newest(wb, "score", towers.id) is None
+def test_a_list_of_questions_known_already_starts_no_job(wb, scored, ann):
+    assert questions.add_questions(wb, scored.id, [QUESTION], by=ann.id).added == 0
+    assert queue.find_newest(wb, "score", scored.id) is None
 
 
 def test_a_list_of_questions_comes_in_whole_or_not_at_all(wb, towers, ann, bob):

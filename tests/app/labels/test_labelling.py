@@ -254,13 +254,16 @@ def test_today_begins_at_midnight_where_the_reader_is(wb, towers, asked, give, c
     assert zones == {-5: 2, 0: 1, 1: 1, 3: 2}
 
 
-def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers, asked, give, monkeypatch, ann, bob):
+@pytest.mark.usefixtures("scored")
+def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers, give, monkeypatch, ann, bob):
     monkeypatch.setattr(annotation, "SLOW_COUNT_SECONDS", 0.0)  # everything takes long
     monkeypatch.setattr(annotation, "CACHE_FACTOR", 1e9)
     counted = []
     count = annotation.rows.count_outcomes
     monkeypatch.setattr(annotation.rows, "count_outcomes", lambda *a: counted.append(1) or count(*a))
-    n = len(asked.candidates)
+    n = annotation.measure_progress(wb, towers.id, ann.id).remaining
+    wb.results.clear()
+    counted.clear()
 
     def said(who):
         told = annotation.measure_progress(wb, towers.id, who.id)

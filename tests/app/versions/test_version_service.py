@@ -140,11 +140,11 @@ def updated(wb, settings, models, **card):
 
 
 def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_questions_anew(
-    wb, settings, models, towers, ann
+    wb, settings, models, towers, ann, ask_queued
 ):
     run_queued(wb, RUNNERS)  # the vectors
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
-    closed = asking.ask(wb, towers.id, "Who built the bridge?")
+    asked = ask_queued(towers.id, "When was the tower finished?")
+    closed = ask_queued(towers.id, "Who built the bridge?")
     for c in closed.candidates:
         annotation.give_label(
             wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
@@ -167,9 +167,9 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
 
 @pytest.mark.parametrize(("sums", "jobs_then"), [({}, []), ({"config_sha256": "c"}, ["queued"])])
 def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
-    wb, settings, models, towers, sums, jobs_then
+    wb, settings, models, towers, sums, jobs_then, ask_queued
 ):
-    asking.ask(wb, towers.id, "When was the tower finished?")
+    ask_queued(towers.id, "When was the tower finished?")
     first = updated(wb, settings, models)  # the row knew no sum: it is from an older program
     assert [j.state for j in queue.list_jobs(first, "score")] == ["queued"]
     run_queued(first, RUNNERS)
@@ -180,10 +180,10 @@ def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
 
 
 def test_an_update_of_the_version_behind_the_one_in_force_ranks_nothing_until_it_is_in_force_again(
-    wb, settings, models, made, towers
+    wb, settings, models, made, towers, ask_queued
 ):
     run_queued(wb, RUNNERS)  # the vectors
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
     run_queued(wb, RUNNERS)
     there = updated(wb, settings, models)
@@ -229,10 +229,10 @@ def test_a_fusion_has_learnt_what_its_parts_have(wb):
     assert loading.find_base(wb, nested, "fusion").trained_on == ("When?",)
 
 
-def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, made, towers, ann):
+def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, made, towers, ann, ask_queued):
     run_queued(wb, RUNNERS)  # the vectors
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
-    closed = asking.ask(wb, towers.id, "Who built the bridge?")
+    asked = ask_queued(towers.id, "When was the tower finished?")
+    closed = ask_queued(towers.id, "Who built the bridge?")
     for c in closed.candidates:
         annotation.give_label(
             wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
@@ -268,9 +268,9 @@ def cut(wb, asked):
         return s.execute(found.where(Candidate.question_id == asked.question_id).order_by(Candidate.id)).all()
 
 
-def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, towers, ann):
+def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, towers, ann, ask_queued):
     run_queued(wb, RUNNERS)  # the vectors
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    asked = ask_queued(towers.id, "When was the tower finished?")
     before = cut(wb, asked)
     promotion.promote(wb, "towers-1")
     run_queued(wb, RUNNERS)
@@ -286,9 +286,9 @@ def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, 
     assert followed(wb, asked) == {"cascade"}
 
 
-def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, made, towers, ann):
+def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, made, towers, ann, ask_queued):
     promotion.promote(wb, "towers-1")
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.roll_back(wb)
     management.delete(wb, "towers-1")
     assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
@@ -298,9 +298,9 @@ def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, ma
 
 
 @pytest.fixture
-def outdated(wb, made, towers):
+def outdated(wb, made, towers, ask_queued):
     """A question that a version ranked with more sentences than the one before it, which is in force again."""
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+    asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
     documents.ingest(wb, towers.id, [("more.txt", b"The tower was finished late. It cost much to finish the tower.")])
     run_queued(wb, RUNNERS)
@@ -325,8 +325,8 @@ def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, outdated):
     assert followed(wb, outdated) == {"cascade"}
 
 
-def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, towers, ann):
-    asked = asking.ask(wb, towers.id, "When was the tower finished?")
+def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, towers, ann, ask_queued):
+    asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
     assert followed(wb, asked) == {"cascade"}
     assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"

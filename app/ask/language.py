@@ -1,0 +1,88 @@
+"""Whether a question is English, by its letters and its most frequent words.
+
+Frequent words tell languages apart well (Ingle 1976; Grefenstette 1995, "Comparing two language identification
+schemes"), but a question may have none: "filter cleaning interval" is English, too. So a question counts as English
+unless something speaks against it: mostly other letters than Latin ones; frequent words of other languages, more of
+them than English ones; words with accents where no English word stands; or many words, none of them a frequent one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from as2core.text import STOP_WORDS, tokenize
+
+MAX_OTHER_LETTERS = 0.4  # share of the letters that are not Latin ones: a name in another script is quoted in English
+MAX_COMMON_SHARE = 0.4  # of words that names have, too: "Rio de la Plata length"
+MAX_WORDS_WITHOUT_ENGLISH = 9
+
+# Question words and verbs that neither names nor English have: one is enough where English words are not more.
+_TELLING = frozenset(
+    """wer wie wo wann warum welche welcher welches wieviel wurde gibt sind wird wofür womit
+    quoi quel quelle quels quelles pourquoi combien où quand était sont
+    quién qué cuál cuáles cuándo cuánto cuántos cuántas dónde cómo quien cual cuando donde porque fue está
+    quale quali quando quanto quanti quante perché perche è stato
+    quem qual quais onde porquê
+    waar wanneer waarom welke hoog hoeveel werd zijn wordt
+    vem när varför vilken vilket många är
+    hvad hvem hvor hvornår hvorfor hvilken hvordan hva når hvilke hvilket blev
+    mikä missä milloin miksi kuinka miten mitä onko
+    kto gdzie kiedy dlaczego jaki jaka jakie czy jest
+    kdo kdy proč jaký jaká jaké kolik kolika
+    hol mikor miért hogyan hány melyik milyen
+    unde când cât câți este
+    nerede neden nasıl kaç hangi nedir kadar
+    nhiêu gì
+    siapa kapan mengapa kenapa bagaimana berapa adalah
+    što tko gdje kada zašto koliko""".split()
+)
+_OPENING = ("qui", "que", "jak", "var", "ne")  # telling as the first word
+# Articles and prepositions, which names have as well: they have to be many.
+_COMMON = frozenset(
+    """der die das den dem des ein eine einen und von vom zum zur mit für auf im bei nach aus als auch nicht
+    le la les un une du de et en dans pour sur avec par au aux est il elle ce cette que qui
+    el los las del una y en por para con su se es son
+    dove chi si ha sono il lo gli i della dello dei delle di da nel nella con un e
+    o os um uma do dos da das no na em com são
+    het een van op te voor met uit
+    den det en ett och av på till för med
+    og et af på til som
+    ja on ei se
+    w z na do i od po się
+    az egy és
+    bir ve bu için
+    dan di dari untuk ini itu
+    je u se""".split()
+)
+_ENGLISH = STOP_WORDS | frozenset(
+    """does name many much long old far often big high first last best most list difference between meaning define
+    explain show tell find make use work need after before because if while until since per via vs like get give
+    someone something anyone anything people year time day""".split()
+)
+_AMBIGUOUS = frozenset("a i in an am as on no so do me he we us s t d m".split())  # words of other languages as well
+_QUOTED = re.compile(r"[\"“«„][^\"”»“]*[\"”»“]")
+
+
+def is_english(question: str) -> bool:
+    """Whether nothing speaks against it; so a few keywords and names count as English. Quotations do not count."""
+    question = _QUOTED.sub(" ", question)
+    letters = [c for c in question if c.isalpha()]
+    if not letters:
+        return True
+    if sum(not _is_latin(c) for c in letters) > MAX_OTHER_LETTERS * len(letters):
+        return False
+    words = tokenize(question)
+    english = sum(w in _ENGLISH and w not in _AMBIGUOUS for w in words)
+    telling = sum(w in _TELLING for w in words) + question.lower().startswith(tuple(f"{w} " for w in _OPENING))
+    common = sum(w in _COMMON and w not in _TELLING for w in words)
+    if telling and telling + common > english:
+        return False
+    if english or len(words) < 2:
+        return True
+    accented = sum(w.islower() and not w.isascii() for w in question.split())  # in capitals it may be a name
+    return max(1, MAX_COMMON_SHARE * len(words)) >= max(common, accented) and len(words) <= MAX_WORDS_WITHOUT_ENGLISH
+
+
+def _is_latin(letter: str) -> bool:
+    return letter.isascii() or unicodedata.name(letter, "").startswith("LATIN")

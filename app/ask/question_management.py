@@ -1,0 +1,160 @@
+"""The questions of a corpus, looked up and cared for: whether the label queues offer them, and deleting one.
+
+A question typed on Ask is stored with its candidates, and is in no label queue until somebody labels one of them on Ask
+or adds it. `db.models.Question.queued` holds that; the queues, their counts and the scoring job read it. A question
+that is removed keeps its labels: retrains, exports and comparisons use them as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from app.ask.questions import rank_in_background
+from app.workbench import people
+from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
+from app.workbench.workbench import Workbench, storable
+from as2core.errors import As2Error
+from db.models import Question
+from db.repositories import question_lists as rows
+from db.repositories.question_lists import QuestionFilter
+
+MAX_RECENT_QUESTIONS = 10
+
+
+class LabelsChanged(As2Error):
+    """The question carries other labels than the person agreed to delete."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """`asked`: when it was last asked on Ask or with `as2 ask`, None if it never was. `labels`: pairs of it with a
+    current label. `queued`: whether the label queues offer it."""
+
+    id: int
+    text: str
+    origin: str
+    queued: bool
+    asked: datetime | None
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsView:
+    """One page of the questions that a search finds, `total` of them; `origins`: how many the corpus has of each."""
+
+    listed: tuple[QuestionView, ...]
+    total: int
+    origins: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedView:
+    """A question somebody asked, and when last."""
+
+    text: str
+    asked: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionView:
+    """What would go with a question: `labels` of everyone, by name. `refusal`: why this person may not delete it, ""
+    if they may."""
+
+    id: int
+    text: str
+    by_name: tuple[tuple[str, int], ...]
+    refusal: str
+
+    @property
+    def labels(self) -> int:
+        return sum(n for _, n in self.by_name)
+
+
+def list_questions(
+    wb: Workbench, corpus_id: int, *, search: str = "", origin: str = "", limit: int, offset: int = 0
+) -> QuestionsView:
+    """Last asked or made first. `search`: a part of the text; `origin`: of one origin."""
+    which = QuestionFilter(corpus_id, " ".join(storable(search).split()), origin)
+    with wb.read() as s:
+        records = rows.list_questions_with_counts(s, which, limit, offset)
+        total, origins = rows.count_questions(s, which), rows.count_origins(s, corpus_id)
+    return QuestionsView(tuple(QuestionView(**row._asdict()) for row in records), total, origins)
+
+
+def list_recent(
+    wb: Workbench, corpus_id: int, annotator_id: int, limit: int = MAX_RECENT_QUESTIONS
+) -> tuple[AskedView, ...]:
+    """What this person asked last, newest first."""
+    with wb.read() as s:
+        return tuple(AskedView(row.text, row.asked) for row in rows.list_asked_by(s, corpus_id, annotator_id, limit))
+
+
+def count_queued(wb: Workbench, corpus_id: int) -> int:
+    """How many questions the label queues offer."""
+    with wb.read() as s:
+        return rows.count_queued(s, corpus_id)
+
+
+def is_queued(wb: Workbench, question_id: int) -> bool:
+    with wb.read() as s:
+        question = s.get(Question, question_id)
+        return question is not None and question.queued
+
+
+def set_queued(wb: Workbench, question_ids: Collection[int], *, queued: bool, by: int) -> None:
+    """Put questions in the label queues, ranked in the background if need be, or take them out. Their labels stay.
+    Raises Gone, NotAllowed for a viewer."""
+    with wb.write() as s:
+        people.require(s, by)
+        corpora = {_lock(s, i).corpus_id for i in sorted(question_ids)}
+        rows.set_queued(s, question_ids, queued=queued)
+    for corpus_id in corpora if queued else ():
+        rank_in_background(wb, corpus_id)
+
+
+def preview_deletion(wb: Workbench, question_id: int, *, by: int) -> DeletionView:
+    """What `delete_question` would delete. Raises Gone."""
+    with wb.read() as s:
+        question = s.get(Question, question_id)
+        if question is None:
+            raise _gone()
+        return _preview(s, question, by)
+
+
+def delete_question(wb: Workbench, question_id: int, *, labels: int, by: int) -> None:
+    """Delete a question with its candidates, labels and verdicts. `labels`: how many the person was told would go with
+    it. Raises LabelsChanged if it carries another number now, Gone, NotAllowed for a viewer, and for an annotator if
+    somebody else labelled it."""
+    with wb.write(durable=True) as s:
+        people.require(s, by)
+        preview = _preview(s, _lock(s, question_id), by)
+        if preview.refusal:
+            raise NotAllowed(preview.refusal)
+        if preview.labels != labels:
+            noun = "label" if preview.labels == 1 else "labels"
+            raise LabelsChanged(f"the question has {preview.labels} {noun} now, not {labels}: look at it again")
+        rows.delete_question(s, question_id)
+
+
+def _preview(s: Session, question: Question, by: int) -> DeletionView:
+    records = rows.count_labels_by_name(s, question.id)
+    others = [row.annotator for row in records if not row.imported and row.annotator_id != by]
+    refusal = ""
+    if others and not has_role(s, by, ADMIN):
+        refusal = f"only an admin can delete a question that others labelled, here {', '.join(others)}"
+    return DeletionView(question.id, question.text, tuple((row.annotator, row.labels) for row in records), refusal)
+
+
+def _lock(s: Session, question_id: int) -> Question:
+    question = rows.lock_question(s, question_id)
+    if question is None:
+        raise _gone()
+    return question
+
+
+def _gone() -> Gone:
+    return Gone("this question no longer exists; reload the page")

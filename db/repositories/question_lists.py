@@ -1,0 +1,94 @@
+"""The questions of a corpus as people look them up: all of them, those somebody asked last, and deleting one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
+from sqlalchemy.orm import Session
+
+from db.models import Annotator, CurrentLabel, Question, Run
+from db.repositories.questions import is_ranked_by
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFilter:
+    """Which questions of a corpus: those whose text contains `search`, of this `origin`; "" for all."""
+
+    corpus_id: int
+    search: str = ""
+    origin: str = ""
+
+    def apply(self, statement: Select) -> Select:
+        statement = statement.where(Question.corpus_id == self.corpus_id)
+        if self.search:
+            statement = statement.where(Question.text.icontains(self.search, autoescape=True))
+        return statement.where(Question.origin == self.origin) if self.origin else statement
+
+
+def list_questions_with_counts(session: Session, which: QuestionFilter, limit: int, offset: int = 0) -> list[Row]:
+    """Rows (id, text, origin, queued, asked, labels), last asked or made first. `asked`: when last, None if never.
+    `labels`: pairs that anyone labels at present."""
+    asked = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
+    pairs = select(func.count(func.distinct(CurrentLabel.sentence_id))).where(CurrentLabel.question_id == Question.id)
+    columns = (Question.id, Question.text, Question.origin, Question.queued, asked.label("asked"))
+    listed = which.apply(select(*columns, pairs.scalar_subquery().label("labels")))
+    newest_first = (func.coalesce(asked, Question.created).desc(), Question.id.desc())
+    return list(session.execute(listed.order_by(*newest_first).limit(limit).offset(offset)))
+
+
+def _was_asked() -> ColumnElement[bool]:
+    """Whether somebody asked for the run; the first programs did not write down who did, and only Ask made runs."""
+    return func.coalesce(Run.settings["by"].as_string(), "ask") == "ask"
+
+
+def count_questions(session: Session, which: QuestionFilter) -> int:
+    return session.scalar(which.apply(select(func.count()).select_from(Question))) or 0
+
+
+def count_origins(session: Session, corpus_id: int) -> dict[str, int]:
+    origins = select(Question.origin, func.count()).where(Question.corpus_id == corpus_id).group_by(Question.origin)
+    return {row[0]: row[1] for row in session.execute(origins)}
+
+
+def count_queued(session: Session, corpus_id: int) -> int:
+    queued = select(func.count()).select_from(Question).where(Question.corpus_id == corpus_id, Question.queued)
+    return session.scalar(queued) or 0
+
+
+def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
+    """Rows (text, asked) of the questions this person asked last, newest first."""
+    asked = func.max(Run.created).label("asked")
+    mine = select(Question.text, asked).join(Run, Run.question_id == Question.id)
+    mine = mine.where(Question.corpus_id == corpus_id, Run.annotator_id == annotator_id)
+    newest_first = mine.group_by(Question.id, Question.text).order_by(func.max(Run.id).desc())
+    return list(session.execute(newest_first.limit(limit)))
+
+
+def set_queued(session: Session, question_ids: Collection[int], *, queued: bool) -> None:
+    session.execute(update(Question).where(Question.id.in_(question_ids)).values(queued=queued))
+
+
+def is_unranked(session: Session, question_ids: Collection[int], version_id: int) -> bool:
+    """Whether any of these questions was not last ranked by this version."""
+    unranked = select(Question.id).where(Question.id.in_(question_ids), ~is_ranked_by(version_id))
+    return session.scalar(select(unranked.exists())) is True
+
+
+def lock_question(session: Session, question_id: int) -> Question | None:
+    """Hold it for this transaction."""
+    return session.get(Question, question_id, with_for_update=True)
+
+
+def count_labels_by_name(session: Session, question_id: int) -> list[Row]:
+    """Rows (annotator_id, annotator, imported, labels) of the current labels on a question, the most first."""
+    columns = (CurrentLabel.annotator_id, Annotator.name.label("annotator"), Annotator.imported)
+    counted = select(*columns, func.count().label("labels")).join_from(CurrentLabel, Annotator)
+    by_name = counted.where(CurrentLabel.question_id == question_id).group_by(*columns)
+    return list(session.execute(by_name.order_by(func.count().desc(), Annotator.name)))
+
+
+def delete_question(session: Session, question_id: int) -> None:
+    """With its candidates, runs, labels and verdicts."""
+    session.execute(delete(Question).where(Question.id == question_id))

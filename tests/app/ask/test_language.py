@@ -1,0 +1,70 @@
+import pytest
+
+from app.ask.language import is_english
+
+ENGLISH = """When was the Eiffel Tower finished?
+Does the warranty cover water damage caused by descaling too late?
+why?
+what is 3 + 4
+filter cleaning interval
+coffee machine error E05
+descaling
+Eiffel Tower height
+HTTP 404
+Charles de Gaulle birthplace
+Rio de la Plata length
+El Niño effects on rainfall
+São Paulo population
+Los Alamos
+Where is Bir el Gubi?
+When did Le Corbusier build the Villa Savoye?
+treatment for sjögren syndrome
+α-helix stability
+What does 東京 mean in English?
+how do I say "où est la gare" in French
+Kim Jong-un age
+dove symbolism
+hoe handle length
+die cast metal price
+yin yang symbol
+BLE range
+van Gogh sunflowers year"""
+OTHER = """Wie hoch ist der Eiffelturm?
+Warum?
+Wann wurde der Turm fertig?
+Quelle est la hauteur de la tour Eiffel ?
+Qui a construit la tour Eiffel ?
+Combien coûte le billet ?
+¿Quién diseñó el puente?
+Cuando se termino la torre Eiffel
+la historia de la torre Eiffel
+Dove si trova il ponte?
+Chi ha progettato il ponte?
+Qual é a altura da torre?
+Hoe hoog is de Eiffeltoren?
+Hur högt är tornet?
+Hvornår blev broen åbnet?
+Mikä on tornin korkeus?
+Kiedy otwarto wieżę Eiffla?
+Jaká je výška věže?
+Milyen magas az Eiffel-torony?
+Când a fost construit turnul?
+Eyfel Kulesi ne kadar yüksek?
+Berapa tinggi Menara Eiffel?
+Tháp Eiffel cao bao nhiêu mét?
+Какова высота Эйфелевой башни?
+Ποιο είναι το ύψος του πύργου;
+エッフェル塔の高さは？
+كم يبلغ ارتفاع برج إيفل؟
+मीनार की ऊँचाई क्या है?
+에펠탑의 높이는?"""
+
+
+@pytest.mark.parametrize("question", ENGLISH.splitlines())
+def test_english_questions_keywords_and_names_get_no_hint(question):
+    assert is_english(question)
+
+
+@pytest.mark.parametrize("question", OTHER.splitlines())
+def test_questions_in_other_languages_are_told_apart(question):
+    assert not is_english(question)
