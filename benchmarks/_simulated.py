@@ -27,7 +27,7 @@ from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.ranking import scoring
 from app.ranking.retrieval import RetrievedSentence
-from app.ranking.scoring import Ranking, RankedQuestion, RankLimits
+from app.ranking.scoring import RankedQuestion, Ranking, RankLimits
 from app.versions import loading, registry
 from app.workbench import people
 from app.workbench.settings import Settings

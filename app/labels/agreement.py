@@ -76,11 +76,11 @@ class ConflictView:
 @dataclass(frozen=True, slots=True)
 class AnchoringView:
     """Labels on pairs where chance decided whether the scores were on the screen. `agree_*`: share of labels that say
-    what the model said; `shift`: shown minus blind, what seeing the score adds."""
+    what the model said; `shift`: visible minus blind, what seeing the score adds."""
 
-    shown: int
+    visible: int
     blind: int
-    agree_shown: float | None
+    agree_visible: float | None
     agree_blind: float | None
     shift: Estimate
 

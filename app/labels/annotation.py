@@ -74,7 +74,7 @@ class ProgressView:
     today: int
     mine: int
     all: int
-    questions_labelled: int
+    labelled_questions: int
     remaining: int
     per_label: Mapping[str, int]
     pace: float | None = None
@@ -318,7 +318,7 @@ def measure_progress(
         today=of_today,
         mine=mine,
         all=max(mine, sum(per_label.values()) + more),
-        questions_labelled=questions,
+        labelled_questions=questions,
         remaining=max(0, remaining - fewer),
         per_label={label: per_label.get(label, 0) for label in (*LABELS, *sorted(per_label.keys() - set(LABELS)))},
         pace=_measure_pace([now, *last]),

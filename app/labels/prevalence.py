@@ -21,11 +21,11 @@ from db.repositories.pairs import Pair
 
 @dataclass(frozen=True, slots=True)
 class PrevalenceView:
-    """Share of correct pairs. `fair`: among those drawn at random; `chosen`: adaptive queue -> among those it chose,
+    """Share of correct pairs. `fair`: among those drawn at random; `by_queue`: adaptive queue -> among those it chose,
     a biased estimate."""
 
     fair: Estimate
-    chosen: tuple[tuple[str, Estimate], ...]
+    by_queue: tuple[tuple[str, Estimate], ...]
 
 
 def estimate_prevalence(wb: Workbench, corpus_id: int) -> PrevalenceView:

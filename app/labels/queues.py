@@ -96,7 +96,7 @@ class RankedSentence:
 
     def present(self, assignment: Assignment, version: str, *, scores: bool, guideline: int) -> Presentation:
         """As it is on the screen of somebody who has `scores` switched on or off."""
-        is_along = assignment.drawn not in (None, self.sentence_id)  # no part of the random sample
+        is_along = assignment.first_id not in (None, self.sentence_id)  # no part of the random sample
         return Presentation(
             version=version,
             rank=self.rank,
@@ -219,7 +219,7 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
         if event is None or event.queue not in QUEUES:
             return Assignment(AGAIN, arm="" if event is None else event.arm)
         assignment = Assignment(event.queue, event.control, event.arm)
-    return replace(assignment, drawn=sentence_id) if assignment.is_random else assignment
+    return replace(assignment, first_id=sentence_id) if assignment.is_random else assignment
 
 
 # --- a question with its list ----------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def next_question(wb: Workbench, seat: Seat, skips: Sequence[int] = ()) -> Quest
         assignment = _assign(draw.rules, seat, (row.question_id, 0), control=draw.control)
         target: int | None = row.sentence_id
         if assignment.is_random:
-            assignment, target = replace(assignment, drawn=target), None
+            assignment, target = replace(assignment, first_id=target), None
         item = question_at(wb, seat, row.question_id, assignment, target)
         if any(r.free for r in item.rows):
             return item
@@ -278,7 +278,7 @@ def question_at(
         version = _find_version_name(s, next((r.version_id for r in candidates if r.version_id), None))
     if assignment.is_blind:
         items.sort(key=lambda r: _chance(question_id, r.sentence_id))
-    items.sort(key=lambda r: r.sentence_id != assignment.drawn)
+    items.sort(key=lambda r: r.sentence_id != assignment.first_id)
     why = explain_list(assignment, len(items))
     return QuestionItem(question_id, question.text, tuple(items), why, assignment, version, token)
 

@@ -30,13 +30,13 @@ NEAR = 0.03  # in probability
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """How an item came to an annotator; it keeps this when it is shown again. `control`: drawn at random from an
-    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `drawn`: of a list that was drawn at
+    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `first_id`: of a list that was drawn at
     random, the sentence that was drawn; the others are listed with it."""
 
     queue: str = ""
     control: bool = False
     arm: str = ""
-    drawn: int | None = None
+    first_id: int | None = None
 
     @property
     def is_blind(self) -> bool:
@@ -116,7 +116,7 @@ def explain(evidence: Evidence, assignment: Assignment, *, with_scores: bool = T
 
 def explain_list(assignment: Assignment, candidates: int) -> str:
     """Why a question is offered with its list."""
-    first = "" if assignment.drawn is None else " Only the first row was drawn; the others are listed with it."
+    first = "" if assignment.first_id is None else " Only the first row was drawn; the others are listed with it."
     if assignment.is_blind:
         return f"A random question. {BLIND} The order is random too.{first}"
     if assignment.control:

@@ -73,8 +73,8 @@ def _draw_shares(view: PrevalenceView) -> None:
         st.info("Not measured yet: no randomly drawn pair is labelled.", icon=":material/casino:")
     else:
         _draw_number("Share of correct candidates", view.fair, f"{count(view.fair.n, 'pair')} drawn at random")
-    if view.chosen:
-        rows = [(QUEUES[name].display_name, e) for name, e in view.chosen]
+    if view.by_queue:
+        rows = [(QUEUES[name].display_name, e) for name, e in view.by_queue]
         _draw_table("Chosen by a queue (biased)", "Correct", rows)
 
 
@@ -84,9 +84,9 @@ def _draw_anchoring(view: AnchoringView) -> None:
         "A share of the randomly drawn pairs is shown without scores. The shift is how much more often labels agree "
         "with the model when its score is visible."
     )
-    if view.shift.value is None or view.agree_shown is None or view.agree_blind is None:
+    if view.shift.value is None or view.agree_visible is None or view.agree_blind is None:
         st.info(
-            f"Not measured yet: {count(view.shown, 'label')} with scores and {view.blind:,} without, on randomly "
+            f"Not measured yet: {count(view.visible, 'label')} with scores and {view.blind:,} without, on randomly "
             "drawn pairs. They come from the queue Random and the random share of the adaptive queues.",
             icon=":material/visibility_off:",
         )
@@ -95,7 +95,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
     _draw_number(
         "Shift",
         view.shift,
-        f"{percent(view.agree_shown)} of {count(view.shown, 'label')} with scores agree with the model, "
+        f"{percent(view.agree_visible)} of {count(view.visible, 'label')} with scores agree with the model, "
         f"{percent(view.agree_blind)} of {view.blind:,} without{note}",
     )
 

@@ -38,7 +38,7 @@ def draw_progress(progress: ProgressView, name: str, queue: str) -> None:
         st.caption(f"{progress.pace:.1f} labels a minute. At this pace {_duration(goal / progress.pace)} to go.")
     if progress.per_label:
         parts = [f"{progress.per_label.get(k, 0):,} {k}" for k in ("correct", "incorrect", "unsure")]
-        st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.questions_labelled, 'question')}.")
+        st.caption(f"By everyone: {', '.join(parts)}, on {count(progress.labelled_questions, 'question')}.")
 
 
 def _duration(minutes: float) -> str:

@@ -165,8 +165,8 @@ def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give
     give_signs(bob, "+-", arm="blind", model_says=True)  # one of two
     give_signs(bob, "  +", model_says=True)  # chance did not decide on its scores
     found = agreement.measure_anchoring(wb, towers.id)
-    assert (found.shown, found.blind) == (3, 2)
-    assert (found.agree_shown, found.agree_blind) == pytest.approx((2 / 3, 1 / 2))
+    assert (found.visible, found.blind) == (3, 2)
+    assert (found.agree_visible, found.agree_blind) == pytest.approx((2 / 3, 1 / 2))
     assert found.shift.value == pytest.approx(1 / 6)
 
 

@@ -150,7 +150,7 @@ def test_a_blind_list_comes_in_another_order_and_always_the_same(wb, scored, ann
     assert sorted(ranks) == list(range(1, len(ranks) + 1))
     assert ranks != sorted(ranks)
     again = queues.question_at(wb, Seat(scored.id, ann.id, "random"), item.question_id)
-    others = [r.rank for r in again.rows if r.sentence_id != item.assignment.drawn]
+    others = [r.rank for r in again.rows if r.sentence_id != item.assignment.first_id]
     assert others == ranks[1:]
 
 

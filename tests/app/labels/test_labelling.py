@@ -239,7 +239,7 @@ def test_progress_counts_days_people_and_what_is_left(wb, towers, asked, give, c
     give(bob, 2, "incorrect")
     give(bob, 3, "unsure")
     mine = annotation.measure_progress(wb, towers.id, ann.id)
-    assert (mine.today, mine.mine, mine.all, mine.questions_labelled, mine.remaining) == (2, 3, 4, 1, n - 4)
+    assert (mine.today, mine.mine, mine.all, mine.labelled_questions, mine.remaining) == (2, 3, 4, 1, n - 4)
     assert mine.per_label == {"correct": 1, "incorrect": 1, "unsure": 1, "disputed": 1}
 
 

@@ -19,14 +19,14 @@ def test_only_what_was_drawn_at_random_makes_the_estimate(wb, towers, give_signs
     found = prevalence.estimate_prevalence(wb, towers.id)
     assert (found.fair.value, found.fair.n) == (pytest.approx(1 / 3), 3)
     assert (found.fair.low, found.fair.high) == pytest.approx(wilson_interval(1, 3))
-    assert [(queue, e.value, e.n) for queue, e in found.chosen] == [("uncertain", 1.0, 2)]
+    assert [(queue, e.value, e.n) for queue, e in found.by_queue] == [("uncertain", 1.0, 2)]
 
 
 def test_a_label_changed_later_stays_where_it_was_dealt(wb, towers, give_signs, ann):
     give_signs(ann, "+", queue="dropped", control=True)
     give_signs(ann, "-", queue="own")
     found = prevalence.estimate_prevalence(wb, towers.id)
-    assert (found.fair.value, found.fair.n, found.chosen) == (0.0, 1, ())
+    assert (found.fair.value, found.fair.n, found.by_queue) == (0.0, 1, ())
 
 
 def test_a_pair_counts_once_and_as_its_verdict_says(wb, towers, asked, give_signs, ann, bob):
@@ -59,7 +59,7 @@ def test_of_a_whole_list_the_pair_that_was_drawn_is_in_front_and_counts_alone(wb
         desk, _ = desk.reject_rest(wb, seen)
         desk = desk.forward(wb)
     found = prevalence.estimate_prevalence(wb, scored.id)
-    assert (found.fair.value, found.fair.n, found.chosen) == (1.0, len(ranks), ())
+    assert (found.fair.value, found.fair.n, found.by_queue) == (1.0, len(ranks), ())
     assert len(ranks) == 3
     assert ranks != [1, 1, 1]
 
@@ -82,4 +82,4 @@ def test_what_came_along_stays_out_of_the_sample_when_it_is_labelled_anew(wb, sc
 
 def test_without_a_fair_sample_there_is_no_estimate(wb, towers, asked):
     found = prevalence.estimate_prevalence(wb, towers.id)
-    assert (found.fair.value, found.fair.n, found.chosen) == (None, 0, ())
+    assert (found.fair.value, found.fair.n, found.by_queue) == (None, 0, ())
