@@ -122,7 +122,9 @@ def _make_questions(records: Sequence[dict], size: int | None, seed: int) -> Ite
 class Desk:
     """A workbench with a pool in it, unlabelled and scored by the shipped models. Use it with `with`."""
 
-    def __init__(self, pool: Pool, *, seed: int = 0, known: dict[str, tuple[Ranking, np.ndarray]] | None = None) -> None:
+    def __init__(
+        self, pool: Pool, *, seed: int = 0, known: dict[str, tuple[Ranking, np.ndarray]] | None = None
+    ) -> None:
         """The seed says in which order the questions come, and chance in the queues goes by that. `known` are scores by
         question, made once: another desk over the same pool takes them over."""
         self.known = {} if known is None else known

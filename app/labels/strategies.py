@@ -30,8 +30,8 @@ NEAR = 0.03  # in probability
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """How an item came to an annotator; it keeps this when it is shown again. `control`: drawn at random from an
-    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `first_id`: of a list that was drawn at
-    random, the sentence that was drawn; the others are listed with it."""
+    adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `first_id`: of a list that was drawn
+    at random, the sentence that was drawn; the others are listed with it."""
 
     queue: str = ""
     control: bool = False
