@@ -154,7 +154,7 @@ def ask(
         corpus_id=corpus_id,
         question=result.question,
         version=model.name,
-        candidates=tuple(replace(c, label=labels.get(c.sentence_id)) for c in candidates),
+        candidates=tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates),
         trace=result.trace,
         probability=result.probability,
         threshold=float(ranker.threshold),

@@ -1,5 +1,6 @@
 """`as2 ask`: a question over a corpus, answered in the terminal."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -42,18 +43,17 @@ def ask(
             wb.settings, documents=documents, candidates=candidates, first_keep=first_keep
         )
         with show_progress("asking") as on_progress:
-            view = asking.ask(
-                wb, source.id, question, version=version, limits=limits, as_typed=as_typed, on_progress=on_progress
-            )
-    if view.typed:
-        print_note(f"corrected to: {view.question} (--as-typed searches as typed)")
-    for note in view.notes:
-        print_note(note)
-    run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
-    if as_json:
-        print_json(to_document(view, run, source.name))
-    else:
-        _show(view, run, source.name, top_n)
+            ask = partial(asking.ask, version=version, limits=limits, as_typed=as_typed, store_later=True)
+            view = ask(wb, source.id, question, on_progress=on_progress)
+        if view.typed:
+            print_note(f"corrected to: {view.question} (--as-typed searches as typed)")
+        for note in view.notes:
+            print_note(note)
+        run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
+        if as_json:
+            print_json(to_document(view, run, source.name))
+        else:
+            _show(view, run, source.name, top_n)
 
 
 def to_document(view: "AskView", run: "CascadeTrace", corpus: str) -> dict[str, object]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.workbench import people
@@ -45,18 +45,40 @@ class CorpusView:
 def list_corpora(wb: Workbench) -> list[CorpusView]:
     """In the order they were created."""
     with wb.read() as s:
-        pairs = [(c, rows.count_contents(s, c.id)) for c in rows.list_corpora(s)]
+        pairs = [(c, _count(wb, s, c.id)) for c in rows.list_corpora(s)]
     return [_make_view(wb, c, counts) for c, counts in pairs]
 
 
 def get_corpus(wb: Workbench, corpus_id: int) -> CorpusView:
     """Raises UnknownCorpus."""
     with wb.read() as s:
-        corpus = s.get(Corpus, corpus_id)
-        if corpus is None:
-            raise UnknownCorpus(f"there is no corpus {corpus_id}: it was deleted, or belongs to another database")
-        counts = rows.count_contents(s, corpus_id)
+        corpus = _find(s, corpus_id)
+        counts = _count(wb, s, corpus_id)
     return _make_view(wb, corpus, counts)
+
+
+def check_exists(wb: Workbench, corpus_id: int) -> None:
+    """Raises UnknownCorpus."""
+    with wb.read() as s:
+        _find(s, corpus_id)
+
+
+def _find(s: Session, corpus_id: int) -> Corpus:
+    corpus = s.get(Corpus, corpus_id)
+    if corpus is None:
+        raise UnknownCorpus(f"there is no corpus {corpus_id}: it was deleted, or belongs to another database")
+    return corpus
+
+
+def _count(wb: Workbench, s: Session, corpus_id: int) -> dict[str, int]:
+    """Documents, sentences, questions and labels. Every page shows them, so the labels are counted again only after one
+    of them or a question has changed."""
+    counts: dict[str, int] = rows.count_contents(s, corpus_id)._asdict()
+    key, mark = ("labels", corpus_id), (counts["questions"], *rows.mark_labels(s))
+    cache_entry = wb.results.get(key)
+    if cache_entry is None or cache_entry[0] != mark:
+        cache_entry = wb.results[key] = mark, rows.count_labels(s, corpus_id)
+    return counts | {"labels": cache_entry[1]}
 
 
 def find_corpus(wb: Workbench, name: str) -> CorpusView:
@@ -109,11 +131,9 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
         wb.settings.starter_removed_mark.touch()
 
 
-def _make_view(wb: Workbench, corpus: Corpus, counts: Row) -> CorpusView:
+def _make_view(wb: Workbench, corpus: Corpus, counts: Mapping[str, int]) -> CorpusView:
     done = total = 0
     if wb.has_index(corpus.id):
         index = wb.index(corpus.id)
         done, total = index.count_vectors(), index.count()
-    return CorpusView(
-        corpus.id, corpus.name, **counts._asdict(), vectors_done=done, vectors_total=total, created=corpus.created
-    )
+    return CorpusView(corpus.id, corpus.name, **counts, vectors_done=done, vectors_total=total, created=corpus.created)

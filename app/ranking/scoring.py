@@ -231,7 +231,7 @@ def store_ranking(
             by_exit[e.layer] = [(i, *values) for i, *values in stored_scores if i is not None]
         rows.put_scores_by_exit(s, model.id, by_exit)
         run_id = run.id
-    return run_id, tuple(replace(c, id=ids.get(c.sentence_id)) for c in candidates)
+    return run_id, tuple(replace(c, id=ids[c.sentence_id]) if c.sentence_id in ids else c for c in candidates)
 
 
 class PendingRun:

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -14,6 +15,7 @@ import numpy as np
 from app.workbench.settings import Settings
 from as2core.rankers import catalog
 from as2core.rankers.base import ChoosesEngine, Ranker
+from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.passage_cache import PassageCache
 from as2core.types import OnProgress
@@ -23,6 +25,8 @@ MAX_LOADED = 6  # rankers in memory; a version is some 30 MB beside the shared b
 
 class Embedder(Protocol):
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray: ...
+
+    def embed_question(self, question: str) -> np.ndarray: ...
 
 
 class ModelProvider(Protocol):
@@ -73,6 +77,8 @@ class LoadedModels:
                 ranker.use(engine, folder=self._graphs_dir, background=True)
             if isinstance(ranker, GenerativeRanker):
                 ranker.cache, ranker.fast = self._passages, True
+                if _runs_onnx(engine):
+                    ranker.prepare_engine(self._graphs_dir)
             return ranker
 
         return self._get(f"{path}:{settings}", stamp, load)
@@ -82,7 +88,13 @@ class LoadedModels:
         return self._get(f"catalog:{spec}", 0, load)
 
     def embedder(self) -> Embedder:
-        return cast("Embedder", self.load_spec("bi-encoder"))
+        def load() -> Ranker:
+            ranker = catalog.get("bi-encoder", models_dir=self._models_dir)
+            if isinstance(ranker, BiEncoderRanker) and _runs_onnx(self._engine):
+                ranker.prepare_questions(self._graphs_dir)
+            return ranker
+
+        return cast("Embedder", self._get("embedder", 0, load))
 
     def embedder_weights(self) -> str:
         from as2core.nn.backbone import DEFAULT_SHA256
@@ -103,3 +115,12 @@ class LoadedModels:
                 while len(self._loaded) > MAX_LOADED:
                     self._loaded.popitem(last=False)
             return ranker
+
+
+def _runs_onnx(engine: str) -> bool:
+    """Whether a setting of the engine comes to ONNX Runtime here, as it does for a cascade."""
+    if engine != "auto":
+        return engine == "onnx"
+    import torch
+
+    return not torch.cuda.is_available() and find_spec("onnxruntime") is not None

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
+from app.workbench.later import LaterWrites
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
 from as2core.errors import As2Error
@@ -42,6 +43,7 @@ class Workbench:
     marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
     results: dict[tuple, tuple] = field(default_factory=dict)  # what took long to count, and until when it is used
     is_closed: threading.Event = field(default_factory=threading.Event)
+    later: LaterWrites = field(default_factory=LaterWrites)  # by the id of the question they are about
     _indexes: dict[int, tuple[SqliteIndex, int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -88,6 +90,7 @@ class Workbench:
             file.with_name(file.name + suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
+        self.later.finish()
         self.is_closed.set()
         with self._lock:
             for index, _ in self._indexes.values():

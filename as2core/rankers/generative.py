@@ -8,7 +8,7 @@ shared backbone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ import numpy as np
 
 from as2core.cascade.background import PreparedEngine
 from as2core.errors import BadSetting, UnsupportedBackbone
+from as2core.metrics import order
 from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.rankers.specs import Entry
@@ -32,6 +33,8 @@ END = "[end]"  # in an explanation
 DIRECTIONS = ("question", "answer")
 EMPTY_ANSWER_SCORE = -1e4  # for models without an end of text
 BATCH_TOKENS = 8192
+MAX_ERROR_LOG_P = 0.03  # of int8: two sentences this near may be in the wrong order
+MAX_RESCORED = 6  # of those nearest to the best, in float32
 
 
 class GenerativeRanker(HasWeights):
@@ -123,6 +126,10 @@ class GenerativeRanker(HasWeights):
         scores = engine.score(question_ids(self.module, question), [states[t] for t in texts])
         if self.cache and new:
             self.cache.put(engine.name, {t: states[t] for t in new})
+        near = order(scores)[: min(MAX_RESCORED, int((scores >= scores.max() - MAX_ERROR_LOG_P).sum()))].tolist()
+        if len(near) > 1:  # as the cascade does, see `as2core.cascade.engine`
+            exact = self._token_log_p([question] * len(near), [texts[i] for i in near], exact=True)
+            scores[near] = [row.mean() for row in exact]
         return scores
 
     def _score_cached(self, question: str, texts: list[str], cache: PassageCache) -> np.ndarray:
@@ -188,9 +195,9 @@ class GenerativeRanker(HasWeights):
         return out + [(END, float(value)) for value in log_p[len(spans) :]]
 
     def _token_log_p(
-        self, questions: Sequence[str], texts: Sequence[str], *, explain: bool = False
+        self, questions: Sequence[str], texts: Sequence[str], *, explain: bool = False, exact: bool = False
     ) -> list[np.ndarray]:
-        """The log-probability of every token that is generated, one array a pair."""
+        """The log-probability of every token that is generated, one array a pair; `exact`: in float32 also if fast."""
         import torch
 
         from as2core.nn.backbone import micro_batches
@@ -201,7 +208,7 @@ class GenerativeRanker(HasWeights):
         out: dict[int, np.ndarray] = {}
         for rows in micro_batches(lengths, max_tokens=BATCH_TOKENS):
             batch = encode([texts[r] for r in rows], [questions[r] for r in rows])
-            with torch.inference_mode(), self._precision():
+            with torch.inference_mode(), nullcontext() if exact else self._precision():
                 log_p, valid = self.module(**{k: v.to(device) for k, v in batch.items()})
             for r, values, real in zip(rows, log_p.float().cpu().numpy(), valid.cpu().numpy(), strict=True):
                 out[r] = values[real]

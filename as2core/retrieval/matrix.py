@@ -10,13 +10,17 @@ from as2core.errors import BadSetting
 
 
 class VectorMatrix:
-    """Rows known by a number `n`; a removed row's place is taken by the last one. Not thread-safe."""
+    """Rows known by a number `n` and named (passage, document); a removed row's place is taken by the last one. The
+    products with the last vector are kept, since a question is compared with all passages first and with those of the
+    best documents then. Not thread-safe."""
 
     def __init__(self) -> None:
         self._rows = np.zeros((0, 0), dtype=np.float32)  # (room, d)
         self._numbers = np.zeros(0, dtype=np.int64)  # (room,)
         self._names: list[tuple[str, str]] = []
         self._place: dict[int, int] = {}
+        self._documents: dict[str, set[int]] = {}  # document -> the numbers of its rows
+        self._last: tuple[bytes, np.ndarray] | None = None  # a vector, and its products (rows,)
 
     def __len__(self) -> int:
         return len(self._names)
@@ -27,6 +31,7 @@ class VectorMatrix:
             self._rows = np.zeros((64, len(vector)), dtype=np.float32)
             self._numbers = np.zeros(64, dtype=np.int64)
         self._check(vector)
+        self._last = None
         at = self._place.get(n)
         if at is None:
             at = len(self)
@@ -35,32 +40,45 @@ class VectorMatrix:
                 self._numbers = np.concatenate([self._numbers, np.zeros_like(self._numbers)])
             self._names.append(name)
             self._place[n] = at
+        else:
+            self._documents[self._names[at][1]].discard(n)
+        self._documents.setdefault(name[1], set()).add(n)
         self._rows[at], self._numbers[at], self._names[at] = vector, n, name
 
     def retain(self, numbers: Set[int]) -> None:
         """Remove every row whose number is not among these."""
+        self._last = None
         for n in [n for n in self._place if n not in numbers]:
             at, last = self._place.pop(n), len(self) - 1
+            self._documents[self._names[at][1]].discard(n)
             name = self._names.pop()
             if at != last:
                 self._rows[at], self._numbers[at], self._names[at] = self._rows[last], self._numbers[last], name
                 self._place[int(self._numbers[at])] = at
 
-    def nearest(self, vector: np.ndarray, k: int, among: Iterable[int] | None = None) -> list[tuple[str, str]]:
+    def nearest(self, vector: np.ndarray, k: int, documents: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """The `k` names with the largest inner product with `vector` `(d,)`, best first, equal ones by number; only of
-        the numbers `among`, if they are given."""
+        these documents, if they are given."""
         places = np.arange(len(self))
-        if among is not None:
-            places = np.array(sorted(self._place[n] for n in among if n in self._place), dtype=int)
+        if documents is not None:
+            numbers = (n for d in documents for n in self._documents.get(d, ()))
+            places = np.array(sorted(self._place[n] for n in numbers), dtype=int)
         if not len(places) or k < 1:
             return []
-        self._check(vector)
-        scores = (self._rows[: len(self)] if among is None else self._rows[places]) @ vector  # (places,)
+        scores = self._multiply(vector)[places]
         if k < len(places):
             kth = np.partition(scores, len(places) - k)[len(places) - k]
             places, scores = places[scores >= kth], scores[scores >= kth]
         best = np.lexsort((self._numbers[places], -scores))[:k]
         return [self._names[i] for i in places[best]]
+
+    def _multiply(self, vector: np.ndarray) -> np.ndarray:
+        """The products of all rows with it, (rows,)."""
+        self._check(vector)
+        key = vector.tobytes()
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._rows[: len(self)] @ vector
+        return self._last[1]
 
     def _check(self, vector: np.ndarray) -> None:
         if vector.shape != (self._rows.shape[1],):

@@ -64,6 +64,7 @@ class SqliteIndex:
         self._pool_lock, self._matrix_lock = threading.Lock(), threading.Lock()
         self._matrix = VectorMatrix()
         self._state = (0, 0)  # the stamp and the count of removals that the matrix includes
+        self._counts: tuple[tuple[int, int], int, int] | None = None  # of this stamp and count of removals
         self._closed = False
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -153,14 +154,8 @@ class SqliteIndex:
         """The `k` passages with the largest inner product, only of `docs` if given. `vector` is float32 `(d,)`."""
         with self._matrix_lock:
             self._update_matrix()
-            among = None if docs is None else self._numbers_of(docs)
-            nearest = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k, among)
+            nearest = self._matrix.nearest(np.asarray(vector, dtype=np.float32), k, docs)
         return [Hit(pid, doc_id, rank) for rank, (pid, doc_id) in enumerate(nearest, 1)]
-
-    def _numbers_of(self, docs: Sequence[str]) -> list[int]:
-        with self._connection() as db:
-            placeholders = ", ".join("?" * len(docs))
-            return [n for (n,) in db.execute(f"SELECT n FROM passage WHERE doc_id IN ({placeholders})", list(docs))]
 
     def _update_matrix(self) -> None:
         """Bring the matrix up to date with the file: add the rows stamped since, and drop the removed ones."""
@@ -188,14 +183,22 @@ class SqliteIndex:
 
     def count(self) -> int:
         """How many passages there are."""
-        with self._connection() as db:
-            return db.execute("SELECT count(*) FROM passage").fetchone()[0]
+        return self._count()[0]
 
     def count_vectors(self) -> int:
         """How many of them have a vector."""
-        with self._connection() as db:
-            without = "SELECT count(*) FROM passage WHERE vector IS NULL"
-            return db.execute(f"SELECT count(*) - ({without}) FROM passage").fetchone()[0]
+        return self._count()[1]
+
+    def _count(self) -> tuple[int, int]:
+        """Passages, and those with a vector: counted again once the file has changed, for counting reads all of it."""
+        with self._transaction("DEFERRED") as db:
+            state = db.execute("SELECT stamp, removed FROM change").fetchone()
+            counts = self._counts
+            if counts is None or counts[0] != state:
+                without = "SELECT count(*) FROM passage WHERE vector IS NULL"
+                total, pending = db.execute(f"SELECT count(*), ({without}) FROM passage").fetchone()
+                counts = self._counts = state, total, total - pending
+        return counts[1:]
 
     def close(self) -> None:
         """Close files and connections."""

@@ -30,4 +30,5 @@ def upsert(session: Session, table: type[Base], key: Sequence[str], rows: Sequen
     if rows:
         statement = upsert_into(session, table)
         others = {name: statement.excluded[name] for name in rows[0] if name not in key}
-        session.execute(statement.on_conflict_do_update(index_elements=key, set_=others), rows)
+        session.flush()  # what follows goes past the session, which would take each row apart
+        session.connection().execute(statement.on_conflict_do_update(index_elements=key, set_=others), rows)

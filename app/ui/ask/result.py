@@ -4,8 +4,10 @@ A thread computes the generative scores, so that the answer is on the page first
 `await_generative` adds the scores when they are ready.
 """
 
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -13,19 +15,24 @@ import streamlit as st
 from app.ask import asking
 from app.ask.asking import AskView
 from app.ui import url
+from app.ui.ask.record import Record, make_record
 from app.ui.page import Frame
 from app.ui.text import capitalize, plain
 from as2core.types import Progress
 
+MAX_DRAW_SECONDS = 2.0  # a run that another overtakes draws nothing
 MAX_LINK_CHARS = 1500  # of a question that is written to the address
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answered question and its generative scores, by candidate position, as a future."""
+    """An answered question, its record for the picture, and its generative scores, by candidate position, as a
+    future."""
 
     view: AskView
+    record: Record
     generative: Future[np.ndarray]
+    drawn: threading.Event  # the generative scores wait for it: the two cores have to draw the answer first
 
     @property
     def generative_scores(self) -> np.ndarray | None:
@@ -109,11 +116,18 @@ def load_result(frame: Frame, text: str) -> Result:
         share = min(1.0, p.done / p.total) if p.total else 0.0
         bar.progress(share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
 
+    ask = partial(asking.ask, version=frame.version, as_typed=as_typed, store_later=True, on_progress=report)
     try:
-        view = asking.ask(frame.wb, frame.corpus.id, text, version=frame.version, as_typed=as_typed, on_progress=report)
+        view = ask(frame.wb, frame.corpus.id, text)
     finally:
         slot.empty()
-    result = Result(view, _pool().submit(asking.score_generative, frame.wb, view))
+    drawn = threading.Event()
+
+    def score_once_drawn() -> np.ndarray:
+        drawn.wait(MAX_DRAW_SECONDS)
+        return asking.score_generative(frame.wb, view)
+
+    result = Result(view, make_record(view), _pool().submit(score_once_drawn), drawn)
     st.session_state["_as2_result"] = (key, result)
     return result
 
@@ -127,7 +141,7 @@ def choose(position: int | None) -> None:
     st.session_state["_as2_chosen"] = position
 
 
-@st.fragment(run_every=0.7)
+@st.fragment(run_every=0.3)
 def await_generative(result: Result) -> None:
     """Draw the page again once the scores are ready.
 
