@@ -84,7 +84,7 @@ class Models(BaseModel):
 def to_relevance(ranker: Ranker, scores: np.ndarray) -> np.ndarray:
     """Scores `(n,)` as numbers from 0 to 1 in the same order: the probability that a sentence answers where the ranker
     is calibrated (of those a cascade did not drop), else a number that only gives the order."""
-    if isinstance(ranker, CalibratesScores) and ranker.calibrated:
+    if isinstance(ranker, CalibratesScores) and ranker.is_calibrated:
         return np.asarray(ranker.probability(scores))
     scores = np.asarray(scores, dtype=np.float64)  # the logistic function makes all large scores 1
     return 0.5 + scores / (2 * (1 + np.abs(scores)))

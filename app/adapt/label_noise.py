@@ -195,7 +195,7 @@ def load_judge(wb: Workbench) -> CascadeRanker | None:
         ranker = wb.models.version(wb.settings.models_dir / "cascade")
     except As2Error:
         return None
-    return ranker if isinstance(ranker, CascadeRanker) and ranker.calibrated else None
+    return ranker if isinstance(ranker, CascadeRanker) and ranker.is_calibrated else None
 
 
 def filter_labels(

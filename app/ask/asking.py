@@ -39,7 +39,7 @@ MIN_CONFIDENCE = 0.5  # from here on the best candidate counts as an answer, wha
 class AskView:
     """An answered question. Candidates are in document order; arrays and the trace's positions follow it. `trace`
     dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`; `answered` is
-    whether any reaches `threshold` or leads clearly, which means nothing unless `calibrated`. `seconds`:
+    whether any reaches `threshold` or leads clearly, which means nothing unless `is_calibrated`. `seconds`:
     "retrieve", "rank", "store", "total". `notes` are sentences for the reader on the run (a fallback, a cut),
     `hints` on the question (its length, its language). `typed`: the question as typed, where its spelling was
     corrected, else "". `run` gives the candidates with their ids, which they lack here if the run was to be stored
@@ -54,7 +54,7 @@ class AskView:
     trace: CascadeTrace
     probability: np.ndarray
     threshold: float
-    calibrated: bool
+    is_calibrated: bool
     answer_calibration: tuple[float, float] | None
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ def ask(
         trace=result.trace,
         probability=result.probability,
         threshold=float(ranker.threshold),
-        calibrated=ranker.calibrated,
+        is_calibrated=ranker.is_calibrated,
         answer_calibration=ranker.answer_calibration,
         seconds=result.seconds | {"store": ended - ranking_ended, "total": ended - started},
         notes=_list_notes(result, model),

@@ -57,7 +57,7 @@ def train_twins(target: Target, runner: Runner, *, epochs: int, seed: int) -> Tw
     train = Target(target.train)
 
     def train_and_run(ranker: CascadeRanker, what: str) -> TracedRun:
-        trained = runner.train(f"training {what}", ranker, train, SETTINGS, epochs=epochs, seed=seed).ranker
+        model = runner.train(f"training {what}", ranker, train, SETTINGS, epochs=epochs, seed=seed).ranker
         return trace_all(trained, target.dev, runner.step(f"running {what}"))
 
     cascade = train_and_run(start, "the cascade")

@@ -26,7 +26,7 @@ def describe(ranker: CascadeRanker) -> VersionConfig:
         "backbone": ranker.backbone.name,
         "depth": ranker.exits[-1],
         "max_length": ranker.max_length,
-        "calibration": [list(ranker.calibration[-1])] if ranker.calibrated else None,
+        "calibration": [list(ranker.calibration[-1])] if ranker.is_calibrated else None,
         "threshold": ranker.threshold,
     }
 
@@ -48,7 +48,7 @@ def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEnco
     DamagedModel where one of the layers it uses is missing."""
     names = ("depth", "max_length", "calibration", "threshold")
     ranker = CrossEncoderRanker(load_backbone(settings["backbone"]), **{name: settings[name] for name in names})
-    ranker.trained = True
+    ranker.is_trained = True
     absent, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
     missing = [name for name in absent if not name.startswith(_unused_layers(ranker))]
     if missing:

@@ -90,14 +90,14 @@ class TracesTogether(KeepsTrace):
 
 
 class CalibratesScores(ABC):
-    """Turns an exit's logits into probabilities once it is `calibrated`: sigmoid(scale * logit + shift).
+    """Turns an exit's logits into probabilities once it is `is_calibrated`: sigmoid(scale * logit + shift).
 
     `calibration` holds (scale, shift) an exit. `threshold` is the probability below which the best candidate does not
     count as an answer.
     """
 
     calibration: tuple[tuple[float, float], ...]
-    calibrated: bool
+    is_calibrated: bool
     threshold: float
 
     def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
@@ -141,12 +141,12 @@ class TakesSettings(ABC):
 class HasWeights(ABC):
     """Has weights of its own, so that it can be saved as a version and loaded again.
 
-    `kind` is its name in config.json. `trained`: whether it learned from labels; training and loading a version set it.
+    `kind` is its name in config.json. `is_trained`: whether it learned from labels; training and loading a version set it.
     """
 
     name: str
     kind: ClassVar[str]
-    trained: bool
+    is_trained: bool
     module: nn.Module
 
     @abstractmethod
@@ -190,7 +190,7 @@ def known_words(ranker: Ranker) -> frozenset[str]:
 def list_untrained(ranker: Ranker) -> tuple[str, ...]:
     """Names of the rankers that have not learned from labels, this one or those it is made of: they know no more of
     answers than the network they start from, which may be nothing."""
-    if isinstance(ranker, HasWeights) and not ranker.trained:
+    if isinstance(ranker, HasWeights) and not ranker.is_trained:
         return (ranker.name,)
     parts = ranker.rankers if isinstance(ranker, MadeOfRankers) else ()
     return tuple(dict.fromkeys(name for part in parts for name in list_untrained(part)))

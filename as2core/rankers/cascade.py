@@ -85,9 +85,9 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
         self.drop_ratio, self.first = drop_ratio, None
         self.preparing: Progress | None = None  # the engine asked for in the background
         self.calibration = tuple((scale, shift) for scale, shift in calibration or [(1.0, 0.0)] * len(exits))
-        self.calibrated = calibration is not None
+        self.is_calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
-        self.module, self.trained = CascadeModule(backbone, exits).eval(), False
+        self.module, self.is_trained = CascadeModule(backbone, exits).eval(), False
         self._onnx: Engine | None = None  # once `use` has asked for it and it is ready
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 
@@ -233,7 +233,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
                 "drop_ratio": ratio if isinstance(ratio, int | float) else list(ratio),
                 "keep": self.keep,
                 "max_length": self.max_length,
-                "calibration": [list(c) for c in self.calibration] if self.calibrated else None,
+                "calibration": [list(c) for c in self.calibration] if self.is_calibrated else None,
                 "threshold": self.threshold,
                 **({"answer": list(self.answer_calibration)} if self.answer_calibration else {}),
             },

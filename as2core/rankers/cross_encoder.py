@@ -80,10 +80,10 @@ class CrossEncoderRanker(CascadeRanker):
             cascade.backbone,
             depth=cascade.exits[at],
             max_length=cascade.max_length,
-            calibration=[cascade.calibration[at]] if cascade.calibrated else None,
+            calibration=[cascade.calibration[at]] if cascade.is_calibrated else None,
             threshold=cascade.threshold,
         )
-        ranker.module.heads[0], ranker.trained = cascade.module.heads[at], cascade.trained
+        ranker.module.heads[0], ranker.is_trained = cascade.module.heads[at], cascade.is_trained
         ranker.module.eval()
         return ranker
 

@@ -29,7 +29,7 @@ class FusionRanker(HasWeights, MadeOfRankers):
     which a saved version finds them again."""
 
     kind = "fusion"
-    trained = True
+    is_trained = True
 
     def __init__(
         self,

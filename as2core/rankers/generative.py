@@ -58,13 +58,13 @@ class GenerativeRanker(HasWeights):
         direction: str = "question",
         cache: PassageCache | None = None,
         fast: bool = False,
-        trained: bool = False,
+        is_trained: bool = False,
         name: str = "generative",
     ) -> None:
         if direction not in DIRECTIONS:
             raise BadSetting(f"no direction {direction!r}; known: {', '.join(DIRECTIONS)}")
         self.module, self.direction, self.name = module.eval(), direction, name
-        self.cache, self.fast, self.trained = cache, fast, trained
+        self.cache, self.fast, self.is_trained = cache, fast, is_trained
         self._fingerprint: tuple[object, str] | None = None  # of the weights in a state
         self.prepared: PreparedEngine[LanguageEngine] = PreparedEngine()
 
@@ -266,7 +266,7 @@ def build(
 ) -> GenerativeRanker:
     if shipped is None:
         return GenerativeRanker(load_question_lm(backbone), direction=direction)
-    return GenerativeRanker(shipped.module, direction=direction, trained=True, name=shipped.name)
+    return GenerativeRanker(shipped.module, direction=direction, is_trained=True, name=shipped.name)
 
 
 RANKER = Entry(

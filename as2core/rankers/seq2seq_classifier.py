@@ -25,7 +25,7 @@ class Seq2SeqClassifierRanker(HasWeights):
     module: Seq2SeqClassifier
 
     def __init__(self, module: Seq2SeqClassifier, *, name: str = "cross-encoder") -> None:
-        self.module, self.name, self.trained = module.eval(), name, False
+        self.module, self.name, self.is_trained = module.eval(), name, False
 
     @property
     def encoder(self) -> nn.Module:

@@ -120,7 +120,7 @@ def read_version(path: Path, restore: Callable[[VersionConfig, Path], HasWeights
         raise DamagedModel(f"{weights} holds tensors this version of the program does not know: {sorted(unknown)[0]}")
     ranker.module.load_state_dict(tensors, strict=False)
     ranker.module.eval()
-    ranker.name, ranker.trained = path.name, True
+    ranker.name, ranker.is_trained = path.name, True
     return ranker
 
 

@@ -41,7 +41,7 @@ class WordRanker(HasWeights):
 
         from as2core.nn.context import ListScorer
 
-        self.name, self.vectors, self.listwise, self.trained = self.kind, vectors, listwise, False
+        self.name, self.vectors, self.listwise, self.is_trained = self.kind, vectors, listwise, False
         self._warned = False
         if sizes.get("hidden", 2) < 2 or sizes.get("kernel", 1) < 1:
             raise BadSetting(f"{self.kind}: no network of these sizes: hidden is 2 or more, kernel 1 or more")
@@ -67,7 +67,7 @@ class WordRanker(HasWeights):
 
         from as2core.nn.word_pairs import word_pairs
 
-        if not (self.trained or self._warned):
+        if not (self.is_trained or self._warned):
             self._warned = True
             log.warning("%s has no trained weights: its order is chance until `as2 train` makes a version", self.name)
         if not candidates:

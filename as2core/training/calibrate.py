@@ -51,7 +51,7 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     y, exits = np.concatenate(labels).astype(float), np.concatenate(logits, axis=1)
     fold = np.repeat(np.arange(len(labels)), [len(rows) for rows in labels]) % FOLDS
     ranker.calibration = tuple(platt(x, y) for x in exits)
-    ranker.calibrated = True
+    ranker.is_calibrated = True
     best_logit, answerable, numbers = (np.array(column) for column in zip(*best, strict=True))
     top = ranker.probability(best_logit)
     report: dict[str, int | float] = {

@@ -77,9 +77,9 @@ def fine_tune(
     batches = plan_batches(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
-    if not ranker.trained:
+    if not ranker.is_trained:
         learner.prepare(noisy, control.should_stop)
-    ranker.trained = True
+    ranker.is_trained = True
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
     _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
@@ -159,7 +159,7 @@ def _describe_run(
 ) -> dict:
     """What makes two runs the same. The head of an untrained ranker is drawn anew whenever it is built, so only the
     weights of the network below it count."""
-    module = base.module if base.trained or base.encoder is None else base.encoder
+    module = base.module if base.is_trained or base.encoder is None else base.encoder
     config = base.config()["settings"]
     kind = {name: config[name] for name in ("exits", "pool", "direction") if name in config}
     return {

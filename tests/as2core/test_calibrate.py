@@ -73,7 +73,7 @@ def test_calibrating_sets_every_exit_and_leaves_unlabelled_candidates_out(tiny):
     report = calibrate(ranker, [Question("a", "where ?", cands), Question("b", "who ?", cands[1:])])
     assert (report["candidates"], report["correct"]) == (3, 1)
     assert len(ranker.calibration) == 5
-    assert ranker.calibrated
+    assert ranker.is_calibrated
 
 
 def test_what_is_told_of_a_calibration_was_not_fitted_on_what_it_is_told_of(tiny):

@@ -151,6 +151,6 @@ def test_the_dropped_stand_below_the_others_also_where_one_less_is_no_less_in_fl
 def test_an_uncalibrated_cascade_gives_an_uncalibrated_cross_encoder(backbone):
     plain = CascadeRanker(backbone)
     told = CascadeRanker(backbone, calibration=[(2.0, i) for i in range(5)])
-    assert not CrossEncoderRanker.from_cascade(plain).calibrated
+    assert not CrossEncoderRanker.from_cascade(plain).is_calibrated
     ranker = CrossEncoderRanker.from_cascade(told, depth=3)
-    assert ranker.calibrated and ranker.calibration == ((2.0, 1),)
+    assert ranker.is_calibrated and ranker.calibration == ((2.0, 1),)

@@ -50,7 +50,7 @@ def test_what_the_card_tells_is_measured_again_and_the_weights_stay(tiny, tmp_pa
     card = read_card(tmp_path / "cascade")
     assert (card["seed"], card["calibration"]["questions"], "typo" in card["robustness"]) == (3, 6, True)
     assert (tmp_path / "cascade" / "model.safetensors").read_bytes() == weights
-    assert load_version(tmp_path / "cascade").calibrated
+    assert load_version(tmp_path / "cascade").is_calibrated
 
 
 def test_a_cascade_of_other_data_or_another_teacher_does_not_go_on_from_the_former_s_steps(tiny, tmp_path, monkeypatch):
@@ -166,5 +166,5 @@ def test_the_tiny_recipe_makes_two_versions_with_cards(tmp_path):
         pytest.skip("the shared data sets are not here")
     made = run_recipe("tiny", SHARED, tmp_path)
     assert [p.name for p in made] == ["generative", "cascade"]
-    assert load_version(made[1]).calibrated
+    assert load_version(made[1]).is_calibrated
     assert {s["name"] for s in read_card(made[0])["data"]} >= {"SelQA dev (Apache-2.0)"}

@@ -59,7 +59,7 @@ def test_a_title_is_read_before_its_text():
 
 def test_a_calibrated_ranker_gives_probabilities(tiny):
     cascade = get(f"cascade:backbone={tiny()}")
-    cascade.calibration, cascade.calibrated = ((0.5, -1.0),) * len(cascade.exits), True
+    cascade.calibration, cascade.is_calibrated = ((0.5, -1.0),) * len(cascade.exits), True
     scores = cascade.score(QUERY, [Candidate(str(i), t) for i, t in enumerate(TEXTS)])
     answer = ask(TestClient(build(ServedRankers(["cascade"], load=lambda spec: cascade)))).json()
     told = {r["index"]: r["relevance_score"] for r in answer["results"]}

@@ -43,7 +43,7 @@ def test_a_generative_model_without_our_backbone_round_trips_too(kind, tiny, tmp
 
 def test_calibration_threshold_and_schedule_come_back(tiny, tmp_path):
     ranker = trained("cascade", tiny)
-    ranker.calibration, ranker.calibrated, ranker.threshold = ((2.0, -1.0),) * 5, True, 0.31
+    ranker.calibration, ranker.is_calibrated, ranker.threshold = ((2.0, -1.0),) * 5, True, 0.31
     ranker.drop_ratio = (0.1, 0.2, 0.3, 0.4)
     save_version(ranker, tmp_path / "mine", {})
     loaded = load_version(tmp_path / "mine")

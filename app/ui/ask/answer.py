@@ -41,7 +41,7 @@ def draw_answer(view: AskView, position: int) -> None:
     """The candidate at `position` as the answer, or as the best candidate where none reaches the threshold."""
     candidate, probability = view.candidates[position], float(view.probability[position])
     kind, label = "as2-answer", "Answer"
-    if not view.calibrated:
+    if not view.is_calibrated:
         note = f"Score {probability:.2f}. This model is not calibrated: "
         note += "its scores only rank, they are not probabilities."
         body = f'<p class="as2-verdict">Best candidate</p>{render_context(candidate)}<p class="as2-note">{note}</p>'

@@ -189,4 +189,4 @@ def test_a_version_is_named_after_its_folder(backbone, tmp_path):
 
 def test_what_comes_back_counts_as_trained(backbone, tmp_path):
     export_ranker(shaken(backbone), "hf", tmp_path / "out", card={})
-    assert import_ranker(tmp_path / "out")[0].trained
+    assert import_ranker(tmp_path / "out")[0].is_trained

@@ -359,7 +359,7 @@ def test_only_the_same_questions_labels_texts_and_base_resume_a_run(base, tiny, 
 
 def test_a_trained_base_counts_with_its_head(base, tmp_path):
     first = fine_tune(base, questions(0, 4), [], FAST, workdir=tmp_path / "first").ranker
-    assert first.trained and not base.trained
+    assert first.is_trained and not base.is_trained
     other = copy.deepcopy(first)
     with torch.no_grad():
         other.module.heads[-1].net[-1].bias += 0.1
