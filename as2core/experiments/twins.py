@@ -58,7 +58,7 @@ def train_twins(target: Target, runner: Runner, *, epochs: int, seed: int) -> Tw
 
     def train_and_run(ranker: CascadeRanker, what: str) -> TracedRun:
         model = runner.train(f"training {what}", ranker, train, SETTINGS, epochs=epochs, seed=seed).ranker
-        return trace_all(trained, target.dev, runner.step(f"running {what}"))
+        return trace_all(model, target.dev, runner.step(f"running {what}"))
 
     cascade = train_and_run(start, "the cascade")
     depths = {depth: CrossEncoderRanker.from_cascade(start, depth=depth) for depth in start.exits}

@@ -141,7 +141,7 @@ class TakesSettings(ABC):
 class HasWeights(ABC):
     """Has weights of its own, so that it can be saved as a version and loaded again.
 
-    `kind` is its name in config.json. `is_trained`: whether it learned from labels; training and loading a version set it.
+    `kind` is its name in config.json. `is_trained`: it learned from labels; training and loading a version set this.
     """
 
     name: str

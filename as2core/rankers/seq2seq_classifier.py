@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Seq2SeqClassifierRanker(HasWeights):
-    """Scores are logits. Until it is `trained` its last line is drawn at random, and so is its order."""
+    """Scores are logits. Until it is trained, its last line is drawn at random, and so is its order."""
 
     kind = "seq2seq-classifier"
     module: Seq2SeqClassifier

@@ -71,7 +71,7 @@ def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
-    monkeypatch.setattr(FakeCascade, "calibrated", False)
+    monkeypatch.setattr(FakeCascade, "is_calibrated", False)
     html = markup(answered({"q": "When was the oldest hall painted?"}))
     assert "not calibrated" in html
     assert "No answer found" not in html
