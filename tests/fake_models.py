@@ -34,7 +34,7 @@ class FakeCascade(KeepsTrace, CalibratesScores, TakesSettings):
     """Logit 6 * overlap - 3 at the last exit, noisier the earlier the exit."""
 
     kind, adjustable = "cascade", ("drop_ratio", "keep", "engine", "first", "first_keep")
-    calibrated, threshold, exits, drop_ratio = True, 0.5, (2, 3, 4, 5, 6), 0.3
+    is_calibrated, threshold, exits, drop_ratio = True, 0.5, (2, 3, 4, 5, 6), 0.3
     known_words, preparing, engine = frozenset(), None, SimpleNamespace(name="torch")
 
     def __init__(self, name: str = "cascade") -> None:

@@ -100,13 +100,13 @@ def _train_seeds(
 ) -> ModelResult:
     family, listwise, context = key
     bases = [KINDS[family](vectors, listwise=listwise, context=context, seed=s, hidden=hidden) for s in seeds]
-    trained = [
+    results = [
         runner.train(f"{_name(key)}, seed {s}", base, Target(target.train), suggest_settings(base), seed=s)
         for s, base in zip(seeds, bases, strict=True)
     ]
-    metrics = [evaluate(t.ranker, target.dev).metrics for t in trained]
+    metrics = [evaluate(t.ranker, target.dev).metrics for t in results]
     ap, rr = ([m[name] for m in metrics] for name in ("AP", "RR"))
-    return ModelResult(ap, rr, bases[0].parameters, mean(t.seconds for t in trained))
+    return ModelResult(ap, rr, bases[0].parameters, mean(t.seconds for t in results))
 
 
 def _rows(plain: dict[str, float], results: dict[Key, ModelResult], differs: str, narrow: str) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from as2core.types import Candidate, Question
 class Judge:
     """Knows from the text what is right, with an error of its own; one exit, calibrated."""
 
-    name, exits, calibrated, schedule = "judge", (6,), True, DropSchedule.constant(0.0, exits=1)
+    name, exits, is_calibrated, schedule = "judge", (6,), True, DropSchedule.constant(0.0, exits=1)
 
     def __init__(self, error: float = 1.0, lift: float = 0.0) -> None:
         self.error, self.lift = error, lift
