@@ -67,7 +67,7 @@ def draw_result(current: result.Result) -> None:
     view, generative = current.view, current.generative_scores  # read once: they may arrive while the page is drawn
     run = view.trace.replay(drops.read_schedule(len(view.trace.exits)))
     best_first = run.ranking().tolist()
-    best, chosen = best_first[0], result.get_selection()
+    best, selection = best_first[0], result.get_selection()
     labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
     mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
 
@@ -88,7 +88,7 @@ def draw_result(current: result.Result) -> None:
     draw_cascade(frame.wb, view, run, labels)
     draw_table(current, make_table(view, run, generative, labels))
 
-    position = best if chosen is None else chosen
+    position = best if selection is None else selection
     st.subheader("Candidate details", anchor=False)
     which = "This is the best candidate. " if position == best else ""
     st.caption(f"{which}Choose another one by its line in the chart or its row in the table.")

@@ -121,7 +121,7 @@ def preview_deletion(wb: Workbench, question_id: int, *, by: int) -> DeletionVie
     with wb.read() as s:
         question = s.get(Question, question_id)
         if question is None:
-            raise _gone()
+            raise _make_gone()
         return _preview(s, question, by)
 
 
@@ -152,9 +152,9 @@ def _preview(s: Session, question: Question, by: int) -> DeletionView:
 def _lock(s: Session, question_id: int) -> Question:
     question = rows.lock_question(s, question_id)
     if question is None:
-        raise _gone()
+        raise _make_gone()
     return question
 
 
-def _gone() -> Gone:
+def _make_gone() -> Gone:
     return Gone("this question no longer exists; reload the page")

@@ -30,7 +30,7 @@ class CostRow:
 
     title: str
     entered: int
-    kept: int
+    survivors: int
     ms: float
     saved: float | None
 
@@ -72,12 +72,12 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     run = full if is_measured else run
     rows = list_costs(run)
     body = "".join(
-        f"<tr><th scope=row>{r.title}</th><td>{r.entered:,}</td><td>{r.kept:,}</td>"
+        f"<tr><th scope=row>{r.title}</th><td>{r.entered:,}</td><td>{r.survivors:,}</td>"
         f"<td>{r.ms:,.0f} ms</td><td>{'' if r.saved is None else _render_bar(r.saved)}</td></tr>"
         for r in rows
     )
     total = (
-        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].entered:,}</td><td>{rows[-1].kept:,}</td>"
+        f"<tr class=as2-total><th scope=row>all</th><td>{rows[0].entered:,}</td><td>{rows[-1].survivors:,}</td>"
         f"<td>{run.seconds * 1000:,.0f} ms</td><td>{_render_bar(compute_saving(run))}</td></tr>"
     )
     time = f"time, {'measured' if is_measured else 'estimated'}"

@@ -32,7 +32,7 @@ class Result:
     view: AskView
     record: Record
     generative: Future[np.ndarray]
-    drawn: threading.Event  # the generative scores wait for it: the two cores have to draw the answer first
+    is_drawn: threading.Event  # the generative scores wait for it: the two cores have to draw the answer first
 
     @property
     def generative_scores(self) -> np.ndarray | None:
@@ -121,13 +121,13 @@ def load_result(frame: Frame, text: str) -> Result:
         view = ask(frame.wb, frame.corpus.id, text)
     finally:
         slot.empty()
-    drawn = threading.Event()
+    is_drawn = threading.Event()
 
-    def score_once_drawn() -> np.ndarray:
-        drawn.wait(MAX_DRAW_SECONDS)
+    def score_after_drawing() -> np.ndarray:
+        is_drawn.wait(MAX_DRAW_SECONDS)
         return asking.score_generative(frame.wb, view)
 
-    result = Result(view, make_record(view), _pool().submit(score_once_drawn), drawn)
+    result = Result(view, make_record(view), _pool().submit(score_after_drawing), is_drawn)
     st.session_state["_as2_result"] = (key, result)
     return result
 
