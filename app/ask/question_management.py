@@ -31,14 +31,14 @@ class LabelsChanged(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """`asked`: when it was last asked on Ask or with `as2 ask`, None if it never was. `labels`: pairs of it with a
+    """`asked_at`: when it was last asked on Ask or with `as2 ask`, None if it never was. `labels`: pairs of it with a
     current label. `queued`: whether the label queues offer it."""
 
     id: int
     text: str
     origin: str
     queued: bool
-    asked: datetime | None
+    asked_at: datetime | None
     labels: int
 
 
@@ -56,7 +56,7 @@ class AskedView:
     """A question somebody asked, and when last."""
 
     text: str
-    asked: datetime
+    asked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def list_recent(
 ) -> tuple[AskedView, ...]:
     """What this person asked last, newest first."""
     with wb.read() as s:
-        return tuple(AskedView(row.text, row.asked) for row in rows.list_asked_by(s, corpus_id, annotator_id, limit))
+        return tuple(AskedView(row.text, row.asked_at) for row in rows.list_asked_by(s, corpus_id, annotator_id, limit))
 
 
 def count_queued(wb: Workbench, corpus_id: int) -> int:

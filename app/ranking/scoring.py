@@ -241,23 +241,23 @@ class PendingRun:
         self, wb: Workbench, question_id: int, store: Callable[[], tuple[int, tuple[RetrievedSentence, ...]]]
     ) -> None:
         self._later, self._question_id, self._store = wb.later, question_id, store
-        self._stored: tuple[int, tuple[RetrievedSentence, ...]] | Exception | None = None
+        self._outcome: tuple[int, tuple[RetrievedSentence, ...]] | Exception | None = None
         self._later.add(question_id, self._run)
 
     def get(self) -> tuple[int, tuple[RetrievedSentence, ...]]:
         """What `store_ranking` returned; it is stored now if it was not yet. Raises what storing it raised."""
-        if self._stored is None:
+        if self._outcome is None:
             self._later.finish(self._question_id)
-        if isinstance(self._stored, Exception):
-            raise self._stored
-        assert self._stored is not None
-        return self._stored
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        assert self._outcome is not None
+        return self._outcome
 
     def _run(self) -> None:
         try:
-            self._stored = self._store()
+            self._outcome = self._store()
         except Exception as e:
-            self._stored = e
+            self._outcome = e
             raise
 
 

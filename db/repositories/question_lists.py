@@ -30,11 +30,11 @@ class QuestionFilter:
 def list_questions_with_counts(session: Session, which: QuestionFilter, limit: int, offset: int = 0) -> list[Row]:
     """Rows (id, text, origin, queued, asked, labels), last asked or made first. `asked`: when last, None if never.
     `labels`: pairs that anyone labels at present."""
-    asked = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
+    asked_at = select(func.max(Run.created)).where(Run.question_id == Question.id, _was_asked()).scalar_subquery()
     pairs = select(func.count(func.distinct(CurrentLabel.sentence_id))).where(CurrentLabel.question_id == Question.id)
-    columns = (Question.id, Question.text, Question.origin, Question.queued, asked.label("asked"))
+    columns = (Question.id, Question.text, Question.origin, Question.queued, asked_at.label("asked_at"))
     listed = which.apply(select(*columns, pairs.scalar_subquery().label("labels")))
-    newest_first = (func.coalesce(asked, Question.created).desc(), Question.id.desc())
+    newest_first = (func.coalesce(asked_at, Question.created).desc(), Question.id.desc())
     return list(session.execute(listed.order_by(*newest_first).limit(limit).offset(offset)))
 
 
@@ -59,8 +59,8 @@ def count_queued(session: Session, corpus_id: int) -> int:
 
 def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: int) -> list[Row]:
     """Rows (text, asked) of the questions this person asked last, newest first."""
-    asked = func.max(Run.created).label("asked")
-    mine = select(Question.text, asked).join(Run, Run.question_id == Question.id)
+    asked_at = func.max(Run.created).label("asked_at")
+    mine = select(Question.text, asked_at).join(Run, Run.question_id == Question.id)
     mine = mine.where(Question.corpus_id == corpus_id, Run.annotator_id == annotator_id)
     newest_first = mine.group_by(Question.id, Question.text).order_by(func.max(Run.id).desc())
     return list(session.execute(newest_first.limit(limit)))

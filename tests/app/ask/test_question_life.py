@@ -146,7 +146,7 @@ def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_an
     view = question_management.list_questions(wb, towers.id, limit=1, offset=1)
     assert (len(view.listed), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
     run_queued(wb, RUNNERS)  # ranked by a job is not asked
-    asked = {q.text: q.asked for q in question_management.list_questions(wb, towers.id, limit=9).listed}
+    asked = {q.text: q.asked_at for q in question_management.list_questions(wb, towers.id, limit=9).listed}
     assert asked == {BREAD: None, TOWER: None, BRIDGE: clock.now}
 
 
