@@ -171,16 +171,16 @@ class _BatchImport:
     ) -> dict[str, SentenceRow]:
         """Candidate id -> sentence, where there is one or one could be made; `known`: the question's own candidates."""
         sentence_rows: dict[str, SentenceRow] = {}
-        used: set[SentenceRow] = set()
+        assigned_rows: set[SentenceRow] = set()
         for c in question.candidates:
             row = candidates.get(c.id)
-            if row is None or row in used or (c.text and _key(row.text) != _key(c.text)):
-                row = sentences.find(c, question.qid, candidates.values(), used)
+            if row is None or row in assigned_rows or (c.text and _key(row.text) != _key(c.text)):
+                row = sentences.find(c, question.qid, candidates.values(), assigned_rows)
             if row is None:
                 reason = f"sentence {c.id!r} is not in this corpus, and the file does not hold its text"
                 self.counts.rejected.append((question.qid, c.id, reason))
             else:
-                used.add(row)
+                assigned_rows.add(row)
                 sentence_rows[c.id] = row
         return sentence_rows
 
@@ -251,8 +251,8 @@ class _BatchImport:
 def _people_labels(s: Session, question_ids: Sequence[int]) -> dict[tuple[int, int], str]:
     """(question id, sentence id) -> the current label by people, or the verdict on it."""
     labels = [r for r in label_rows.list_labels_of_questions(s, question_ids) if not r.imported]
-    grouped = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
-    current = {(q, sentence_id): x for q, group in grouped for sentence_id, x in resolve_labels(group).items()}
+    groups = groupby(sorted(labels, key=lambda r: r.question_id), key=lambda r: r.question_id)
+    current = {(q, sentence_id): x for q, group in groups for sentence_id, x in resolve_labels(group).items()}
     current |= label_rows.find_verdicts(s, question_ids=question_ids)
     return {pair: label for pair, label in current.items() if label != UNSURE}
 
@@ -293,14 +293,14 @@ class _Sentences:
         return self._make(c, qid)
 
     def _make(self, c: Candidate, qid: str) -> SentenceRow:
-        numbered = _NUMBERED_ID.fullmatch(c.id)
-        document = self._document(numbered[1] if numbered else qid, qid, c)
+        match = _NUMBERED_ID.fullmatch(c.id)
+        document = self._document(match[1] if match else qid, qid, c)
         is_foreign = document.source != SOURCE  # a document with a text of its own: the sentence is not in it now
         row = SentenceRow(
             corpus_id=self._corpus_id,
             document_id=document.id,
             external_id=c.id,
-            position=int(numbered[2]) if numbered else document.sentences,
+            position=int(match[2]) if match else document.sentences,
             paragraph=0,
             start=0,
             end=0,

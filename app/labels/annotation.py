@@ -214,7 +214,7 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
 def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
     """Take back the events of one act. Raises OverlapReached where a label that was withdrawn is not wanted any more,
     wherever it was given."""
-    undone = []
+    reversals = []
     for event in events:
         pair = (event.question_id, event.sentence_id)
         before = rows.find_newest_event(s, *pair, event.annotator_id, before=event.id)
@@ -222,12 +222,12 @@ def _undo(s: Session, events: list[LabelEvent], now: datetime) -> LabelView:
         if event.label == WITHDRAWN != label:
             _check_overlap(s, pair, event.annotator_id)
         columns = rows.copy_presentation(source)  # it comes back as it was assigned
-        undone.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))
+        reversals.append(rows.add_event(s, *pair, event.annotator_id, label, now, columns | {"undoes": event.id}))
         if event.queue in REVIEWS:
             reviews.restore_reviews(s, pair, event.created)
     ranks = [UNRANKED if event.shown_rank is None else event.shown_rank for event in events]
     best = min(reversed(range(len(events))), key=ranks.__getitem__)  # of equals the first
-    return _view(undone[best], pairs=len(undone))
+    return _view(reversals[best], pairs=len(reversals))
 
 
 def _leave_withdrawn(s: Session, withdrawal: LabelEvent, corpus_id: int, now: datetime) -> None:
@@ -273,8 +273,8 @@ def read_labels(wb: Workbench, question_id: int, annotator_id: int | None = None
             own = rows.find_labels_by(s, annotator_id, [question_id])
             return {sentence_id: label for (_, sentence_id), label in own.items()}
         verdicts = rows.find_verdicts(s, question_ids=[question_id])
-        resolved = resolve_labels(rows.list_labels_of_questions(s, [question_id]))
-    return resolved | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
+        label_of = resolve_labels(rows.list_labels_of_questions(s, [question_id]))
+    return label_of | {sentence_id: label for (_, sentence_id), label in verdicts.items()}
 
 
 def read_visible_labels(wb: Workbench, question_id: int, annotator_id: int) -> dict[int, str]:

@@ -49,12 +49,12 @@ class LabelledQuestion:
 
     @classmethod
     def build(
-        cls, row: Row, candidates: tuple[Candidate, ...], labels: Iterable[Row], resolved: Mapping[int, str | None]
+        cls, row: Row, candidates: tuple[Candidate, ...], labels: Iterable[Row], label_of: Mapping[int, str | None]
     ) -> LabelledQuestion:
         """From a stored row of the question, its `labels`, and sentence id -> `resolve_label` of those."""
         question = Question(row.qid, row.question, candidates, row.kind)
         own = any(not x.imported for x in labels)
-        disputed, unsure = (list(resolved.values()).count(label) for label in (None, UNSURE))
+        disputed, unsure = (list(label_of.values()).count(label) for label in (None, UNSURE))
         return cls(row.question_id, question, row.origin, row.split, own, disputed, unsure, row.queued)
 
 
@@ -67,8 +67,8 @@ def check_label(label: str) -> None:
 def resolve_labels(rows: Iterable[Row]) -> dict[int, str]:
     """Rows (sentence_id, imported, label) of one question -> sentence id -> the label that counts; "unsure" where
     nobody decided; pairs in dispute are left out."""
-    resolved = {sentence_id: resolve_label(votes) for sentence_id, votes in group_by_sentence(rows).items()}
-    return {sentence_id: label for sentence_id, label in resolved.items() if label is not None}
+    label_of = {sentence_id: resolve_label(votes) for sentence_id, votes in group_by_sentence(rows).items()}
+    return {sentence_id: label for sentence_id, label in label_of.items() if label is not None}
 
 
 def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
@@ -81,17 +81,17 @@ def group_by_sentence(rows: Iterable[Row]) -> dict[int, list[Row]]:
 def resolve_label(votes: Sequence[Row], verdict: str | None = None, conflicts: str = "majority") -> str | None:
     """The label that counts for one pair, from its labels, oldest first: CORRECT, INCORRECT, UNSURE where nobody
     decided, None where they are in conflict and the chosen way (of `label_selection.CONFLICTS`) leaves them so."""
-    decided = [v for v in votes if v.label in BINARY]
-    counted = [v.label for v in decided if not v.imported] or [v.label for v in decided]
-    if not counted:
+    judgements = [v for v in votes if v.label in BINARY]
+    values = [v.label for v in judgements if not v.imported] or [v.label for v in judgements]
+    if not values:
         return verdict or UNSURE
     if conflicts == "leave-out":
-        return counted[0] if len(set(counted)) == 1 else None
+        return values[0] if len(set(values)) == 1 else None
     if verdict:
         return verdict
-    if len(set(counted)) == 1 or conflicts == "latest":
-        return counted[-1]
-    ahead = counted.count(CORRECT) - counted.count(INCORRECT)
+    if len(set(values)) == 1 or conflicts == "latest":
+        return values[-1]
+    ahead = values.count(CORRECT) - values.count(INCORRECT)
     if conflicts == "adjudicated" or ahead == 0:
         return None
     return CORRECT if ahead > 0 else INCORRECT
@@ -171,23 +171,23 @@ def _build_question(
     question_id = group[0].question_id
     votes = group_by_sentence(labels)
     rulings = {i: verdicts[question_id, i] for i in votes if (question_id, i) in verdicts}
-    adjudicated = {i: Verdict(v.name, v.label, v.note) for i, v in rulings.items()}
+    verdict_of = {i: Verdict(v.name, v.label, v.note) for i, v in rulings.items()}
     imports = {row.sentence_id: row.label for row in labels if row.imported}
-    resolved = {i: resolve_label(v, adjudicated[i].label if i in adjudicated else None) for i, v in votes.items()}
+    label_of = {i: resolve_label(v, verdict_of[i].label if i in verdict_of else None) for i, v in votes.items()}
     candidates = tuple(
         Candidate(
             ids.get((question_id, i), row.candidate),
             row.text,
-            BINARY.get(resolved.get(i) or ""),
+            BINARY.get(label_of.get(i) or ""),
             row.title,
-            row.grade if resolved.get(i) == imports.get(i) else None,
+            row.grade if label_of.get(i) == imports.get(i) else None,
             annotations=tuple(sorted({v.annotator: v.label for v in votes.get(i, ())}.items())) if signed else (),
-            verdict=adjudicated.get(i) if signed else None,
+            verdict=verdict_of.get(i) if signed else None,
         )
         for row in group
-        if (i := row.sentence_id) is not None and (row.candidate_origin == IMPORTED or i in resolved)
+        if (i := row.sentence_id) is not None and (row.candidate_origin == IMPORTED or i in label_of)
     )
-    return LabelledQuestion.build(group[0], candidates, labels, resolved)
+    return LabelledQuestion.build(group[0], candidates, labels, label_of)
 
 
 def drop_unlabelled(question: Question) -> Question:

@@ -112,17 +112,17 @@ def rank_question(
     report = on_progress or (lambda progress: None)
     search = partial(retrieval.retrieve, wb, corpus_id, documents=limits.documents, candidates=limits.candidates)
     report(Progress(0, 3, "searching the documents"))
-    retrieved = search(question, on_progress=on_progress)
-    text = correct(question, retrieved.candidates) if correct else question
+    retrieval = search(question, on_progress=on_progress)
+    text = correct(question, retrieval.candidates) if correct else question
     if tokenize(text) != tokenize(question):
-        corrected = search(text)
-        retrieved = replace(corrected, seconds=retrieved.seconds + corrected.seconds)
-    candidates = retrieved.candidates
+        second = search(text)
+        retrieval = replace(second, seconds=retrieval.seconds + second.seconds)
+    candidates = retrieval.candidates
     report(Progress(1, 3, f"ranking {min(limits.first_keep, len(candidates))} of {len(candidates):,} sentences"))
     ranking = rank(model, text, as_candidates(candidates), first_stage(candidates, limits.first_keep))
-    seconds = {"retrieve": retrieved.seconds, "rank": ranking.seconds}
+    seconds = {"retrieve": retrieval.seconds, "rank": ranking.seconds}
     return RankedQuestion(
-        text, candidates, retrieved.left_out, ranking.trace, ranking.probability, limits, seconds, retrieved.notes
+        text, candidates, retrieval.left_out, ranking.trace, ranking.probability, limits, seconds, retrieval.notes
     )
 
 

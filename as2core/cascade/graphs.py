@@ -145,19 +145,19 @@ def _move_into_place(building: Path, home: Path, files: Sequence[Path]) -> None:
     building.rename(home)
 
 
-def _tidy(built: Path) -> None:
-    """Remove the folders beside `built`, the newest of all, that were not used for long, and what is half done."""
-    used = {}
-    for p in built.parent.iterdir():
+def _tidy(folder: Path) -> None:
+    """Remove the folders beside `folder`, the newest of all, that were not used for long, and what is half done."""
+    times = {}
+    for p in folder.parent.iterdir():
         with suppress(OSError):  # another process removes it at this moment
-            used[p] = p.stat().st_mtime
-    graphs = [p for p in used if re.fullmatch("[0-9a-f]{32}", p.name)]
-    for old in sorted(graphs, key=used.__getitem__, reverse=True)[MAX_FOLDERS:]:
+            times[p] = p.stat().st_mtime
+    graphs = [p for p in times if re.fullmatch("[0-9a-f]{32}", p.name)]
+    for old in sorted(graphs, key=times.__getitem__, reverse=True)[MAX_FOLDERS:]:
         if old not in _in_use:
             with suppress(OSError):
                 _remove(old)
-    for p, changed in used.items():
-        if p.name.startswith((BUILDING, GOING)) and used[built] - changed > STALE_SECONDS:
+    for p, time in times.items():
+        if p.name.startswith((BUILDING, GOING)) and times[folder] - time > STALE_SECONDS:
             shutil.rmtree(p, ignore_errors=True)
 
 

@@ -138,19 +138,19 @@ def _replay_all(
         row[e.alive] = e.scores
     results: dict[tuple[float, ...], tuple[float, float]] = {}
 
-    def descend(number: int, alive: np.ndarray, below: tuple[int, ...], spent: float, path: tuple[float, ...]) -> None:
+    def descend(number: int, alive: np.ndarray, below: tuple[int, ...], cost: float, path: tuple[float, ...]) -> None:
         # alive: positions, ascending; below: the final places of the correct candidates dropped so far
         best_first = alive[order(scores[number, alive])]
-        spent += float(depths[number] * a_layer[alive].sum()) + len(alive) * a_head
+        cost += float(depths[number] * a_layer[alive].sum()) + len(alive) * a_head
         if number == len(trace.exits) - 1:
-            spent += float(rescoring[alive].sum())
+            cost += float(rescoring[alive].sum())
             places = [*(np.flatnonzero(correct[best_first]) + 1).tolist(), *below]
-            results[path] = value(np.sort(places)), spent
+            results[path] = value(np.sort(places)), cost
             return
         for ratio, cut in cuts:
             survivors = cut.count_survivors(0, len(alive))
             lower = (survivors + np.flatnonzero(correct[best_first[survivors:]]) + 1).tolist()
-            descend(number + 1, np.sort(best_first[:survivors]), (*below, *lower), spent, (*path, ratio))
+            descend(number + 1, np.sort(best_first[:survivors]), (*below, *lower), cost, (*path, ratio))
 
     # the first stage's cost, and the places of those it dropped, are the same under every schedule
     n = len(trace.entered)
