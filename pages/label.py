@@ -106,9 +106,9 @@ def open_pair(pair: Pair) -> None:
 
 
 def on_key() -> None:
-    sent = state["label_listener"].key
-    if sent:
-        act(sent["act"], sent["doc"])
+    press = state["label_listener"].key
+    if press:
+        act(press["act"], press["doc"])
 
 
 def button(name: str, *, disabled: bool = False) -> None:

@@ -47,8 +47,8 @@ def _showing(page: str) -> str:
 
 
 def _open() -> None:
-    if sent := st.session_state[LISTENER].key:
-        page = sent["doc"].partition("/")[0]
+    if press := st.session_state[LISTENER].key:
+        page = press["doc"].partition("/")[0]
         st.session_state[_IS_OPEN] = page
         st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
 
