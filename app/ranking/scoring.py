@@ -112,17 +112,17 @@ def rank_question(
     report = on_progress or (lambda progress: None)
     search = partial(retrieval.retrieve, wb, corpus_id, documents=limits.documents, candidates=limits.candidates)
     report(Progress(0, 3, "searching the documents"))
-    retrieval = search(question, on_progress=on_progress)
-    text = correct(question, retrieval.candidates) if correct else question
+    hits = search(question, on_progress=on_progress)
+    text = correct(question, hits.candidates) if correct else question
     if tokenize(text) != tokenize(question):
         second = search(text)
-        retrieval = replace(second, seconds=retrieval.seconds + second.seconds)
-    candidates = retrieval.candidates
+        hits = replace(second, seconds=hits.seconds + second.seconds)
+    candidates = hits.candidates
     report(Progress(1, 3, f"ranking {min(limits.first_keep, len(candidates))} of {len(candidates):,} sentences"))
     ranking = rank(model, text, as_candidates(candidates), first_stage(candidates, limits.first_keep))
-    seconds = {"retrieve": retrieval.seconds, "rank": ranking.seconds}
+    seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
     return RankedQuestion(
-        text, candidates, retrieval.left_out, ranking.trace, ranking.probability, limits, seconds, retrieval.notes
+        text, candidates, hits.left_out, ranking.trace, ranking.probability, limits, seconds, hits.notes
     )
 
 
