@@ -1,4 +1,4 @@
-"""The questions of a corpus: examples to start from, and adding them one at a time or as a list."""
+"""The questions of a corpus: adding them one at a time or as a list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from db.models import ASKED
-from db.repositories import corpora as corpus_rows
 from db.repositories import jobs as job_rows
 from db.repositories import questions as rows
 from db.repositories.questions import LISTED, PROPOSED
@@ -34,25 +33,6 @@ class AddedQuestionsView:
     repeated: int
     existing: tuple[str, ...]
     entered: int = 0
-
-
-def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> list[str]:
-    """Questions to begin with: answered ones of different kinds and documents; without any, what the first documents
-    are about."""
-    with wb.read() as s:
-        answered = rows.list_answered_questions(s, corpus_id, 40 * n)
-        if not answered:
-            documents = corpus_rows.find_documents(s, corpus_id, "", n)
-            return [f"What is {d.title}?" for d in documents if d.title]
-    examples: list[str] = []
-    kinds: set[str | tuple[str, str]] = set()
-    for q in sorted(answered, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
-        about = q.external_id.rpartition("-")[0] or q.external_id
-        if kinds.isdisjoint({("kind", q.kind) if q.kind else about, about}):
-            kinds |= {("kind", q.kind) if q.kind else about, about}
-            examples.append(q.text)
-    rest = [q.text for q in answered if q.text not in examples]
-    return (examples + rest)[:n]
 
 
 def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: int) -> AddedQuestionsView:

@@ -93,17 +93,29 @@ class CalibratesScores(ABC):
     """Turns an exit's logits into probabilities once it is `is_calibrated`: sigmoid(scale * logit + shift).
 
     `calibration` holds (scale, shift) an exit. `threshold` is the probability below which the best candidate does not
-    count as an answer.
+    count as an answer. `answer_calibration`: (scale, shift) of `compute_confidence`; None where it was not fitted.
     """
 
     calibration: tuple[tuple[float, float], ...]
     is_calibrated: bool
     threshold: float
+    answer_calibration: tuple[float, float] | None = None
 
     def probability(self, logits: np.ndarray, exit_index: int = -1) -> np.ndarray:
         """The probability that a candidate answers, from an exit's logits; same shape."""
         scale, shift = self.calibration[exit_index]
         return 1.0 / (1.0 + np.exp(-(scale * np.asarray(logits, dtype=np.float64) + shift)))
+
+
+def compute_confidence(calibration: tuple[float, float] | None, logits: np.ndarray) -> float | None:
+    """The probability that the best candidate answers, from its lead over the second one in the last exit's logits
+    `(n,)`: sigmoid(scale * lead + shift). The logit itself says little about the best of many candidates (`python
+    benchmarks/answer_confidence.py`). None if not calibrated, or with fewer than two candidates."""
+    if calibration is None or len(logits) < 2:
+        return None
+    scale, shift = calibration
+    second, best = np.sort(np.asarray(logits, dtype=np.float64))[-2:]
+    return float(1.0 / (1.0 + np.exp(-(scale * (best - second) + shift))))
 
 
 class ChoosesEngine(ABC):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from as2core.rankers.base import compute_confidence
 from as2core.rankers.catalog import get
 from as2core.training.calibrate import (
     best_threshold,
@@ -159,3 +160,15 @@ def test_levelling_the_end_makes_its_probability_fit_how_often_a_sentence_is_rig
     with torch.inference_mode():
         log_p, _ = ranker.module(**batch)
     assert log_p[:, -1].exp().mean().item() == pytest.approx(1 / 5, abs=0.15)
+
+
+def test_the_confidence_of_an_answer_grows_with_its_lead_over_the_second_candidate():
+    logits = np.array([-1.0, 3.0, 1.0])  # a lead of 2
+    assert compute_confidence((0.5, 0.0), logits) == pytest.approx(1 / (1 + np.exp(-1)))
+    assert compute_confidence((0.5, -1.0), logits) == pytest.approx(0.5)
+    assert compute_confidence((0.5, -1.0), logits + 7) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("calibration", "logits"), [(None, [1.0, 2.0]), ((0.5, 0.0), [1.0]), ((0.5, 0.0), [])])
+def test_without_a_fit_or_a_second_candidate_there_is_no_confidence(calibration, logits):
+    assert compute_confidence(calibration, np.array(logits)) is None

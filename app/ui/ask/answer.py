@@ -2,22 +2,25 @@
 
 import streamlit as st
 
-from app.ask.asking import AskView
+from app.ask.asking import MIN_CONFIDENCE, AskView
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.text import count, escape, name_document, percent, plain
+from as2core.cascade.trace import CascadeTrace
 
 VERDICTS = (
-    (0.95, "Almost certainly the answer"),
-    (0.8, "Very likely the answer"),
+    (0.9, "Almost certainly the answer"),
+    (0.75, "Very likely the answer"),
     (0.6, "Probably the answer"),
-    (0.4, "Perhaps the answer"),
-    (0.0, "Possibly the answer"),
+    (0.45, "Possibly the answer"),
+    (0.0, "Uncertain: several candidates score alike"),
 )
 
+CONFIDENCE_HELP = "The share of answers with such a lead over the second candidate that were right"
 
-def describe_probability(probability: float) -> str:
-    """A calibrated probability above the threshold, in words."""
-    return next(words for floor, words in VERDICTS if probability >= floor)
+
+def describe_confidence(confidence: float) -> str:
+    """How often an answer with such a lead over the second candidate is right, in words."""
+    return next(words for floor, words in VERDICTS if confidence >= floor)
 
 
 def render_context(candidate: RetrievedSentence, *, quiet: bool = False) -> str:
@@ -30,31 +33,33 @@ def render_context(candidate: RetrievedSentence, *, quiet: bool = False) -> str:
     return f'<p class="as2-passage" dir="auto">{text}</p>{source}'
 
 
-def render_meter(probability: float, threshold: float) -> str:
-    """A bar with a notch at the threshold, with a sentence for screen readers."""
-    label = f"probability {percent(probability)}, threshold for an answer {percent(threshold)}"
-    bar = f'<i style="width:{probability * 100:.1f}%"></i><b style="left:{threshold * 100:.1f}%"></b>'
-    return f'<div class="as2-meter" role="img" aria-label="{label}">{bar}</div>'
+def render_meter(confidence: float) -> str:
+    """A bar, with a sentence for screen readers."""
+    bar = f'<i style="width:{confidence * 100:.1f}%"></i>'
+    return f'<div class="as2-meter" role="img" aria-label="confidence {percent(confidence)}">{bar}</div>'
 
 
-def draw_answer(view: AskView, position: int) -> None:
-    """The candidate at `position` as the answer, or as the best candidate where none reaches the threshold."""
+def draw_answer(view: AskView, run: CascadeTrace, position: int) -> None:
+    """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it."""
     candidate, probability = view.candidates[position], float(view.probability[position])
-    kind, label = "as2-answer", "Answer"
+    confidence = view.rate_answer(run)
+    kind, label, note = "as2-answer", "Answer", ""
     if not view.is_calibrated:
-        note = f"Score {probability:.2f}. This model is not calibrated: "
-        note += "its scores only rank, they are not probabilities."
-        body = f'<p class="as2-verdict">Best candidate</p>{render_context(candidate)}<p class="as2-note">{note}</p>'
-    elif probability < view.threshold:
+        verdict, meter = "Best candidate", ""
+        note = (
+            f"Score {probability:.2f}. This model is not calibrated: its scores only rank, they are not probabilities."
+        )
+    elif probability < view.threshold and (confidence or 0.0) < MIN_CONFIDENCE:
         kind, label = "as2-answer as2-answer-none", "No answer"
-        note = f"The best candidate has a probability of {percent(probability)}. "
-        note += f"An answer needs {percent(view.threshold)}."
-        body = f'<p class="as2-verdict">No answer found in this corpus</p><p class="as2-note">{note}</p>'
-        body += render_meter(probability, view.threshold) + render_context(candidate, quiet=True)
+        verdict, meter = "No answer found in this corpus", ""
+        note = f"The best candidate has a probability of {percent(probability)} and no clear lead over the second one."
     else:
-        verdict = f"{describe_probability(probability)} <span>{percent(probability)}</span>"
-        body = f'<p class="as2-verdict">{verdict}</p>{render_meter(probability, view.threshold)}'
-        body += render_context(candidate)
+        confidence = probability if confidence is None else confidence
+        verdict = f'{describe_confidence(confidence)} <span title="{CONFIDENCE_HELP}">{percent(confidence)}</span>'
+        meter = render_meter(confidence)
+    context = render_context(candidate, quiet=label == "No answer")
+    note = f'<p class="as2-note">{note}</p>' if note else ""
+    body = f'<p class="as2-verdict">{verdict}</p>{meter}{context}{note}'
     st.html(f'<section class="{kind}" aria-label="{label}">{body}</section>')
 
 
@@ -65,6 +70,5 @@ def draw_facts(view: AskView) -> None:
     amount = f"{count(len(view.candidates), 'sentence')} from {count(documents, 'document')}"
     if view.trace.first is not None:
         amount = f"{view.trace.first.survivors:,} of {amount}"
-    st.caption(f"Ranked {amount} in {total:.1f} s; retrieval took {view.seconds.get('retrieve', 0.0):.2f} s of it.")
-    for note in view.notes:
-        st.caption(plain(note))
+    facts = f"Ranked {amount} in {total:.1f} s; retrieval took {view.seconds.get('retrieve', 0.0):.2f} s of it."
+    st.caption(" ".join([facts, *map(plain, view.notes)]))

@@ -324,10 +324,6 @@ def test_words_alone_serve_when_the_embedder_is_damaged(wb, towers, models):
     assert any("the backbone is missing" in n for n in asked.notes)
 
 
-def test_example_questions_of_an_unlabelled_corpus_are_about_its_documents(wb, towers):
-    assert questions.list_examples(wb, towers.id, 2) == ["What is tower?", "What is bridge?"]
-
-
 def test_explaining_gives_every_word_of_the_question(wb, towers):
     asked = asking.ask(wb, towers.id, QUESTION)
     told = asking.explain(wb, "which tower was blue", asked.candidates[asked.best])  # "tower" is its title too

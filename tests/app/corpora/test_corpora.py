@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import text
 from tower_texts import TOWER
 
-from app.ask import asking, questions
+from app.ask import asking
+from app.ask.examples import list_examples
 from app.corpora import corpora, documents, indexing
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports
@@ -242,7 +243,7 @@ def starter(wb):
 def test_the_starter_comes_with_labels_on_its_own_sentences(wb, starter):
     corpus = ensure_starter(wb)
     assert (corpus.name, corpus.documents, corpus.sentences, corpus.questions, corpus.labels) == ("starter", 1, 3, 1, 3)
-    assert questions.list_examples(wb, corpus.id) == ["What is tea?"]
+    assert list_examples(wb, corpus.id).questions == ("What is tea?",)
 
 
 def test_the_starter_is_brought_in_once_and_again_when_it_changed(wb, starter):

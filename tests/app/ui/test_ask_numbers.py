@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.ui.ask.answer import describe_probability, percent
-from app.ui.ask.candidate import list_ranks
+from app.ui.ask.answer import describe_confidence, percent
 from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
-from app.ui.ask.cost import compute_encoder_saving, compute_saving, describe_share, draw_costs, list_costs
+from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
 from app.ui.ask.word_scores import compute_strength, render_word_scores
 from as2core.cascade.schedule import DropSchedule
@@ -33,12 +32,12 @@ def a_trace(scores):
 
 
 @pytest.mark.parametrize(
-    ("probability", "words"),
-    [(0.97, "Almost certainly the answer"), (0.8, "Very likely the answer"), (0.5, "Perhaps the answer"),
-     (0.2, "Possibly the answer")],
+    ("confidence", "words"),
+    [(0.97, "Almost certainly the answer"), (0.75, "Very likely the answer"), (0.5, "Possibly the answer"),
+     (0.2, "Uncertain: several candidates score alike")],
 )  # fmt: skip
-def test_a_probability_has_words(probability, words):
-    assert describe_probability(probability) == words
+def test_a_confidence_has_words(confidence, words):
+    assert describe_confidence(confidence) == words
 
 
 @pytest.mark.parametrize(
@@ -71,13 +70,6 @@ def test_disagreement_is_marked_where_one_ranker_has_it_high_and_the_other_far_d
     assert describe_disagreement(cascade, generative) == told
 
 
-def test_the_way_of_a_candidate_ends_where_it_was_dropped():
-    run = a_trace([[4, 3, 2, 1], [1, 4, 3, 2], [0, 0, 0, 0]]).replay(DropSchedule((0.25, 0.5)))
-    assert list_ranks(run, 1) == [("layer 2", 2, 4), ("layer 4", 1, 3), ("layer 6", 1, 2)]
-    assert list_ranks(run, 0) == [("layer 2", 1, 4), ("layer 4", 3, 3)]
-    assert list_ranks(run, 3) == [("layer 2", 4, 4)]
-
-
 def test_the_cost_table_tells_what_each_stretch_saved():
     full = a_trace([[4, 3, 2, 1]] * 3)
     run = full.replay(DropSchedule((0.5, 0.5)))
@@ -90,7 +82,6 @@ def test_the_cost_table_tells_what_each_stretch_saved():
     # against one model with a single classifier: (2 + 1 + 0.5) of 6 layers' worth and 7 heads instead of 4
     layers, heads = layer_flops(np.full(4, 30), SHAPE), head_flops(4, SHAPE)
     assert compute_saving(run) == pytest.approx(1 - (3.5 * layers + 1.75 * heads) / (6 * layers + heads))
-    assert compute_encoder_saving(run, full) == pytest.approx(1 - 3.5 / 6)
 
 
 @pytest.mark.parametrize(
@@ -140,21 +131,28 @@ def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
     assert table_height(100) == table_height(400) == 388
 
 
-def test_behind_a_first_stage_savings_are_told_against_everyone_and_the_promise_against_who_entered():
+def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(written):
     inside = a_trace([[4, 3, 2, 1]] * 3)
-    look = ExitRecord(0, np.arange(8), np.arange(8, 0, -1), np.arange(4, 8), 0.01, 0, 0, "first stage")
-    full = with_first(inside, look, [Candidate(str(i), "alike") for i in range(8)])
+    stage = ExitRecord(0, np.arange(8), np.arange(8, 0, -1), np.arange(4, 8), 0.01, 0, 10**12, "first stage")
+    full = with_first(inside, stage, [Candidate(str(i), "alike") for i in range(8)])
     run = full.replay(DropSchedule((0.5, 0.5)))
     rows = list_costs(run)
     assert [(r.title, r.entered, r.survivors) for r in rows[:2]] == [("first stage", 8, 4), ("layer 2", 4, 2)]
     assert rows[0].saved is None
-    assert [r.saved for r in rows[1:]] == pytest.approx([0.5, 0.75, 0.875])
-    assert compute_encoder_saving(run, full) == pytest.approx(1 - 3.5 / 6)
+    assert [r.saved for r in rows[1:]] == pytest.approx([0.0, 0.5, 0.75])
+    # as without the first stage: (2 + 1 + 0.5) of 6 layers' worth, whatever the first stage took
+    assert (
+        compute_saving(run)
+        == compute_saving(inside.replay(DropSchedule((0.5, 0.5))))
+        == pytest.approx(2.5 / 6, abs=0.01)
+    )
+    draw_costs(run, full)
+    assert "The first stage spared it the other 4; that is not counted here." in written[-1]
 
 
 @pytest.mark.parametrize(
     ("text", "values"),
-    [("30", [30]), ("30-20-50-10", [30, 20, 50, 10]), ("30-20", None), ("33", None), ("75", None), ("", None),
+    [("30", [30]), ("30-20-50-10", [30, 20, 50, 10]), ("30-20", None), ("33", [33]), ("75", None), ("", None),
      ("-5", None), ("x", None), ("٣٠", None)],
 )  # fmt: skip
 def test_the_address_gives_drop_shares_or_nothing(text, values):

@@ -1,0 +1,67 @@
+"""Example questions of a corpus: those that come with it, else questions that people answered, else questions made of
+its sentences by rule."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.corpora.corpora import STARTER, get_corpus
+from app.workbench.workbench import Workbench
+from as2core.generation.rules import ask_by_rule, lowercase_words
+from db.models import Question
+from db.repositories import corpora as corpus_rows
+from db.repositories import questions as rows
+
+MAX_SENTENCES = 60  # of a document that are turned into questions
+DOCUMENTS_PER_EXAMPLE = 5  # most sentences give no question
+PREFERRED_WORDS = 9  # a short question says little of its document, a long one is hard to read
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """`unanswerable`: a question that the documents do not answer. `dropped`: one whose answer an early exit drops at a
+    drop ratio of 0.5. Both are "" unless the corpus comes with them."""
+
+    questions: tuple[str, ...]
+    unanswerable: str = ""
+    dropped: str = ""
+
+
+def list_examples(wb: Workbench, corpus_id: int, n: int = 6) -> Examples:
+    """At most `n` questions to begin with. Raises UnknownCorpus."""
+    file = wb.settings.starter_dir / "examples.json"
+    if get_corpus(wb, corpus_id).name == STARTER and file.is_file():
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return Examples(tuple(content["questions"][:n]), content["unanswerable"], content["dropped"])
+    with wb.read() as s:
+        answered = rows.list_answered_questions(s, corpus_id, 40 * n)
+        return Examples(tuple(_vary(answered)[:n] if answered else _make_questions(s, corpus_id, n)))
+
+
+def _vary(answered: Iterable[Question]) -> list[str]:
+    """In an order that repeats neither kind nor document at first."""
+    varied: list[str] = []
+    rest: list[str] = []
+    kinds: set[str | tuple[str, str]] = set()
+    for q in sorted(answered, key=lambda q: hashlib.blake2b(q.text.encode()).digest()):
+        about = q.external_id.rpartition("-")[0] or q.external_id
+        keys = {("kind", q.kind) if q.kind else about, about}
+        (varied if kinds.isdisjoint(keys) else rest).append(q.text)
+        kinds |= keys
+    return varied + rest
+
+
+def _make_questions(s: Session, corpus_id: int, n: int) -> list[str]:
+    """One of each document, the first ones first; none where no sentence can be turned."""
+    documents = corpus_rows.find_documents(s, corpus_id, "", DOCUMENTS_PER_EXAMPLE * n)
+    texts: dict[int, list[str]] = {d.id: [] for d in documents}
+    for sentence in corpus_rows.list_sentences(s, list(texts)):
+        if len(texts[sentence.document_id]) < MAX_SENTENCES:
+            texts[sentence.document_id].append(sentence.text)
+    lowercase = lowercase_words(t for own in texts.values() for t in own)
+    by_document = ([q for t in own for q in ask_by_rule(t, lowercase)] for own in texts.values())
+    best = (min(own, key=lambda q: abs(len(q.split()) - PREFERRED_WORDS)) for own in by_document if own)
+    return list(dict.fromkeys(best))[:n]

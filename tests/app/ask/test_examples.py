@@ -1,0 +1,84 @@
+"""Example questions keep what they promise: the shipped ones with the shipped weights, the others by their corpus."""
+
+from __future__ import annotations
+
+import pytest
+
+from app import bootstrap
+from app.ask import asking
+from app.ask.examples import list_examples
+from app.corpora import corpora, documents
+from app.exchange.starter import ensure_starter
+from app.workbench.settings import Settings
+from as2core.cascade.schedule import DropSchedule
+from as2core.data.catalog import load_questions
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """A fresh home with the shipped models and corpus, as a stranger has it."""
+    home = tmp_path_factory.mktemp("fresh")
+    wb = bootstrap.open(Settings(home=home, worker="external"))
+    yield wb, ensure_starter(wb)
+    wb.close()
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """question -> the sentences labelled correct."""
+    sets = [load_questions(f"starter-{split}").questions for split in ("train", "dev", "test")]
+    return {q.text: {c.text for c in q.candidates if c.label == 1} for questions in sets for q in questions}
+
+
+def replay(view, ratio):
+    return view.trace.replay(DropSchedule.constant(ratio, exits=len(view.trace.exits)))
+
+
+def best_text(view, ratio):
+    return view.candidates[int(replay(view, ratio).ranking()[0])].text
+
+
+def test_the_shipped_examples_are_answered_rightly_and_with_confidence(shipped, answers):
+    wb, corpus = shipped
+    examples = list_examples(wb, corpus.id).questions
+    assert len(examples) == 6
+    views = [asking.ask(wb, corpus.id, q) for q in examples]
+    assert [v.question for v in views if v.typed or best_text(v, 0.3) not in answers[v.question]] == []
+    assert all(v.answered and v.rate_answer(replay(v, 0.3)) > 0.6 for v in views)
+
+
+def test_the_shipped_question_without_an_answer_gets_none(shipped, answers):
+    wb, corpus = shipped
+    question = list_examples(wb, corpus.id).unanswerable
+    assert answers[question] == set()
+    assert not asking.ask(wb, corpus.id, question).answered
+
+
+def test_the_shipped_lesson_is_answered_until_half_is_dropped_at_each_exit(shipped, answers):
+    wb, corpus = shipped
+    view = asking.ask(wb, corpus.id, list_examples(wb, corpus.id).dropped)
+    right = answers[view.question]
+    assert best_text(view, 0.0) in right and best_text(view, 0.3) in right
+    assert best_text(view, 0.5) not in right
+    place = [c.text in right for c in view.candidates].index(True)
+    half = replay(view, 0.5)
+    assert half.stages[half.dropped_at()[place]].title.startswith("layer")
+
+
+def test_a_corpus_without_labels_gets_questions_made_of_its_sentences(wb, towers):
+    assert list_examples(wb, towers.id).questions == (
+        "When was the Eiffel Tower finished?",
+        "When was the Forth Bridge opened?",
+        "What is Bread baked from?",
+    )
+
+
+def test_no_sentence_that_makes_a_question_means_no_example(wb):
+    corpus = corpora.create_corpus(wb, "lists")
+    documents.ingest(wb, corpus.id, [("list.txt", b"Apples, pears. Nothing else!")])
+    assert list_examples(wb, corpus.id).questions == ()
+
+
+def test_questions_that_people_answered_come_first(wb, towers, asked, give_signs, ann):
+    give_signs(ann, "+")
+    assert list_examples(wb, towers.id).questions == (asked.question,)
