@@ -1,8 +1,10 @@
-"""How large a folder and a function may be, and how many parameters a function may have."""
+"""How large a folder and a function may be, how many parameters a function may have, and what a name may be."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,28 @@ EXCEPTIONS = {  # "path:function" -> why it may be larger
     "as2core/commands/train.py:train": "a parameter is an option of `as2 train`",
     "as2core/commands/tune.py:tune": "a parameter is an option of `as2 tune`",
 }
+PARTICIPLES = frozenset(
+    "asked begun bought brought built chosen come done drawn felt forgotten found given gone got grown heard held "
+    "imported kept known labelled left lost made meant met named opened passed ranked said seen sent shown sought "
+    "spent stored taken thought thrown told wanted won written".split()
+)
+QUESTION_WORDS = ("is", "was", "are", "were", "has")  # a flag may be `is_known`
+PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed everywhere -> why
+    "done": "how many, beside `total`, as in `Progress`",
+    "left": "the opposite of right",
+    "LEFT": "the opposite of right",
+    "app/cli/__init__.py:labelled": "an entry point of `as2.labels`; another package could offer it by that name",
+    "app/corpora/corpora.py:vectors_done": "beside `vectors_total`",
+    "app/workbench/people.py:Gone": "an error is named by the state it reports",
+    "app/ask/question_management.py:_make_gone": "makes the error of that name",
+    "as2core/evaluation.py:lost": "a key of the JSON of `as2 eval`",
+    "as2core/training/recipes.py:written": "a key of the cards of shipped models",
+    "db/models.py:ASKED": "a constant is named by the value that is stored",
+    "db/models.py:imported": "a column",
+    "db/models.py:cut_kept": "a column",
+    "db/repositories/questions.py:IMPORTED": "a constant is named by the value that is stored",
+    "db/repositories/questions.py:kept": "the end of the name of a column, `cut_kept`",
+}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -31,6 +55,34 @@ def functions() -> list[tuple[str, Function]]:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, Function)
     ]
+
+
+@cache
+def names() -> frozenset[str]:
+    """`"path:name"` of all functions, classes, parameters, variables and attributes that are defined here."""
+    return frozenset(
+        f"{path.relative_to(ROOT)}:{name}"
+        for package in OURS
+        for path in (ROOT / package).rglob("*.py")
+        for name in defined_names(ast.parse(path.read_text()))
+    )
+
+
+def defined_names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case ast.alias(asname=str(name)):
+                yield name
+
+
+def is_participle(name: str) -> bool:
+    """Whether its last word is one, and the first asks no question."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower().split("_")
+    return words[-1] in PARTICIPLES and words[0] not in QUESTION_WORDS
 
 
 def lines(function: Function) -> int:
@@ -65,6 +117,23 @@ def test_the_exceptions_are_few_and_needed():
     assert len(EXCEPTIONS) <= MAX_EXCEPTIONS and all(EXCEPTIONS.values())
     large = {name for name, f in functions() if lines(f) > MAX_FUNCTION_LINES or parameters(f) > MAX_PARAMETERS}
     assert EXCEPTIONS.keys() <= large
+
+
+def test_no_name_is_a_participle():
+    """A value is named by what it is, a flag asks a question: `rows`, not `found`; `is_known`, not `known`."""
+    found = {name for name in names() if is_participle(name.partition(":")[2])}
+    assert sorted(n for n in found if not {n, n.partition(":")[2]} & PARTICIPLES_ALLOWED.keys()) == []
+    assert all(PARTICIPLES_ALLOWED.values())
+    assert PARTICIPLES_ALLOWED.keys() <= found | {n.partition(":")[2] for n in found}  # none is allowed without need
+
+
+def test_a_participle_is_told_from_a_question_and_from_a_word_that_contains_one():
+    tree = ast.parse(
+        "class Gone: pass\ndef _draw_lost(taken, *, is_known, seed):\n    self._kept = found = remaining = 1"
+    )
+    told = {name: is_participle(name) for name in defined_names(tree)}
+    assert {name for name, is_one in told.items() if is_one} == {"Gone", "_draw_lost", "taken", "_kept", "found"}
+    assert {name for name, is_one in told.items() if not is_one} == {"is_known", "seed", "remaining"}
 
 
 def test_lines_and_parameters_are_counted_as_a_reader_does():
