@@ -26,14 +26,14 @@ class LaterWrites:
     raises is logged."""
 
     def __init__(self, delay: float = DELAY_SECONDS) -> None:
-        self._delay = delay
+        self.delay = delay  # seconds
         self._writes: list[tuple[int, _Write]] = []
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def add(self, key: int, act: Callable[[], None]) -> None:
         with self._changed:
-            self._writes.append((key, _Write(act, time.monotonic() + self._delay)))
+            self._writes.append((key, _Write(act, time.monotonic() + self.delay)))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="later writes", daemon=True)
                 self._thread.start()

@@ -204,7 +204,7 @@ def load_texts(session: Session, sentence_ids: Sequence[int]) -> dict[int, str]:
 def load_titles(session: Session, document_ids: Sequence[int]) -> dict[int, str]:
     """By document id."""
     titles = select(Document.id, Document.title).where(Document.id.in_(document_ids))
-    return {i: title for i, title in session.execute(titles)}
+    return {row.id: row.title for row in session.execute(titles)}
 
 
 def lock_sentences(session: Session, sentence_ids: Sequence[int]) -> set[int]:
