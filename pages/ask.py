@@ -3,24 +3,30 @@
 import pandas as pd
 import streamlit as st
 
-from app.ask import questions
+from app.ask.examples import list_examples
 from app.labels import annotation
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
 from app.ui.ask.answer import draw_answer, draw_facts, render_context
-from app.ui.ask.candidate import draw_candidate, draw_explanation
+from app.ui.ask.candidate import draw_candidate, draw_explanation, draw_standings
 from app.ui.ask.candidates import draw_candidates, make_table, rank_together
 from app.ui.ask.cascade import draw_cascade
+from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.label.buttons import label_buttons
+from app.ui.landing import landing, tour
 from app.ui.page import page
 from app.ui.text import plain, shorten
 
 question = result.read_question()
 frame = page(
     "Ask" if question else "What would you like to know?",
-    "" if question else "Ask a question. The answer is a sentence of your documents, with the steps that led to it.",
+    "" if question else "Ask a question. The answer is a sentence from your documents, with the steps that led to it.",
+    tab=shorten(question, 60) or "Ask",
     choose_model=True,
 )
+
+with st.sidebar:
+    tour.draw_link(frame.annotator.name)
 
 
 def draw_question_box(question: str) -> None:
@@ -39,8 +45,8 @@ def submit_typed() -> None:
     result.submit(st.session_state[result.box_key()])
 
 
-def submit_example() -> None:
-    if text := st.session_state.get("as2_example"):
+def submit_example(key: str) -> None:
+    if text := st.session_state.get(key):
         result.submit(text)
         result.renew_box()
 
@@ -51,21 +57,27 @@ def draw_empty_corpus() -> None:
 
 
 def draw_examples() -> None:
-    examples = questions.list_examples(frame.wb, frame.corpus.id)
+    examples = list_examples(frame.wb, frame.corpus.id)
     if frame.corpus.documents == 0:
         draw_empty_corpus()
-    elif examples:
-        st.pills("Try one of these", examples, format_func=plain, key="as2_example", on_change=submit_example)
-    else:
+    elif not examples.questions:
         st.caption("Type a question about the documents and press Enter.")
+    for title, texts, key in (
+        ("Try one of these", examples.questions, "as2_example"),
+        ("The documents do not answer this one", (examples.unanswerable,), "as2_unanswerable"),
+        ("An early exit drops the answer to this one at a drop ratio of 50 %", (examples.dropped,), "as2_dropped"),
+    ):
+        if any(texts):
+            st.pills(title, texts, format_func=plain, key=key, on_change=submit_example, args=(key,))
 
 
 @st.fragment
 def draw_result(current: result.Result) -> None:
-    """Everything that depends on the schedule: a replay reruns this alone."""
+    """Everything that depends on the schedule: a release of the slider reruns this alone."""
     errors.show_pending()
     view, generative = current.view, current.generative_scores  # read once: they may arrive while the page is drawn
-    run = view.trace.replay(drops.read_schedule(len(view.trace.exits)))
+    percents = drops.read_percents(len(view.trace.exits))
+    run = view.trace.replay(drops.make_schedule(percents, len(view.trace.exits)))
     best_first = run.ranking().tolist()
     best, selection = best_first[0], result.get_selection()
     labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
@@ -75,9 +87,25 @@ def draw_result(current: result.Result) -> None:
         label = mine.get(view.candidates[position].sentence_id)
         label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
 
-    draw_answer(view, best)
-    draw_buttons(best, "answer")
-    draw_facts(view)
+    draw_answer(view, run, best)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_buttons(best, "answer")
+        draw_facts(view)
+    picture, details = st.columns([2, 1], gap="medium")
+    with picture:
+        draw_cascade(view, current.record, percents=percents, best=best, labels=labels)
+    with details:
+        position = best if selection is None else selection
+        st.subheader("Best candidate" if position == best else "Candidate details", anchor=False)
+        draw_candidate(view, run, position, generative, has_context=position != best)
+        if position == best:
+            st.caption("Click a line of the picture or a row of the table to see another candidate here.")
+        else:
+            draw_buttons(position, "near")
+        draw_standings(run, position)
+        if generative is not None:
+            with st.expander("Which words of the question it explains"):
+                draw_explanation(frame.wb, view, position)
     with st.container():  # in every run, or all that follows would move by one place and be drawn anew
         together = [] if generative is None else rank_together(run, generative).tolist()
         if together and together[0] != best:
@@ -85,19 +113,10 @@ def draw_result(current: result.Result) -> None:
             with st.expander(f"Best by both rankers together: “{plain(shorten(other.text, 90))}”"):
                 st.html(render_context(other, quiet=True))
                 draw_buttons(together[0], "together")
-    draw_cascade(frame.wb, view, run, labels)
+    with st.expander("What each exit cost and saved"):
+        draw_costs(run, view.trace)
+        draw_measuring(frame.wb, view, run)
     draw_table(current, make_table(view, run, generative, labels))
-
-    position = best if selection is None else selection
-    st.subheader("Candidate details", anchor=False)
-    which = "This is the best candidate. " if position == best else ""
-    st.caption(f"{which}Choose another one by its line in the chart or its row in the table.")
-    draw_candidate(view, run, position, generative)
-    if position != best:
-        draw_buttons(position, "near")
-    if generative is not None:
-        st.markdown("**Which words of the question it explains**")
-        draw_explanation(frame.wb, view, position)
 
 
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:
@@ -115,6 +134,7 @@ draw_question_box(question)
 if not question:
     url.put(q=None, as_typed=None)
     draw_examples()
+    landing.draw(frame)
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
 else:
@@ -126,6 +146,7 @@ else:
     if current.view.candidates:
         is_complete = current.generative.done()
         draw_result(current)
+        current.is_drawn.set()
         if not is_complete:
             result.await_generative(current)
     else:

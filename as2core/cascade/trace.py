@@ -131,6 +131,14 @@ class CascadeTrace(Trace):
         """What the monolithic model of the same depth costs: every candidate through every layer, one classifier."""
         return self.exits[-1].layer * layer_flops(self.lengths, self.shape) + head_flops(self.candidates, self.shape)
 
+    @property
+    def cascade_cost(self) -> float:
+        """FLOPs of the exits over those of the monolithic model for the candidates that entered the encoder: what the
+        drops saved, the first stage apart. Without a first stage it is `relative_cost`."""
+        lengths = self.lengths[self.entered]
+        full = self.exits[-1].layer * layer_flops(lengths, self.shape) + head_flops(len(lengths), self.shape)
+        return sum(e.flops for e in self.exits) / full if full else 1.0
+
     def replay(self, schedule: DropSchedule) -> Self:
         """The same run under another schedule, from the scores at hand; seconds are estimates by share of FLOPs.
 

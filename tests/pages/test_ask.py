@@ -1,5 +1,7 @@
-"""The Ask page. The picture's clicks and timings are in tests/e2e/test_ask_browser.py."""
+"""The Ask page. The picture and its slider are in tests/e2e/test_cascade_picture.py; here their choices are set in the
+session, as their callbacks do."""
 
+import json
 import logging
 from types import SimpleNamespace
 
@@ -33,10 +35,30 @@ def table(at):
     return at.dataframe[0].value
 
 
+def sent(at, component):
+    """What a component of the page gets."""
+    return next(json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.component_name == component)
+
+
+def shares(at):
+    return sent(at, "as2_cascade_state")["percents"]
+
+
+def drop(at, *percents):
+    """The slider, released at one share or at one for each exit."""
+    at.session_state["_as2_drop"] = "-".join(map(str, percents))
+    return at.run()
+
+
+def total(entered, stayed):
+    """The last row of the costs, up to its time."""
+    return f"<th scope=row>all</th><td>{entered}</td><td>{stayed}</td>"
+
+
 def test_before_a_question_examples_are_offered_and_taking_one_asks_it(wb, me):
     annotation.give_label(wb, question_id=2, sentence_id=3, annotator_id=me.id, label="correct")
     at = open_page("ask")
-    assert at.header[0].value == "What would you like to know?"
+    assert at.title[0].value == "What would you like to know?"
     pills = at.get("button_group")[0]
     assert pills.options == [r"What did it cost\: \$5 or \$9?"]
     pills.set_value("What did it cost: $5 or $9?").run()
@@ -55,7 +77,7 @@ def test_typing_a_question_and_sending_the_form_asks_it_once(wb):
 def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability_and_document(wb):
     html = markup(answered())
     answer = html.index('class="as2-answer"')
-    assert answer < html.index('class="as2-marks') < html.index("as2-costs", answer)
+    assert answer < html.index("as2-standings") < html.index("as2-costs", answer)
     assert "Almost certainly the answer <span>95 %</span>" in html
     assert "The hall was finished in 1889.</mark>" in html
     assert (
@@ -86,29 +108,32 @@ def test_foreign_text_is_shown_as_text(wb, hostile):
 
 def test_the_slider_replays_the_run_without_asking_again(wb):
     at = answered()
-    assert "<b>10</b> of 40 reach the end" in markup(at)  # 40, 28, 20, 14, 10
-    at.slider(key="as2_drop").set_value(50).run()
-    assert "<b>3</b> of 40 reach the end" in markup(at)  # 40, 20, 10, 5, 3
+    assert total(40, 10) in markup(at)  # 40, 28, 20, 14, 10
+    at = drop(at, 50)
+    assert total(40, 3) in markup(at)  # 40, 20, 10, 5, 3
     assert at.query_params["drop"] == "50"
     assert len(stored.asked(wb)) == 1
 
 
-def test_every_run_tells_the_sliders_values_for_a_browser_that_never_drew_an_earlier_one(wb):
-    at = answered({"drop": "50-20-0-10"}).run()
-    assert [list(s.proto.default) for s in at.slider] == [[30], [50], [20], [0], [10]]
-    assert at.toggle(key="as2_drop_each").proto.default
-    at = at.slider(key="as2_drop_1").set_value(40).run()
-    assert list(at.slider(key="as2_drop_1").proto.default) == [40]
-    at = at.toggle(key="as2_drop_each").set_value(False).run()
-    at = at.slider(key="as2_drop").set_value(55).run()
-    assert list(at.slider(key="as2_drop").proto.default) == [55]
+def test_the_picture_gets_the_record_once_and_the_same_after_every_act(wb):
+    at = answered()
+    record = sent(at, "as2_cascade")
+    assert [len(e["scores"]) for e in record["exits"]] == [40] * 5
+    place = record["texts"].index("The hall was finished in 1889.")
+    at = drop(at, 50)
+    at.button(key="as2_label_answer_correct").click().run()
+    assert sent(at, "as2_cascade") == record
+    assert sent(at, "as2_cascade_state")["correct"] == [record["entered"][place]]
+
+
+def test_the_answer_to_copy_has_its_source(wb):
+    state = sent(answered(), "as2_cascade_state")
+    assert state["answer"] == "“The hall was finished in 1889.” (Iron works, sentence 1)"
 
 
 def test_each_exit_may_have_a_share_of_its_own(wb):
-    at = answered()
-    at.toggle(key="as2_drop_each").set_value(True).run()
-    assert [s.value for s in at.slider][1:] == [30, 30, 30, 30]
-    at.slider(key="as2_drop_0").set_value(50).run()
+    at = drop(answered(), 50, 30, 30, 30)
+    assert shares(at) == [50, 30, 30, 30]
     assert at.query_params["drop"] == "50-30-30-30"
     assert "<th scope=row>layer 2</th><td>40</td><td>20</td>" in markup(at)
 
@@ -116,7 +141,8 @@ def test_each_exit_may_have_a_share_of_its_own(wb):
 def test_a_link_reproduces_question_corpus_model_and_shares(wb):
     at = answered({"model": "starter-3", "drop": "50-0-0-0"})
     assert stored.asked(wb) == [(stored.WORKS, QUESTION, "starter-3")]
-    assert "<b>20</b> of 40 reach the end" in markup(at)
+    assert shares(at.run()) == [50, 0, 0, 0]
+    assert total(40, 20) in markup(at)
     assert at.selectbox(key="as2_corpus").value == "Works"
 
 
@@ -136,22 +162,22 @@ def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(wb):
 def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(wb, monkeypatch):
     at, clock = answered(), SimpleNamespace(now=0.0)
     monkeypatch.setattr(url, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    at = at.slider(key="as2_drop").set_value(50).run()
+    at = drop(at, 50)
     assert at.query_params["drop"] == "50"
     del at.query_params["drop"]
     at = at.run()
-    assert at.slider(key="as2_drop").value == 50  # so soon after, it may be a browser that is behind
+    assert shares(at) == [50]  # so soon after, it may be a browser that is behind
     clock.now += 10
     del at.query_params["drop"]
     at = at.run()
-    assert at.slider(key="as2_drop").value == 30
+    assert shares(at) == [30]
     at.query_params["drop"] = "20-20-30-40"
     at = at.run()
-    assert [at.slider(key=f"as2_drop_{i}").value for i in range(4)] == [20, 20, 30, 40]
+    assert shares(at) == [20, 20, 30, 40]
     clock.now += 10
     del at.query_params["q"]
     at = at.run()
-    assert at.header[0].value == "What would you like to know?"
+    assert at.title[0].value == "What would you like to know?"
 
 
 def test_an_emptied_question_leaves_the_address(wb):
@@ -171,13 +197,13 @@ def test_a_corpus_without_documents_says_where_to_bring_some_in(wb):
 def test_nonsense_in_a_link_is_passed_over(wb):
     at = answered({"model": "none", "drop": "lots"})
     assert stored.asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
-    assert at.slider(key="as2_drop").value == 30
+    assert shares(at) == [30]
 
 
 def test_the_costs_say_whether_their_times_were_measured_or_estimated(wb):
     at = answered()
     assert "time, estimated" in markup(at)
-    at.slider(key="as2_drop").set_value(0).run()
+    at = drop(at, 0)
     assert "time, measured" in markup(at)
     assert "<th scope=row>layer 2</th><td>40</td><td>40</td><td>1 ms</td>" in markup(at)
 
@@ -188,8 +214,10 @@ def test_the_first_stage_is_a_row_and_a_column_like_any_exit(wb):
     html = markup(at)
     assert "<th scope=row>first stage</th><td>40</td><td>20</td>" in html
     assert "<th scope=row>layer 2</th><td>20</td><td>14</td>" in html
-    assert "<b>5</b> of 40 reach the end" in html  # 20, 14, 10, 7, 5
-    assert any("kept 20 of 40 sentences" in c.value for c in at.caption)
+    assert total(40, 5) in html  # 20, 14, 10, 7, 5
+    assert "The first stage spared it the other 20; that is not counted here." in texts(at)
+    record = sent(at, "as2_cascade")
+    assert (record["candidates"], len(record["entered"]), len(record["first"]["ranks"])) == (40, 20, 40)
     assert any("Ranked 20 of 40 sentences" in c.value for c in at.caption)
     shown = table(at)
     assert (shown["dropped"] == "first stage").sum() == 20
@@ -210,9 +238,9 @@ def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside
     at.button(key="as2_measure").click().run()
     assert set(schedules) == {(0.0,) * 4, (0.3,) * 4}
     assert "<b>25 %</b> of the time saved" in markup(at)  # 200 ms became 150
-    at.slider(key="as2_drop").set_value(50).run()
+    at = drop(at, 50)
     assert "of the time saved" not in markup(at)
-    at.slider(key="as2_drop").set_value(0).run()
+    at = drop(at, 0)
     assert "as2_measure" not in [b.key for b in at.button]
 
 
@@ -305,9 +333,21 @@ def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
     html = markup(at)
     near = html[html.rindex('<p class="as2-passage"') :]
     assert f"{third['sentence']}</mark>" in near
+    assert "Stayed to the end: rank 3 of 10." in near
     assert "<span>finished</span><small>-5.0</small>" in near
     at.button(key="as2_label_near_incorrect").click().run()
     assert stored.sentence(wb, stored.label_events(wb)[-1].sentence_id) == third["sentence"]
+
+
+def test_why_a_candidate_was_dropped_stands_beside_the_picture(wb):
+    at = answered()
+    last = table(at).iloc[-1]
+    assert last["dropped"] == "layer 2"
+    at.session_state["_as2_chosen"] = int(last["position"])
+    at.run()
+    assert "Dropped after layer 2: rank 40, the cut is at 28. It would survive at 2 %." in markup(
+        at
+    )  # one of 40 is 2.5 %
 
 
 def test_an_error_the_reader_can_mend_is_shown_as_its_text(wb, monkeypatch):

@@ -1,4 +1,5 @@
-"""One candidate in detail: its context, its rank at every exit, and which words of the question it explains."""
+"""One candidate in detail: its context, its score against the cut at every exit, why it was dropped, and which words of
+the question it explains."""
 
 import numpy as np
 import streamlit as st
@@ -6,6 +7,7 @@ import streamlit as st
 from app.ask import asking
 from app.ask.asking import AskView
 from app.ui.ask.answer import render_context
+from app.ui.ask.drop_reason import Standing, describe_drop, list_standings
 from app.ui.ask.word_scores import draw_word_scores
 from app.ui.text import percent, plain
 from app.workbench.workbench import Workbench
@@ -14,30 +16,33 @@ from as2core.errors import As2Error
 from as2core.metrics import to_ranks
 
 
-def list_ranks(run: CascadeTrace, position: int) -> list[tuple[str, int, int]]:
-    """The candidate's rank at every exit it reached: (the exit's title, rank, candidates there)."""
-    ranks = []
-    for e in run.stages:
-        if position not in e.alive:
-            break
-        index = int(np.flatnonzero(e.alive == position)[0])
-        ranks.append((e.title, int(to_ranks(e.scores)[index]), len(e.alive)))
-    return ranks
-
-
-def draw_candidate(view: AskView, run: CascadeTrace, position: int, generative: np.ndarray | None) -> None:
-    """Everything but the label buttons, which the page draws below it."""
-    candidate = view.candidates[position]
-    ranks = list_ranks(run, position)
-    stayed = len(ranks) == len(run.stages)
-    chips = "".join(f"<li><small>{title}</small>{rank}<small> of {of}</small></li>" for title, rank, of in ranks)
-    end = f"probability {percent(float(view.probability[position]))}" if stayed else f"dropped after {ranks[-1][0]}"
+def draw_candidate(
+    view: AskView, run: CascadeTrace, position: int, generative: np.ndarray | None, *, has_context: bool
+) -> None:
+    """Its context and why it was dropped; the page draws the label buttons below it."""
+    parts = [describe_drop(view.trace, run, position)]
+    if position in run.exits[-1].alive and view.is_calibrated:
+        parts.append(f"Probability {percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
-        end += f", generative rank {int(to_ranks(generative)[position])} of {int(np.isfinite(generative).sum())}"
-    st.html(
-        f'{render_context(candidate, quiet=True)}<ol class="as2-way" aria-label="Rank at each exit">{chips}'
-        f"<li class=as2-way-end>{end}</li></ol>"
+        rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
+        parts.append(f"Generative rank {rank} of {scored}.")
+    context = render_context(view.candidates[position], quiet=True) if has_context else ""
+    st.html(f'<div class="as2-details">{context}<p class="as2-why">{" ".join(parts)}</p></div>')
+
+
+def draw_standings(run: CascadeTrace, position: int) -> None:
+    st.html(render_standings(list_standings(run, position)))
+
+
+def render_standings(standings: list[Standing]) -> str:
+    """The candidate's rank and score at every stage it reached, beside the last rank that stays and its score."""
+    rows = "".join(
+        f"<tr{'' if s.stays else ' class=as2-dropped'}><th scope=row>{s.title}</th><td>{s.rank:,} <small>of "
+        f"{s.entered:,}</small></td><td>{s.survivors:,}</td><td>{s.score:.2f}</td><td>{s.cut:.2f}</td></tr>"
+        for s in standings
     )
+    head = "".join(f"<th scope=col>{name}</th>" for name in ("after", "rank", "cut", "score", "at the cut"))
+    return f'<table class="as2-table as2-standings"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def draw_explanation(wb: Workbench, view: AskView, position: int) -> None:

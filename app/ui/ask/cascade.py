@@ -1,58 +1,54 @@
-"""The cascade picture with the slider that replays it, and what each exit cost."""
+"""The cascade picture with the slider that replays it, as a component: it gets the record once a question.
+
+cascade.js       the component: the animation, the slider, the keys, what is under the pointer
+picture.js       the drawing
+replay.js        the arithmetic of the cascade
+save.js          the picture as a file, texts for the clipboard
+cascade_state.js what may change: the shares, the chosen candidate, the labels
+"""
 
 from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
-from app.ask import asking
 from app.ask.asking import AskView
 from app.labels.consensus import CORRECT
-from app.ui import errors
 from app.ui.ask import drops, result
-from app.ui.ask.cost import compute_encoder_saving, draw_costs, draw_saving, draw_times
-from app.ui.charts.cascade import cascade_chart, describe_picture, make_picture
-from app.ui.charts.cascade_marks import render_legend
-from app.workbench.workbench import Workbench
-from as2core.cascade.trace import CascadeTrace
+from app.ui.ask.record import Record
+from app.ui.scripts import load_script, load_text
+from app.ui.text import name_document
+
+_SEQ = "_as2_drop_seq"  # number of the slider's newest release that arrived
+KEY = "as2_cascade"
 
 
-def draw_cascade(wb: Workbench, view: AskView, run: CascadeTrace, labels: Mapping[int, str]) -> None:
-    """`run` is the view's trace under the schedule chosen; `labels` by sentence id. A click chooses a candidate."""
-    st.subheader("Where candidates were dropped", anchor=False)
-    picture = make_picture(
-        run,
-        texts=[c.text for c in view.candidates],
-        retrieval_ranks=[c.retrieval_rank for c in view.candidates],
-        correct={i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT},
+def draw_cascade(view: AskView, record: Record, *, percents: list[int], best: int, labels: Mapping[int, str]) -> None:
+    """`best` is the answer's position under the shares; `labels` by sentence id. A click chooses a candidate."""
+    answer = view.candidates[best]
+    state = {
+        "id": record["id"],
+        "percents": percents,
+        "seq": st.session_state.get(_SEQ, 0),
+        "chosen": result.get_selection(),
+        "correct": [i for i, c in enumerate(view.candidates) if labels.get(c.sentence_id) == CORRECT],
+        "answer": f"“{answer.text}” ({name_document(answer.title)}, sentence {answer.position + 1})",
+    }
+    script = load_script("ask/replay", "ask/picture", "ask/save", "ask/cascade")
+    picture = st.components.v2.component(
+        "as2_cascade", js=script, css=load_text("ask/cascade.css"), html=load_text("ask/cascade.html")
     )
-    st.html(render_legend())
-    spec = cascade_chart(picture, chosen=result.get_selection())
-    st.vega_lite_chart(
-        None, spec, key="as2_cascade", on_select=_choose_point, selection_mode="pick", alt=describe_picture(picture)
+    picture(key=KEY, data=record, on_drop_change=_receive_drop, on_pick_change=_receive_pick)
+    st.components.v2.component("as2_cascade_state", js=load_script("ask/cascade_state"))(
+        key="as2_cascade_state", data=state
     )
-    left, right = st.columns([4, 5], gap="large")
-    with left:
-        drops.draw_controls(tuple(e.layer for e in run.exits))
-        draw_saving(run, view.trace)
-        _draw_measuring(wb, view, run)
-    with right:
-        draw_costs(run, view.trace)
 
 
-def _draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
-    """A button that runs this schedule; the result stays beside the slider as long as the schedule does."""
-    if not any(len(e.dropped) for e in run.exits):
-        return
-    cache = st.session_state.setdefault("_as2_measured", {})
-    key = (view.run_id, run.schedule.ratios)
-    if st.button("Measure the time saved", key="as2_measure", icon=":material/timer:", type="tertiary"):
-        with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
-            cache[key] = asking.measure_times(wb, view, run.schedule)
-    if key in cache:
-        draw_times(cache[key], compute_encoder_saving(run, view.trace))
+def _receive_drop() -> None:
+    release: Mapping[str, Any] = st.session_state[KEY].drop
+    st.session_state[_SEQ] = release["seq"]
+    drops.choose_percents([int(p) for p in release["percents"]])
 
 
-def _choose_point() -> None:
-    points = st.session_state["as2_cascade"].selection.get("pick") or []
-    if points:
-        result.choose(int(points[0]["cand"]))
+def _receive_pick() -> None:
+    result.choose(int(st.session_state[KEY].pick["candidate"]))

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.ask.asking import MeasuredTimes
-from app.ui.text import percent
+from app.ask import asking
+from app.ask.asking import AskView, MeasuredTimes
+from app.ui import errors
+from app.ui.text import count, percent
+from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
 
@@ -14,19 +17,15 @@ RESCORING_NOTE = " The last exit scores the first places a second time, in float
 
 
 def compute_saving(run: CascadeTrace) -> float:
-    """The share of the monolithic model's compute that this run saved; below 0 if it took more."""
-    return 1.0 - run.relative_cost
-
-
-def compute_encoder_saving(run: CascadeTrace, full: CascadeTrace) -> float:
-    """The share of the encoder's compute over the candidates that entered it that dropping saved."""
-    whole = sum(e.flops for e in full.exits)
-    return 1.0 - sum(e.flops for e in run.exits) / whole if whole else 0.0
+    """The share of one whole model's compute, for the candidates that entered, that the drops saved; below 0 if the run
+    took more. This is what "compute saved" means on every page; the first stage's saving is apart."""
+    return 1.0 - run.cascade_cost
 
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """A stage. `saved`: the share of what its layers cost with every candidate in them; None for a first stage."""
+    """A stage. `saved`: the share of what its layers cost with everyone who entered the encoder; None for a first
+    stage."""
 
     title: str
     entered: int
@@ -36,33 +35,21 @@ class CostRow:
 
 
 def list_costs(run: CascadeTrace) -> list[CostRow]:
-    rows, below = [], 0
+    rows, below, lengths = [], 0, run.lengths[run.entered]
     for e in run.stages:
-        whole = (e.layer - below) * layer_flops(run.lengths, run.shape) + head_flops(run.candidates, run.shape)
+        whole = (e.layer - below) * layer_flops(lengths, run.shape) + head_flops(len(lengths), run.shape)
         saved = None if e is run.first else 1 - e.flops / whole if whole else 0.0
         rows.append(CostRow(e.title, len(e.alive), e.survivors, e.seconds * 1000, saved))
         below = e.layer
     return rows
 
 
-def draw_saving(run: CascadeTrace, full: CascadeTrace) -> None:
-    share = compute_saving(run)
-    saving = f"<b>{percent(share)}</b> of the compute saved" if share > 0 else "nothing saved"
-    remaining = f"<b>{len(run.exits[-1].alive):,}</b> of {run.candidates:,} reach the end"
-    st.html(f'<p class="as2-saved">{saving} <span>·</span> {remaining}</p>')
-    if run.first is not None:
-        st.caption(
-            f"The {run.first.title} kept {run.first.survivors:,} of {run.candidates:,} sentences. For those, dropping "
-            f"saves {compute_encoder_saving(run, full) * 100:.0f} % of the encoder's compute."
-        )
-
-
 def draw_times(times: MeasuredTimes, saving: float) -> None:
-    """The time that dropping saved, beside the share of the encoder's compute (`compute_encoder_saving`)."""
+    """The time that dropping saved, beside the share of the compute (`compute_saving`)."""
     share = 1 - times.dropping / times.full if times.full else 0.0
     st.html(
         f'<p class="as2-note">Measured: {times.full * 1000:,.0f} ms without dropping, {times.dropping * 1000:,.0f} ms '
-        f"with it. <b>{share * 100:.0f} %</b> of the time saved, for {saving * 100:.0f} % of the encoder's compute.</p>"
+        f"with it. <b>{share * 100:.0f} %</b> of the time saved, for {describe_share(saving)} of the compute.</p>"
     )
 
 
@@ -83,7 +70,10 @@ def draw_costs(run: CascadeTrace, full: CascadeTrace) -> None:
     time = f"time, {'measured' if is_measured else 'estimated'}"
     head = "".join(f"<th scope=col>{name}</th>" for name in ("exit", "in", "out", time, "compute saved"))
     st.html(f'<table class="as2-table as2-costs"><thead><tr>{head}</tr></thead><tbody>{body}{total}</tbody></table>')
-    note = "Savings are relative to one full model that reads every candidate."
+    entered = len(run.entered)
+    note = f"Savings are relative to one whole model that reads the {count(entered, 'sentence')} of the cascade."
+    if run.first is not None:
+        note += f" The {run.first.title} spared it the other {run.candidates - entered:,}; that is not counted here."
     note += CLASSIFIER_NOTE if compute_saving(run) <= -0.005 else ""
     note += RESCORING_NOTE if len(run.exits[-1].again) else ""
     if is_measured:
@@ -104,3 +94,16 @@ def _render_bar(share: float) -> str:
 def describe_share(share: float) -> str:
     """`30 %`; `1 % more` for a run that took more than the full model, because of its classifiers and its rescoring."""
     return f"{-share * 100:.0f} % more" if share <= -0.005 else percent(max(0.0, share))
+
+
+def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
+    """A button that runs this schedule; the result stays below it as long as the schedule does."""
+    if not any(len(e.dropped) for e in run.exits):
+        return
+    cache = st.session_state.setdefault("_as2_measured", {})
+    key = (view.run_id, run.schedule.ratios)
+    if st.button("Measure the time saved", key="as2_measure", icon=":material/timer:", type="tertiary"):
+        with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
+            cache[key] = asking.measure_times(wb, view, run.schedule)
+    if key in cache:
+        draw_times(cache[key], compute_saving(run))
