@@ -12,7 +12,7 @@ def trace_of(question, texts):
     return FakeCascade().trace(question, candidates, DropSchedule.constant(0.0, exits=5))
 
 
-def test_what_is_extract_features_a_candidate_is_its_logits_its_lead_and_two_scores():
+def test_the_features_of_a_candidate_are_its_logits_its_lead_and_two_scores():
     trace = trace_of("When was the tower finished?", ["The tower was finished.", "A tower.", "Bread."])
     said = extract_features(trace, np.array([-1.0, -2.0, -3.0]), np.array([0.9, 0.5, 0.1]))
     assert said.shape == (3, 5 + 1 + 2)

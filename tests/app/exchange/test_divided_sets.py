@@ -38,7 +38,7 @@ def divided(wb):
     return corpus
 
 
-def test_a_retrain_learns_from_train_judges_by_dev_and_leaves_test_alone(wb, divided):
+def test_a_retrain_trains_on_train_evaluates_on_dev_and_leaves_test_alone(wb, divided):
     parts = snapshot.compose(wb, divided, RetrainSettings(replay=0.0)).parts
     asked = {side: {q.text.split()[0] for q in getattr(parts, side)} for side in ("train", "dev", "held_out")}
     assert asked == {"train": {"oak"}, "dev": {"oak"}, "held_out": {"ash"}}

@@ -78,7 +78,7 @@ def test_the_log_probability_of_a_text_is_the_mean_over_its_tokens_in_a_whole_pa
 
 
 class Overlap:
-    """Finds by shared words; counts what it was as_question."""
+    """Scores a candidate by the words it shares with the question."""
 
     name = "overlap"
 
