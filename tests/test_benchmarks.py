@@ -18,7 +18,7 @@ DOCS = (ROOT / "docs" / "performance.md", ROOT / "docs" / "results.md", ROOT / "
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 
-def printed(script: str, *options: str) -> str:
+def run_benchmark(script: str, *options: str) -> str:
     """What a benchmark prints, having changed none of the documents."""
     before = [p.read_bytes() if p.exists() else None for p in DOCS]
     command = [sys.executable, f"benchmarks/{script}.py", *options]
@@ -162,7 +162,7 @@ def test_a_part_that_is_none_is_refused_by_name(capsys):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_ingestion_and_retrieval_count_what_they_were_given():
-    text = printed("workbench", "--quick", "--only", "ingestion,retrieval")
+    text = run_benchmark("workbench", "--quick", "--only", "ingestion,retrieval")
     made = rows(text)
     assert number(made["the background job, including storage"][0]) > 0
     sentences, passages = (number(c) for c in made["60"][:2])  # by the number of documents
@@ -175,7 +175,7 @@ def test_ingestion_and_retrieval_count_what_they_were_given():
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_parts_of_a_retrain_add_up_to_its_time():
-    text = printed("workbench", "--quick", "--only", "retrain")
+    text = run_benchmark("workbench", "--quick", "--only", "retrain")
     whole = int(re.search(r"(\d+) s from the click", text).group(1))
     parts = {name: int(cells[0]) for name, cells in rows(text).items() if name != "step"}
     assert "training" in parts
@@ -187,7 +187,7 @@ def test_the_parts_of_a_retrain_add_up_to_its_time():
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium on the path")
 def test_the_page_and_a_cold_start_are_timed():
-    made = rows(printed("workbench", "--quick", "--only", "page,cold-start"))
+    made = rows(run_benchmark("workbench", "--quick", "--only", "page,cold-start"))
     answered, ranked = made["the answer is visible"], made["the generative ranks are visible"]
     assert 0 < number(answered[1]) <= number(ranked[1])
     served, stands = made["`as2 app`: the server answers"], made["`as2 app`: the Ask page is drawn in a browser"]
@@ -206,13 +206,13 @@ def test_the_page_and_a_cold_start_are_timed():
     ],
 )
 def test_the_engine_s_benchmarks_run(script, row):
-    assert number(rows(printed(script, "--quick"))[row][0]) > 0
+    assert number(rows(run_benchmark(script, "--quick"))[row][0]) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_first_stage_keeps_no_more_than_was_found():
-    made = rows(printed("first_stage", "--limit", "2"))
+    made = rows(run_benchmark("first_stage", "--limit", "2"))
     shares = [float(c.rstrip("%")) for c in made["first stage"]]
     assert shares[0] > 0
     assert shares == sorted(shares)
@@ -223,7 +223,7 @@ def test_the_first_stage_keeps_no_more_than_was_found():
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("ranker", "ratios"), [("cascade", {"0", "0.3"}), ("generative", {""})])
 def test_a_shipped_ranker_is_adapted_to_a_training_part(ranker, ratios):
-    made = rows(printed("adapted", "--tiny", "--ranker", ranker, "--set", "WikiQA train"))
+    made = rows(run_benchmark("adapted", "--tiny", "--ranker", ranker, "--set", "WikiQA train"))
     assert set(made) == {"ratio", *ratios}
     for cells in (made[ratio] for ratio in ratios):
         assert all(0 < number(cell.partition(" ")[0]) <= 1 for cell in cells[:6])
@@ -233,7 +233,7 @@ def test_a_shipped_ranker_is_adapted_to_a_training_part(ranker, ratios):
 @pytest.mark.shared
 @pytest.mark.timeout(1200)
 def test_a_part_of_the_recipe_stands_beside_the_recipe():
-    made = rows(printed("recipe_parts", "--tiny", "--only", "adapters"))
+    made = rows(run_benchmark("recipe_parts", "--tiny", "--only", "adapters"))
     said = list(made.values())[1:]
     assert len(said) == 2
     assert all(0 < float(ap) <= 1 for row in said for cell in row for ap in cell.split(" / "))

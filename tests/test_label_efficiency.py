@@ -27,7 +27,7 @@ def test_the_base_without_transfer_is_the_same_in_every_run(monkeypatch):
     assert drawn[0] == drawn[1]
 
 
-def asked(n: int) -> Question:
+def make_question(n: int) -> Question:
     texts = [f"Tower {n} was finished in 18{n}0.", f"Tower {n} is tall.", "Bread is baked.", f"It rains {n} days."]
     return Question(
         f"q{n}",
@@ -51,7 +51,7 @@ def test_tops_asks_first_about_what_the_cascade_puts_first(desk):
 
 @pytest.fixture(scope="module")
 def desk():
-    with Desk(Pool("towers", tuple(asked(n) for n in range(1, 4)), ())) as opened:
+    with Desk(Pool("towers", tuple(make_question(n) for n in range(1, 4)), ())) as opened:
         yield opened
 
 

@@ -21,7 +21,7 @@ def sources(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
 
-def imported(path: Path) -> set[str]:
+def list_imports(path: Path) -> set[str]:
     """Top-level names of everything a file imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -36,7 +36,7 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def required(*extras: str) -> set[str]:
+def list_requirements(*extras: str) -> set[str]:
     """Names of the distributions that the project, with these extras, asks for."""
     lines = list(PROJECT["project"]["dependencies"])
     for extra in extras:
@@ -90,9 +90,9 @@ def loaded_by(*modules: str) -> set[str]:
 @pytest.mark.parametrize(("package", "extras"), [("as2core", ("hub", "serve")), ("db", ("app",)), ("app", ("app",))])
 def test_every_library_imported_is_declared(package, extras):
     by_module = importlib.metadata.packages_distributions()
-    allowed = required(*extras)
+    allowed = list_requirements(*extras)
     for path in sources(package):
-        for module in imported(path) - set(sys.stdlib_module_names) - set(OURS):
+        for module in list_imports(path) - set(sys.stdlib_module_names) - set(OURS):
             distributions = {canonical(d) for d in by_module.get(module, [module])}
             assert distributions & allowed, f"{path.relative_to(ROOT)} imports {module}, which no extra declares"
 
@@ -125,7 +125,7 @@ def test_the_constraints_pin_every_requirement_to_one_plain_version():
             name, _, version = line.partition("==")
             assert re.fullmatch(r"\d+(\.\w+)*", version), line
             pins[canonical(name)] = version
-    assert required(*PROJECT["project"]["optional-dependencies"]) <= set(pins)
+    assert list_requirements(*PROJECT["project"]["optional-dependencies"]) <= set(pins)
 
 
 def test_the_container_takes_the_torch_of_the_constraints():

@@ -12,7 +12,7 @@ def run(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
-async def answered(scope):
+async def run_app(scope):
     sent = []
 
     async def inner(scope, receive, send):
@@ -27,7 +27,7 @@ async def answered(scope):
 
 
 def test_a_response_gets_the_headers_and_keeps_its_own():
-    headers = run(answered({"type": "http"}))
+    headers = run(run_app({"type": "http"}))
     assert headers["content-type"] == "text/plain"
     assert {k.lower() for k in HEADERS} <= set(headers)
     assert headers["x-frame-options"] == "DENY"

@@ -115,7 +115,7 @@ def test_levelling_an_untrained_cascade_keeps_its_order_and_makes_its_logits_fit
 
 @pytest.mark.parametrize("fit", [calibrate, level_heads])
 def test_a_first_ranker_keeps_no_label_from_the_fit(fit, tiny):
-    def fitted(first):
+    def fit_one(first):
         torch.manual_seed(1)
         ranker = get(f"cascade:backbone={tiny()}{first}")
         texts = ["iron and bread", "the tower", "a river", "the bridge is long", "where winter is"]
@@ -123,26 +123,26 @@ def test_a_first_ranker_keeps_no_label_from_the_fit(fit, tiny):
         fit(ranker, [asked])
         return [*ranker.calibration, ranker.threshold, *(h.net[-1].bias.item() for h in ranker.module.heads)]
 
-    assert fitted(",first=bm25,first_keep=2") == fitted("")
+    assert fit_one(",first=bm25,first_keep=2") == fit_one("")
 
 
 def test_levelling_goes_by_labels_of_both_kinds_alone_and_never_turns_the_order_round(tiny):
     ranker = get(f"cascade:backbone={tiny()},drop_ratio=0")
     texts = ["the tower", "iron", "a river", "the bridge is long", "winter bread"]
 
-    def asked(*labels):
+    def make_questions(*labels):
         return [Question("a", "where is the tower ?", tuple(map(Candidate, "01234", texts, labels)))]
 
     def scores():
-        trace = ranker.trace("where is the tower ?", asked(*[None] * 5)[0].candidates)
+        trace = ranker.trace("where is the tower ?", make_questions(*[None] * 5)[0].candidates)
         return np.array([e.scores for e in trace.exits])
 
     before = scores()
-    level_heads(ranker, asked(0, 0, None, 0, None) + asked(*[None] * 5))
-    level_heads(ranker, asked(1, 0, 0, 0, 0), should_stop=lambda: True)
+    level_heads(ranker, make_questions(0, 0, None, 0, None) + make_questions(*[None] * 5))
+    level_heads(ranker, make_questions(1, 0, 0, 0, 0), should_stop=lambda: True)
     np.testing.assert_array_equal(scores(), before)
     lowest = int(before[-1].argmin())
-    level_heads(ranker, asked(*[int(i == lowest) for i in range(5)]))  # the last of all is said to be correct
+    level_heads(ranker, make_questions(*[int(i == lowest) for i in range(5)]))  # the last of all is said to be correct
     after = scores()
     np.testing.assert_array_equal(after[-1].argsort(), before[-1].argsort())
     assert after[-1].mean() == pytest.approx(np.log(1 / 4), abs=1e-3)  # one in five is correct

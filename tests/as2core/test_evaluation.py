@@ -48,7 +48,7 @@ class Longest:
         return np.array([len(c.text) for c in candidates], dtype=np.float32)
 
 
-def graded(question):
+def add_grades(question):
     """The same labels, made from grades 0 to 5."""
     rows = (replace(c, grade=c.label and 1 + i) for i, c in enumerate(question.candidates))
     return replace(question, candidates=tuple(rows))
@@ -56,7 +56,7 @@ def graded(question):
 
 @pytest.mark.parametrize("ranker", [Fake(), Longest()], ids=["ties", "no ties"])
 @pytest.mark.parametrize("setting", ["raw", "no-all-neg", "clean"])
-@pytest.mark.parametrize("asked", [QUESTIONS, [graded(q) for q in QUESTIONS]], ids=["labels", "grades"])
+@pytest.mark.parametrize("asked", [QUESTIONS, [add_grades(q) for q in QUESTIONS]], ids=["labels", "grades"])
 def test_the_figures_are_those_of_pytrec_eval_on_the_exported_files(tmp_path, ranker, setting, asked):
     found = evaluate(ranker, asked, setting=setting)
     kept = [q for q in asked if q.qid in found.scores]

@@ -6,14 +6,14 @@ from as2core.training.mining import VectorCache, add_far_negatives, add_hard_neg
 from as2core.types import Candidate, Question
 
 
-def asked(qid: str, title: str, texts: list[str]) -> Question:
+def make_question(qid: str, title: str, texts: list[str]) -> Question:
     return Question(qid, texts[0], tuple(Candidate(f"{qid}-{i}", t, int(i == 0), title) for i, t in enumerate(texts)))
 
 
 QUESTIONS = [
-    asked("a", "Towers", ["the tower was built in 1889", "the iron is high"]),
-    asked("b", "Towers", ["the tower stands in the city", "bread in winter"]),
-    asked("c", "Rivers", ["the river is long", "water of the river"]),
+    make_question("a", "Towers", ["the tower was built in 1889", "the iron is high"]),
+    make_question("b", "Towers", ["the tower stands in the city", "bread in winter"]),
+    make_question("c", "Rivers", ["the river is long", "water of the river"]),
 ]
 
 TEXTS = list(dict.fromkeys(c.text for q in QUESTIONS for c in q.candidates))

@@ -128,10 +128,10 @@ def test_labels_correct_the_teacher_where_its_first_is_no_answer():
 
 
 def test_one_question_under_two_sets_of_texts_knows_the_answers_of_both():
-    def asked(text: str) -> Question:
+    def make_question(text: str) -> Question:
         return Question("q", "which?", (Candidate("0", text, 1), Candidate("1", "ash", 0)))
 
-    teach = correct_teacher(lambda _q, texts: np.arange(len(texts)), [asked("oak"), asked("an oak")])
+    teach = correct_teacher(lambda _q, texts: np.arange(len(texts)), [make_question("oak"), make_question("an oak")])
     assert teach("which?", ["oak", "ash"]).tolist() == teach("which?", ["an oak", "ash"]).tolist() == [1, 0]
 
 

@@ -28,7 +28,7 @@ QUESTION = {
 def write(tmp_path):
     """Write the corpus with these questions; returns its folder."""
 
-    def made(*questions, articles=ARTICLES):
+    def build_sets(*questions, articles=ARTICLES):
         (tmp_path / "articles").mkdir()
         for slug, (split, text) in articles.items():
             front = f"title: {slug.title()}\nfield: animals\nsplit: {split}"
@@ -36,7 +36,7 @@ def write(tmp_path):
         (tmp_path / "questions-a.jsonl").write_text("".join(json.dumps(q) + "\n" for q in questions))
         return tmp_path
 
-    return made
+    return build_sets
 
 
 def test_candidates_are_the_own_article_and_the_two_that_match_best_in_the_order_of_names(write):
@@ -108,19 +108,19 @@ def test_a_malformed_line_and_an_empty_folder_are_told(write, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def built():
+def sets():
     return starter.build(CORPORA / "starter")
 
 
 @pytest.mark.parametrize("split", starter.SPLITS)
-def test_the_committed_sets_are_what_the_articles_give(built, split):
+def test_the_committed_sets_are_what_the_articles_give(sets, split):
     committed = Path(CORPORA, "starter", f"{split}.jsonl").read_text(encoding="utf-8")
-    assert jsonl.dumps(built[split]) == committed, "run python -m as2core.data.starter"
-    assert load_questions(f"starter-{split}").questions == built[split]
+    assert jsonl.dumps(sets[split]) == committed, "run python -m as2core.data.starter"
+    assert load_questions(f"starter-{split}").questions == sets[split]
 
 
-def test_the_corpus_is_as_large_and_varied_as_promised(built):
-    questions = [q for split in built.values() for q in split]
+def test_the_corpus_is_as_large_and_varied_as_promised(sets):
+    questions = [q for split in sets.values() for q in split]
     articles = starter.read_articles(CORPORA / "starter")
     assert len(articles) >= 60 and len({a.meta["field"] for a in articles.values()}) >= 12
     assert len(questions) >= 240 and {q.kind for q in questions} == set(starter.KINDS)
@@ -128,6 +128,6 @@ def test_the_corpus_is_as_large_and_varied_as_promised(built):
     assert all(300 <= len(a.text.split()) <= 620 for a in articles.values())
 
 
-def test_no_answer_of_a_test_question_is_an_answer_in_training(built):
-    answers = {split: {c.id for q in built[split] for c in q.candidates if c.label} for split in built}
+def test_no_answer_of_a_test_question_is_an_answer_in_training(sets):
+    answers = {split: {c.id for q in sets[split] for c in q.candidates if c.label} for split in sets}
     assert not answers["test"] & (answers["train"] | answers["dev"])

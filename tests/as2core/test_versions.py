@@ -14,7 +14,7 @@ CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(["the tower was complet
 QUESTION = "when was the tower built ?"
 
 
-def trained(name: str, tiny):
+def make_ranker(name: str, tiny):
     torch.manual_seed(5)
     ranker = get(f"{name}:backbone={tiny()}")
     with torch.no_grad():
@@ -24,7 +24,7 @@ def trained(name: str, tiny):
 
 @pytest.mark.parametrize("name", ["cascade", "cross-encoder", "generative"])
 def test_a_loaded_version_scores_as_the_one_saved(name, tiny, tmp_path):
-    ranker = trained(name, tiny)
+    ranker = make_ranker(name, tiny)
     save_version(ranker, tmp_path / "mine", {"seed": 5})
     loaded = load_version(tmp_path / "mine")
     np.testing.assert_array_equal(loaded.score(QUESTION, CANDIDATES), ranker.score(QUESTION, CANDIDATES))
@@ -42,7 +42,7 @@ def test_a_generative_model_without_our_backbone_round_trips_too(kind, tiny, tmp
 
 
 def test_calibration_threshold_and_schedule_come_back(tiny, tmp_path):
-    ranker = trained("cascade", tiny)
+    ranker = make_ranker("cascade", tiny)
     ranker.calibration, ranker.is_calibrated, ranker.threshold = ((2.0, -1.0),) * 5, True, 0.31
     ranker.drop_ratio = (0.1, 0.2, 0.3, 0.4)
     save_version(ranker, tmp_path / "mine", {})
@@ -55,7 +55,7 @@ def test_calibration_threshold_and_schedule_come_back(tiny, tmp_path):
 def test_only_what_differs_from_the_backbone_is_stored(tiny, tmp_path):
     from safetensors import safe_open
 
-    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    save_version(make_ranker("cascade", tiny), tmp_path / "mine", {})
     with safe_open(tmp_path / "mine" / "model.safetensors", "pt") as f:
         of_backbone = [k for k in f.keys() if k.startswith("backbone.")]  # noqa: SIM118
     assert of_backbone == ["backbone.blocks.3.output.dense.bias"]
@@ -63,14 +63,14 @@ def test_only_what_differs_from_the_backbone_is_stored(tiny, tmp_path):
 
 @pytest.mark.parametrize("damage", ["model.safetensors", "config.json", "card.json"])
 def test_a_missing_file_is_named_with_the_remedy(damage, tiny, tmp_path):
-    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    save_version(make_ranker("cascade", tiny), tmp_path / "mine", {})
     (tmp_path / "mine" / damage).unlink()
     with pytest.raises(DamagedModel, match=rf"{damage} is missing.*restore"):
         load_version(tmp_path / "mine")
 
 
 def test_a_changed_byte_in_the_weights_is_noticed(tiny, tmp_path):
-    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    save_version(make_ranker("cascade", tiny), tmp_path / "mine", {})
     weights = tmp_path / "mine" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
@@ -80,7 +80,7 @@ def test_a_changed_byte_in_the_weights_is_noticed(tiny, tmp_path):
 
 
 def test_a_format_of_the_future_is_refused(tiny, tmp_path):
-    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    save_version(make_ranker("cascade", tiny), tmp_path / "mine", {})
     config = tmp_path / "mine" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "format": 99}))
     with pytest.raises(DamagedModel, match="99"):
@@ -88,7 +88,7 @@ def test_a_format_of_the_future_is_refused(tiny, tmp_path):
 
 
 def test_a_version_is_never_overwritten_and_a_failed_save_leaves_nothing(tiny, tmp_path):
-    ranker = trained("cascade", tiny)
+    ranker = make_ranker("cascade", tiny)
     save_version(ranker, tmp_path / "mine", {})
     with pytest.raises(BadSetting, match="exists"):
         save_version(ranker, tmp_path / "mine", {})
@@ -99,7 +99,7 @@ def test_a_version_is_never_overwritten_and_a_failed_save_leaves_nothing(tiny, t
 
 @pytest.mark.parametrize("name", ["cascade", "generative"])
 def test_a_compact_version_takes_a_third_and_scores_alike(name, tiny, tmp_path):
-    ranker = trained(name, tiny)
+    ranker = make_ranker(name, tiny)
     with torch.no_grad():
         for p in ranker.module.backbone.blocks.parameters():
             p += 0.01 * torch.randn_like(p)
@@ -115,7 +115,7 @@ def test_a_compact_version_takes_a_third_and_scores_alike(name, tiny, tmp_path):
 def test_a_compact_version_names_a_matrix_it_does_not_know(tiny, tmp_path):
     from safetensors.torch import load_file, save_file
 
-    ranker = trained("cascade", tiny)
+    ranker = make_ranker("cascade", tiny)
     with torch.no_grad():
         ranker.module.backbone.blocks[3].output.dense.weight += 0.1
     save_version(ranker, tmp_path / "mine", {}, compact=True)
@@ -134,7 +134,7 @@ def without_sum(version) -> None:
 
 
 def test_a_changed_configuration_is_noticed(tiny, tmp_path):
-    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    save_version(make_ranker("cascade", tiny), tmp_path / "mine", {})
     config = tmp_path / "mine" / "config.json"
     assert read_card(tmp_path / "mine")["config_sha256"] == sha256(config)
     config.write_text(config.read_text().replace('"threshold": 0.5', '"threshold": 0.9'))
@@ -158,7 +158,7 @@ def test_a_changed_configuration_is_noticed(tiny, tmp_path):
     ],
 )
 def test_a_damaged_configuration_is_told_in_a_line_with_the_remedy(content, told, tiny, tmp_path):
-    save_version(trained("cascade", tiny), tmp_path / "mine", {})
+    save_version(make_ranker("cascade", tiny), tmp_path / "mine", {})
     without_sum(tmp_path / "mine")
     (tmp_path / "mine" / "config.json").write_bytes(content.replace(b"%s", str(tiny()).encode()))
     with pytest.raises(DamagedModel, match=rf"config\.json.*{told}.*restore mine"):
@@ -166,7 +166,7 @@ def test_a_damaged_configuration_is_told_in_a_line_with_the_remedy(content, told
 
 
 def test_a_version_described_anew_can_be_loaded_whenever_a_kill_comes(tiny, tmp_path, monkeypatch):
-    ranker = trained("cascade", tiny)
+    ranker = make_ranker("cascade", tiny)
     save_version(ranker, tmp_path / "mine", {"seed": 5})
     ranker.threshold = 0.9
     rename, renames = Path.replace, []

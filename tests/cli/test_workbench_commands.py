@@ -49,7 +49,7 @@ def articles(tmp_path):
 
 
 @pytest.fixture
-def labelled(tmp_path):
+def label_file(tmp_path):
     path = tmp_path / "kestrel.jsonl"
     path.write_text(json.dumps(QUESTION) + "\n")
     return path
@@ -148,33 +148,33 @@ def test_what_is_not_there_is_said_in_one_line(as2, argv, said):
     assert said in err
 
 
-def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, labelled, tmp_path):
-    done = as2_json("labels", "import", labelled)
+def test_labels_go_in_and_come_out_as_they_were(as2, as2_json, label_file, tmp_path):
+    done = as2_json("labels", "import", label_file)
     assert (done["new"], done["questions"], done["malformed"]) == (2, 1, [])
     assert as2("labels", "export", tmp_path / "out.jsonl")[0] == 0
     assert json.loads((tmp_path / "out.jsonl").read_text()) == QUESTION
 
 
-def test_labels_for_standard_output_are_all_there_is_on_it(as2, labelled):
-    as2("labels", "import", labelled)
+def test_labels_for_standard_output_are_all_there_is_on_it(as2, label_file):
+    as2("labels", "import", label_file)
     assert as2("labels", "export", "-", "--format", "qrels") == (0, "q1 0 a-0 1\nq1 0 a-1 0\n", "")
 
 
-def test_a_malformed_line_of_labels_is_told_and_the_others_go_in(as2, labelled):
-    labelled.write_text(labelled.read_text() + "{broken\n")
-    code, out, err = as2("labels", "import", labelled, "--json")
+def test_a_malformed_line_of_labels_is_told_and_the_others_go_in(as2, label_file):
+    label_file.write_text(label_file.read_text() + "{broken\n")
+    code, out, err = as2("labels", "import", label_file, "--json")
     assert (code, json.loads(out)["new"]) == (1, 2)
     assert "kestrel.jsonl: line 2" in err
 
 
-def test_an_import_says_how_many_questions_it_moved_to_another_split(as2, labelled):
-    assert "moved" not in as2("labels", "import", labelled, "--split", "train")[1]
-    out = as2("labels", "import", labelled, "--corpus", "kestrel", "--split", "test")[1]
+def test_an_import_says_how_many_questions_it_moved_to_another_split(as2, label_file):
+    assert "moved" not in as2("labels", "import", label_file, "--split", "train")[1]
+    out = as2("labels", "import", label_file, "--corpus", "kestrel", "--split", "test")[1]
     assert out.endswith("1 questions; moved from train to test: 1\n")
 
 
-def test_labels_given_here_can_be_evaluated_on(as2, as2_json, labelled):
-    as2("labels", "import", labelled)
+def test_labels_given_here_can_be_evaluated_on(as2, as2_json, label_file):
+    as2("labels", "import", label_file)
     by_default = as2_json("eval", "wo", "labels")
     by_name = as2_json("eval", "wo", "labels:kestrel")
     # six words shared with the right sentence, two with the other
@@ -182,8 +182,8 @@ def test_labels_given_here_can_be_evaluated_on(as2, as2_json, labelled):
     assert by_default["questions"] == 1
 
 
-def test_too_few_labels_are_told_before_anything_starts(as2, labelled):
-    as2("labels", "import", labelled)
+def test_too_few_labels_are_told_before_anything_starts(as2, label_file):
+    as2("labels", "import", label_file)
     code, out, err = as2("adapt")
     assert (code, out) == (1, "")
     assert "needed" in err
@@ -191,8 +191,8 @@ def test_too_few_labels_are_told_before_anything_starts(as2, labelled):
     assert as2("jobs")[1].count("retrain") == 0
 
 
-def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, labelled):
-    as2("labels", "import", labelled)
+def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
+    as2("labels", "import", label_file)
     ready = as2_json("adapt", "--dry-run")
     assert (ready["labels"], ready["correct"], ready["incorrect"]) == (2, 1, 1) and ready["problems"]
     assert as2_json("adapt", "--dry-run", "--label-kind", "people")["labels"] == 0

@@ -22,7 +22,7 @@ def replace(database, flood, texts, as_pieces, now):
         corpora.replace_document(s, s.get(DocumentRow, flood[1]), content, "d2", as_pieces(texts), now)
 
 
-def stored(database, flood):
+def list_sentences(database, flood):
     with database.read() as s:
         return {x.text: (x.id, x.position, x.external_id) for x in corpora.list_sentences(s, [flood[1]])}
 
@@ -37,13 +37,13 @@ def label(database, flood, text, now):
 
 
 def test_sentences_are_named_after_document_and_place(database, flood):
-    assert [x[1:] for x in stored(database, flood).values()] == [(0, "flood-0"), (1, "flood-1"), (2, "flood-2")]
+    assert [x[1:] for x in list_sentences(database, flood).values()] == [(0, "flood-0"), (1, "flood-1"), (2, "flood-2")]
 
 
 def test_a_sentence_that_only_moved_keeps_its_row(database, flood, as_pieces, now):
-    before = stored(database, flood)
+    before = list_sentences(database, flood)
     replace(database, flood, ["It was May.", "The river rose.", "Rain fell."], as_pieces, now)
-    after = stored(database, flood)
+    after = list_sentences(database, flood)
     assert list(after) == ["It was May.", "The river rose.", "Rain fell."]
     assert after["Rain fell."][0] == before["Rain fell."][0]
     assert after["The river rose."][0] == before["The river rose."][0]
@@ -54,13 +54,13 @@ def test_a_sentence_that_only_moved_keeps_its_row(database, flood, as_pieces, no
 def test_a_labelled_sentence_that_vanished_is_retired_and_comes_back_with_its_text(database, flood, as_pieces, now):
     kept = label(database, flood, "People left.", now)
     replace(database, flood, ["Rain fell.", "The river rose."], as_pieces, now)
-    assert list(stored(database, flood)) == ["Rain fell.", "The river rose."]
+    assert list(list_sentences(database, flood)) == ["Rain fell.", "The river rose."]
     with database.read() as s:
         assert s.get(Sentence, kept).retired
         assert len(labels.list_labels_of_corpus(s, flood[0])) == 1
         assert corpora.count_contents(s, flood[0]).sentences == 2
     replace(database, flood, [*OLD, "They came back."], as_pieces, now)
-    assert stored(database, flood)["People left."][0] == kept
+    assert list_sentences(database, flood)["People left."][0] == kept
 
 
 def test_a_label_that_comes_while_its_sentence_is_about_to_go_is_kept(database, flood, as_pieces, now):
@@ -132,9 +132,9 @@ def test_a_search_minds_no_case_of_any_letter(database, add_document, search):
 
 
 def test_the_id_of_a_sentence_that_is_gone_goes_to_no_other(database, flood, as_pieces, now):
-    before = {row[0] for row in stored(database, flood).values()}
+    before = {row[0] for row in list_sentences(database, flood).values()}
     replace(database, flood, ["Rain fell.", "Snow fell.", "Hail fell."], as_pieces, now)
-    after = {text: row[0] for text, row in stored(database, flood).items()}
+    after = {text: row[0] for text, row in list_sentences(database, flood).items()}
     assert before.isdisjoint({after["Snow fell."], after["Hail fell."]})
 
 

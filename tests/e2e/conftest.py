@@ -77,14 +77,14 @@ def small_worker(small: Small) -> Iterator[subprocess.Popen]:
         yield process
 
 
-def installed() -> str | None:
+def find_browser() -> str | None:
     """The browser on the path; None: Playwright's own, if it has one."""
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = installed()
+    path = find_browser()
     with sync_playwright() as playwright:
         if path is None and not Path(playwright.chromium.executable_path).exists():
             pytest.fail(
@@ -107,19 +107,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext, server: str) -> Iterator[Page]:
     """A fresh session. The test fails if the page asked another host for anything, or a script of it broke."""
-    with watched(context, server) as page:
+    with watch_page(context, server) as page:
         yield page
 
 
 @pytest.fixture
 def small_page(context: BrowserContext, small: Small) -> Iterator[Page]:
     """As `page`, of the small server."""
-    with watched(context, small.url) as page:
+    with watch_page(context, small.url) as page:
         yield page
 
 
 @contextmanager
-def watched(context: BrowserContext, server: str) -> Iterator[Page]:
+def watch_page(context: BrowserContext, server: str) -> Iterator[Page]:
     page = context.new_page()
     elsewhere, broken = [], []
     page.on("request", lambda r: None if r.url.startswith((server, "data:", "blob:")) else elsewhere.append(r.url))

@@ -14,7 +14,7 @@ FIGURES = ".cascade .figures"
 SLIDER = ".cascade .common"
 
 
-def asked(page: Page, server: str, **query: str) -> None:
+def ask_question(page: Page, server: str, **query: str) -> None:
     """Open the page with a question and wait until the generative scores are in, too."""
     address = "&".join(f"{name}={quote(value)}" for name, value in ({"q": QUESTION} | query).items())
     page.goto(f"{server}/?{address}")
@@ -57,7 +57,7 @@ def test_the_page_is_found_by_its_name_too(page, server):
 
 
 def test_the_slider_replays_at_once_and_without_the_model(page, server):
-    asked(page, server)
+    ask_question(page, server)
     ranked = page.get_by_text(RANKED).inner_text()
     slider = page.locator(SLIDER)
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight", "ArrowRight"):
@@ -68,7 +68,7 @@ def test_the_slider_replays_at_once_and_without_the_model(page, server):
 
 
 def test_the_time_that_dropping_saves_is_measured_beside_the_promise(page, server):
-    asked(page, server)
+    ask_question(page, server)
     page.get_by_text("What each exit cost and saved").click()
     page.get_by_role("button", name="Measure the time saved").click()
     told = page.get_by_text(re.compile(r"^Measured: [\d,]+ ms without dropping, [\d,]+ ms with it"))
@@ -80,13 +80,13 @@ def test_the_time_that_dropping_saves_is_measured_beside_the_promise(page, serve
 
 
 def test_a_link_shows_the_same_page_in_another_session(page, server):
-    asked(page, server, drop="50")
+    ask_question(page, server, drop="50")
     expect(page.locator(SLIDER)).to_have_attribute("aria-valuetext", "50 %")
     expect(page.get_by_label("Question")).to_have_value(QUESTION)
 
 
 def test_the_browsers_way_back_brings_the_question_before_back(page, server):
-    asked(page, server)
+    ask_question(page, server)
     box = page.get_by_label("Question").first  # for a moment the old one is there, too
     other = "Who designed the Eiffel Tower?"
     box.fill(other)
@@ -101,7 +101,7 @@ def test_the_browsers_way_back_brings_the_question_before_back(page, server):
 
 
 def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
-    asked(page, server)
+    ask_question(page, server)
     page.get_by_role("button", name="Correct", exact=True).first.click()
     expect(page.get_by_text("Stored as correct").first).to_be_visible()
     page.reload()
@@ -114,7 +114,7 @@ def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
 def test_nothing_sticks_out_of_a_phone(page, server, scheme):
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme=scheme)
-    asked(page, server)
+    ask_question(page, server)
     main = page.get_by_test_id("stMain")
     assert main.evaluate("e => e.scrollWidth") <= 390
 

@@ -24,7 +24,7 @@ def page(small_page) -> Page:
     return small_page
 
 
-def opened(page: Page, queue: str, name: str) -> None:
+def open_label(page: Page, queue: str, name: str) -> None:
     open_queue(page, queue, f"{ITEM} mark")
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
@@ -34,13 +34,13 @@ def opened(page: Page, queue: str, name: str) -> None:
     settled(page)
 
 
-def shown(page: Page) -> str:
+def read_item(page: Page) -> str:
     return page.locator(ITEM).inner_text()
 
 
 def press(page: Page, key: str) -> None:
     """A key that changes what is shown."""
-    before = shown(page)
+    before = read_item(page)
     page.keyboard.press(key)
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
     settled(page)
@@ -57,7 +57,7 @@ def events(home: Path, name: str) -> list[tuple[str, int]]:
 
 
 def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
-    opened(page, queue, "Keys")
+    open_label(page, queue, "Keys")
     first = page.locator(f"{ITEM} mark").inner_text()
     press(page, "a")
     expect(page.locator(ACT)).to_have_count(1)
@@ -75,8 +75,8 @@ def test_one_key_is_one_label_and_backspace_takes_it_back(page, queue, small):
 
 
 def test_arrows_move_and_label_nothing(page, queue, small):
-    opened(page, queue, "Arrows")
-    first = shown(page)
+    open_label(page, queue, "Arrows")
+    first = read_item(page)
     press(page, "ArrowRight")
     press(page, "ArrowLeft")
     assert page.locator(f"{ITEM} mark").inner_text() in first
@@ -84,8 +84,8 @@ def test_arrows_move_and_label_nothing(page, queue, small):
 
 
 def test_a_held_key_counts_once(page, queue, small):
-    opened(page, queue, "Held")
-    before = shown(page)
+    open_label(page, queue, "Held")
+    before = read_item(page)
     page.keyboard.down("a")
     for _ in range(15):  # down again without up: the browser calls that a repeat
         page.keyboard.down("a")
@@ -97,7 +97,7 @@ def test_a_held_key_counts_once(page, queue, small):
 
 
 def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
-    opened(page, queue, "Sleeper")
+    open_label(page, queue, "Sleeper")
     field = page.get_by_role("textbox", name="Your name")
     field.click()
     field.press("End")
@@ -113,7 +113,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
 
 
 def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page, queue, small):
-    opened(page, queue, "Tabber")
+    open_label(page, queue, "Tabber")
     scores = page.get_by_role("switch", name="Show scores")
     expect(scores).to_be_checked()
     for _ in range(60):
@@ -132,8 +132,8 @@ def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page
 
 
 def test_keys_sleep_while_the_help_is_open(page, queue, small):
-    opened(page, queue, "Helped")
-    before = shown(page)
+    open_label(page, queue, "Helped")
+    before = read_item(page)
     page.keyboard.press("h")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Keys are off")
@@ -142,15 +142,15 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     settled(page)
-    assert shown(page) == before
+    assert read_item(page) == before
     assert events(small.home, "Helped") == []
     press(page, "a")
     assert len(events(small.home, "Helped")) == 1
 
 
 def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, small):
-    opened(page, queue, "Flagger")
-    before = shown(page)
+    open_label(page, queue, "Flagger")
+    before = read_item(page)
     page.keyboard.press("f")
     field = page.get_by_role("textbox", name="What should others check?")
     expect(field).to_be_focused()
@@ -160,15 +160,15 @@ def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, smal
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
     settled(page)
-    assert shown(page) == before
+    assert read_item(page) == before
     assert events(small.home, "Flagger") == []
     with sqlite3.connect(small.home / "as2.db") as database:
         assert ("a fax",) in database.execute("select note from flag").fetchall()
 
 
 def test_a_key_that_comes_too_early_is_not_taken_and_says_so(page, queue, small):
-    opened(page, queue, "Hasty")
-    before = shown(page)
+    open_label(page, queue, "Hasty")
+    before = read_item(page)
     page.evaluate(
         "() => { for (const key of 'ax') document.body.dispatchEvent(new KeyboardEvent('keydown', "
         "{ key, bubbles: true, composed: true })) }"
@@ -181,23 +181,23 @@ def test_a_key_that_comes_too_early_is_not_taken_and_says_so(page, queue, small)
 
 
 def test_two_browsers_never_show_the_same_item(page, queue, browser):
-    opened(page, queue, "Twin")
+    open_label(page, queue, "Twin")
     context = browser.new_context()
     other = context.new_page()
     other.set_default_timeout(60_000)
     try:
-        opened(other, queue, "Twin")  # the same name, as two people who never typed one have
-        seen = {shown(page), shown(other)}
+        open_label(other, queue, "Twin")  # the same name, as two people who never typed one have
+        seen = {read_item(page), read_item(other)}
         assert len(seen) == 2
         for one in (page, other, page):
             press(one, "ArrowRight")
-            assert shown(page) != shown(other)
+            assert read_item(page) != read_item(other)
     finally:
         context.close()
 
 
 def test_a_label_outlives_a_reload(page, queue):
-    opened(page, queue, "Reloader")
+    open_label(page, queue, "Reloader")
     press(page, "a")
     page.reload()
     expect(page.locator(f"{ITEM} mark")).to_be_visible()

@@ -25,7 +25,7 @@ def sign(page: Page, name: str) -> None:
     settled(page)
 
 
-def opened(page: Page, url: str, name: str) -> None:
+def open_label(page: Page, url: str, name: str) -> None:
     open_queue(page, url, ITEM)
     expect(page.locator(ITEM)).to_contain_text("Why this one")
     settled(page)  # who is signed in already gives the focus back by the listener alone, so that has to be there
@@ -54,7 +54,7 @@ def labels(small, name: str) -> list[str]:
 
 
 def test_a_session_with_the_keyboard_alone(page, small):
-    opened(page, f"{small.url}/label?queue=tops&mode=list", "Keyboarder")
+    open_label(page, f"{small.url}/label?queue=tops&mode=list", "Keyboarder")
     here = page.locator(f'{ROW}[aria-current="true"]')
     press(page, "a")
     press(page, "x")  # on the next row that nobody has labelled
@@ -83,7 +83,7 @@ def test_a_session_with_the_keyboard_alone(page, small):
 
 
 def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
-    opened(page, f"{small.url}/label?queue=tops", "Undoer")
+    open_label(page, f"{small.url}/label?queue=tops", "Undoer")
     for key in "axa":
         press(page, key)
     assert labels(small, "Undoer") == ["correct", "incorrect", "correct"]
@@ -112,13 +112,13 @@ def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browse
     expect(page.get_by_text("Saved. The rules apply from the next item on.")).to_be_visible()
     settled(page)
 
-    opened(page, f"{small.url}/label?queue=tops", admin)
+    open_label(page, f"{small.url}/label?queue=tops", admin)
     first = page.locator(f"{ITEM} mark").inner_text()
     context = browser.new_context()
     other = context.new_page()
     other.set_default_timeout(60_000)
     try:
-        opened(other, f"{small.url}/label?queue=tops", "Second")
+        open_label(other, f"{small.url}/label?queue=tops", "Second")
         assert other.locator(f"{ITEM} mark").inner_text() != first  # leased while it is looked at
         press(page, "a")
         for _ in range(6):  # it comes to the other one, as theirs is still wanted

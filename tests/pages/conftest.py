@@ -108,7 +108,7 @@ def settings_in(folder, **more):
     return Settings(**of, worker="external", **more)
 
 
-def copied(template, folder):
+def copy_home(template, folder):
     shutil.copytree(template, folder)
     with closing(sqlite3.connect(folder / "home" / "as2.db")) as database, database:  # paths are stored in full
         database.execute("UPDATE model_version SET path = replace(path, ?, ?)", (str(template), str(folder)))
@@ -118,7 +118,7 @@ def copied(template, folder):
 @pytest.fixture(scope="session")
 def labelled(prepared, tmp_path_factory):
     """The prepared home with two label sets more: "things" by ann and bob, and "others" by cy."""
-    folder = copied(prepared, tmp_path_factory.mktemp("labelled") / "as2")
+    folder = copy_home(prepared, tmp_path_factory.mktemp("labelled") / "as2")
     wb = bootstrap.open(settings_in(folder), FakeModels(), Clock())
     imports.import_labels(wb, None, "things.jsonl", label_set(PARTS[:9]), annotator="ann")
     imports.import_labels(wb, THINGS, "things.jsonl", label_set(PARTS[9:]), annotator="bob")
@@ -132,7 +132,7 @@ def labelled(prepared, tmp_path_factory):
 @pytest.fixture(scope="session")
 def compared(labelled, tmp_path_factory):
     """The labelled home with two comparisons over "things": of four rankers, and of the cascade's drop ratios alone."""
-    folder = copied(labelled, tmp_path_factory.mktemp("compared") / "as2")
+    folder = copy_home(labelled, tmp_path_factory.mktemp("compared") / "as2")
     wb = bootstrap.open(settings_in(folder), FakeModels(), Clock())
     comparison.start_compare(wb, ["cascade:drop_ratio=0", "cascade:drop_ratio=0.5"], "labels:things")
     comparison.start_compare(wb, ["cascade", "starter-2", "bm25", "rr"], "labels:things")
@@ -174,7 +174,7 @@ def more_settings():
 @pytest.fixture
 def wb(template, more_settings, tmp_path, clock, models, monkeypatch):
     """The workbench that the pages open, as `page.workbench` would in a process of its own."""
-    folder = copied(template, tmp_path / "as2")
+    folder = copy_home(template, tmp_path / "as2")
     opened = bootstrap.open(settings_in(folder, **more_settings), models, clock)
     st.cache_resource.clear()
     st.cache_data.clear()

@@ -30,20 +30,20 @@ def template(labelled):
     return labelled
 
 
-def opened(query=None):
+def open_adapt(query=None):
     return open_page("adapt", {"corpus": "things"} | (query or {}))
 
 
-def done(wb, **changes):
+def open_result(wb, **changes):
     job = put_job(wb, state="done", corpus_id=THINGS, result=stored.retrain_result(**changes))
-    return opened({"job": str(job)})
+    return open_adapt({"job": str(job)})
 
 
 def put_retrain(wb, *arguments, **changes):
     return put_job(wb, "retrain", *arguments, **{"corpus_id": THINGS} | changes)
 
 
-def started(wb):
+def read_settings(wb):
     """The settings of the retrain asked for last."""
     return stored.jobs(wb)[-1].settings
 
@@ -55,60 +55,60 @@ def label(wb, question, sentence, kind, name="me"):
 
 def test_too_few_labels_are_said_and_block_the_start(wb):
     label(wb, 1, 1, "correct")
-    at = opened({"corpus": "Towers"})
+    at = open_adapt({"corpus": "Towers"})
     assert "No sentence is labelled incorrect: a ranker cannot be trained on correct ones alone" in texts(at)
     assert at.button(key="adapt_start").disabled
 
 
 def test_warnings_do_not_block(wb):
-    at = opened()
+    at = open_adapt()
     assert "held out: before and after will be uncertain" in texts(at)
     assert not at.button(key="adapt_start").disabled
 
 
 def test_the_start_takes_the_defaults_unless_they_are_set(wb):
-    at = opened()
+    at = open_adapt()
     at.text_input(key="adapt_note").input("first try")
     at.number_input(key="adapt_seed").set_value(7)
     at = at.button(key="adapt_start").click().run()
-    assert started(wb) == {
+    assert read_settings(wb) == {
         "kind": "cascade",
         "base": "cascade",
-        "choice": started(wb)["choice"],
+        "choice": read_settings(wb)["choice"],
         "replay": 0.25,
         "epochs": None,
         "learning_rate": None,
         "seed": 7,
         "note": "first try",
     }
-    assert LabelSelection.from_json(started(wb)["choice"]) == LabelSelection()
+    assert LabelSelection.from_json(read_settings(wb)["choice"]) == LabelSelection()
     job = stored.jobs(wb)[-1].id
     assert at.query_params["job"] == str(job)
     assert f"Retraining: queued (cascade, job {job})" in texts(at)
 
 
 def test_settings_by_hand_reach_the_service(wb):
-    at = opened()
+    at = open_adapt()
     at.number_input(key="adapt_epochs").set_value(5)
     at.number_input(key="adapt_rate").set_value(4e-5)
     at.selectbox(key="adapt_base").set_value("starter-2")
     at.button(key="adapt_start").click().run()
-    assert (started(wb)["base"], started(wb)["epochs"]) == ("starter-2", 5)
-    assert started(wb)["learning_rate"] == pytest.approx(4e-5)
+    assert (read_settings(wb)["base"], read_settings(wb)["epochs"]) == ("starter-2", 5)
+    assert read_settings(wb)["learning_rate"] == pytest.approx(4e-5)
 
 
 def test_what_is_fitted_in_one_go_has_neither_epochs_nor_a_rate(wb):
-    at = opened()
+    at = open_adapt()
     at.number_input(key="adapt_epochs").set_value(5)
     at = at.selectbox(key="adapt_kind").set_value("calibration").run()
     assert at.number_input(key="adapt_epochs").disabled and at.number_input(key="adapt_rate").disabled
     at.button(key="adapt_start").click().run()
-    assert (started(wb)["kind"], started(wb)["epochs"]) == ("calibration", None)
+    assert (read_settings(wb)["kind"], read_settings(wb)["epochs"]) == ("calibration", None)
 
 
 def test_a_running_job_shows_where_it_is_and_can_be_cancelled(wb):
     job = put_retrain(wb, events=stored.training_events(50), message="Training, step 50 of 200")
-    at = opened()  # not in the address: it is found
+    at = open_adapt()  # not in the address: it is found
     assert at.query_params["job"] == str(job)
     assert "step 25: dev MAP" in markup(at)
     assert at.button(key="adapt_start").disabled
@@ -120,7 +120,7 @@ def test_a_paused_retrain_is_found_behind_many_of_another_corpus(wb):
     job = put_retrain(wb, "queued", paused=True)
     for _ in range(20):
         put_retrain(wb, "done", corpus_id=WORKS)
-    at = opened()
+    at = open_adapt()
     assert at.query_params["job"] == str(job)
     assert at.button(key="adapt_start").disabled
 
@@ -129,13 +129,13 @@ def test_a_paused_retrain_is_found_behind_many_of_another_corpus(wb):
 def test_a_job_that_waits_for_nobody_asks_for_no_other(wb, how):
     job = put_retrain(wb, **how)
     put_retrain(wb, corpus_id=WORKS)
-    at = opened({"job": str(job)})
+    at = open_adapt({"job": str(job)})
     assert "runs first" not in texts(at)
 
 
 def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(wb):
     other = put_retrain(wb, corpus_id=WORKS)
-    at = opened()
+    at = open_adapt()
     assert f"Job {other} retrains from another corpus: this one starts when it has ended" in texts(at)
     at = at.button(key="adapt_start").click().run()
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
@@ -145,7 +145,7 @@ def test_a_retrain_of_another_corpus_is_waited_for_and_not_in_the_way(wb):
 
 def test_the_preview_is_of_the_version_that_is_started_from(wb):
     stored.change_card(wb, "starter-2", trained_on=stored.questions(wb, THINGS))  # none can be held out for it
-    at = opened()
+    at = open_adapt()
     assert not at.button(key="adapt_start").disabled
     at = at.selectbox(key="adapt_base").set_value("starter-2").run()
     assert "No question can be held out" in texts(at)
@@ -156,24 +156,24 @@ def test_the_preview_is_of_the_version_that_is_started_from(wb):
     ("chosen", "then"), [(None, "starter-2"), ("starter-2", "starter-2"), ("starter-3", "starter-3")]
 )
 def test_a_retrain_after_a_promotion_starts_from_what_is_in_use_now_unless_another_was_chosen(wb, chosen, then):
-    at = opened()
+    at = open_adapt()
     if chosen:
         at = at.selectbox(key="adapt_base").set_value(chosen).run()
     promotion.promote(wb, "starter-2")
     at.run().button(key="adapt_start").click().run()
-    assert (started(wb)["base"], at.selectbox(key="adapt_base").value) == (then, then)
+    assert (read_settings(wb)["base"], at.selectbox(key="adapt_base").value) == (then, then)
 
 
 def test_a_base_in_the_words_it_had_before_a_promotion_is_the_one_in_use(wb):
-    at = opened()
+    at = open_adapt()
     at.session_state["adapt_base"] = "cascade (in use)"  # what a browser sends that kept the option's words
     at.button(key="adapt_start").click().run()
-    assert started(wb)["base"] == "cascade"
+    assert read_settings(wb)["base"] == "cascade"
 
 
 def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(wb):
     change_version(wb, "starter-2", parent=None)
-    edits = {b.key for b in opened().button if b.key.startswith("adapt_edit_")}
+    edits = {b.key for b in open_adapt().button if b.key.startswith("adapt_edit_")}
     assert edits == {f"adapt_edit_{SECOND}", f"adapt_edit_{THIRD}"}
 
 
@@ -187,7 +187,7 @@ def test_what_was_brought_in_can_be_edited_and_what_is_shipped_cannot(wb):
 )
 def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(wb, state, error, sentence):
     job = put_retrain(wb, state, error=error)
-    at = opened({"job": str(job)})
+    at = open_adapt({"job": str(job)})
     assert sentence in texts(at)
     assert error in texts(at)
     at = at.button(key="adapt_again").click().run()
@@ -198,7 +198,7 @@ def test_a_job_that_came_to_nothing_says_so_and_can_be_run_again(wb, state, erro
 
 def test_a_running_job_is_paused_and_goes_on(wb):
     job = put_retrain(wb)
-    at = opened({"job": str(job)})
+    at = open_adapt({"job": str(job)})
     at = at.button(key="adapt_pause").click().run()
     assert stored.jobs(wb)[0].paused
     assert at.button(key="adapt_pause").label == "Resume"
@@ -211,7 +211,7 @@ def test_a_running_job_is_paused_and_goes_on(wb):
 
 
 def test_what_goes_in_is_chosen_and_previewed_before_the_start(wb):
-    at = opened()
+    at = open_adapt()
     before = next(c.value for c in at.caption if c.value.startswith("Training data"))
     at.multiselect(key=f"adapt_annotators_{THINGS}").select("bob")
     at.selectbox(key="adapt_conflicts").set_value("latest")
@@ -226,13 +226,13 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(wb):
     assert now != before and "of them presumed" in now
     at.button(key="adapt_start").click().run()
     chosen = LabelSelection(annotators=("bob",), conflicts="latest", presumed=3, doubtful=True)
-    assert LabelSelection.from_json(started(wb)["choice"]) == chosen
-    assert (started(wb)["kind"], started(wb)["replay"]) == ("generative", 0.5)
+    assert LabelSelection.from_json(read_settings(wb)["choice"]) == chosen
+    assert (read_settings(wb)["kind"], read_settings(wb)["replay"]) == ("generative", 0.5)
 
 
 def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(wb):
     stored.put_version(wb, "ear", kind="generative", parent=None)
-    at = opened()
+    at = open_adapt()
     assert at.button_group(key="adapt_kind_shown").value == "cascade"
     at = at.selectbox(key="adapt_kind").set_value("generative").run()
     assert at.button_group(key="adapt_kind_shown").value == "generative"
@@ -245,7 +245,7 @@ def test_the_versions_shown_are_those_of_the_kind_that_is_adapted(wb):
 def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
     """Its dev AP comes under a name, not under a layer; what stands below the panel is drawn, too."""
     job = put_retrain(wb, events=stored.training_events(50, exits=(name,)), settings={"kind": "generative"})
-    at = opened()
+    at = open_adapt()
     assert not at.exception and not at.error
     assert f"Retraining (generative, job {job})" in texts(at)
     assert "step 25: dev MAP 0.600" in markup(at) and "last exit" not in markup(at)
@@ -253,21 +253,21 @@ def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
 
 
 def test_people_chosen_for_one_corpus_narrow_no_other(wb):
-    at = opened()
+    at = open_adapt()
     at = at.multiselect(key=f"adapt_annotators_{THINGS}").select("bob").run()
     at = at.selectbox(key="as2_corpus").set_value("others").run()
     at.button(key="adapt_start").click().run()
-    assert started(wb)["choice"]["annotators"] == []
+    assert read_settings(wb)["choice"]["annotators"] == []
     assert stored.jobs(wb)[-1].corpus_id == OTHERS
 
 
 def test_without_any_label_the_page_says_the_ways_to_some(wb):
-    assert "let questions be proposed from your documents" in texts(opened({"corpus": "Towers"}))
+    assert "let questions be proposed from your documents" in texts(open_adapt({"corpus": "Towers"}))
 
 
 def test_a_retrain_by_itself_is_off_until_it_is_wanted(wb):
     label(wb, 1, 1, "correct")
-    at = opened({"corpus": "Towers"})
+    at = open_adapt({"corpus": "Towers"})
     assert "1 new label since the last retrain" in texts(at)
     at.number_input(key=f"adapt_auto_after_{TOWERS}").set_value(40)
     at.toggle(key=f"adapt_auto_on_{TOWERS}").set_value(True).run()
@@ -278,13 +278,13 @@ def test_a_retrain_by_itself_that_could_not_start_says_why(wb):
     label(wb, 1, 1, "correct")
     retrain_rule.set_rule(wb, TOWERS, after=1)
     schedule.start_due(wb)
-    assert "could not start: No sentence is labelled incorrect" in texts(opened({"corpus": "Towers"}))
+    assert "could not start: No sentence is labelled incorrect" in texts(open_adapt({"corpus": "Towers"}))
 
 
 @pytest.mark.parametrize(("state", "what"), [("failed", "failed"), ("lost", "was interrupted")])
 def test_a_retrain_that_came_to_nothing_is_found_by_the_menu_too(wb, state, what):
     job = put_retrain(wb, state, error="the disk is full")
-    at = opened()
+    at = open_adapt()
     assert f"The last retrain {what} (01 May 2024, 12:01)" in texts(at)
     assert ": the disk is full" in texts(at)  # in the list
     at = at.button(key="adapt_lost_open").click().run()
@@ -298,7 +298,7 @@ def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(wb, c
     one = put_retrain(wb, "done" if later != "the next" else "failed")
     two = put_retrain(wb, "failed" if later != "the next" else "done")
     stored.change_job(wb, one if later != "the next" else two, finished=clock.now + timedelta(hours=8))
-    at = opened()
+    at = open_adapt()
     assert "The last retrain" not in texts(at)
     assert {f"adapt_jobs_open_{one}", f"adapt_jobs_open_{two}"} <= {b.key for b in at.button}
 
@@ -306,7 +306,7 @@ def test_a_retrain_that_failed_is_not_told_of_on_top_once_another_was_done(wb, c
 def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
     job = put_job(wb, "score", "failed", corpus_id=THINGS, error="it cost $5")
     other = put_job(wb, "score", corpus_id=WORKS)
-    at = opened()
+    at = open_adapt()
     assert f"**Ranking for the queues**, job {job}, 01 May 2024, 12:01: failed: it cost $5" in texts(at)
     assert f"job {other}," not in texts(at)
     at = at.button(key=f"adapt_jobs_again_{job}").click().run()
@@ -319,14 +319,14 @@ def test_a_better_version_that_waits_is_told(wb, p, how):
     change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})
     result = stored.retrain_result(p=p)
     stored.change_card(wb, "starter-3", paired=result["paired"], before=result["before"], metrics=result["after"])
-    at = opened()
+    at = open_adapt()
     assert how in texts(at) and "AP 0.700 → 0.750" in texts(at)
     at = at.button(key="adapt_look").click().run()
     assert at.query_params["version"] == "starter-3"
 
 
 def test_a_version_is_renamed_noted_and_deleted(wb):
-    at = opened().button(key=f"adapt_edit_{THIRD}").click().run()
+    at = open_adapt().button(key=f"adapt_edit_{THIRD}").click().run()
     at.text_input(key="adapt_new_name").input("spring")
     at.text_input(key="adapt_new_note").input("for the fair")
     at = at.button(key="adapt_edit_save").click().run()
@@ -339,7 +339,7 @@ def test_a_version_is_renamed_noted_and_deleted(wb):
 
 
 def test_a_renamed_version_s_open_card_stays_open_and_its_note_is_kept(wb):
-    at = opened({"version": "starter-3"}).button(key=f"adapt_edit_{THIRD}").click().run()
+    at = open_adapt({"version": "starter-3"}).button(key=f"adapt_edit_{THIRD}").click().run()
     at.text_input(key="adapt_new_name").input("spring  labels")
     at.text_input(key="adapt_new_note").input("for the fair")
     at = at.button(key="adapt_edit_save").click().run()
@@ -350,7 +350,7 @@ def test_a_renamed_version_s_open_card_stays_open_and_its_note_is_kept(wb):
 
 
 def test_renaming_another_version_leaves_the_open_card(wb):
-    at = opened({"version": "starter-3"}).button(key=f"adapt_edit_{SECOND}").click().run()
+    at = open_adapt({"version": "starter-3"}).button(key=f"adapt_edit_{SECOND}").click().run()
     at.text_input(key="adapt_new_name").input("spring")
     at = at.button(key="adapt_edit_save").click().run()
     assert at.query_params["version"] == "starter-3"
@@ -371,7 +371,7 @@ def test_versions_are_a_tree_with_what_was_made_from_each_below_it(clock):
 
 
 def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
-    at = done(wb)
+    at = open_result(wb)
     html = markup(at)
     assert "Better on the held-out questions" in html
     assert "12 questions better, 3 worse, 20 the same" in texts(at)
@@ -388,12 +388,12 @@ def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):
     others = {"wikiqa-dev": {"before": {"AP": 0.766}, "after": {"AP": 0.701}}}
     result = stored.retrain_result() | {"frozen_others": others}
     job = put_retrain(wb, "done", result=result)
-    said = texts(opened({"job": str(job)}))
+    said = texts(open_adapt({"job": str(job)}))
     assert "AP fell from 0.766 to 0.701 (WikiQA, dev): some of it was **forgotten**" in said
     assert "nothing of note was forgotten" not in said
     others["wikiqa-dev"]["after"]["AP"] = 0.77
     stored.change_job(wb, job, result=dict(result))
-    said = texts(opened({"job": str(job)}))
+    said = texts(open_adapt({"job": str(job)}))
     assert "from 0.810 to 0.808 (Starter, test) and from 0.766 to 0.770 (WikiQA, dev): nothing of note" in said
 
 
@@ -401,7 +401,7 @@ def test_labels_that_were_left_out_are_told_and_shown(wb):
     example = {"question": "Who built it?", "text": "Bread is baked.", "correct": True}
     left_out = {"rate": 0.21, "labels": 60, "correct": 50, "to_read": [example]}
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"left_out": left_out})
-    at = opened({"job": str(job)})
+    at = open_adapt({"job": str(job)})
     assert "21% of the labels are wrong" in texts(at) and "The 1 least likely" in texts(at)
     assert [d.value.to_dict("records") for d in at.dataframe if "Labelled" in d.value] == [
         [{"Question": "Who built it?", "Sentence": "Bread is baked.", "Labelled": "correct"}]
@@ -416,18 +416,18 @@ def test_every_benchmark_is_a_row_of_before_and_after_and_old_results_are_still_
     assert "<th>Starter, test</th><td>0.810 → 0.808</td><td></td><td></td><td></td>" in table
     assert "<th>WikiQA, dev</th><td>0.600 → 0.650</td><td>0.610 → 0.660</td><td>0.500 → 0.550</td>" in table
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"frozen_others": {}})
-    assert "Starter, test" in markup(opened({"job": str(job)}))
+    assert "Starter, test" in markup(open_adapt({"job": str(job)}))
 
 
 def test_a_better_version_is_promoted_with_one_click(wb):
-    done(wb).button(key="adapt_promote").click().run()
+    open_result(wb).button(key="adapt_promote").click().run()
     assert registry.get_active(wb).name == "starter-3"
     assert registry.get_active(wb).promotions == ()
 
 
 def test_a_worse_one_needs_a_reason(wb):
     change_version(wb, "starter-3", metrics=WORSE)
-    at = done(wb, difference=-0.03, wins=2, losses=14, p=0.01)
+    at = open_result(wb, difference=-0.03, wins=2, losses=14, p=0.01)
     assert "Worse on the held-out questions" in markup(at)
     at = at.button(key="adapt_promote").click().run()
     assert "give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
@@ -442,21 +442,21 @@ def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(
         promotion.promote(wb, "starter-2", reason)
         promotion.promote(wb, "cascade")
     last = "Promoted on 1 May 2024, 12:00, although its AP was lower: “it knows our words”"
-    assert texts(opened()).count(last) == 1
-    at = opened({"version": "starter-2"})
+    assert texts(open_adapt()).count(last) == 1
+    at = open_adapt({"version": "starter-2"})
     assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)
 
 
 def test_a_version_is_compared_with_what_it_was_made_from(wb):
     change_version(wb, "starter-3", parent="gone")
     promotion.promote(wb, "starter-2")
-    links = {link.proto.query_string for link in opened().get("page_link") if link.proto.query_string}
+    links = {link.proto.query_string for link in open_adapt().get("page_link") if link.proto.query_string}
     assert links == {"rankers=starter-2%2Ccascade", "rankers=starter-3%2Cstarter-2", "rankers=cascade%2Cstarter-2"}
 
 
 def test_a_viewer_looks_and_changes_no_version(wb):
     stored.set_role(wb, "viewer")
-    at = opened({"version": "starter-3"})
+    at = open_adapt({"version": "starter-3"})
     changing = ("adapt_promote", "adapt_reject", "adapt_use_", "adapt_edit_", "adapt_import_start")
     buttons = [b for b in at.button if b.key.startswith(changing)]
     assert len(buttons) == 7 and all(b.disabled and "not change versions" in b.help for b in buttons)
@@ -467,13 +467,13 @@ def test_a_viewer_looks_and_changes_no_version(wb):
 
 
 def test_a_version_can_be_rejected(wb):
-    at = done(wb).button(key="adapt_reject").click().run()
+    at = open_result(wb).button(key="adapt_reject").click().run()
     assert registry.get_version(wb, "starter-3").state == "rejected"
     assert any("rejected" in t.value for t in at.toast)
 
 
 def test_rolling_back_asks_why_in_a_dialog(wb):
-    at = opened()
+    at = open_adapt()
     at = at.button(key=f"adapt_use_{SECOND}").click().run()
     assert "**starter-2** will be used instead of cascade" in texts(at)
     at = at.button(key="adapt_use_confirm").click().run()
@@ -487,7 +487,7 @@ def test_rolling_back_asks_why_in_a_dialog(wb):
 def test_a_kind_that_no_page_answers_by_says_what_its_use_is(wb):
     stored.put_version(wb, "small", kind="cosinet", parent=None)
     promotion.promote(wb, "small")
-    said = texts(opened({"version": "small"}))
+    said = texts(open_adapt({"version": "small"}))
     assert "small is in use. The next retrain of its kind starts from it" in said
 
 
@@ -500,13 +500,13 @@ def test_a_label_that_waits_for_one_s_own_is_not_on_the_card(wb, me):
     changed = {"qid": "q1", "question": question, "before": 0.3, "after": 0.5, "top_before": top,
                "top_after": {"text": "It rained.", "correct": False}}  # fmt: skip
     job = put_retrain(wb, "done", result=stored.retrain_result() | {"per_question": [changed]})
-    html = markup(opened({"job": str(job)}))
+    html = markup(open_adapt({"job": str(job)}))
     assert f"before, shown once you have labelled it: {top['text']}" in html
     assert "before, incorrect" not in html and "now, incorrect: It rained." in html
 
 
 def test_a_version_s_card_is_shown_by_its_address(wb):
-    at = opened().button(key=f"adapt_card_{SECOND}").click().run()
+    at = open_adapt().button(key=f"adapt_card_{SECOND}").click().run()
     assert at.query_params["version"] == "starter-2"
     assert "it was not retrained here" in texts(at)
     at = at.button(key="adapt_away").click().run()

@@ -20,13 +20,13 @@ QUESTION = "When was the hall finished?"  # of forty candidates, one answers
 ANSWER = 11  # that one's sentence
 
 
-def opened(query=None):
+def open_ask(query=None):
     return open_page("ask", {"corpus": "Works"} | (query or {}))
 
 
-def answered(query=None):
+def ask_question(query=None):
     """The page after a question, generative scores included."""
-    at = opened({"q": QUESTION} | (query or {}))
+    at = open_ask({"q": QUESTION} | (query or {}))
     at.session_state["_as2_result"][1].generative.exception(timeout=10)
     return at.run()
 
@@ -35,13 +35,13 @@ def table(at):
     return at.dataframe[0].value
 
 
-def sent(at, component):
+def read_component(at, component):
     """What a component of the page gets."""
     return next(json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.component_name == component)
 
 
 def shares(at):
-    return sent(at, "as2_cascade_state")["percents"]
+    return read_component(at, "as2_cascade_state")["percents"]
 
 
 def drop(at, *percents):
@@ -66,7 +66,7 @@ def test_before_a_question_examples_are_offered_and_taking_one_asks_it(wb, me):
 
 
 def test_typing_a_question_and_sending_the_form_asks_it_once(wb):
-    at = opened()
+    at = open_ask()
     at.text_input(key="as2_question_0").set_value(f"  {QUESTION} ")
     at.button[0].click().run()
     at.run()
@@ -75,7 +75,7 @@ def test_typing_a_question_and_sending_the_form_asks_it_once(wb):
 
 
 def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability_and_document(wb):
-    html = markup(answered())
+    html = markup(ask_question())
     answer = html.index('class="as2-answer"')
     assert answer < html.index("as2-standings") < html.index("as2-costs", answer)
     assert "Almost certainly the answer <span>95 %</span>" in html
@@ -87,27 +87,27 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
 
 
 def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
-    html = markup(answered({"q": "When was the oldest hall painted?"}))
+    html = markup(ask_question({"q": "When was the oldest hall painted?"}))
     assert "No answer found in this corpus" in html
     assert "The best candidate has a probability of 27 %. An answer needs 50 %." in html
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
     monkeypatch.setattr(FakeCascade, "is_calibrated", False)
-    html = markup(answered({"q": "When was the oldest hall painted?"}))
+    html = markup(ask_question({"q": "When was the oldest hall painted?"}))
     assert "not calibrated" in html
     assert "No answer found" not in html
 
 
 def test_foreign_text_is_shown_as_text(wb, hostile):
-    at = answered({"corpus": "Towers", "q": "What did it cost: $5 or $9?"})
+    at = ask_question({"corpus": "Towers", "q": "What did it cost: $5 or $9?"})
     assert "&lt;img src=x onerror=" in markup(at)
     assert "<img src=x" not in markup(at)
     assert table(at)["sentence"][0] == hostile
 
 
 def test_the_slider_replays_the_run_without_asking_again(wb):
-    at = answered()
+    at = ask_question()
     assert total(40, 10) in markup(at)  # 40, 28, 20, 14, 10
     at = drop(at, 50)
     assert total(40, 3) in markup(at)  # 40, 20, 10, 5, 3
@@ -116,30 +116,30 @@ def test_the_slider_replays_the_run_without_asking_again(wb):
 
 
 def test_the_picture_gets_the_record_once_and_the_same_after_every_act(wb):
-    at = answered()
-    record = sent(at, "as2_cascade")
+    at = ask_question()
+    record = read_component(at, "as2_cascade")
     assert [len(e["scores"]) for e in record["exits"]] == [40] * 5
     place = record["texts"].index("The hall was finished in 1889.")
     at = drop(at, 50)
     at.button(key="as2_label_answer_correct").click().run()
-    assert sent(at, "as2_cascade") == record
-    assert sent(at, "as2_cascade_state")["correct"] == [record["entered"][place]]
+    assert read_component(at, "as2_cascade") == record
+    assert read_component(at, "as2_cascade_state")["correct"] == [record["entered"][place]]
 
 
 def test_the_answer_to_copy_has_its_source(wb):
-    state = sent(answered(), "as2_cascade_state")
+    state = read_component(ask_question(), "as2_cascade_state")
     assert state["answer"] == "“The hall was finished in 1889.” (Iron works, sentence 1)"
 
 
 def test_each_exit_may_have_a_share_of_its_own(wb):
-    at = drop(answered(), 50, 30, 30, 30)
+    at = drop(ask_question(), 50, 30, 30, 30)
     assert shares(at) == [50, 30, 30, 30]
     assert at.query_params["drop"] == "50-30-30-30"
     assert "<th scope=row>layer 2</th><td>40</td><td>20</td>" in markup(at)
 
 
 def test_a_link_reproduces_question_corpus_model_and_shares(wb):
-    at = answered({"model": "starter-3", "drop": "50-0-0-0"})
+    at = ask_question({"model": "starter-3", "drop": "50-0-0-0"})
     assert stored.asked(wb) == [(stored.WORKS, QUESTION, "starter-3")]
     assert shares(at.run()) == [50, 0, 0, 0]
     assert total(40, 20) in markup(at)
@@ -148,19 +148,19 @@ def test_a_link_reproduces_question_corpus_model_and_shares(wb):
 
 def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(wb):
     typed = "When was the hall finihsed?"
-    at = answered({"q": typed})
+    at = ask_question({"q": typed})
     assert f"Showing results for **{QUESTION}**" in [m.value for m in at.markdown]
     assert "as_typed" not in at.query_params
     at = at.button(key="as2_as_typed").click().run()
     assert [q for _, q, _ in stored.asked(wb)] == [QUESTION, typed]
     assert not any("Showing results" in m.value for m in at.markdown)
     assert at.query_params["as_typed"] == "1"
-    answered({"q": typed, "as_typed": "1"})
+    ask_question({"q": typed, "as_typed": "1"})
     assert stored.asked(wb)[-1][1] == typed
 
 
 def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(wb, monkeypatch):
-    at, clock = answered(), SimpleNamespace(now=0.0)
+    at, clock = ask_question(), SimpleNamespace(now=0.0)
     monkeypatch.setattr(url, "time", SimpleNamespace(monotonic=lambda: clock.now))
     at = drop(at, 50)
     assert at.query_params["drop"] == "50"
@@ -181,7 +181,7 @@ def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_questio
 
 
 def test_an_emptied_question_leaves_the_address(wb):
-    at = answered()
+    at = ask_question()
     at.text_input(key="as2_question_0").set_value("")
     at = button(at, "Ask").click().run()
     assert "q" not in at.query_params
@@ -189,19 +189,19 @@ def test_an_emptied_question_leaves_the_address(wb):
 
 def test_a_corpus_without_documents_says_where_to_bring_some_in(wb):
     corpora.create_corpus(wb, "Empty")
-    at = opened({"corpus": "Empty", "q": QUESTION})
+    at = open_ask({"corpus": "Empty", "q": QUESTION})
     assert stored.asked(wb) == []
     assert "has no documents yet" in texts(at)
 
 
 def test_nonsense_in_a_link_is_passed_over(wb):
-    at = answered({"model": "none", "drop": "lots"})
+    at = ask_question({"model": "none", "drop": "lots"})
     assert stored.asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
     assert shares(at) == [30]
 
 
 def test_the_costs_say_whether_their_times_were_measured_or_estimated(wb):
-    at = answered()
+    at = ask_question()
     assert "time, estimated" in markup(at)
     at = drop(at, 0)
     assert "time, measured" in markup(at)
@@ -210,13 +210,13 @@ def test_the_costs_say_whether_their_times_were_measured_or_estimated(wb):
 
 @pytest.mark.parametrize("more_settings", [{"first_keep": 20}])
 def test_the_first_stage_is_a_row_and_a_column_like_any_exit(wb):
-    at = answered()
+    at = ask_question()
     html = markup(at)
     assert "<th scope=row>first stage</th><td>40</td><td>20</td>" in html
     assert "<th scope=row>layer 2</th><td>20</td><td>14</td>" in html
     assert total(40, 5) in html  # 20, 14, 10, 7, 5
     assert "The first stage spared it the other 20; that is not counted here." in texts(at)
-    record = sent(at, "as2_cascade")
+    record = read_component(at, "as2_cascade")
     assert (record["candidates"], len(record["entered"]), len(record["first"]["ranks"])) == (40, 20, 40)
     assert any("Ranked 20 of 40 sentences" in c.value for c in at.caption)
     shown = table(at)
@@ -226,7 +226,7 @@ def test_the_first_stage_is_a_row_and_a_column_like_any_exit(wb):
 
 
 def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside_the_promise(wb, monkeypatch):
-    at, clock, rank, schedules = answered(), SimpleNamespace(now=0.0), FakeCascade.trace, []
+    at, clock, rank, schedules = ask_question(), SimpleNamespace(now=0.0), FakeCascade.trace, []
 
     def trace(self, question, candidates, schedule=None):
         clock.now += 0.15 if any(schedule.ratios) else 0.2
@@ -245,7 +245,7 @@ def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside
 
 
 def test_both_rankers_stand_side_by_side_in_the_table(wb):
-    frame = table(answered())
+    frame = table(ask_question())
     assert frame["cascade"].tolist() == list(range(1, 41))
     assert sorted(frame["generative"]) == list(range(1, 41))
     assert frame["sentence"][0] == "The hall was finished in 1889."
@@ -256,7 +256,7 @@ def test_both_rankers_stand_side_by_side_in_the_table(wb):
 
 
 def test_where_both_together_would_answer_otherwise_the_page_says_so_and_shows_it(wb):
-    at = answered({"q": "When was the mill finished?"})  # the shorter of its two answers is the likelier by itself
+    at = ask_question({"q": "When was the mill finished?"})  # the shorter of its two answers is the likelier by itself
     shown = table(at)
     other = "When the mill was finished, it rained."
     row = shown[shown["sentence"] == other].iloc[0]
@@ -270,21 +270,21 @@ def test_where_both_together_would_answer_otherwise_the_page_says_so_and_shows_i
 
 
 def test_where_both_agree_the_page_says_nothing_of_it(wb):
-    at = answered()
+    at = ask_question()
     assert table(at)["together"][0] == 1
     assert not any("both rankers together" in e.label for e in at.expander)
 
 
 def test_without_the_generative_model_the_rest_of_the_page_stands(wb):
     (wb.settings.models_dir / "generative" / "model.safetensors").write_bytes(b"damaged")
-    at = answered()
+    at = ask_question()
     assert "is damaged: restore generative" in texts(at)
     assert table(at)["generative"].isna().all()
     assert "Almost certainly the answer" in markup(at)
 
 
 def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
-    at = answered()
+    at = ask_question()
     at.button(key="as2_label_answer_correct").click().run()
     [event] = stored.label_events(wb)
     assert (event.sentence_id, event.label) == (ANSWER, "correct")
@@ -295,30 +295,30 @@ def test_a_label_given_in_place_is_stored_shown_and_drawn(wb):
 
 def test_a_label_given_on_ask_keeps_the_version_of_the_guidelines_in_force(wb, me):
     guidelines.write_guidelines(wb, stored.WORKS, "- Dates count.", by=me.id)
-    at = answered()
+    at = ask_question()
     at.button(key="as2_label_answer_correct").click().run()
     assert stored.label_events(wb)[0].guideline == 1
 
 
 def test_labels_are_signed_with_the_name_in_the_side_bar(wb):
-    at = answered()
+    at = ask_question()
     at.text_input(key="as2_name").set_value("Ada").run()
     at.button(key="as2_label_answer_unsure").click().run()
     assert any("Stored as unsure, signed Ada" in c.value for c in at.caption)
 
 
 def test_a_viewer_asks_and_cannot_label(wb):
-    at = answered()
+    at = ask_question()
     at.button(key="as2_label_answer_correct").click().run()
     stored.set_role(wb, "viewer")
-    at = answered()
+    at = ask_question()
     for act in ("correct", "incorrect", "unsure", "withdraw"):
         assert at.button(key=f"as2_label_answer_{act}").disabled
     assert "An admin can change your role" in at.button(key="as2_label_answer_correct").help
 
 
 def test_a_label_that_could_not_be_stored_is_not_confirmed(wb):
-    at = answered()
+    at = ask_question()
     stored.set_role(wb, "viewer")
     at.button(key="as2_label_answer_correct").click().run()
     assert "me is a viewer, and this takes an annotator" in at.error[0].value
@@ -326,7 +326,7 @@ def test_a_label_that_could_not_be_stored_is_not_confirmed(wb):
 
 
 def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
-    at = answered()
+    at = ask_question()
     third = table(at).iloc[2]
     at.session_state["_as2_chosen"] = int(third["position"])
     at.run()
@@ -340,7 +340,7 @@ def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
 
 
 def test_why_a_candidate_was_dropped_stands_beside_the_picture(wb):
-    at = answered()
+    at = ask_question()
     last = table(at).iloc[-1]
     assert last["dropped"] == "layer 2"
     at.session_state["_as2_chosen"] = int(last["position"])
@@ -355,7 +355,7 @@ def test_an_error_the_reader_can_mend_is_shown_as_its_text(wb, monkeypatch):
         raise As2Error("no weights of $x$: run `as2 models`")
 
     monkeypatch.setattr(FakeModels, "version", refuse)
-    at = opened({"q": QUESTION})
+    at = open_ask({"q": QUESTION})
     assert at.error[0].value == r"no weights of \$x\$\: run \`as2 models\`"
     assert not at.exception
 
@@ -366,7 +366,7 @@ def test_any_other_error_is_an_apology_with_an_id_that_is_in_the_log(wb, monkeyp
 
     monkeypatch.setattr(FakeCascade, "trace", stumble)
     with caplog.at_level(logging.ERROR):
-        at = opened({"q": QUESTION})
+        at = open_ask({"q": QUESTION})
     assert not at.exception
     assert "tensor" not in at.error[0].value
     line = at.error[0].value.split("`")[1]
@@ -374,18 +374,18 @@ def test_any_other_error_is_an_apology_with_an_id_that_is_in_the_log(wb, monkeyp
 
 
 def test_a_question_nothing_comes_near_is_answered_with_what_to_do(wb):
-    assert "Rephrase the question, or choose another corpus" in opened({"q": "zebra"}).info[0].value
+    assert "Rephrase the question, or choose another corpus" in open_ask({"q": "zebra"}).info[0].value
 
 
 def test_without_any_corpus_the_page_points_to_data(wb):
     stored.delete_corpora(wb)
-    at = opened()
+    at = open_ask()
     assert "Open **Data**" in at.info[0].value
     assert not at.exception
 
 
 def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
-    at = opened()
+    at = open_ask()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at.button[0].click().run()
     assert stored.asked(wb)[0][1] == ("why " * 2000).strip() + "?"

@@ -36,7 +36,7 @@ def job(wb):
     return stored.jobs(wb)[1].id
 
 
-def opened(job):
+def open_comparison(job):
     return open_page("compare", {"corpus": "things", "job": str(job)})
 
 
@@ -49,7 +49,7 @@ def table(at):
     return next(d.value for d in at.dataframe if "AP, 95 %" in d.value.columns)
 
 
-def started(wb):
+def read_settings(wb):
     return stored.jobs(wb)[-1].settings
 
 
@@ -58,7 +58,7 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
     at.multiselect(key="compare_rankers").set_value(["bm25", "starter-2"])
     at.selectbox(key="compare_setting").set_value("raw")
     at = at.button(key="compare_start").click().run()
-    assert started(wb) == {"rankers": ["bm25", "starter-2"], "data": "labels:things", "setting": "raw", "limit": None}
+    assert read_settings(wb) == {"rankers": ["bm25", "starter-2"], "data": "labels:things", "setting": "raw", "limit": None}
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
 
 
@@ -75,7 +75,7 @@ def test_the_sweep_adds_the_cascade_at_every_ratio():
 
 
 def test_results_stay_for_whoever_opens_the_address(wb, job):
-    at, view = opened(job), comparison.load_comparison(wb, job)
+    at, view = open_comparison(job), comparison.load_comparison(wb, job)
     results = {r.ranker: r for r in view.results}
     shown = table(at).set_index("ranker")
     assert set(shown.index) == {"cascade", "starter-2", "bm25", "rr"}
@@ -92,7 +92,7 @@ def test_results_stay_for_whoever_opens_the_address(wb, job):
 
 
 def test_where_correct_answers_were_dropped_is_told_with_the_questions(wb, job):
-    at = opened(job)
+    at = open_comparison(job)
     cuts = next(r.cuts for r in comparison.load_comparison(wb, job).results if r.ranker == "cascade")
     lost = {qid for cut in cuts for qid in cut.lost}
     dropped = sum(cut.correct for cut in cuts)
@@ -109,7 +109,7 @@ def test_remembered_seconds_carry_their_date_and_stay_out_of_the_chart(wb, clock
     with wb.write() as s:  # the cascade was scored an earlier day
         row = s.scalars(select(Evaluation).where(Evaluation.ranker == "cascade")).one()
         row.created = clock.now - timedelta(days=2)
-    at = opened(job)
+    at = open_comparison(job)
     measured = table(at).set_index("ranker")["measured"]
     assert measured.pop("cascade") == "29 Apr 2024, 12:00"
     assert set(measured) == {"in this comparison"}
@@ -120,21 +120,21 @@ def test_remembered_seconds_carry_their_date_and_stay_out_of_the_chart(wb, clock
 
 
 def test_seconds_taken_together_need_no_date(wb, job):
-    at = opened(job)
+    at = open_comparison(job)
     assert "measured" not in table(at).columns
     at = at.button_group(key="compare_cost").set_value("seconds").run()
     assert "would not be fair" not in texts(at)
 
 
 def test_rankers_that_count_no_compute_are_named_where_it_is_drawn(wb, job):
-    at = opened(job)
+    at = open_comparison(job)
     assert "Not shown, because they do not count their compute: bm25, rr." in texts(at)
     at = at.button_group(key="compare_cost").set_value("seconds").run()
     assert "Not shown" not in texts(at)
 
 
 def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
-    at = opened(job)
+    at = open_comparison(job)
     at = at.selectbox(key="compare_from").set_value("starter-2").run()  # whose fake ranks as the cascade does
     assert "No question changed." in texts(at)
     at = at.selectbox(key="compare_from").set_value("rr").run()
@@ -142,20 +142,20 @@ def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
 
 
 def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(wb, sweep):
-    told = [s.value for s in opened(sweep).subheader]
+    told = [s.value for s in open_comparison(sweep).subheader]
     assert "Drop ratio of cascade" in told
     assert "AP with its 95 % interval" not in told
     assert "Accuracy against cost" not in told
 
 
 def test_another_metric_is_put_into_the_address(wb, job):
-    at = opened(job)
+    at = open_comparison(job)
     at = at.button_group(key="compare_metric").set_value("P@1").run()
     assert at.query_params["metric"] == "P@1"
     assert any("P@1, 95 %" in d.value.columns for d in at.dataframe)
 
 
-def taken(at, row):
+def select_row(at, row):
     """As the browser tells that a row of "Question by question" was chosen; AppTest has no way of its own."""
     [table] = [d.proto for d in at.dataframe if "difference" in d.value]
     told = {"selection": {"rows": [row], "columns": [], "cells": []}}
@@ -163,10 +163,10 @@ def taken(at, row):
 
 
 def test_a_row_brings_its_question_below_and_another_may_be_chosen_while_it_stays_taken(wb, job):
-    at = opened(job)
+    at = open_comparison(job)
     at = at.selectbox(key="compare_from").set_value("rr").run()
     [shown] = [d.value for d in at.dataframe if "difference" in d.value]
-    at = taken(at, 3)
+    at = select_row(at, 3)
     picked = at.selectbox(key="compare_qid")
     assert shown["question"][3] == stored.thing_question(wb, picked.value)
     other = next(qid for qid in ("q-beam", "q-rivet") if qid != picked.value)
@@ -177,7 +177,7 @@ def test_a_row_brings_its_question_below_and_another_may_be_chosen_while_it_stay
 
 def test_a_running_comparison_shows_its_message_and_can_be_cancelled(wb):
     job = put_comparison(wb, "running", message="bi-encoder: 12 of 40 questions", progress=0.5)
-    at = opened(job)
+    at = open_comparison(job)
     assert "i-encoder: 12 of 40 questions" in next(p.proto.text for p in at.get("progress")).replace("\\", "")
     at.button(key="compare_cancel").click().run()
     assert stored.jobs(wb)[-1].cancelling
@@ -186,7 +186,7 @@ def test_a_running_comparison_shows_its_message_and_can_be_cancelled(wb):
 def test_a_comparison_that_waits_says_of_what_it_is_and_what_it_waits_for(wb):
     put_job(wb, "retrain", corpus_id=THINGS)  # which has a slot of its own
     running = put_comparison(wb, "running")
-    said = texts(opened(put_comparison(wb, "queued")))
+    said = texts(open_comparison(put_comparison(wb, "queued")))
     assert "cascade, bm25 on starter-dev (clean)" in said
     assert f"Job {running} (compare) runs first. This job starts when that one ends or is paused." in said
 
@@ -194,7 +194,7 @@ def test_a_comparison_that_waits_says_of_what_it_is_and_what_it_waits_for(wb):
 @pytest.mark.parametrize("state", ["failed", "cancelled", "lost"])
 def test_a_comparison_that_came_to_nothing_can_be_run_again(wb, state):
     job = put_comparison(wb, state)
-    at = opened(job)
+    at = open_comparison(job)
     at = at.button(key="compare_again").click().run()
     assert stored.jobs(wb)[-1].state == "queued"
     assert at.query_params["job"] == str(job)
@@ -263,5 +263,5 @@ def test_a_link_brings_the_rankers_to_compare(wb):
     at = open_page("compare", {"corpus": "things", "rankers": "starter-2,gone,cascade"})
     assert at.multiselect(key="compare_rankers").value == ["starter-2", "cascade"]
     at = at.button(key="compare_start").click().run()
-    assert started(wb)["rankers"] == ["starter-2", "cascade"]
+    assert read_settings(wb)["rankers"] == ["starter-2", "cascade"]
     assert "rankers" not in at.query_params

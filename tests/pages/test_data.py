@@ -13,7 +13,7 @@ from app.ui.data import documents as documents_ui
 from app.versions import promotion
 
 
-def opened(query=None):
+def open_data(query=None):
     return open_page("data", query)
 
 
@@ -26,7 +26,7 @@ def label(wb, me):
 
 
 def test_a_new_corpus_is_made_and_chosen(wb):
-    at = opened()
+    at = open_data()
     at.text_input(key="data_new_name").input("Handbooks")
     at = button(at, "Create").click().run()
     assert names(wb) == ["Towers", "Works", "Handbooks"]
@@ -34,19 +34,19 @@ def test_a_new_corpus_is_made_and_chosen(wb):
 
 
 def test_a_name_that_is_taken_is_said_in_the_service_s_words(wb):
-    at = opened()
+    at = open_data()
     at.text_input(key="data_new_name").input("Works")
     at = button(at, "Create").click().run()
     assert "there is a corpus 'Works' already: choose another name" in texts(at)
 
 
 def test_another_corpus_is_taken_into_use(wb):
-    at = opened().button(key=f"data_use_{WORKS}").click().run()
+    at = open_data().button(key=f"data_use_{WORKS}").click().run()
     assert at.selectbox(key="as2_corpus").value == "Works"
 
 
 def test_deleting_wants_the_name_typed(wb):
-    at = opened().button(key=f"data_delete_{WORKS}").click().run()
+    at = open_data().button(key=f"data_delete_{WORKS}").click().run()
     assert "This deletes **Works**" in texts(at)
     at.text_input(key="data_delete_name").input("works")
     at = at.button(key="data_delete_confirm").click().run()
@@ -57,13 +57,13 @@ def test_deleting_wants_the_name_typed(wb):
 
 
 def test_a_corpus_that_was_deleted_elsewhere_asks_for_no_name(wb):
-    at = opened()
+    at = open_data()
     at.session_state["_data_deleting"] = 9
     assert "cannot be undone" not in texts(at.run())
 
 
 def test_all_corpora_are_counted_for_the_page_and_its_list_alone(wb, monkeypatch):
-    at, count, counted = opened(), corpora.list_corpora, []
+    at, count, counted = open_data(), corpora.list_corpora, []
     monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or count(wb))
     shown = [p.proto.text for p in at.run().get("progress")]
     assert shown == ["Semantic search: 0 % ready. Until then, search matches words only."] * 2
@@ -72,7 +72,7 @@ def test_all_corpora_are_counted_for_the_page_and_its_list_alone(wb, monkeypatch
 
 def test_who_signed_in_is_who_deletes(wb, ann):
     stored.set_role(wb, "viewer", "Ada")
-    at = opened()
+    at = open_data()
     at = at.button(key=f"data_delete_{WORKS}").click().run()
     at.text_input(key="data_delete_name").input("Works")
     at = at.text_input(key="as2_name").set_value("Ada").run()
@@ -84,12 +84,12 @@ def test_who_signed_in_is_who_deletes(wb, ann):
 @pytest.mark.parametrize("role", ["annotator", "viewer"])
 def test_who_may_not_delete_is_told_before_typing_the_name(wb, role):
     stored.set_role(wb, role)
-    delete = opened().button(key=f"data_delete_{WORKS}")
+    delete = open_data().button(key=f"data_delete_{WORKS}")
     assert delete.disabled and "Only an admin" in delete.help
 
 
 def test_files_go_in_and_the_report_names_those_that_did_not(wb):
-    at = opened()
+    at = open_data()
     files = [("a.txt", b"One. Two.", "text/plain"), ("bad.pdf", b"no PDF", "application/pdf")]
     at = at.file_uploader(key="data_files_0").set_value(files).run()
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
@@ -102,25 +102,25 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
 
 def test_without_a_corpus_the_page_offers_to_make_one(wb):
     stored.delete_corpora(wb)
-    at = opened()
+    at = open_data()
     assert "No corpus yet. Create one below" in texts(at)
     assert at.text_input(key="data_new_name")
 
 
 def test_documents_are_found_by_their_title(wb):
-    at = opened({"corpus": "Works", "view": "documents", "search": "other"})
+    at = open_data({"corpus": "Works", "view": "documents", "search": "other"})
     assert list(at.dataframe[0].value["title"]) == ["Other iron works"]
     at = at.text_input(key="data_search").input("nothing like it").run()
     assert "No document matches" in texts(at)
 
 
 def test_a_document_of_the_address_is_shown_by_sentence(wb):
-    at = opened({"view": "documents", "doc": "The_tower"})
+    at = open_data({"view": "documents", "doc": "The_tower"})
     assert "<sup>1</sup>The tower was finished on 31 March 1889" in markup(at)
 
 
 def test_a_document_is_deleted_by_a_second_click_and_its_address_goes(wb):
-    at = opened({"view": "documents", "doc": "The_tower"})
+    at = open_data({"view": "documents", "doc": "The_tower"})
     at = at.button(key="data_document_gone").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["A bridge"]
     assert "doc" not in at.query_params
@@ -134,8 +134,8 @@ def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
 
 
-def imported(name, content, *, into=None, split=None):
-    at = opened({"view": "labels"})
+def import_file(name, content, *, into=None, split=None):
+    at = open_data({"view": "labels"})
     if into:
         at.radio(key="data_import_target").set_value(into)
     at = at.file_uploader(key="data_label_file_0").set_value((name, content, "text/plain")).run()
@@ -169,54 +169,54 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(wb):
 
 def test_a_viewer_adds_no_documents(wb):
     stored.set_role(wb, "viewer")
-    at = opened()
+    at = open_data()
     assert button(at, "Create").disabled and at.button(key=f"data_ingest_{TOWERS}").disabled
 
 
 def test_a_viewer_finds_the_import_closed(wb):
     stored.set_role(wb, "viewer")
-    at = opened({"view": "labels"})
+    at = open_data({"view": "labels"})
     at = at.file_uploader(key="data_label_file_0").set_value(("mine.csv", b"x", "text/csv")).run()
     import_ = at.button(key=f"data_import_{TOWERS}")
     assert import_.disabled and "Viewers cannot import" in import_.help
 
 
 def test_a_set_that_was_imported_is_taken_into_use_by_a_click(wb):
-    at = imported("mine.tsv", WIKIQA.encode())
+    at = import_file("mine.tsv", WIKIQA.encode())
     at = at.button(key="data_import_use").click().run()
     assert at.selectbox(key="as2_corpus").value == "mine"
 
 
 def test_what_cannot_be_imported_leaves_the_rest_of_the_page(wb, me):
     label(wb, me)
-    at = imported("mine.csv", b"query,docid,rating\nWho came?,1,1\n")
+    at = import_file("mine.csv", b"query,docid,rating\nWho came?,1,1\n")
     assert "csv holds no texts; choose the corpus" in texts(at)
     assert at.get("download_button")
 
 
 def test_an_import_can_go_into_the_corpus_in_use(wb):
-    at = imported("m.csv", f"query,docid,rating\n{stored.QUESTIONS[0]},The_tower-1,1\n".encode(), into="Towers")
+    at = import_file("m.csv", f"query,docid,rating\n{stored.QUESTIONS[0]},The_tower-1,1\n".encode(), into="Towers")
     assert "1 new label" in texts(at)
     assert [c.labels for c in corpora.list_corpora(wb)] == [1, 0]
 
 
 def test_exports_are_offered_once_there_are_labels(wb, me):
-    assert "There are no labels to export yet" in texts(opened({"view": "labels"}))
+    assert "There are no labels to export yet" in texts(open_data({"view": "labels"}))
     label(wb, me)
-    at = opened({"view": "labels"})
+    at = open_data({"view": "labels"})
     offered = [b.proto.label for b in at.get("download_button")]
     assert offered == ["JSONL", "CSV", "Qrels", "WikiQA TSV", "BEIR, zipped", "Pairs", "Triplets"]
 
 
 def test_a_run_file_is_made_first_and_then_offered(wb, me):
     label(wb, me)
-    at = opened({"view": "labels"}).button(key="data_make_run").click().run()
+    at = open_data({"view": "labels"}).button(key="data_make_run").click().run()
     assert "Run file" in [b.proto.label for b in at.get("download_button")]
 
 
 def test_a_run_file_of_the_version_before_is_not_offered_once_another_answers(wb, me):
     label(wb, me)
-    at = opened({"view": "labels"}).button(key="data_make_run").click().run()
+    at = open_data({"view": "labels"}).button(key="data_make_run").click().run()
     promotion.promote(wb, "starter-3")
     at = at.run()
     assert "Run file" not in [b.proto.label for b in at.get("download_button")]

@@ -29,7 +29,7 @@ def fields(at):
     return [t.key for t in at.text_input if t.key.startswith("data_proposal")]
 
 
-def decided(wb):
+def count_decisions(wb):
     found = proposing.list_waiting(wb, TOWERS)
     return found.accepted, found.rejected
 
@@ -52,14 +52,14 @@ def test_a_proposal_is_accepted_in_corrected_words(wb, at):
 
 def test_a_proposal_is_rejected(wb, at):
     at = at.button(key=f"data_proposal_{FIRST}_reject").click().run()
-    assert decided(wb) == (0, 1)
+    assert count_decisions(wb) == (0, 1)
     assert fields(at) == [f"data_proposal_{SECOND}_text"]
 
 
 def test_an_emptied_question_is_not_accepted_and_the_page_says_why(wb, at):
     at.text_input(key=f"data_proposal_{FIRST}_text").input("")
     at = at.button(key=f"data_proposal_{FIRST}_accept").click().run()
-    assert decided(wb) == (0, 0)
+    assert count_decisions(wb) == (0, 0)
     assert "the question is empty" in texts(at)
 
 

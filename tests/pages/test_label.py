@@ -168,14 +168,14 @@ def test_a_label_that_cannot_be_stored_is_not_listed(wb):
 
 
 def test_who_goes_to_another_queue_gives_back_what_was_in_front(wb):
-    def leased():
+    def list_leases():
         with wb.read() as s:
             return {((row.question_id, row.sentence_id), row.queue) for row in s.scalars(select(Lease))}
 
     at = press(open_page("label"), "correct")
-    assert leased() == {(SECOND, "uncertain")}
+    assert list_leases() == {(SECOND, "uncertain")}
     at = at.selectbox(key="label_queue").set_value("tops").run()
-    assert leased() == {(front(at), "tops")}
+    assert list_leases() == {(front(at), "tops")}
 
 
 def test_two_sessions_of_one_name_get_different_items(wb):

@@ -29,7 +29,7 @@ def wb(wb, tiny):
     return wb
 
 
-def exported(to):
+def export_version(to):
     at = open_page("adapt")
     at.session_state[f"adapt_export_{SECOND}"] = True  # open
     at = at.run()
@@ -37,7 +37,7 @@ def exported(to):
     return at.button(key=f"adapt_export_make_{SECOND}").click().run()
 
 
-def imported(content):
+def import_version(content):
     at = open_page("adapt")
     assert at.button(key="adapt_import_start").disabled
     at.file_uploader(key="adapt_import_file_0").set_value(("spring.zip", content, "application/zip"))
@@ -47,12 +47,12 @@ def imported(content):
 
 @pytest.mark.parametrize("to", ["as2", "hf"])
 def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candidate(wb, to):
-    at = exported(to)
+    at = export_version(to)
     version, made, content = at.session_state["_adapt_export"]
     assert (version, made) == (SECOND, to)
     assert "starter-2/config.json" in zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert [d.proto.label for d in at.get("download_button")] == [f"Download, {len(content) / 1e6:,.1f} MB"]
-    at = imported(content)
+    at = import_version(content)
     spring = registry.get_version(wb, "spring")
     assert spring.state == "candidate"
     assert registry.load_card(wb, "spring")["imported_from"] == "spring.zip"
@@ -62,10 +62,10 @@ def test_a_version_is_made_a_file_on_a_click_downloaded_and_comes_in_as_a_candid
 
 def test_an_export_that_cannot_be_made_says_so(wb):
     (wb.settings.versions_dir / "starter-2" / "model.safetensors").write_bytes(b"damaged")
-    at = exported("hf")
+    at = export_version("hf")
     assert "model.safetensors" in texts(at) and not at.get("download_button")
 
 
 def test_a_file_that_holds_no_version_is_told(wb):
-    assert "spring.zip: it is no zip" in texts(imported(b"text"))
+    assert "spring.zip: it is no zip" in texts(import_version(b"text"))
     assert [v.name for v in registry.list_versions(wb)] == ["starter-3", "starter-2", "cascade"]

@@ -79,7 +79,7 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def labelled(wb):
+def corpus_id(wb):
     content = jsonl.dumps(QUESTIONS).encode()
     return imports.import_labels(wb, None, "things.jsonl", content, annotator="import").corpus_id
 
@@ -100,32 +100,32 @@ def counts(found):
     return sum(x.question.positives for x in found), sum(x.question.negatives for x in found)
 
 
-def test_annotators_kinds_and_days_narrow_what_goes_in(wb, labelled, ann, bob, clock):
-    label_one(wb, labelled, ann, QUESTIONS[0], "incorrect")
+def test_annotators_kinds_and_days_narrow_what_goes_in(wb, corpus_id, ann, bob, clock):
+    label_one(wb, corpus_id, ann, QUESTIONS[0], "incorrect")
     clock.advance(days=3)
-    label_one(wb, labelled, bob, QUESTIONS[1], "correct")
+    label_one(wb, corpus_id, bob, QUESTIONS[1], "correct")
     today = f"{clock():%Y-%m-%d}"
-    assert counts(label_selection.load(wb, labelled, LabelSelection())) == (7, 17)
-    assert counts(label_selection.load(wb, labelled, LabelSelection(annotators=("ann",)))) == (0, 1)
-    assert counts(label_selection.load(wb, labelled, LabelSelection(kinds=("people",)))) == (1, 1)
-    assert counts(label_selection.load(wb, labelled, LabelSelection(kinds=("imported",)))) == (8, 16)
-    assert counts(label_selection.load(wb, labelled, LabelSelection(since=today))) == (1, 0)
+    assert counts(label_selection.load(wb, corpus_id, LabelSelection())) == (7, 17)
+    assert counts(label_selection.load(wb, corpus_id, LabelSelection(annotators=("ann",)))) == (0, 1)
+    assert counts(label_selection.load(wb, corpus_id, LabelSelection(kinds=("people",)))) == (1, 1)
+    assert counts(label_selection.load(wb, corpus_id, LabelSelection(kinds=("imported",)))) == (8, 16)
+    assert counts(label_selection.load(wb, corpus_id, LabelSelection(since=today))) == (1, 0)
     later = f"{clock() + timedelta(days=1):%Y-%m-%d}"
-    assert counts(label_selection.load(wb, labelled, LabelSelection(since=later))) == (0, 0)
+    assert counts(label_selection.load(wb, corpus_id, LabelSelection(since=later))) == (0, 0)
 
 
-def test_what_somebody_labelled_is_never_presumed_wrong_though_their_labels_were_left_out(wb, labelled, ann):
-    label_one(wb, labelled, ann, QUESTIONS[0], "unsure")
-    found = label_selection.load(wb, labelled, LabelSelection(annotators=("nobody",)))
+def test_what_somebody_labelled_is_never_presumed_wrong_though_their_labels_were_left_out(wb, corpus_id, ann):
+    label_one(wb, corpus_id, ann, QUESTIONS[0], "unsure")
+    found = label_selection.load(wb, corpus_id, LabelSelection(annotators=("nobody",)))
     for q, x in zip(QUESTIONS, found, strict=True):
         assert not {c.id for c in q.candidates} & {c.id for c in x.question.candidates}
 
 
-def test_the_preview_counts_what_is_presumed_and_says_so(wb, labelled, ann):
+def test_the_preview_counts_what_is_presumed_and_says_so(wb, corpus_id, ann):
     for q in QUESTIONS:
-        asking.ask(wb, labelled, q.text)  # retrieval brings candidates nobody labelled
-    plain = readiness.check_readiness(wb, labelled)
-    ready = readiness.check_readiness(wb, labelled, RetrainSettings(choice=LabelSelection(presumed=2)))
+        asking.ask(wb, corpus_id, q.text)  # retrieval brings candidates nobody labelled
+    plain = readiness.check_readiness(wb, corpus_id)
+    ready = readiness.check_readiness(wb, corpus_id, RetrainSettings(choice=LabelSelection(presumed=2)))
     assert plain.presumed == 0
     assert ready.presumed > 0
     assert ready.train_incorrect == plain.train_incorrect + ready.presumed

@@ -35,13 +35,13 @@ REPORT = RetrainReport(
 )
 
 
-def stored(document):
+def to_json_and_back(document):
     return json.loads(json.dumps(document, allow_nan=False))
 
 
 def test_settings_come_back_from_where_they_are_stored():
     settings = RetrainSettings("generative", choice=LabelSelection(since="2024-05-01"), epochs=3, note="spring")
-    assert RetrainSettings.from_json(stored(settings.to_json())) == settings
+    assert RetrainSettings.from_json(to_json_and_back(settings.to_json())) == settings
 
 
 def test_settings_of_an_older_program_have_defaults_and_mixed_in_nothing():
@@ -58,17 +58,17 @@ def test_what_is_fitted_at_once_has_no_replay_and_no_epochs():
 
 @pytest.mark.parametrize("report", [REPORT, replace(REPORT, frozen=None, left_out=None, weights={"bm25": 0.5})])
 def test_a_report_comes_back_from_the_job_s_result_and_from_the_card(report):
-    assert RetrainReport.from_json(stored(report.to_json())) == report
-    card = stored(report.to_card() | {"name": "spring", "job": 3})
+    assert RetrainReport.from_json(to_json_and_back(report.to_json())) == report
+    card = to_json_and_back(report.to_card() | {"name": "spring", "job": 3})
     assert RetrainReport.from_card(card) == replace(report, kind="")
 
 
 def test_a_report_is_stored_as_it_always_was():
-    document = stored(replace(REPORT, frozen=None, left_out=None, per_exit=BeforeAfter({}, {"2": math.nan})).to_json())
+    document = to_json_and_back(replace(REPORT, frozen=None, left_out=None, per_exit=BeforeAfter({}, {"2": math.nan})).to_json())
     assert (document["frozen"], document["left_out"], document["per_exit"]["after"]) == ({}, {}, {"2": None})
     assert document["intervals"]["before"] == {"AP": [0.6, 0.8]}
     assert document["reliability"]["after"] == [{"confidence": 0.3, "frequency": 0.25, "candidates": 40}]
-    assert REPORT.to_card()["data"] == {"sha256": "340a832e", **stored(REPORT.to_json())["labels"]}
+    assert REPORT.to_card()["data"] == {"sha256": "340a832e", **to_json_and_back(REPORT.to_json())["labels"]}
 
 
 def test_an_older_card_is_read_with_defaults_and_a_shipped_one_has_no_report():

@@ -89,23 +89,23 @@ def wb(tmp_path, tiny, clock, database_url):
 
 
 @pytest.fixture
-def labelled(wb):
+def corpus_id(wb):
     """A corpus with 24 labelled questions."""
     content = jsonl.dumps(made_up(24)).encode()
     return imports.import_labels(wb, None, "cities.jsonl", content, annotator="ann").corpus_id
 
 
-def retrained(wb, job_id, runner=RUNNERS["retrain"]):
+def finish_retrain(wb, job_id, runner=RUNNERS["retrain"]):
     run_queued(wb, {**RUNNERS, "retrain": runner})
     job = queue.load_job(wb, job_id)
     assert job.state == "done", job.error
     return job
 
 
-def test_from_labels_to_a_promoted_version_that_answers(wb, labelled):
-    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=2, note="cities")).id)
+def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id):
+    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2, note="cities")).id)
     result = job.result
-    ready = readiness.check_readiness(wb, labelled)
+    ready = readiness.check_readiness(wb, corpus_id)
     assert result["version"] == f"cities-{job.id}"
     assert result["labels"]["questions"] == ready.train_questions
     assert len(result["per_question"]) == ready.heldout_questions
@@ -113,11 +113,11 @@ def test_from_labels_to_a_promoted_version_that_answers(wb, labelled):
     assert (made.state, made.parent, made.note, made.problem) == ("candidate", "cascade", "cities", "")
     assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
     promotion.promote(wb, made.name, "a try")
-    assert asking.ask(wb, labelled, "What was built in oslo?").version == made.name
+    assert asking.ask(wb, corpus_id, "What was built in oslo?").version == made.name
 
 
-def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_frozen_benchmark(wb, labelled):
-    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id).result
+def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_frozen_benchmark(wb, corpus_id):
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     for side in ("before", "after"):
         mean = sum(q[side] for q in result["per_question"]) / len(result["per_question"])
         assert result[side]["AP"] == pytest.approx(mean)
@@ -135,7 +135,7 @@ def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_fro
     assert {"seed", "settings", "paired", "frozen"} <= set(card)
 
 
-def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, tmp_path):
+def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, corpus_id, tmp_path):
     from as2core.data import wikiqa
 
     dev = made_up(5, seed=8, prefix="Q")
@@ -143,9 +143,9 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, t
     (tmp_path / "data" / "wikiqa" / "WikiQA-dev.tsv").write_text("".join(wikiqa.to_lines(dev)), encoding="utf-8")
     at_hand = replace(wb, settings=wb.settings.model_copy(update={"data_dir": tmp_path / "data"}))
     asked = [*made_up(24), replace(dev[0], qid="again")]
-    imports.import_labels(at_hand, labelled, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
-    result = retrained(
-        at_hand, readiness.start_retrain(at_hand, labelled, RetrainSettings(kind="calibration")).id
+    imports.import_labels(at_hand, corpus_id, "more.jsonl", jsonl.dumps(asked).encode(), annotator="ann")
+    result = finish_retrain(
+        at_hand, readiness.start_retrain(at_hand, corpus_id, RetrainSettings(kind="calibration")).id
     ).result
     for side in ("before", "after"):
         assert set(result["frozen_others"]["wikiqa-dev"][side]) >= {"AP", "RR", "P@1", "nDCG@10"}
@@ -154,7 +154,7 @@ def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, labelled, t
     assert dev[0].text not in card["trained_on"]
 
 
-def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, labelled, monkeypatch):
+def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, corpus_id, monkeypatch):
     judges = []
 
     def without_one(judge, questions, *, seed, train_judge, on_progress):
@@ -168,18 +168,18 @@ def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, labe
     monkeypatch.setattr(label_noise, "filter_labels", without_one)
     trained, train = [], training.train
     monkeypatch.setattr(training, "train", lambda *a: trained.append(a[1]) or train(*a))
-    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id).result
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
     assert judges == ["cascade"]
     assert sum(q.negatives for q in trained[0].parts.train) == result["labels"]["incorrect"] - 1
     assert registry.load_card(wb, result["version"])["left_out"] == result["left_out"]
     assert (result["left_out"]["labels"], result["left_out"]["correct"]) == (1, 0)
     for told in ({"kind": "calibration"}, {"epochs": 1, "choice": LabelSelection(doubtful=True)}):
-        assert retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(**told)).id).result["left_out"] == {}
+        assert finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(**told)).id).result["left_out"] == {}
     assert judges == ["cascade"]
 
 
-def test_the_events_tell_the_training_as_it_goes(wb, labelled):
-    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=2)).id)
+def test_the_events_tell_the_training_as_it_goes(wb, corpus_id):
+    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2)).id)
     kinds = [e["kind"] for e in job.events]
     assert kinds[0] == "start"
     assert kinds[-1] == "end"
@@ -189,19 +189,19 @@ def test_the_events_tell_the_training_as_it_goes(wb, labelled):
 
 
 def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is_measured_once(
-    wb, labelled, monkeypatch
+    wb, corpus_id, monkeypatch
 ):
     made, measure = [], evaluations.measure
     monkeypatch.setattr(evaluations, "measure", lambda r, q, **more: made.append(r.name) or measure(r, q, **more))
-    first = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1, seed=3)).id).result
-    second = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1, seed=3)).id).result
+    first = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
+    second = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
     assert first["version"] != second["version"]
     assert first["after"] == second["after"]
     assert first["snapshot"] == second["snapshot"]
     assert len(made) == 6  # held out and frozen: base and version, then the second version alone
 
 
-def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(wb, labelled, ann, monkeypatch):
+def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(wb, corpus_id, ann, monkeypatch):
     from app.adapt.retrain import run_retrain
 
     def cancelled_at_its_first_step(job):
@@ -214,14 +214,14 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
         job.event = event
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1))
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
     run_queued(wb, {**RUNNERS, "retrain": cancelled_at_its_first_step})
     assert queue.load_job(wb, job.id).state == "cancelled"
     folder = wb.settings.jobs_dir / str(job.id)
     snapshot = (folder / "snapshot.jsonl").read_bytes()
     assert [v.name for v in registry.list_versions(wb)] == ["cascade"]
     assert not list(wb.settings.versions_dir.glob("*"))
-    asked = asking.ask(wb, labelled, made_up(24)[0].text)
+    asked = asking.ask(wb, corpus_id, made_up(24)[0].text)
     annotation.give_label(
         wb,
         question_id=asked.question_id,
@@ -230,13 +230,13 @@ def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_th
         label="unsure",
     )
     queue.retry(wb, job.id)
-    result = retrained(wb, job.id).result
+    result = finish_retrain(wb, job.id).result
     assert (folder / "snapshot.jsonl").read_bytes() == snapshot
     assert not (folder / "work").exists()
     assert result["version"] == f"cities-{job.id}"
 
 
-def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, labelled, monkeypatch):
+def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_out(wb, corpus_id, monkeypatch):
     from app.adapt.retrain import run_retrain
 
     def a_hundred_seconds_a_step(job):
@@ -251,10 +251,10 @@ def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_o
         job.event = event
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=2))
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=2))
     run_queued(wb, {**RUNNERS, "retrain": a_hundred_seconds_a_step})
     queue.retry(wb, job.id)
-    over = retrained(wb, job.id, a_hundred_seconds_a_step)
+    over = finish_retrain(wb, job.id, a_hundred_seconds_a_step)
     taken_up = [e["step"] for e in over.events if e["kind"] == "step"]
     end = over.events[-1]
     assert (over.attempt, end["kind"]) == (2, "end")
@@ -262,7 +262,7 @@ def test_the_card_tells_the_time_of_all_attempts_by_a_clock_that_leaves_pauses_o
     assert over.result["training_seconds"] == over.result["seconds"] == 100 * end["steps"]
 
 
-def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, labelled, monkeypatch):
+def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, corpus_id, monkeypatch):
     from app.adapt.retrain import run_retrain
 
     def cancelled_at_the_benchmark(job):
@@ -275,14 +275,14 @@ def test_a_retrain_is_cancelled_while_it_measures_and_keeps_no_version(wb, label
         job.progress = progress
         return run_retrain(job)
 
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1))
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
     run_queued(wb, {**RUNNERS, "retrain": cancelled_at_the_benchmark})
     assert queue.load_job(wb, job.id).state == "cancelled"
     assert not list(wb.settings.versions_dir.glob("*"))
 
 
-def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, labelled):
-    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id).result
+def test_calibrating_alone_leaves_the_order_and_sets_the_probabilities(wb, corpus_id):
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id).result
     assert result["after"] == result["before"]
     assert result["reliability"]["after"] != result["reliability"]["before"]
     made = registry.get_version(wb, result["version"])
@@ -304,20 +304,20 @@ def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
         management.import_version(wb, tmp_path / "last-exit")
 
 
-def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, labelled):
+def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, corpus_id):
     base = "fusion:method=zscore,rankers=bm25+wo"
-    result = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="fusion", base=base)).id).result
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="fusion", base=base)).id).result
     assert set(result["weights"]) == {"bm25", "wo"}
     made = promotion.promote(wb, result["version"], "a try")
     assert (made.kind, made.state) == ("fusion", "active")
     assert registry.get_active(wb).name == "cascade"
 
 
-def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, labelled):
+def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, corpus_id):
     shipped = made_up(8, seed=7, prefix="shipped")
     jsonl.write(shipped, wb.settings.corpora_dir / "starter" / "train.jsonl")
-    started = readiness.start_retrain(wb, labelled, RetrainSettings(kind="generative", epochs=1, replay=0.5))
-    result = retrained(wb, started.id).result
+    started = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="generative", epochs=1, replay=0.5))
+    result = finish_retrain(wb, started.id).result
     assert result["labels"]["replayed_questions"] == 4
     made = registry.get_version(wb, result["version"])
     assert (made.kind, made.parent) == ("generative", "generative")
@@ -328,33 +328,33 @@ def test_the_generative_ranker_is_adapted_with_shipped_questions_mixed_in(wb, la
     assert card["settings"]["loss"] == "rll"  # MLE would make the questions of wrong sentences likely, too
 
 
-def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, labelled):
-    imports.import_labels(wb, labelled, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
+def test_a_choice_narrows_what_is_learnt_and_stands_on_the_card(wb, corpus_id):
+    imports.import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(1)).encode(), annotator="bob")
     with pytest.raises(NotEnoughLabels):
-        readiness.start_retrain(wb, labelled, RetrainSettings(choice=LabelSelection(annotators=("bob",))))
+        readiness.start_retrain(wb, corpus_id, RetrainSettings(choice=LabelSelection(annotators=("bob",))))
     choice = LabelSelection(annotators=("ann",), conflicts="latest")
-    result = retrained(
-        wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration", choice=choice)).id
+    result = finish_retrain(
+        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
     ).result
     assert LabelSelection.from_json(registry.load_card(wb, result["version"])["choice"]) == choice
 
 
-def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learnt(wb, labelled, ann):
-    first = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration"))
-    told = retrained(wb, first.id).result["labels"]
+def test_the_card_says_where_the_questions_came_from_and_whose_labels_were_learnt(wb, corpus_id, ann):
+    first = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
+    told = finish_retrain(wb, first.id).result["labels"]
     assert told["origins"] == {"imported": told["questions"]}
     assert told["givers"] == {"ann": told["correct"] + told["incorrect"]}
-    imports.import_labels(wb, labelled, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
+    imports.import_labels(wb, corpus_id, "more.jsonl", jsonl.dumps(made_up(24)).encode(), annotator="bob")
     choice = LabelSelection(annotators=("bob",))
-    result = retrained(
-        wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration", choice=choice)).id
+    result = finish_retrain(
+        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", choice=choice)).id
     ).result
     assert set(result["labels"]["givers"]) == {"bob"}
     assert registry.load_card(wb, result["version"])["data"]["origins"] == {"imported": result["labels"]["questions"]}
 
 
-def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, labelled):
-    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id)
+def test_snapshots_divide_the_questions_and_hold_only_judged_candidates(wb, corpus_id):
+    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
     lines = (wb.settings.jobs_dir / str(job.id) / "snapshot.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines[1:]]
     assert json.loads(lines[0])["choice"]["conflicts"] == "majority"
@@ -374,36 +374,36 @@ def test_texts_with_line_separators_of_their_own_are_learnt_from_as_they_are(wb,
     assert {c.text for q in parts for c in q.candidates} == {c.text for q in odd for c in q.candidates}
 
 
-def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb, labelled, clock):
-    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id)
+def test_a_worker_killed_after_keeping_the_version_ends_with_the_same_result(wb, corpus_id, clock):
+    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id)
     with wb.write() as s:
         row = rows.lock_job(s, job.id)
         row.state, row.result, row.heartbeat, row.worker = "running", {}, clock(), "another-machine:1:1"
     clock.advance(minutes=1)
     supervisor.reap(wb)
-    again = retrained(wb, job.id)
+    again = finish_retrain(wb, job.id)
     assert again.result == job.result
     assert len(registry.list_versions(wb)) == 2
 
 
-def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, labelled):
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1))
+def test_a_directory_without_its_row_is_no_version_and_makes_way(wb, corpus_id):
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1))
     left = wb.settings.versions_dir / f"cities-{job.id}"
     left.mkdir(parents=True)
     (left / "card.json").write_text("{}")
     half_written = left.with_name(f".{left.name}.k2j1")
     half_written.mkdir()
     assert [v.name for v in registry.list_versions(wb)] == ["cascade"]
-    assert retrained(wb, job.id).result["version"] == left.name
+    assert finish_retrain(wb, job.id).result["version"] == left.name
     assert not half_written.exists()
 
 
-def test_a_name_and_a_directory_that_others_have_are_left_to_them(wb, labelled, tmp_path):
+def test_a_name_and_a_directory_that_others_have_are_left_to_them(wb, corpus_id, tmp_path):
     management.export(wb, "cascade", "as2", tmp_path / "whole")
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration"))
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
     name = f"cities-{job.id}"
     management.import_version(wb, tmp_path / "whole", name=name)
-    assert retrained(wb, job.id).result["version"] == f"{name} 2"
+    assert finish_retrain(wb, job.id).result["version"] == f"{name} 2"
     assert [v.name for v in registry.list_versions(wb)] == [f"{name} 2", name, "cascade"]
     management.rename(wb, name, "spring")
     again = management.import_version(wb, tmp_path / "whole", name=name)
@@ -412,28 +412,28 @@ def test_a_name_and_a_directory_that_others_have_are_left_to_them(wb, labelled, 
     assert not any(v.problem for v in registry.list_versions(wb))
 
 
-def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_s(wb, labelled, clock):
-    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id)
+def test_a_version_renamed_before_its_killed_worker_is_noticed_is_still_the_job_s(wb, corpus_id, clock):
+    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id)
     management.rename(wb, job.result["version"], "spring")
     with wb.write() as s:
         row = rows.lock_job(s, job.id)
         row.state, row.result = "queued", {}
-    assert retrained(wb, job.id).result == {**job.result, "version": "spring"}
+    assert finish_retrain(wb, job.id).result == {**job.result, "version": "spring"}
 
 
-def test_a_job_whose_home_was_copied_after_it_kept_its_version_is_done_there(wb, labelled, tmp_path):
-    job = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id)
+def test_a_job_whose_home_was_copied_after_it_kept_its_version_is_done_there(wb, corpus_id, tmp_path):
+    job = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id)
     with wb.write() as s:
         row = rows.lock_job(s, job.id)
         row.state, row.result = "queued", {}
     shutil.copytree(wb.settings.home, tmp_path / "backup")
     there = bootstrap.open(wb.settings.model_copy(update={"home": tmp_path / "backup"}), wb.models, wb.clock)
-    assert retrained(there, job.id).result == job.result
+    assert finish_retrain(there, job.id).result == job.result
     assert len(registry.list_versions(there)) == 2
     there.close()
 
 
-def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, labelled, monkeypatch):
+def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, corpus_id, monkeypatch):
     write = Path.write_text
 
     def killed(path, content, **how):
@@ -442,32 +442,32 @@ def test_a_worker_killed_while_it_writes_the_result_leaves_no_half_of_it(wb, lab
         write(path, content[:40], **how)
         raise KeyboardInterrupt
 
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration"))
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration"))
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Path, "write_text", killed)
         run_queued(wb, RUNNERS)
     with wb.write() as s:
         rows.lock_job(s, job.id).state = "queued"
-    assert retrained(wb, job.id).result["version"] == f"cities-{job.id}"
+    assert finish_retrain(wb, job.id).result["version"] == f"cities-{job.id}"
 
 
-def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, labelled):
-    first = readiness.start_retrain(wb, labelled)
+def test_a_second_retrain_of_the_same_corpus_waits_for_the_first(wb, corpus_id):
+    first = readiness.start_retrain(wb, corpus_id)
     with pytest.raises(Exception, match=f"job {first.id} .retrain. of this corpus"):
-        readiness.start_retrain(wb, labelled)
+        readiness.start_retrain(wb, corpus_id)
     queue.pause(wb, first.id)
     for _ in range(20):
         queue.enqueue(wb, "retrain", {})
     with pytest.raises(Exception, match=f"job {first.id} .retrain. of this corpus"):
-        readiness.start_retrain(wb, labelled)
+        readiness.start_retrain(wb, corpus_id)
     queue.cancel(wb, first.id)
-    assert readiness.start_retrain(wb, labelled).state == "queued"
+    assert readiness.start_retrain(wb, corpus_id).state == "queued"
 
 
-def test_a_retrain_can_start_from_a_retrained_version(wb, labelled):
-    first = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(epochs=1)).id).result
-    second = retrained(
-        wb, readiness.start_retrain(wb, labelled, RetrainSettings(base=first["version"], epochs=1)).id
+def test_a_retrain_can_start_from_a_retrained_version(wb, corpus_id):
+    first = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    second = finish_retrain(
+        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(base=first["version"], epochs=1)).id
     ).result
     assert second["base"] == first["version"]
     assert second["before"] == pytest.approx(first["after"])
@@ -493,22 +493,22 @@ def at(message, do):
     return run
 
 
-def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, labelled):
-    base = retrained(wb, readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration")).id).result[
+def test_a_base_renamed_under_its_retrain_is_the_parent_by_its_new_name(wb, corpus_id):
+    base = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration")).id).result[
         "version"
     ]
-    job = readiness.start_retrain(wb, labelled, RetrainSettings(kind="calibration", base=base))
+    job = readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="calibration", base=base))
     rename = at("saving the version", lambda: management.rename(wb, base, "spring"))
-    result = retrained(wb, job.id, rename).result
+    result = finish_retrain(wb, job.id, rename).result
     assert registry.get_version(wb, result["version"]).parent == "spring"
 
 
 @pytest.mark.parametrize(
     "bad", [{"epochs": 0}, {"learning_rate": -1.0}, {"base": "generative"}, {"kind": "bm25"}, {"replay": 2.0}]
 )
-def test_settings_that_cannot_work_are_refused_before_the_start(wb, labelled, bad):
+def test_settings_that_cannot_work_are_refused_before_the_start(wb, corpus_id, bad):
     with pytest.raises(BadSetting):
-        readiness.start_retrain(wb, labelled, RetrainSettings(**bad))
+        readiness.start_retrain(wb, corpus_id, RetrainSettings(**bad))
 
 
 def readiness_of(wb, questions):
@@ -517,7 +517,7 @@ def readiness_of(wb, questions):
     return corpus, readiness.check_readiness(wb, corpus)
 
 
-def relabelled(questions, label):
+def relabel(questions, label):
     return [
         Question(q.qid, q.text, tuple(Candidate(c.id, c.text, label, c.title) for c in q.candidates)) for q in questions
     ]
@@ -541,7 +541,7 @@ def test_too_few_questions_are_counted(wb):
 
 @pytest.mark.parametrize(("label", "missing"), [(1, "incorrect"), (0, "correct")])
 def test_one_class_alone_is_refused(wb, label, missing):
-    _, ready = readiness_of(wb, relabelled(made_up(8), label))
+    _, ready = readiness_of(wb, relabel(made_up(8), label))
     assert ready.problems[0].startswith(f"No sentence is labelled {missing}")
 
 
@@ -555,14 +555,14 @@ def test_four_questions_are_enough_and_the_uncertainty_is_told(wb):
 
 
 def test_questions_with_correct_sentences_only_are_warned_of(wb):
-    _, ready = readiness_of(wb, made_up(8) + relabelled(made_up(2, seed=9, prefix="only"), 1))
+    _, ready = readiness_of(wb, made_up(8) + relabel(made_up(2, seed=9, prefix="only"), 1))
     assert ready.is_ready
     assert any(w.startswith("2 questions are labelled with correct sentences only") for w in ready.warnings)
 
 
 def test_pairs_in_dispute_are_left_out_and_told(wb):
     corpus, _ = readiness_of(wb, made_up(8))
-    others = relabelled(made_up(1), 0)
+    others = relabel(made_up(1), 0)
     imports.import_labels(wb, corpus, "other.jsonl", jsonl.dumps(others).encode(), annotator="bob")
     ready = readiness.check_readiness(wb, corpus)
     assert "1 pair is in conflict between annotators and left out." in ready.warnings

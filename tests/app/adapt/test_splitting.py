@@ -16,7 +16,7 @@ THINGS = "tower bridge river bread violin comet glacier castle printing insulin 
 ASKED = ["who built the {}", "when did the first {} appear", "how large is a {}", "why does the {} matter to people"]
 
 
-def labelled(number: int, text: str, *, labels: str = "+-", given: str = "", origin: str = "asked") -> LabelledQuestion:
+def make_question(number: int, text: str, *, labels: str = "+-", given: str = "", origin: str = "asked") -> LabelledQuestion:
     known = {"+": 1, "-": 0, "?": None}
     candidates = tuple(Candidate(f"{number}-{i}", f"text {i}", known[x]) for i, x in enumerate(labels))
     return LabelledQuestion(
@@ -26,7 +26,7 @@ def labelled(number: int, text: str, *, labels: str = "+-", given: str = "", ori
 
 def many(n: int, **more) -> list[LabelledQuestion]:
     texts = [a.format(t) for t in THINGS for a in ASKED]
-    return [labelled(i, texts[i], **more) for i in range(n)]
+    return [make_question(i, texts[i], **more) for i in range(n)]
 
 
 def qids(questions) -> set[str]:
@@ -56,8 +56,8 @@ def test_the_order_of_the_questions_does_not_matter():
 
 def test_near_duplicates_stay_on_one_side():
     tail = "exactly in those long gone days of old"
-    ones = [labelled(100 + i, f"{q.question.text} {tail} then") for i, q in enumerate(many(20))]
-    twins = [labelled(200 + i, f"{q.question.text} {tail} now") for i, q in enumerate(many(20))]
+    ones = [make_question(100 + i, f"{q.question.text} {tail} then") for i, q in enumerate(many(20))]
+    twins = [make_question(200 + i, f"{q.question.text} {tail} now") for i, q in enumerate(many(20))]
     parts = split(ones + twins)
     for i in range(20):
         both = {f"q{100 + i}", f"q{200 + i}"}
@@ -76,26 +76,26 @@ def test_one_question_is_not_held_out():
 
 
 def test_held_out_questions_have_labels_of_both_kinds():
-    mixed = many(24) + [labelled(100 + i, f"what is {t}", labels="++") for i, t in enumerate(THINGS)]
+    mixed = many(24) + [make_question(100 + i, f"what is {t}", labels="++") for i, t in enumerate(THINGS)]
     parts = split(mixed)
     assert all(q.positives and q.negatives for q in parts.held_out)
     assert any(not q.negatives for q in parts.train)
 
 
 def test_only_labelled_candidates_take_part():
-    parts = split([labelled(i, f"who made the {t}", labels="+?-?") for i, t in enumerate(THINGS)])
+    parts = split([make_question(i, f"who made the {t}", labels="+?-?") for i, t in enumerate(THINGS)])
     for q in (*parts.train, *parts.dev, *parts.held_out):
         assert [c.label for c in q.candidates] == [1, 0]
 
 
 def test_questions_without_any_label_are_left_out():
-    assert split([labelled(0, "who knows", labels="??")]).train == ()
+    assert split([make_question(0, "who knows", labels="??")]).train == ()
 
 
 def test_a_given_division_is_kept_and_its_test_part_never_used():
     texts = [a.format(t) for t in THINGS for a in ASKED]
-    given = [labelled(i, texts[i], given=("train", "dev", "test")[i % 3], origin="starter") for i in range(24)]
-    own = [labelled(100 + i, texts[30 + i]) for i in range(12)]
+    given = [make_question(i, texts[i], given=("train", "dev", "test")[i % 3], origin="starter") for i in range(24)]
+    own = [make_question(100 + i, texts[30 + i]) for i in range(12)]
     parts = split(given + own)
     used = qids(parts.train) | qids(parts.dev) | qids(parts.held_out)
     assert not {f"q{i}" for i in range(24) if i % 3 == 2} & used
@@ -108,7 +108,7 @@ def test_a_given_division_is_kept_and_its_test_part_never_used():
 
 def test_without_questions_of_ones_own_the_given_dev_part_is_held_out():
     texts = [a.format(t) for t in THINGS for a in ASKED]
-    given = [labelled(i, texts[i], given=("train", "dev")[i % 2], origin="starter") for i in range(24)]
+    given = [make_question(i, texts[i], given=("train", "dev")[i % 2], origin="starter") for i in range(24)]
     parts = split(given)
     assert parts.borrowed
     assert qids(parts.held_out) == {f"q{i}" for i in range(24) if i % 2 == 1}
@@ -117,9 +117,9 @@ def test_without_questions_of_ones_own_the_given_dev_part_is_held_out():
 
 
 def test_a_question_close_to_the_frozen_benchmark_is_never_trained_on():
-    benchmark = labelled(0, "when was the old stone bridge over the river built", given="test", origin="starter")
-    close = labelled(1, "when was the old stone bridge over the river built then")
-    parts = split([benchmark, close, *[labelled(10 + i, x.question.text) for i, x in enumerate(many(20))]])
+    benchmark = make_question(0, "when was the old stone bridge over the river built", given="test", origin="starter")
+    close = make_question(1, "when was the old stone bridge over the river built then")
+    parts = split([benchmark, close, *[make_question(10 + i, x.question.text) for i, x in enumerate(many(20))]])
     assert "q1" not in qids(parts.train) | qids(parts.dev)
 
 
@@ -168,7 +168,7 @@ def sides_of(parts, names):
 def test_a_question_reworded_stays_on_its_side_though_no_word_is_shared():
     asked = many(40)
     reworded = {f"by whom, say {i}": x.question.text for i, x in enumerate(asked)}
-    twins = [labelled(100 + i, text) for i, text in enumerate(reworded)]
+    twins = [make_question(100 + i, text) for i, text in enumerate(reworded)]
     parts = split(asked + twins, embed=embedder(reworded))
     for i in range(40):
         assert sum(sides_of(parts, {f"q{i}", f"q{100 + i}"})) == 1
@@ -215,7 +215,7 @@ WORDS = "who when where built sold tower bridge bread old new oslo rome".split()
     st.lists(st.sampled_from(["", "", "", "train", "dev", "test"]), min_size=25, max_size=25),
 )
 def test_whatever_is_asked_no_near_duplicate_is_on_two_sides(asked, met, division):
-    found = [labelled(i, " ".join(a), given=division[i]) for i, a in enumerate(asked)]
+    found = [make_question(i, " ".join(a), given=division[i]) for i, a in enumerate(asked)]
     seen = [" ".join(m) for m in met]
     parts = split(found, trained_on=seen)
 

@@ -15,7 +15,7 @@ from as2core.data.catalog import load_questions
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory):
+def fresh_home(tmp_path_factory):
     """A fresh home with the shipped models and corpus, as a stranger has it."""
     home = tmp_path_factory.mktemp("fresh")
     wb = bootstrap.open(Settings(home=home, worker="external"))
@@ -38,8 +38,8 @@ def best_text(view, ratio):
     return view.candidates[int(replay(view, ratio).ranking()[0])].text
 
 
-def test_the_shipped_examples_are_answered_rightly_and_with_confidence(shipped, answers):
-    wb, corpus = shipped
+def test_the_shipped_examples_are_answered_rightly_and_with_confidence(fresh_home, answers):
+    wb, corpus = fresh_home
     examples = list_examples(wb, corpus.id).questions
     assert len(examples) == 6
     views = [asking.ask(wb, corpus.id, q) for q in examples]
@@ -47,15 +47,15 @@ def test_the_shipped_examples_are_answered_rightly_and_with_confidence(shipped, 
     assert all(v.answered and v.rate_answer(replay(v, 0.3)) > 0.6 for v in views)
 
 
-def test_the_shipped_question_without_an_answer_gets_none(shipped, answers):
-    wb, corpus = shipped
+def test_the_shipped_question_without_an_answer_gets_none(fresh_home, answers):
+    wb, corpus = fresh_home
     question = list_examples(wb, corpus.id).unanswerable
     assert answers[question] == set()
     assert not asking.ask(wb, corpus.id, question).answered
 
 
-def test_the_shipped_lesson_is_answered_until_half_is_dropped_at_each_exit(shipped, answers):
-    wb, corpus = shipped
+def test_the_shipped_lesson_is_answered_until_half_is_dropped_at_each_exit(fresh_home, answers):
+    wb, corpus = fresh_home
     view = asking.ask(wb, corpus.id, list_examples(wb, corpus.id).dropped)
     right = answers[view.question]
     assert best_text(view, 0.0) in right and best_text(view, 0.3) in right

@@ -11,7 +11,7 @@ from as2core.types import Candidate
 
 
 @pytest.fixture
-def saved(tmp_path):
+def version_folder(tmp_path):
     from transformers import AutoConfig, AutoModel, BertTokenizerFast
 
     from as2core.nn.backbone import load_backbone
@@ -30,11 +30,11 @@ def saved(tmp_path):
     return tmp_path / "lm"
 
 
-def test_sentences_are_kept_in_the_file_and_score_as_without_it(saved, tmp_path):
+def test_sentences_are_kept_in_the_file_and_score_as_without_it(version_folder, tmp_path):
     models = LoadedModels(tmp_path, passages_file=tmp_path / "home" / "passages.db")
     candidates = [Candidate("0", "the tower ."), Candidate("1", "was built")]
-    scores = models.version(saved).score("when was the tower built ?", candidates)
-    expected = load_version(saved).score("when was the tower built ?", candidates)
+    scores = models.version(version_folder).score("when was the tower built ?", candidates)
+    expected = load_version(version_folder).score("when was the tower built ?", candidates)
     np.testing.assert_allclose(scores, expected, atol=0.03)  # bfloat16 where the machine has it
-    assert models.version(saved).cache.bytes > 0
-    assert LoadedModels(tmp_path).version(saved).cache is None
+    assert models.version(version_folder).cache.bytes > 0
+    assert LoadedModels(tmp_path).version(version_folder).cache is None

@@ -20,12 +20,12 @@ from db.repositories import proposals as rows
 from db.repositories import questions as question_rows
 
 
-def written(passages, each):
+def write_two(passages, each):
     """Asks for a sentence's own words, and first for something else's."""
     return [[("Who baked the bread with yeast?", -1.0), (f"{p.rstrip('.')}?", -2.0)] for p in passages]
 
 
-def propose(wb, corpus, write=written, **settings):
+def propose(wb, corpus, write=write_two, **settings):
     """Run the job here, with that writer."""
     proposals.start(wb, corpus.id, **settings)
     with wb.write() as s:
@@ -181,7 +181,7 @@ def test_what_cannot_be_asked_for_is_said(wb, towers):
 
 
 def test_the_worker_runs_the_job_with_the_shipped_generator(wb, towers, monkeypatch):
-    monkeypatch.setattr(proposals, "load_writer", lambda _wb, _texts: written)
+    monkeypatch.setattr(proposals, "load_writer", lambda _wb, _texts: write_two)
     job = proposals.start(wb, towers.id, number=2)
     run_queued(wb, RUNNERS)
     done = queue.load_job(wb, job.id)

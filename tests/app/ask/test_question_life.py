@@ -27,7 +27,7 @@ from db.repositories import versions as version_rows
 TOWER, BRIDGE, BREAD = QUESTIONS
 
 
-def offered(wb, corpus, person, name="random"):
+def list_offers(wb, corpus, person, name="random"):
     """The questions of a queue."""
     met, passed = set(), []
     while item := queues.next_item(wb, Seat(corpus.id, person.id, name), passed):
@@ -47,7 +47,7 @@ def label(wb, view, who, label="correct", position=None, **shown):
     )
 
 
-def listed(wb, corpus, **which):
+def list_rows(wb, corpus, **which):
     view = question_management.list_questions(wb, corpus.id, limit=50, **which)
     return [(q.text, q.origin, q.labels, q.queued) for q in view.listed]
 
@@ -59,10 +59,10 @@ def count(wb, table):
 
 def test_a_question_from_ask_is_no_label_work_until_one_of_its_candidates_is_labelled(wb, towers, ann):
     view = asking.ask(wb, towers.id, TOWER)
-    assert offered(wb, towers, ann) == offered(wb, towers, ann, "unlabelled") == set()
+    assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "unlabelled") == set()
     assert annotation.measure_progress(wb, towers.id, ann.id).remaining == 0
     label(wb, view, ann, queue="ask")
-    assert offered(wb, towers, ann) == {TOWER}
+    assert list_offers(wb, towers, ann) == {TOWER}
     assert annotation.measure_progress(wb, towers.id, ann.id).remaining == len(view.candidates) - 1
 
 
@@ -78,10 +78,10 @@ def test_a_label_from_a_queue_does_not_bring_back_what_was_removed(wb, towers, a
 def test_a_question_is_added_and_taken_back_and_its_labels_stay(wb, towers, ann):
     view = asking.ask(wb, towers.id, TOWER)
     question_management.set_queued(wb, [view.question_id], queued=True, by=ann.id)
-    assert offered(wb, towers, ann) == {TOWER}
+    assert list_offers(wb, towers, ann) == {TOWER}
     label(wb, view, ann, queue="tops")
     question_management.set_queued(wb, [view.question_id], queued=False, by=ann.id)
-    assert offered(wb, towers, ann) == offered(wb, towers, ann, "own") == set()
+    assert list_offers(wb, towers, ann) == list_offers(wb, towers, ann, "own") == set()
     [exported] = exports.labelled_questions(wb, towers.id)
     assert [c.label for c in exported.candidates] == [1]
 
@@ -100,7 +100,7 @@ def test_scoring_leaves_alone_what_was_only_asked(wb, towers, ann):
     questions.add_questions(wb, towers.id, [BRIDGE], by=ann.id)
     run_queued(wb, RUNNERS)
     assert queue.find_newest(wb, "score", towers.id).result == {"questions": 1}
-    assert offered(wb, towers, ann) == {BRIDGE}
+    assert list_offers(wb, towers, ann) == {BRIDGE}
 
 
 def test_a_question_that_is_listed_proposed_or_imported_too_enters_the_queues(wb, towers, ann):
@@ -112,7 +112,7 @@ def test_a_question_that_is_listed_proposed_or_imported_too_enters_the_queues(wb
         made = proposal_rows.add_proposal(s, towers.id, sentence, BRIDGE, log_p=-1, place=1, now=wb.clock()).id
     proposals.accept(wb, made, annotator_id=ann.id)
     imports.import_labels(wb, towers.id, "m.csv", f"query,docid,rating\n{BREAD},bread-0,1\n".encode())
-    assert all(queued for *_, queued in listed(wb, towers))
+    assert all(queued for *_, queued in list_rows(wb, towers))
 
 
 def test_a_question_without_a_word_is_refused_wherever_it_comes_from(wb, towers, ann):
@@ -121,7 +121,7 @@ def test_a_question_without_a_word_is_refused_wherever_it_comes_from(wb, towers,
             asking.ask(wb, towers.id, text)
         with pytest.raises(As2Error, match=r"line 1: .* no letter or digit"):
             questions.add_questions(wb, towers.id, [text], by=ann.id)
-    assert listed(wb, towers) == []
+    assert list_rows(wb, towers) == []
     assert asking.ask(wb, towers.id, "1889").question == "1889?"
 
 
@@ -136,13 +136,13 @@ def test_all_questions_are_listed_with_where_they_come_from_and_found_by_text_an
     for who in (ann, bob):
         label(wb, view, who, queue="ask")
     label(wb, view, ann, "incorrect", position=-1, queue="ask")
-    assert sorted(listed(wb, towers)) == sorted(
+    assert sorted(list_rows(wb, towers)) == sorted(
         [(BREAD, "listed", 0, True), (TOWER, "imported", 1, True), (BRIDGE, "asked", 2, True)]
     )
-    assert listed(wb, towers)[0][0] == BRIDGE  # asked last
-    assert [q[0] for q in listed(wb, towers, search="FORTH")] == [BRIDGE]
-    assert listed(wb, towers, search="100 %_") == []
-    assert [q[0] for q in listed(wb, towers, origin="imported")] == [TOWER]
+    assert list_rows(wb, towers)[0][0] == BRIDGE  # asked last
+    assert [q[0] for q in list_rows(wb, towers, search="FORTH")] == [BRIDGE]
+    assert list_rows(wb, towers, search="100 %_") == []
+    assert [q[0] for q in list_rows(wb, towers, origin="imported")] == [TOWER]
     view = question_management.list_questions(wb, towers.id, limit=1, offset=1)
     assert (len(view.listed), view.total, view.origins) == (1, 3, {"asked": 1, "imported": 1, "listed": 1})
     run_queued(wb, RUNNERS)  # ranked by a job is not asked
@@ -204,7 +204,7 @@ def test_viewers_delete_nothing_and_annotators_nothing_that_others_labelled(wb, 
         question_management.delete_question(wb, mine.question_id, labels=0, by=bob.id)
     with pytest.raises(NotAllowed, match="viewer"):
         question_management.set_queued(wb, [mine.question_id], queued=True, by=bob.id)
-    assert len(listed(wb, towers)) == 2
+    assert len(list_rows(wb, towers)) == 2
 
 
 def test_questions_are_skipped_whole_among_the_pairs_of_others(wb, scored, ann):

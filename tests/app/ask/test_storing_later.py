@@ -26,7 +26,7 @@ def later(wb):
     return wb
 
 
-def list_stored(wb, table):
+def list_rows(wb, table):
     with wb.read() as s:
         return s.scalars(select(table)).all()
 
@@ -34,12 +34,12 @@ def list_stored(wb, table):
 def test_the_answer_is_there_before_the_run_is(later, towers):
     view = asking.ask(later, towers.id, QUESTION, store_later=True)
     assert view.candidates[view.best].text == "The Eiffel Tower was finished on 31 March 1889."
-    assert [q.text for q in list_stored(later, Question)] == [QUESTION]
-    assert list_stored(later, Run) == list_stored(later, Candidate) == []
-    assert list_stored(later, Run) == []
+    assert [q.text for q in list_rows(later, Question)] == [QUESTION]
+    assert list_rows(later, Run) == list_rows(later, Candidate) == []
+    assert list_rows(later, Run) == []
     [run] = [r for r in [view.run_id] if r]
-    assert [r.id for r in list_stored(later, Run)] == [run]
-    assert len(list_stored(later, Score)) == 5 * len(view.candidates)
+    assert [r.id for r in list_rows(later, Run)] == [run]
+    assert len(list_rows(later, Score)) == 5 * len(view.candidates)
 
 
 def test_a_run_stored_later_is_the_run_stored_at_once(later, towers):
@@ -59,7 +59,7 @@ def test_a_run_stored_later_is_the_run_stored_at_once(later, towers):
     view = asking.ask(later, towers.id, QUESTION, store_later=True)
     later.later.finish()
     assert read_columns(QUESTION) == at_once
-    assert [c.id for c in view.run.get()[1]] == [c.id for c in list_stored(later, Candidate)]
+    assert [c.id for c in view.run.get()[1]] == [c.id for c in list_rows(later, Candidate)]
 
 
 def test_a_label_given_at_once_finds_the_candidate_of_its_run(later, towers, ann):
@@ -70,16 +70,16 @@ def test_a_label_given_at_once_finds_the_candidate_of_its_run(later, towers, ann
     with later.read() as s:
         candidate = s.scalars(select(Candidate).where(Candidate.sentence_id == sentence)).one()
     assert (candidate.origin, candidate.run_id) == ("retrieved", view.run_id)
-    assert [e.label for e in list_stored(later, LabelEvent)] == ["correct"]
+    assert [e.label for e in list_rows(later, LabelEvent)] == ["correct"]
 
 
 def test_generative_scores_are_stored_beside_a_run_that_was_not_stored_yet(later, towers):
     view = asking.ask(later, towers.id, QUESTION, store_later=True)
     scores = asking.score_generative(later, view)
     assert np.isfinite(scores).all()
-    [run] = list_stored(later, Run)
+    [run] = list_rows(later, Run)
     assert run.generative_id is not None
-    assert len([x for x in list_stored(later, Score) if x.exit == 0]) == len(view.candidates)
+    assert len([x for x in list_rows(later, Score) if x.exit == 0]) == len(view.candidates)
 
 
 def test_closing_the_workbench_stores_what_is_due(later, towers):
@@ -116,10 +116,10 @@ def test_a_process_that_dies_before_it_stores_leaves_a_question_that_can_be_aske
         command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
     assert died.returncode == 9, died.stderr
-    assert list_stored(wb, Run) == []
-    [question] = list_stored(wb, Question)
+    assert list_rows(wb, Run) == []
+    [question] = list_rows(wb, Question)
     assert asking.ask(wb, towers.id, QUESTION).question_id == question.id
-    assert len(list_stored(wb, Run)) == 1
+    assert len(list_rows(wb, Run)) == 1
 
 
 def test_what_could_not_be_stored_says_so_to_who_needs_it(later, towers, monkeypatch):
@@ -128,7 +128,7 @@ def test_what_could_not_be_stored_says_so_to_who_needs_it(later, towers, monkeyp
         s.execute(delete(Question))
     with pytest.raises(DatabaseTrouble):
         _ = view.run_id
-    assert list_stored(later, Run) == []
+    assert list_rows(later, Run) == []
 
 
 def test_labels_are_counted_again_only_when_one_changed(wb, towers, ann, bob, monkeypatch):

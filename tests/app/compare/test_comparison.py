@@ -38,7 +38,7 @@ def data(wb):
     return "labels:things"
 
 
-def compared(wb, *arguments, **more):
+def run_comparison(wb, *arguments, **more):
     job = comparison.start_compare(wb, *arguments, **more)
     run_queued(wb, RUNNERS)
     done = queue.load_job(wb, job.id)
@@ -47,7 +47,7 @@ def compared(wb, *arguments, **more):
 
 
 def test_a_comparison_measures_what_the_metrics_measure(wb, data):
-    view = compared(wb, ["rr", "bm25"], data)
+    view = run_comparison(wb, ["rr", "bm25"], data)
     assert (view.data, view.setting, view.questions) == (data, "clean", 6)
     [rr, bm25] = view.results
     in_order = {q.qid: -np.arange(4.0) for q in QUESTIONS}
@@ -61,7 +61,7 @@ def test_a_comparison_measures_what_the_metrics_measure(wb, data):
 
 
 def test_what_missing_labels_could_make_of_the_figures_is_told(wb, data):
-    [rr, bm25] = compared(wb, ["rr", "bm25"], data).results
+    [rr, bm25] = run_comparison(wb, ["rr", "bm25"], data).results
     for ap in (rr.figures["AP"], bm25.figures["AP"]):
         assert ap.least <= ap.value <= ap.most
     assert (bm25.figures["P@1"].least, bm25.figures["P@1"].most) == (1.0, 1.0)  # its first candidates are all labelled
@@ -69,13 +69,13 @@ def test_what_missing_labels_could_make_of_the_figures_is_told(wb, data):
 
 def test_where_correct_candidates_were_dropped_is_told_from_the_store_too(wb, data):
     for _ in range(2):
-        cascade, bm25 = compared(wb, ["active", "bm25"], data).results
+        cascade, bm25 = run_comparison(wb, ["active", "bm25"], data).results
         assert cascade.cuts[0].stage.startswith("layer")
         assert sum(cut.dropped for cut in cascade.cuts) > 0 and bm25.cuts == ()
 
 
 def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
-    view = compared(wb, ["rr", "bm25"], data)
+    view = run_comparison(wb, ["rr", "bm25"], data)
     [pair] = view.paired
     assert (pair.a, pair.b, pair.metric) == ("bm25", "rr", "AP")
     assert (pair.test.wins, pair.test.losses, pair.test.ties) == (6, 0, 0)
@@ -84,7 +84,7 @@ def test_the_better_ranker_is_named_first_in_the_paired_test(wb, data):
 
 
 def test_ranks_and_measures_are_there_question_by_question(wb, data):
-    view = compared(wb, ["rr", "bm25"], data)
+    view = run_comparison(wb, ["rr", "bm25"], data)
     frame = view.ranks["q2"]
     assert list(frame["candidate"])[1].startswith("The river does")
     assert list(frame["rr"]) == [1, 2, 3, 4]
@@ -98,7 +98,7 @@ def test_ranks_and_measures_are_there_question_by_question(wb, data):
 
 
 def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):
-    view = compared(wb, ["active", "bm25"], data)
+    view = run_comparison(wb, ["active", "bm25"], data)
     assert [r.ranker for r in view.results] == ["cascade", "bm25"]
     assert 0 < view.results[0].relative_cost < 1
 
@@ -106,7 +106,7 @@ def test_versions_are_compared_beside_techniques_and_count_their_cost(wb, data):
 def test_a_version_takes_settings_as_the_catalog_does(wb, data, tmp_path):
     trained = write_version(tmp_path / "trained")
     specs = [f"{trained}:drop_ratio=0", f"{trained}:drop_ratio=0.6", "active:drop_ratio=0.6"]
-    full, half, answering = compared(wb, specs, data).results
+    full, half, answering = run_comparison(wb, specs, data).results
     assert half.relative_cost < full.relative_cost
     assert answering.ranker == "cascade:drop_ratio=0.6"
     assert evaluations.hash_ranker(wb, specs[-1]) != evaluations.hash_ranker(wb, str(trained))
@@ -114,7 +114,7 @@ def test_a_version_takes_settings_as_the_catalog_does(wb, data, tmp_path):
 
 def test_a_directory_that_a_training_wrote_is_compared_and_scored_anew_when_it_changes(wb, data, models, tmp_path):
     trained = write_version(tmp_path / "trained")
-    view = compared(wb, ["rr", str(trained)], data)
+    view = run_comparison(wb, ["rr", str(trained)], data)
     assert [r.ranker for r in view.results] == ["rr", str(trained)]
     assert models.loaded == ["trained"]
     before = evaluations.hash_ranker(wb, str(trained))
@@ -124,7 +124,7 @@ def test_a_directory_that_a_training_wrote_is_compared_and_scored_anew_when_it_c
 
 def test_a_ranker_nobody_trained_says_that_its_order_is_chance(wb, data):
     inside = "sequential:stages=wo@3+[fusion:rankers=wo+rel-cnn:hidden=4]"
-    view = compared(wb, ["rr", "cosinet:listwise,context=birnn,hidden=4", inside], data)
+    view = run_comparison(wb, ["rr", "cosinet:listwise,context=birnn,hidden=4", inside], data)
     assert [note.partition(" has not been trained")[0] for note in view.notes if "as2 train" in note] == [
         "cosinet:listwise,context=birnn,hidden=4: cosinet",
         f"{inside}: rel-cnn",
@@ -133,7 +133,7 @@ def test_a_ranker_nobody_trained_says_that_its_order_is_chance(wb, data):
 
 def test_a_version_with_several_settings_says_once_what_it_learnt_from(wb, data):
     jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
-    view = compared(wb, ["cascade:drop_ratio=0.3", "active:drop_ratio=0.5", "bm25"], data)
+    view = run_comparison(wb, ["cascade:drop_ratio=0.3", "active:drop_ratio=0.5", "bm25"], data)
     [told] = [note for note in view.notes if "was trained on" in note]
     assert told.startswith("cascade was trained on 3 of these 6") and "`as2 versions show 'cascade'`" in told
 
@@ -145,7 +145,7 @@ def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
         with wb.write() as s:
             rows.add_version(s, name, kind="cascade", path=str(path), state="candidate", now=wb.clock())
     for _ in range(2):  # the second time from what is stored
-        [note] = [n for n in compared(wb, ["tuned", "elsewhere", "bm25"], data).notes if "was trained on" in n]
+        [note] = [n for n in run_comparison(wb, ["tuned", "elsewhere", "bm25"], data).notes if "was trained on" in n]
         assert note.startswith("tuned was trained on 2 of these 6 questions")
         assert "held-out" in note
 
@@ -153,7 +153,7 @@ def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
 def test_a_shipped_model_says_that_it_learnt_from_the_starter_corpus_s_train_part(wb, data):
     jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
     asked = ["cascade", "cross-encoder", "sequential:stages=bm25@3+cascade", "bm25"]
-    notes = [n for n in compared(wb, asked, data).notes if "was trained on" in n]
+    notes = [n for n in run_comparison(wb, asked, data).notes if "was trained on" in n]
     assert [n.partition(" was trained on 3 of these 6")[0] for n in notes] == asked[:3]
 
 
@@ -161,18 +161,18 @@ def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, 
     scored = []
     evaluate = evaluations.evaluate
     monkeypatch.setattr(evaluations, "evaluate", lambda r, *a, **k: scored.append(r.name) or evaluate(r, *a, **k))
-    first = compared(wb, ["rr", "bm25"], data)
-    second = compared(wb, ["rr", "jaccard"], data)
+    first = run_comparison(wb, ["rr", "bm25"], data)
+    second = run_comparison(wb, ["rr", "jaccard"], data)
     assert scored == ["rr", "bm25", "jaccard"]
     assert second.results[0] == first.results[0]
 
 
 def test_seconds_remembered_from_an_earlier_comparison_say_so(wb, data, clock):
-    first = compared(wb, ["rr", "bm25"], data)
+    first = run_comparison(wb, ["rr", "bm25"], data)
     assert [r.timed_here for r in first.results] == [True, True]
     then = clock.now
     clock.advance(days=2)
-    second = compared(wb, ["rr", "jaccard"], data)
+    second = run_comparison(wb, ["rr", "jaccard"], data)
     assert [(r.timed_here, r.measured) for r in second.results] == [(False, then), (True, clock.now)]
     again = comparison.load_comparison(wb, queue.list_jobs(wb, "compare")[-1].id)
     assert [r.timed_here for r in again.results] == [True, True]
@@ -198,7 +198,7 @@ def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data
         wb, question_id=asked.question_id, sentence_id=first.sentence_id, annotator_id=ann.id, label="correct"
     )
     assert comparison.load_comparison(wb, job.id).results[0].figures["AP"].value == 0.5
-    assert compared(wb, ["rr"], data).results[0].figures["AP"].value > 0.5
+    assert run_comparison(wb, ["rr"], data).results[0].figures["AP"].value > 0.5
 
 
 def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
@@ -211,20 +211,20 @@ def test_a_peer_s_label_shows_once_one_s_own_is_in(wb, data, ann, bob):
     job = comparison.start_compare(wb, ["rr"], data)
     run_queued(wb, RUNNERS)
 
-    def told(by):
+    def find_label(by):
         frame = comparison.load_comparison(wb, job.id, by=by).ranks["q0"]
         return frame.loc[frame["candidate"] == "A tower.", "label"].iloc[0]
 
-    assert told(None) == told(ann.id) == 0 and np.isnan(told(bob.id))
+    assert find_label(None) == find_label(ann.id) == 0 and np.isnan(find_label(bob.id))
     assert readiness.find_hidden_labels(wb, bob.id) == {
         (QUESTIONS[0].text, "A tower.")
     } and not readiness.find_hidden_labels(wb, ann.id)
     annotation.give_label(wb, **pair, annotator_id=bob.id, label="correct")
-    assert told(bob.id) == 0
+    assert find_label(bob.id) == 0
 
 
 def test_a_limit_takes_a_fixed_sample(wb, data):
-    one, other = (compared(wb, ["rr"], data, limit=2) for _ in range(2))
+    one, other = (run_comparison(wb, ["rr"], data, limit=2) for _ in range(2))
     assert one.questions == 2
     assert set(one.ranks) == set(other.ranks)
 
@@ -240,7 +240,7 @@ def test_a_ranker_that_cannot_be_loaded_is_left_out_and_said(wb, data, models):
         return named(spec)
 
     models.named = damaged
-    view = compared(wb, ["rr", "bi-encoder"], data)
+    view = run_comparison(wb, ["rr", "bi-encoder"], data)
     assert [r.ranker for r in view.results] == ["rr"]
     assert "bi-encoder was left out: the backbone is damaged: install it again" in view.notes
 

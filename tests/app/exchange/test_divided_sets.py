@@ -31,28 +31,28 @@ def split_of(wb, corpus_id: int) -> dict[str, str]:
 
 
 @pytest.fixture
-def divided(wb):
+def corpus_id(wb):
     corpus = imports.import_labels(wb, None, "set-train.jsonl", a_part(1, 12, "oak"), split="train").corpus_id
     imports.import_labels(wb, corpus, "set-dev.jsonl", a_part(21, 5, "ash"), split="dev")
     imports.import_labels(wb, corpus, "set-test.jsonl", a_part(31, 4, "elm"), split="test")
     return corpus
 
 
-def test_a_retrain_trains_on_train_evaluates_on_dev_and_leaves_test_alone(wb, divided):
-    parts = snapshot.compose(wb, divided, RetrainSettings(replay=0.0)).parts
+def test_a_retrain_trains_on_train_evaluates_on_dev_and_leaves_test_alone(wb, corpus_id):
+    parts = snapshot.compose(wb, corpus_id, RetrainSettings(replay=0.0)).parts
     asked = {side: {q.text.split()[0] for q in getattr(parts, side)} for side in ("train", "dev", "held_out")}
     assert asked == {"train": {"oak"}, "dev": {"oak"}, "held_out": {"ash"}}
     assert len(parts.train) + len(parts.dev) == 12 and len(parts.held_out) == 5
-    assert readiness.check_readiness(wb, divided).heldout_questions == 5
+    assert readiness.check_readiness(wb, corpus_id).heldout_questions == 5
 
 
-def test_the_part_may_be_told_of_questions_that_are_here_and_stays_where_it_is_not_told(wb, divided):
-    again = imports.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"))
-    assert (again.new, again.same) == (0, 8) and split_of(wb, divided)["Q31"] == "test"
+def test_the_part_may_be_told_of_questions_that_are_here_and_stays_where_it_is_not_told(wb, corpus_id):
+    again = imports.import_labels(wb, corpus_id, "set-test.jsonl", a_part(31, 4, "elm"))
+    assert (again.new, again.same) == (0, 8) and split_of(wb, corpus_id)["Q31"] == "test"
     assert again.moved == () and again.describe_moved() == ""
-    moved = imports.import_labels(wb, divided, "set-test.jsonl", a_part(31, 4, "elm"), split="train")
+    moved = imports.import_labels(wb, corpus_id, "set-test.jsonl", a_part(31, 4, "elm"), split="train")
     assert moved.moved == (("test", "train", 4),) and moved.describe_moved() == "moved from test to train: 4"
-    assert split_of(wb, divided)["Q31"] == "train"
+    assert split_of(wb, corpus_id)["Q31"] == "train"
 
 
 def test_two_parts_that_number_their_questions_alike_both_go_in_once(wb):

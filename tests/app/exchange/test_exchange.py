@@ -357,7 +357,7 @@ def test_a_file_of_nothing_but_malformed_lines_is_reported_line_by_line(wb, towe
     assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
 
 
-def damaged(how):
+def damage_archive(how):
     """A BEIR archive with one damage that `zipfile` does not tell as its own error."""
     content = bytearray(beir_zip({"test": ["q0\ta\t1"]}))
     directory = content.index(b"PK\x01\x02")
@@ -376,7 +376,7 @@ def damaged(how):
 @pytest.mark.parametrize("how", ["data", "size", "name"])
 def test_a_damaged_archive_is_named_and_nothing_is_stored(wb, how):
     with pytest.raises(UnreadableFile, match=r"^set\.zip: the archive cannot be unpacked"):
-        import_new(wb, "set.zip", damaged(how))
+        import_new(wb, "set.zip", damage_archive(how))
     assert corpora.list_corpora(wb) == []
 
 
@@ -480,14 +480,14 @@ def test_an_export_tells_what_peers_said_once_a_pair_waits_no_longer_for_whoever
         for person in filter(None, who):
             annotation.give_label(wb, **pair, annotator_id=person.id, label="correct")
 
-    def told(by):
+    def count_correct(by):
         exported = exports.export_labels(wb, towers.id, fmt, by=by)
         return exported.count(b'"label": 1') if fmt == "jsonl" else exported.count(b",1\n")
 
     cy = people.sign_in(wb, "cy")
-    assert (told(None), told(ann.id), told(bob.id), told(cy.id)) == (3, 3, 1, 1)
+    assert (count_correct(None), count_correct(ann.id), count_correct(bob.id), count_correct(cy.id)) == (3, 3, 1, 1)
     annotation.give_label(wb, **pairs[0], annotator_id=bob.id, label="correct")
-    assert (told(bob.id), told(cy.id)) == (2, 2)
+    assert (count_correct(bob.id), count_correct(cy.id)) == (2, 2)
 
 
 def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, towers, ann, bob):
@@ -499,7 +499,7 @@ def test_an_export_says_when_all_that_is_labelled_waits_for_whoever_exports(wb, 
         exports.export_labels(wb, towers.id, "csv", by=bob.id)
 
 
-def settled(wb, towers, ann, bob, label, note=""):
+def settle_pair(wb, towers, ann, bob, label, note=""):
     """A pair on which ann and bob differ, settled by ann."""
     asked = asking.ask(wb, towers.id, "When was the Eiffel Tower finished?")
     pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[0].sentence_id}
@@ -521,7 +521,7 @@ def elsewhere(settings, models, clock, tmp_path):
 
 @pytest.mark.parametrize(("label", "number"), [("correct", 1), ("incorrect", 0), ("unsure", None)])
 def test_a_settled_pair_leaves_with_both_labels_and_the_verdict(wb, towers, ann, bob, label, number):
-    settled(wb, towers, ann, bob, label, note="as agreed")
+    settle_pair(wb, towers, ann, bob, label, note="as agreed")
     [candidate] = json.loads(exports.export_labels(wb, towers.id, "jsonl"))["candidates"]
     assert candidate["label"] == number
     assert candidate["labels"] == {"ann": "correct", "bob": "incorrect"}
@@ -533,7 +533,7 @@ def test_a_settled_pair_leaves_with_both_labels_and_the_verdict(wb, towers, ann,
 def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_note_once(
     wb, towers, ann, bob, elsewhere
 ):
-    settled(wb, towers, ann, bob, "incorrect", note="as agreed")
+    settle_pair(wb, towers, ann, bob, "incorrect", note="as agreed")
     exported = exports.export_labels(wb, towers.id, "jsonl")
     first = import_new(elsewhere, "set.jsonl", exported)
     assert (first.new, first.verdicts, first.same, first.conflicting, first.malformed) == (2, 1, 0, 0, ())
@@ -548,7 +548,7 @@ def test_a_settled_pair_comes_into_another_home_with_labels_names_verdict_and_no
 
 
 def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_taken(wb, towers, ann, bob):
-    pair = settled(wb, towers, ann, bob, "incorrect")
+    pair = settle_pair(wb, towers, ann, bob, "incorrect")
     exported = exports.export_labels(wb, towers.id, "jsonl")
     agreement.adjudicate(wb, **pair, annotator_id=ann.id, label="correct", note="on second thoughts")
     done = imports.import_labels(wb, towers.id, "again.jsonl", exported)
@@ -561,7 +561,7 @@ def test_a_verdict_that_differs_from_the_one_that_stands_is_a_conflict_and_not_t
 
 @pytest.mark.parametrize("fmt", ["old jsonl", "csv"])
 def test_a_settled_pair_that_comes_without_names_is_the_same_as_the_verdict_or_in_conflict(wb, towers, ann, bob, fmt):
-    pair = settled(wb, towers, ann, bob, "incorrect")
+    pair = settle_pair(wb, towers, ann, bob, "incorrect")
     out = exports.export_labels(wb, towers.id, fmt.removeprefix("old "))
     if fmt == "old jsonl":
         record = json.loads(out)

@@ -133,7 +133,7 @@ def test_fifty_kills_at_random_lose_no_label_leave_no_half_version_and_end_every
     retrains = [j for j in ended if j.kind == "retrain"]
     assert sum(e["kind"] == "lost" for j in retrains for e in j.events) > 0.1 * KILLS  # they did hit the training
     _every_version_is_whole(wb, retrains)
-    _every_confirmed_event_is_stored(wb, corpus.id, tmp_path / "confirmed.jsonl", processes.kills["person"])
+    _check_confirmed_events(wb, corpus.id, tmp_path / "confirmed.jsonl", processes.kills["person"])
 
 
 def _wait_for(condition, seconds: float) -> bool:
@@ -165,7 +165,7 @@ def _every_version_is_whole(wb, retrains) -> None:
         assert registry.load_card(wb, view.name)["data"]["sha256"] == job.result["snapshot"]
 
 
-def _every_confirmed_event_is_stored(wb, corpus_id: int, file: Path, kills: int) -> None:
+def _check_confirmed_events(wb, corpus_id: int, file: Path, kills: int) -> None:
     """Each once, as it was; what is stored without having been confirmed is at most the act in flight at each kill, and
     that act as a whole."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]

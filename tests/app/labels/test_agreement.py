@@ -101,7 +101,7 @@ def test_a_settled_conflict_counts_as_the_verdict_and_keeps_both_labels(wb, towe
 
 
 @pytest.fixture
-def agreed(wb, towers, asked, give_signs, ann, bob):
+def settled_pair(wb, towers, asked, give_signs, ann, bob):
     """A pair that ann and bob both call incorrect, settled as correct while they differed."""
     give_signs(ann, "+")
     give_signs(bob, "-")
@@ -111,35 +111,35 @@ def agreed(wb, towers, asked, give_signs, ann, bob):
     return pair
 
 
-def counted(wb, corpus, who):
+def count_labels(wb, corpus, who):
     return {label: n for label, n in annotation.measure_progress(wb, corpus.id, who.id).per_label.items() if n}
 
 
-def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, agreed, ann, bob):
+def test_a_verdict_can_be_taken_back_when_people_have_come_to_agree(wb, towers, settled_pair, ann, bob):
     for who in (ann, bob):
         [found] = agreement.list_conflicts(wb, towers.id, who.id)
         assert (found.verdict, dict(found.labels)) == ("correct", {"ann": "incorrect", "bob": "incorrect"})
-    assert counted(wb, towers, ann) == {"correct": 1}
-    agreement.adjudicate(wb, **agreed, annotator_id=ann.id, label=None)
-    assert counted(wb, towers, ann) == {"incorrect": 1}
+    assert count_labels(wb, towers, ann) == {"correct": 1}
+    agreement.adjudicate(wb, **settled_pair, annotator_id=ann.id, label=None)
+    assert count_labels(wb, towers, ann) == {"incorrect": 1}
     assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
     assert agreement.measure_agreement(wb, towers.id).alpha.n == 1
 
 
 def test_a_verdict_on_what_nobody_labels_any_more_counts_nowhere_and_is_seen_when_somebody_does(
-    wb, towers, agreed, ann, bob, monkeypatch
+    wb, towers, settled_pair, ann, bob, monkeypatch
 ):
     for who in (ann, bob):
-        annotation.withdraw(wb, **agreed, annotator_id=who.id)
-    assert annotation.read_labels(wb, agreed["question_id"]) == counted(wb, towers, ann) == {}
+        annotation.withdraw(wb, **settled_pair, annotator_id=who.id)
+    assert annotation.read_labels(wb, settled_pair["question_id"]) == count_labels(wb, towers, ann) == {}
     assert agreement.list_conflicts(wb, towers.id, ann.id) == ()
     learnt = []
     monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
     label_noise.start_second_looks(wb, towers.id)
     run_queued(wb, RUNNERS)
     assert learnt == []
-    annotation.give_label(wb, **agreed, annotator_id=bob.id, label="incorrect")
-    assert annotation.read_labels(wb, agreed["question_id"]) == {agreed["sentence_id"]: "correct"}
+    annotation.give_label(wb, **settled_pair, annotator_id=bob.id, label="incorrect")
+    assert annotation.read_labels(wb, settled_pair["question_id"]) == {settled_pair["sentence_id"]: "correct"}
     [found] = agreement.list_conflicts(wb, towers.id, ann.id)
     assert (found.verdict, found.labels) == ("correct", (("bob", "incorrect"),))
 
@@ -170,7 +170,7 @@ def test_anchoring_is_agreement_with_the_model_shown_less_blind(wb, towers, give
     assert found.shift.value == pytest.approx(1 / 6)
 
 
-def judged(questions: int = 12, pairs: int = 5, people: str = "abc") -> list:
+def make_units(questions: int = 12, pairs: int = 5, people: str = "abc") -> list:
     """Units of several a question, most of them agreed on; two people at least judge each."""
     draw = np.random.default_rng(5)
     found = []
@@ -181,7 +181,7 @@ def judged(questions: int = 12, pairs: int = 5, people: str = "abc") -> list:
     return found
 
 
-def resampled(units, measure, seed=0):
+def resample(units, measure, seed=0):
     """The interval the long way: the measure itself on every resample."""
     by_question = {}
     for unit in units:
@@ -198,10 +198,10 @@ def resampled(units, measure, seed=0):
 @pytest.mark.parametrize(
     ("units", "measure", "told"),
     [
-        (judged(), alpha, agreement.ALPHA),
-        (judged(2, 2), alpha, agreement.ALPHA),  # resamples in which it is undefined
-        (judged(), lambda us: kappa(us, "a", "b"), agreement._kappa_of("a", "b")),
-        (judged(3, 2), lambda us: kappa(us, "b", "a"), agreement._kappa_of("b", "a")),
+        (make_units(), alpha, agreement.ALPHA),
+        (make_units(2, 2), alpha, agreement.ALPHA),  # resamples in which it is undefined
+        (make_units(), lambda us: kappa(us, "a", "b"), agreement._kappa_of("a", "b")),
+        (make_units(3, 2), lambda us: kappa(us, "b", "a"), agreement._kappa_of("b", "a")),
         ([(q, (i % 2 == 0, q % 3 > 0)) for q in range(9) for i in range(q % 3 + 1)], agreement._shift, agreement.SHIFT),
     ],
     ids=["alpha", "alpha, few", "kappa", "kappa, few", "shift"],
@@ -211,14 +211,14 @@ def test_an_interval_from_sums_is_the_one_from_resampled_units(units, measure, t
     sums = np.array([[told.parts(unit) for _, unit in units]]).sum(axis=1)
     assert told.of_sums(sums)[0] == pytest.approx(found.value, abs=1e-9)
     assert (found.value, found.n) == (measure(units), len(units))
-    assert [found.low, found.high] == pytest.approx(resampled(units, measure), abs=1e-9)
+    assert [found.low, found.high] == pytest.approx(resample(units, measure), abs=1e-9)
 
 
 def test_the_libraries_are_asked_once_a_figure_however_many_resamples(monkeypatch):
     calls = []
     library = krippendorff.alpha
     monkeypatch.setattr(krippendorff, "alpha", lambda **k: calls.append(1) or library(**k))
-    agreement._estimate_by(["May", "June"] * 30, judged(), 0)
+    agreement._estimate_by(["May", "June"] * 30, make_units(), 0)
     assert len(calls) == 2
 
 
@@ -244,7 +244,7 @@ def test_conflicts_take_as_many_queries_however_many_they_are(request, wb, tower
     assert [c.by for c in agreement.list_conflicts(wb, towers.id, ann.id)] == ["", "", "", "ann"]
 
 
-def planted(flipped: int = 8, questions: int = 30):
+def plant_errors(flipped: int = 8, questions: int = 30):
     """Features that tell the labels apart, some of which are turned round."""
     draw = np.random.default_rng(1)
     labels = np.array([int(i % 4 == 0) for i in range(4 * questions)])
@@ -256,14 +256,14 @@ def planted(flipped: int = 8, questions: int = 30):
 
 
 def test_labels_that_were_turned_round_are_the_ones_doubted():
-    features, given, questions, wrong = planted()
+    features, given, questions, wrong = plant_errors()
     found = find_suspicious(features, given, questions)
     assert {i for i, _ in found[: len(wrong)]} == wrong
     assert all(0.5 < doubt <= 1 for _, doubt in found)
 
 
 def test_doubting_takes_labels_of_both_kinds_on_several_questions():
-    features, given, questions, _ = planted(0, 5)
+    features, given, questions, _ = plant_errors(0, 5)
     with pytest.raises(TooFewLabels, match="10 correct and 10 incorrect"):
         find_suspicious(features, given, questions)
 
@@ -299,7 +299,7 @@ def test_a_doubted_label_comes_back_and_rests_once_looked_at(wb, towers, ann):
 
 
 @pytest.fixture
-def outvoted(wb, asked, give_signs, ann, bob):
+def pair_and_verdict(wb, asked, give_signs, ann, bob):
     """A pair that ann and bob call correct and carol incorrect, and settle(label) for a verdict on it."""
     for who, sign in ((ann, "+"), (bob, "+"), (people.sign_in(wb, "carol"), "-")):
         give_signs(who, sign)
@@ -307,8 +307,8 @@ def outvoted(wb, asked, give_signs, ann, bob):
     return tuple(pair.values()), lambda label: agreement.adjudicate(wb, **pair, annotator_id=ann.id, label=label)
 
 
-def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, outvoted, ann):
-    pair, settle = outvoted
+def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, pair_and_verdict, ann):
+    pair, settle = pair_and_verdict
     with wb.write() as s:
         reviews.put_suspicions(s, towers.id, [(pair, "correct", 0.9)], wb.clock())
     for verdict, waiting in (("incorrect", 0), ("correct", 1), ("unsure", 0), (None, 1)):
@@ -319,10 +319,10 @@ def test_a_doubt_about_what_a_verdict_overruled_waits_for_nobody(wb, towers, out
     assert "labelled correct" in item.why
 
 
-def test_what_a_label_looks_like_is_learnt_from_the_verdict_on_it(wb, towers, outvoted, monkeypatch):
+def test_what_a_label_looks_like_is_learnt_from_the_verdict_on_it(wb, towers, pair_and_verdict, monkeypatch):
     learnt = []
     monkeypatch.setattr(label_noise, "find_suspicious", lambda features, labels, questions: learnt.append(labels) or [])
-    outvoted[1]("incorrect")
+    pair_and_verdict[1]("incorrect")
     label_noise.start_second_looks(wb, towers.id)
     run_queued(wb, RUNNERS)
     assert learnt == [[0]]

@@ -265,21 +265,21 @@ def test_what_takes_long_to_count_goes_on_by_ones_own_count_meanwhile(wb, towers
     wb.results.clear()
     counted.clear()
 
-    def said(who):
+    def read_progress(who):
         told = annotation.measure_progress(wb, towers.id, who.id)
         return told.today, told.mine, told.all, told.remaining
 
-    assert said(ann) == (0, 0, 0, n)
+    assert read_progress(ann) == (0, 0, 0, n)
     give(ann, 0, "correct")
     give(ann, 1, "incorrect")
-    assert said(ann) == (2, 2, 2, n - 2)
+    assert read_progress(ann) == (2, 2, 2, n - 2)
     annotation.undo_last(wb, ann.id, towers.id)
-    assert said(ann) == (1, 1, 1, n - 1)
+    assert read_progress(ann) == (1, 1, 1, n - 1)
     assert len(counted) == 1
     give(ann, 2, "unsure")
-    assert said(bob) == (0, 0, 2, n - 2)
+    assert read_progress(bob) == (0, 0, 2, n - 2)
     wb.results.clear()  # the seconds are over
-    assert said(ann) == (2, 2, 2, n - 2)
+    assert read_progress(ann) == (2, 2, 2, n - 2)
     assert len(counted) == 3
 
 

@@ -314,15 +314,15 @@ def test_what_others_say_of_a_doubted_pair_is_told_once_ones_own_label_is_in(wb,
     put(wb, ann, pair, "correct")
     wait_in(wb, "second", pair, ann)
 
-    def said(who):
+    def read_reason(who):
         desk = sit(kind, who, "second")
         assert desk.pair == pair
         return desk.item.why if kind is Desk else desk.item.rows[desk.row].why
 
-    assert "0.83" in said(bob)
-    assert "correct" not in said(bob)
+    assert "0.83" in read_reason(bob)
+    assert "correct" not in read_reason(bob)
     put(wb, bob, pair, "correct")
-    assert "labelled correct" in said(bob)
+    assert "labelled correct" in read_reason(bob)
 
 
 def test_who_skips_an_item_does_not_get_nearly_the_same_at_once(wb, ann, ask_queued):

@@ -93,37 +93,37 @@ def test_a_saving_is_never_a_negative_zero(share, told):
 
 
 @pytest.fixture
-def written(monkeypatch):
+def texts(monkeypatch):
     """What is put on the page, a text a call."""
     out = []
     monkeypatch.setattr("app.ui.ask.cost.st", SimpleNamespace(html=out.append, caption=out.append))
     return out
 
 
-def test_a_run_that_dropped_nobody_shows_the_times_measured_whatever_its_schedule(written):
+def test_a_run_that_dropped_nobody_shows_the_times_measured_whatever_its_schedule(texts):
     full = a_trace([[2, 1]] * 3)
     draw_costs(full.replay(DropSchedule((0.3, 0.3))), full)  # three tenths of two are nobody
-    assert "time, measured" in written[0]
-    assert "estimated" not in "".join(written)
+    assert "time, measured" in texts[0]
+    assert "estimated" not in "".join(texts)
 
 
-def test_the_second_look_is_told_where_there_was_one(written):
+def test_the_second_look_is_told_where_there_was_one(texts):
     full = a_trace([[4, 3, 2, 1]] * 3)
     draw_costs(full, full)
-    assert "second time" not in written[-1]
+    assert "second time" not in texts[-1]
     again = replace(full, exits=(*full.exits[:-1], replace(full.exits[-1], again=np.array([0, 1]))))
     draw_costs(again, again)
-    assert "second time" in written[-1]
+    assert "second time" in texts[-1]
 
 
-def test_a_run_that_took_more_than_the_whole_model_says_why(written):
+def test_a_run_that_took_more_than_the_whole_model_says_why(texts):
     full = a_trace([[2, 1]] * 3)
     draw_costs(full, full)
-    assert "took more" not in written[-1]
+    assert "took more" not in texts[-1]
     dearer = replace(full, exits=tuple(replace(e, flops=e.flops * 101 // 100) for e in full.exits))
     draw_costs(dearer, dearer)
-    assert "1 % more" in written[-2]
-    assert "It took more" in written[-1]
+    assert "1 % more" in texts[-2]
+    assert "It took more" in texts[-1]
 
 
 def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
@@ -131,7 +131,7 @@ def test_the_table_of_candidates_is_as_high_as_its_rows_up_to_some_ten():
     assert table_height(100) == table_height(400) == 388
 
 
-def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(written):
+def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):
     inside = a_trace([[4, 3, 2, 1]] * 3)
     stage = ExitRecord(0, np.arange(8), np.arange(8, 0, -1), np.arange(4, 8), 0.01, 0, 10**12, "first stage")
     full = with_first(inside, stage, [Candidate(str(i), "alike") for i in range(8)])
@@ -147,7 +147,7 @@ def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(written):
         == pytest.approx(2.5 / 6, abs=0.01)
     )
     draw_costs(run, full)
-    assert "The first stage spared it the other 4; that is not counted here." in written[-1]
+    assert "The first stage spared it the other 4; that is not counted here." in texts[-1]
 
 
 @pytest.mark.parametrize(

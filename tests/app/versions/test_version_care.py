@@ -15,7 +15,7 @@ from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
 
-def made(wb, name, parent="cascade", kind="cascade", **metrics):
+def add_version(wb, name, parent="cascade", kind="cascade", **metrics):
     path = write_version(wb.settings.versions_dir / name, kind, parent=parent)
     with wb.write() as s:
         rows.add_version(
@@ -24,16 +24,16 @@ def made(wb, name, parent="cascade", kind="cascade", **metrics):
     return path
 
 
-def named(wb):
+def list_parents(wb):
     return {v.name: v.parent for v in registry.list_versions(wb, kind=None)}
 
 
 def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_name(wb):
-    made(wb, "towers-1")
-    made(wb, "towers-2", parent="towers-1")
+    add_version(wb, "towers-1")
+    add_version(wb, "towers-2", parent="towers-1")
     promotion.promote(wb, "towers-1")
     management.rename(wb, "towers-1", "  spring   labels ")
-    assert named(wb) == {"cascade": None, "generative": None, "spring labels": "cascade", "towers-2": "spring labels"}
+    assert list_parents(wb) == {"cascade": None, "generative": None, "spring labels": "cascade", "towers-2": "spring labels"}
     assert registry.get_active(wb).name == "spring labels"
     assert loading.load_version(wb).name == "spring labels"
     with pytest.raises(UnknownVersion):
@@ -42,8 +42,8 @@ def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_na
 
 @pytest.mark.parametrize("state", ["queued", "running", "failed", "cancelled", "lost"])
 def test_a_retrain_that_may_still_run_finds_its_base_under_the_new_name(wb, state):
-    made(wb, "towers-1")
-    made(wb, "towers-2")
+    add_version(wb, "towers-1")
+    add_version(wb, "towers-2")
     with wb.write() as s:
         ids = [job_rows.add_job(s, "retrain", {"base": b}, wb.clock()).id for b in ("towers-1", "towers-2")]
         for i in ids:
@@ -54,8 +54,8 @@ def test_a_retrain_that_may_still_run_finds_its_base_under_the_new_name(wb, stat
 
 
 def test_a_finished_retrain_names_what_it_made_and_from_what_anew(wb):
-    made(wb, "towers-1")
-    made(wb, "towers-2", parent="towers-1")
+    add_version(wb, "towers-1")
+    add_version(wb, "towers-2", parent="towers-1")
     with wb.write() as s:
         results = (
             {"version": "towers-1", "base": "cascade", "seconds": 3},
@@ -75,8 +75,8 @@ def test_a_finished_retrain_names_what_it_made_and_from_what_anew(wb):
 
 @pytest.mark.parametrize("bad", ["", "towers-2", "active", "bm25", "a/b", "x" * 61])
 def test_a_name_that_is_taken_or_none_is_refused(wb, bad):
-    made(wb, "towers-1")
-    made(wb, "towers-2")
+    add_version(wb, "towers-1")
+    add_version(wb, "towers-2")
     with pytest.raises(BadSetting):
         management.rename(wb, "towers-1", bad)
 
@@ -93,21 +93,21 @@ def test_the_shipped_version_keeps_its_name(wb):
 
 
 def test_a_note_is_kept(wb):
-    made(wb, "towers-1")
+    add_version(wb, "towers-1")
     assert management.set_note(wb, "towers-1", " for the fair ").note == "for the fair"
 
 
 def test_a_version_nobody_needs_is_deleted_with_its_directory(wb):
-    path = made(wb, "towers-1")
+    path = add_version(wb, "towers-1")
     management.delete(wb, "towers-1")
-    assert "towers-1" not in named(wb)
+    assert "towers-1" not in list_parents(wb)
     assert not path.exists()
 
 
 def test_what_is_in_use_shipped_a_parent_or_a_base_at_work_cannot_be_deleted(wb):
-    made(wb, "towers-1")
-    made(wb, "towers-2", parent="towers-1")
-    made(wb, "towers-3")
+    add_version(wb, "towers-1")
+    add_version(wb, "towers-2", parent="towers-1")
+    add_version(wb, "towers-3")
     promotion.promote(wb, "towers-2")
     with wb.write() as s:
         job_rows.add_job(s, "retrain", {"base": "towers-3"}, wb.clock())
@@ -120,19 +120,19 @@ def test_what_is_in_use_shipped_a_parent_or_a_base_at_work_cannot_be_deleted(wb)
     ):
         with pytest.raises(InUse, match=f"{name} cannot be deleted: .*{why}"):
             management.delete(wb, name)
-    assert len(named(wb)) == 5
+    assert len(list_parents(wb)) == 5
 
 
 def test_what_a_fusion_is_made_of_cannot_be_deleted(wb):
-    path = made(wb, "towers-1")
-    fused = made(wb, "both", kind="fusion")
+    path = add_version(wb, "towers-1")
+    fused = add_version(wb, "both", kind="fusion")
     (fused / "config.json").write_text(json.dumps({"ranker": "fusion", "settings": {"rankers": [str(path), "bm25"]}}))
     with pytest.raises(InUse, match="the fusion both is made of it"):
         management.delete(wb, "towers-1")
 
 
 def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
-    made(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
+    add_version(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
     with pytest.raises(NeedsReason, match=r"0\.600 against 0\.700"):
         promotion.promote(wb, "towers-1", "  ")
     assert registry.get_active(wb).name == "cascade"
@@ -142,19 +142,19 @@ def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
 
 
 def test_the_words_for_a_worse_version_are_not_deleted_with_it(wb):
-    made(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
-    made(wb, "towers-2", **{"AP": 0.8, "before AP": 0.7})
+    add_version(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
+    add_version(wb, "towers-2", **{"AP": 0.8, "before AP": 0.7})
     for name in ("towers-1", "towers-2"):
         promotion.promote(wb, name, f"{name} knows our words")
     promotion.promote(wb, "cascade")
     with pytest.raises(InUse, match="'towers-1 knows our words'"):
         management.delete(wb, "towers-1")
     management.delete(wb, "towers-2")
-    assert set(named(wb)) == {"cascade", "generative", "towers-1"}
+    assert set(list_parents(wb)) == {"cascade", "generative", "towers-1"}
 
 
 def test_a_version_promoted_while_it_is_being_deleted_stays(wb, monkeypatch):
-    path = made(wb, "towers-1")
+    path = add_version(wb, "towers-1")
     found = registry.get_version
 
     def then_promoted(wb, name, kind="cascade"):
@@ -171,8 +171,8 @@ def test_a_version_promoted_while_it_is_being_deleted_stays(wb, monkeypatch):
 
 
 def test_each_kind_has_its_own_active_version(wb):
-    made(wb, "said", parent="generative", kind="generative")
-    made(wb, "towers-1")
+    add_version(wb, "said", parent="generative", kind="generative")
+    add_version(wb, "towers-1")
     promotion.promote(wb, "said")
     assert registry.get_active(wb, "generative").name == "said"
     assert registry.get_active(wb, "cascade").name == "cascade"
@@ -183,7 +183,7 @@ def test_each_kind_has_its_own_active_version(wb):
 
 
 @pytest.fixture
-def opened(wb, settings, models):
+def open_home(wb, settings, models):
     """Open a home at another place, or with models at another."""
     made = []
 
@@ -196,8 +196,8 @@ def opened(wb, settings, models):
         there.close()
 
 
-def fused(wb, name, *rankers):
-    path = made(wb, name, kind="fusion")
+def add_fusion(wb, name, *rankers):
+    path = add_version(wb, name, kind="fusion")
     settings = {"method": "rrf", "rankers": [str(r) for r in rankers]}
     (path / "config.json").write_text(json.dumps({"ranker": "fusion", "settings": settings}))
 
@@ -206,22 +206,22 @@ def rankers_of(view):
     return json.loads((management.Path(view.path) / "config.json").read_text())["settings"]["rankers"]
 
 
-def test_a_copied_home_uses_its_own_weights_and_deletes_its_own_alone(wb, opened, tmp_path):
-    original = made(wb, "towers-1")
+def test_a_copied_home_uses_its_own_weights_and_deletes_its_own_alone(wb, open_home, tmp_path):
+    original = add_version(wb, "towers-1")
     shutil.copytree(wb.settings.home, tmp_path / "backup")
-    there = opened(home=tmp_path / "backup")
+    there = open_home(home=tmp_path / "backup")
     assert registry.get_version(there, "towers-1").path == str(tmp_path / "backup" / "versions" / "towers-1")
     management.delete(there, "towers-1")
     assert not (tmp_path / "backup" / "versions" / "towers-1").exists()
     assert original.is_dir()
 
 
-def test_a_moved_home_has_all_its_versions(wb, opened, tmp_path):
-    made(wb, "towers-1")
-    made(wb, f"{management.IMPORTS_FOLDER}/spring")
+def test_a_moved_home_has_all_its_versions(wb, open_home, tmp_path):
+    add_version(wb, "towers-1")
+    add_version(wb, f"{management.IMPORTS_FOLDER}/spring")
     management.rename(wb, "towers-1", "towers")
     wb.settings.home.rename(tmp_path / "versions")  # a name that is in the middle of a path, too
-    again = opened(home=tmp_path / "versions")
+    again = open_home(home=tmp_path / "versions")
     wb.settings.home.mkdir()
     found = {v.path.removeprefix(f"{tmp_path}/"): v.problem for v in registry.list_versions(again)}
     assert found == {
@@ -231,21 +231,21 @@ def test_a_moved_home_has_all_its_versions(wb, opened, tmp_path):
     }
 
 
-def test_a_directory_outside_the_home_is_left_when_its_version_is_deleted(wb, opened, tmp_path):
-    original = made(wb, "towers-1")
-    there = opened(home=tmp_path / "without")
+def test_a_directory_outside_the_home_is_left_when_its_version_is_deleted(wb, open_home, tmp_path):
+    original = add_version(wb, "towers-1")
+    there = open_home(home=tmp_path / "without")
     assert registry.get_version(there, "towers-1").path == str(original)
     management.delete(there, "towers-1")
-    assert "towers-1" not in named(there)
+    assert "towers-1" not in list_parents(there)
     assert original.is_dir()
 
 
-def test_a_fusion_names_its_rankers_where_they_were_moved(wb, opened, tmp_path):
-    part = made(wb, "towers-1")
-    fused(wb, "both", part, wb.settings.models_dir / "generative", f"[fusion:rankers={part}+wo]", "bm25")
+def test_a_fusion_names_its_rankers_where_they_were_moved(wb, open_home, tmp_path):
+    part = add_version(wb, "towers-1")
+    add_fusion(wb, "both", part, wb.settings.models_dir / "generative", f"[fusion:rankers={part}+wo]", "bm25")
     shutil.copytree(wb.settings.home, tmp_path / "backup")
     shutil.copytree(wb.settings.models_dir, tmp_path / "new")
-    there = opened(home=tmp_path / "backup", models_dir=tmp_path / "new")
+    there = open_home(home=tmp_path / "backup", models_dir=tmp_path / "new")
     now = tmp_path / "backup" / "versions" / "towers-1"
     of_copy = rankers_of(registry.get_version(there, "both"))
     assert of_copy == [str(now), str(tmp_path / "new" / "generative"), f"[fusion:rankers={now}+wo]", "bm25"]
@@ -255,15 +255,15 @@ def test_a_fusion_names_its_rankers_where_they_were_moved(wb, opened, tmp_path):
     assert kept["settings"]["rankers"][0] == str(part)
 
 
-def test_a_retrain_from_a_fusion_of_directories_finds_them_where_they_were_moved(wb, opened, tmp_path):
-    part = made(wb, "towers-1")
+def test_a_retrain_from_a_fusion_of_directories_finds_them_where_they_were_moved(wb, open_home, tmp_path):
+    part = add_version(wb, "towers-1")
     with wb.write() as s:
         ids = [
             job_rows.add_job(s, "retrain", settings, wb.clock()).id
             for settings in ({"base": f"fusion:method=zscore,rankers={part}+bi-encoder"}, {"base": "towers-1"}, {})
         ]
     wb.settings.home.rename(tmp_path / "moved")
-    there = opened(home=tmp_path / "moved")
+    there = open_home(home=tmp_path / "moved")
     now = tmp_path / "moved" / "versions" / "towers-1"
     with there.read() as s:
         told = [s.get(Job, i).settings for i in ids]

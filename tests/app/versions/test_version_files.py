@@ -49,7 +49,7 @@ def scratch(tmp_path, monkeypatch):
     assert not list(folder.iterdir())
 
 
-def zipped(files, links=()):
+def make_zip(files, links=()):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -61,7 +61,7 @@ def zipped(files, links=()):
     return out
 
 
-def taken(wb, file, name="spring", by=None):
+def import_zip(wb, file, name="spring", by=None):
     return version_files.import_zip(wb, file, filename="spring.zip", name=name, by=by)
 
 
@@ -75,7 +75,7 @@ def test_a_version_goes_out_as_a_zip_and_comes_back_with_the_same_scores(wb, to)
     if to == "onnx":
         head = loading.load_version(wb, "cascade").ranker.module.heads[-1]
         head.net[7].bias.data.fill_(0.3)  # as a trained one is: the exporter folds a bias of 0 away
-    made = taken(wb, io.BytesIO(version_files.export_zip(wb, "cascade", to)))
+    made = import_zip(wb, io.BytesIO(version_files.export_zip(wb, "cascade", to)))
     assert (made.name, made.state, made.problem) == ("spring", "candidate", "")
     assert scores(wb, "spring") == pytest.approx(scores(wb, "cascade"), abs=1e-5)
     assert registry.load_card(wb, "spring")["imported_from"] == "spring.zip"
@@ -87,7 +87,7 @@ def test_a_worse_version_that_went_out_and_came_in_is_promoted_with_words_only(w
     worse = {"parent": "cascade", "metrics": {"AP": 0.6}, "before": {"AP": 0.7}}
     (tmp_path / "out" / "card.json").write_text(json.dumps(card | worse))
     management.import_version(wb, tmp_path / "out", name="worse")
-    again = taken(wb, io.BytesIO(version_files.export_zip(wb, "worse", "hf")))
+    again = import_zip(wb, io.BytesIO(version_files.export_zip(wb, "worse", "hf")))
     for name in ("worse", again.name):
         with pytest.raises(NeedsReason, match=r"a lower AP than cascade .* \(0\.600 against 0\.700\)"):
             promotion.promote(wb, name)
@@ -106,42 +106,42 @@ def test_a_worse_version_that_went_out_and_came_in_is_promoted_with_words_only(w
 )
 def test_names_that_lead_elsewhere_and_pickles_are_refused(wb, name, why):
     with pytest.raises(UnreadableFile, match=rf"^spring\.zip: .*{why}"):
-        taken(wb, zipped({"a/config.json": "{}", name: "{}"}))
+        import_zip(wb, make_zip({"a/config.json": "{}", name: "{}"}))
 
 
 def test_a_link_is_refused(wb):
     with pytest.raises(UnreadableFile, match="is a link, not a file"):
-        taken(wb, zipped({"a/config.json": "/etc/passwd"}, links=("a/config.json",)))
+        import_zip(wb, make_zip({"a/config.json": "/etc/passwd"}, links=("a/config.json",)))
 
 
 def test_what_unpacks_to_more_than_a_version_is_refused_before_it_is_unpacked(wb, monkeypatch):
     monkeypatch.setattr(version_files, "MAX_BYTES", 1_000_000)
     with pytest.raises(UnreadableFile, match="unpack to 2 MB in 1 files, more than a version has"):
-        taken(wb, zipped({"a/config.json": bytes(2_000_000)}))
+        import_zip(wb, make_zip({"a/config.json": bytes(2_000_000)}))
     with pytest.raises(UnreadableFile, match="201 files, more than"):
-        taken(wb, zipped({f"a/{i}.json": "{}" for i in range(201)}))
+        import_zip(wb, make_zip({f"a/{i}.json": "{}" for i in range(201)}))
 
 
 @pytest.mark.parametrize("content", [b"", b"text", version_files.__doc__.encode()])
 def test_what_is_no_zip_is_refused(wb, content):
     with pytest.raises(UnreadableFile, match=r"^spring\.zip: it is no zip that can be unpacked"):
-        taken(wb, io.BytesIO(content))
+        import_zip(wb, io.BytesIO(content))
 
 
 def test_a_zip_cut_short_or_damaged_inside_is_refused(wb):
     whole = version_files.export_zip(wb, "cascade", "as2")
     with pytest.raises(UnreadableFile, match="no zip"):
-        taken(wb, io.BytesIO(whole[:-100]))
+        import_zip(wb, io.BytesIO(whole[:-100]))
     broken = whole.replace(b'"ranker": "cascade"', b'"ranker": "cascode"')
     with pytest.raises(UnreadableFile, match="no zip that can be unpacked"):
-        taken(wb, io.BytesIO(broken))
+        import_zip(wb, io.BytesIO(broken))
 
 
 def test_a_zip_without_a_version_or_with_two_is_refused(wb):
     with pytest.raises(BadSetting, match="holds no version"):
-        taken(wb, zipped({"a/readme.md": "hello", "__MACOSX/._config.json": "{}"}))
+        import_zip(wb, make_zip({"a/readme.md": "hello", "__MACOSX/._config.json": "{}"}))
     with pytest.raises(BadSetting, match="holds several versions"):
-        taken(wb, zipped({"a/config.json": "{}", "b/config.json": "{}"}))
+        import_zip(wb, make_zip({"a/config.json": "{}", "b/config.json": "{}"}))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_zip_without_a_version_or_with_two_is_refused(wb):
 )
 def test_a_version_that_stands_on_what_is_not_here_is_refused(wb, config):
     with pytest.raises(BadSetting, match="as2 versions import"):
-        taken(wb, zipped({"a/config.json": json.dumps(config)}))
+        import_zip(wb, make_zip({"a/config.json": json.dumps(config)}))
 
 
 def test_damaged_weights_are_told_without_the_temporary_folder(wb, tmp_path):
@@ -164,16 +164,16 @@ def test_damaged_weights_are_told_without_the_temporary_folder(wb, tmp_path):
     files = {f"out/{f.name}": f.read_bytes() for f in (tmp_path / "out").iterdir()}
     files["out/model.safetensors"] += b"x"
     with pytest.raises(DamagedModel, match=r"^spring\.zip: out/model\.safetensors is damaged"):
-        taken(wb, zipped(files))
+        import_zip(wb, make_zip(files))
 
 
 def test_a_viewer_changes_no_version(wb):
     ann, cy = (people.sign_in(wb, name) for name in ("ann", "cy"))
     people.set_role(wb, cy.id, "viewer", by=ann.id)
     file = version_files.export_zip(wb, "cascade", "as2")
-    taken(wb, io.BytesIO(file), by=ann.id)
+    import_zip(wb, io.BytesIO(file), by=ann.id)
     for act in (
-        lambda: taken(wb, io.BytesIO(file), "summer", by=cy.id),
+        lambda: import_zip(wb, io.BytesIO(file), "summer", by=cy.id),
         lambda: promotion.promote(wb, "spring", "why", by=cy.id),
         lambda: promotion.reject(wb, "spring", by=cy.id),
         lambda: promotion.roll_back(wb, by=cy.id),

@@ -22,7 +22,7 @@ from db.repositories import versions as rows
 
 
 @pytest.fixture
-def made(wb):
+def candidates(wb):
     """Two candidates, older first."""
     for name in ("towers-1", "towers-2"):
         path = write_version(wb.settings.versions_dir / name, parent="cascade")
@@ -45,7 +45,7 @@ def test_the_shipped_versions_are_there_from_the_start(wb):
     assert registry.get_active(wb).problem == ""
 
 
-def test_promoting_and_rolling_back_walk_the_same_way(wb, made):
+def test_promoting_and_rolling_back_walk_the_same_way(wb, candidates):
     promotion.promote(wb, "towers-1")
     promotion.promote(wb, "towers-2", "better on held-out questions")
     assert registry.get_active(wb).name == "towers-2"
@@ -57,7 +57,7 @@ def test_promoting_and_rolling_back_walk_the_same_way(wb, made):
     assert states(wb) == {"cascade": "active", "towers-1": "former", "towers-2": "former"}
 
 
-def test_one_can_go_to_any_earlier_version_and_back_from_there(wb, made):
+def test_one_can_go_to_any_earlier_version_and_back_from_there(wb, candidates):
     promotion.promote(wb, "towers-1")
     promotion.promote(wb, "towers-2")
     promotion.promote(wb, "cascade")
@@ -65,7 +65,7 @@ def test_one_can_go_to_any_earlier_version_and_back_from_there(wb, made):
     assert promotion.roll_back(wb).name == "towers-2"
 
 
-def test_promoting_the_active_one_again_is_no_step(wb, made):
+def test_promoting_the_active_one_again_is_no_step(wb, candidates):
     promotion.promote(wb, "towers-1")
     promotion.promote(wb, "towers-1")
     assert promotion.roll_back(wb).name == "cascade"
@@ -81,26 +81,26 @@ def test_the_only_version_of_a_kind_stays_when_there_is_none_to_go_back_to(wb):
     assert registry.get_active(wb, "cross-encoder").name == "crossed"
 
 
-def test_a_rejected_version_is_put_aside_and_may_still_be_promoted(wb, made):
+def test_a_rejected_version_is_put_aside_and_may_still_be_promoted(wb, candidates):
     assert promotion.reject(wb, "towers-1").state == "rejected"
     assert promotion.promote(wb, "towers-1").state == "active"
 
 
 @pytest.mark.parametrize("name", ["cascade", "towers-2"])
-def test_the_shipped_and_the_active_version_cannot_be_rejected(wb, made, name):
+def test_the_shipped_and_the_active_version_cannot_be_rejected(wb, candidates, name):
     promotion.promote(wb, "towers-2")
     with pytest.raises(As2Error):
         promotion.reject(wb, name)
 
 
-def test_a_damaged_version_cannot_be_promoted(wb, made):
+def test_a_damaged_version_cannot_be_promoted(wb, candidates):
     (wb.settings.versions_dir / "towers-1" / "model.safetensors").write_bytes(b"damaged")
     with pytest.raises(DamagedModel, match="damaged"):
         promotion.promote(wb, "towers-1")
     assert registry.get_active(wb).name == "cascade"
 
 
-def test_a_missing_directory_is_said_and_the_shipped_version_stands_in(wb, made):
+def test_a_missing_directory_is_said_and_the_shipped_version_stands_in(wb, candidates):
     promotion.promote(wb, "towers-1")
     (wb.settings.versions_dir / "towers-1").rename(wb.settings.home / "elsewhere")
     assert "missing" in registry.get_active(wb).problem
@@ -131,7 +131,7 @@ def test_moved_models_are_followed(settings, models, wb, tmp_path):
     again.close()
 
 
-def updated(wb, settings, models, **card):
+def open_update(wb, settings, models, **card):
     """The workbench of a program whose cascade is another."""
     described = {"name": "cascade", "metrics": {"AP": 0.8}, "sha256": "b", **card}
     (settings.models_dir / "cascade" / "card.json").write_text(json.dumps(described))
@@ -149,7 +149,7 @@ def test_an_update_that_brings_other_weights_has_their_numbers_and_ranks_open_qu
         annotation.give_label(
             wb, question_id=closed.question_id, sentence_id=c.sentence_id, annotator_id=ann.id, label="incorrect"
         )
-    there = updated(wb, settings, models, note="from spring")
+    there = open_update(wb, settings, models, note="from spring")
     now = registry.get_active(there)
     assert (now.name, now.state, now.metrics, now.note) == ("cascade", "active", {"AP": 0.8}, "from spring")
     run_queued(there, RUNNERS)
@@ -170,41 +170,41 @@ def test_an_update_is_noticed_once_and_by_weights_and_configuration_alone(
     wb, settings, models, towers, sums, jobs_then, ask_queued
 ):
     ask_queued(towers.id, "When was the tower finished?")
-    first = updated(wb, settings, models)  # the row knew no sum: it is from an older program
+    first = open_update(wb, settings, models)  # the row knew no sum: it is from an older program
     assert [j.state for j in queue.list_jobs(first, "score")] == ["queued"]
     run_queued(first, RUNNERS)
-    again = updated(wb, settings, models, licence="another line of the card", **sums)
+    again = open_update(wb, settings, models, licence="another line of the card", **sums)
     assert [j.state for j in queue.list_jobs(again, "score")] == [*jobs_then, "done"]
     for there in (first, again):
         there.close()
 
 
 def test_an_update_of_the_version_behind_the_one_in_force_ranks_nothing_until_it_is_in_force_again(
-    wb, settings, models, made, towers, ask_queued
+    wb, settings, models, candidates, towers, ask_queued
 ):
     run_queued(wb, RUNNERS)  # the vectors
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
     run_queued(wb, RUNNERS)
-    there = updated(wb, settings, models)
+    there = open_update(wb, settings, models)
     assert registry.get_version(there, "cascade").metrics == {"AP": 0.8}
     assert [j.state for j in queue.list_jobs(there, "score")] == ["done"]
     promotion.roll_back(there)
-    assert followed(there, asked) == {"towers-1"}  # not the scores that the old weights gave
+    assert list_followed_versions(there, asked) == {"towers-1"}  # not the scores that the old weights gave
     run_queued(there, RUNNERS)
     assert queue.list_jobs(there, "score")[0].result == {"questions": 1}
-    assert followed(there, asked) == {"cascade"}
+    assert list_followed_versions(there, asked) == {"cascade"}
     there.close()
 
 
 def test_a_note_given_here_stays_where_the_new_card_has_none(wb, settings, models):
     management.set_note(wb, "cascade", "good enough")
-    there = updated(wb, settings, models)
+    there = open_update(wb, settings, models)
     assert registry.get_active(there).note == "good enough"
     there.close()
 
 
-def test_an_unknown_version_is_answered_with_the_known_ones(wb, made):
+def test_an_unknown_version_is_answered_with_the_known_ones(wb, candidates):
     with pytest.raises(UnknownVersion, match="towers-2, towers-1"):
         promotion.promote(wb, "towers-9")
 
@@ -229,7 +229,7 @@ def test_a_fusion_has_learnt_what_its_parts_have(wb):
     assert loading.find_base(wb, nested, "fusion").trained_on == ("When?",)
 
 
-def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, made, towers, ann, ask_queued):
+def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb, candidates, towers, ann, ask_queued):
     run_queued(wb, RUNNERS)  # the vectors
     asked = ask_queued(towers.id, "When was the tower finished?")
     closed = ask_queued(towers.id, "Who built the bridge?")
@@ -250,12 +250,12 @@ def test_another_version_in_force_ranks_open_questions_anew_in_the_background(wb
     assert [j.state for j in queue.list_jobs(wb, "score")] == ["queued", "done"]
     run_queued(wb, RUNNERS)
     promotion.promote(wb, "towers-2")  # it has ranked them
-    assert followed(wb, asked) == {"towers-2"}
+    assert list_followed_versions(wb, asked) == {"towers-2"}
     run_queued(wb, RUNNERS)
     assert queue.list_jobs(wb, "score")[0].result == {"questions": 0}
 
 
-def followed(wb, asked):
+def list_followed_versions(wb, asked):
     """The versions whose scores the queues go by."""
     with wb.read() as s:
         of = select(Run.version_id).join(Candidate).where(Candidate.question_id == asked.question_id)
@@ -268,37 +268,37 @@ def cut(wb, asked):
         return s.execute(found.where(Candidate.question_id == asked.question_id).order_by(Candidate.id)).all()
 
 
-def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, made, towers, ann, ask_queued):
+def test_the_queues_follow_the_version_before_again_after_a_roll_back(wb, candidates, towers, ann, ask_queued):
     run_queued(wb, RUNNERS)  # the vectors
     asked = ask_queued(towers.id, "When was the tower finished?")
     before = cut(wb, asked)
     promotion.promote(wb, "towers-1")
     run_queued(wb, RUNNERS)
-    assert followed(wb, asked) == {"towers-1"}
+    assert list_followed_versions(wb, asked) == {"towers-1"}
     promotion.roll_back(wb)
-    assert followed(wb, asked) == {"cascade"}
+    assert list_followed_versions(wb, asked) == {"cascade"}
     assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
     assert queues.next_item(wb, Seat(towers.id, ann.id, "dropped")) is None  # where towers-1 cut is not where it does
     run_queued(wb, RUNNERS)
     assert [c[:4] for c in cut(wb, asked)] == [c[:4] for c in before]
     assert [c.cut_margin for c in cut(wb, asked)] == pytest.approx([c.cut_margin for c in before])
     management.delete(wb, "towers-1")
-    assert followed(wb, asked) == {"cascade"}
+    assert list_followed_versions(wb, asked) == {"cascade"}
 
 
-def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, made, towers, ann, ask_queued):
+def test_what_only_a_deleted_version_ranked_is_ranked_by_the_one_in_force(wb, candidates, towers, ann, ask_queued):
     promotion.promote(wb, "towers-1")
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.roll_back(wb)
     management.delete(wb, "towers-1")
     assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")) is None
     run_queued(wb, RUNNERS)
-    assert followed(wb, asked) == {"cascade"}
+    assert list_followed_versions(wb, asked) == {"cascade"}
     assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
 
 
 @pytest.fixture
-def outdated(wb, made, towers, ask_queued):
+def old_question(wb, candidates, towers, ask_queued):
     """A question that a version ranked with more sentences than the one before it, which is in force again."""
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
@@ -308,31 +308,31 @@ def outdated(wb, made, towers, ask_queued):
     return asked
 
 
-def test_what_only_a_deleted_version_found_is_ranked_by_an_older_one_in_force_again(wb, outdated):
+def test_what_only_a_deleted_version_found_is_ranked_by_an_older_one_in_force_again(wb, old_question):
     management.delete(wb, "towers-1")
     run_queued(wb, RUNNERS)
     with wb.read() as s:
-        unranked = select(Candidate.id).where(Candidate.question_id == outdated.question_id, Candidate.run_id.is_(None))
+        unranked = select(Candidate.id).where(Candidate.question_id == old_question.question_id, Candidate.run_id.is_(None))
         assert s.scalars(unranked).all() == []
 
 
-def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, outdated):
-    assert followed(wb, outdated) == {"cascade", "towers-1"}
+def test_what_came_in_since_a_version_ranked_is_ranked_by_it_too(wb, old_question):
+    assert list_followed_versions(wb, old_question) == {"cascade", "towers-1"}
     run_queued(wb, RUNNERS)
-    assert followed(wb, outdated) == {"cascade"}
+    assert list_followed_versions(wb, old_question) == {"cascade"}
     promotion.promote(wb, "towers-1")
     promotion.promote(wb, "cascade")
-    assert followed(wb, outdated) == {"cascade"}
+    assert list_followed_versions(wb, old_question) == {"cascade"}
 
 
-def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, made, towers, ann, ask_queued):
+def test_the_newest_scores_stay_where_the_version_in_force_has_none(wb, candidates, towers, ann, ask_queued):
     asked = ask_queued(towers.id, "When was the tower finished?")
     promotion.promote(wb, "towers-1")
-    assert followed(wb, asked) == {"cascade"}
+    assert list_followed_versions(wb, asked) == {"cascade"}
     assert queues.next_item(wb, Seat(towers.id, ann.id, "uncertain")).version == "cascade"
 
 
-def test_the_card_is_read_from_the_directory(wb, made):
+def test_the_card_is_read_from_the_directory(wb, candidates):
     assert registry.load_card(wb, "towers-1")["parent"] == "cascade"
     assert registry.load_card(wb, "active")["name"] == "cascade"
 

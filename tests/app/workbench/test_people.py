@@ -23,7 +23,7 @@ SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She
 
 
 @pytest.fixture
-def guarded(settings, models, clock):
+def closed_wb(settings, models, clock):
     """A workbench whose newcomers may look."""
     own = bootstrap.open(settings.model_copy(update={"newcomers": "viewer"}), models, clock)
     yield own
@@ -65,29 +65,29 @@ def test_who_gave_no_name_yet_does_not_count_as_the_first_person(wb):
     assert [people.sign_in(wb, name).role for name in names] == ["admin", "admin", "annotator", "admin"]
 
 
-def test_newcomers_are_viewers_where_the_settings_say_so(guarded):
-    assert [people.sign_in(guarded, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
+def test_newcomers_are_viewers_where_the_settings_say_so(closed_wb):
+    assert [people.sign_in(closed_wb, name).role for name in ("ann", "bob")] == ["admin", "viewer"]
 
 
-def test_people_whom_an_import_names_are_newcomers_too(guarded):
-    people.sign_in(guarded, "ann")
-    imports.import_labels(guarded, None, "a.jsonl", SET, annotator="book")
-    assert people.sign_in(guarded, "book").role == "viewer"
+def test_people_whom_an_import_names_are_newcomers_too(closed_wb):
+    people.sign_in(closed_wb, "ann")
+    imports.import_labels(closed_wb, None, "a.jsonl", SET, annotator="book")
+    assert people.sign_in(closed_wb, "book").role == "viewer"
 
 
 @pytest.mark.parametrize("how", ["by name", "log-in", "given"])
-def test_where_newcomers_are_viewers_whoever_has_no_name_is_one_from_the_first_named_admin_on(guarded, how):
-    me = people.sign_in(guarded, people.NOBODY)
+def test_where_newcomers_are_viewers_whoever_has_no_name_is_one_from_the_first_named_admin_on(closed_wb, how):
+    me = people.sign_in(closed_wb, people.NOBODY)
     assert me.role == "admin"
     if how == "by name":
-        people.sign_in(guarded, "ann")
+        people.sign_in(closed_wb, "ann")
     elif how == "log-in":
-        people.sign_in_subject(guarded, SUBJECT, "ann")
+        people.sign_in_subject(closed_wb, SUBJECT, "ann")
     else:
-        imports.import_labels(guarded, None, "a.jsonl", SET, annotator="ann")
-        people.set_role(guarded, people.find_person(guarded, "ann").id, "admin", by=me.id)
-    assert people.sign_in(guarded, people.NOBODY).role == "viewer"
-    assert roles(guarded) == {"me": "viewer", "ann": "admin"}
+        imports.import_labels(closed_wb, None, "a.jsonl", SET, annotator="ann")
+        people.set_role(closed_wb, people.find_person(closed_wb, "ann").id, "admin", by=me.id)
+    assert people.sign_in(closed_wb, people.NOBODY).role == "viewer"
+    assert roles(closed_wb) == {"me": "viewer", "ann": "admin"}
 
 
 def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
@@ -113,7 +113,7 @@ def test_a_viewer_can_write_nothing(wb, towers, asked, ann, bob):
             act()
 
 
-def signed(*names, verdict=None):
+def make_set(*names, verdict=None):
     """A set in which these people label one sentence."""
     candidate = {"id": "a", "text": "She.", "labels": dict.fromkeys(names, "correct")}
     candidate |= {"verdict": {"by": verdict, "label": "correct"}} if verdict else {}
@@ -125,9 +125,9 @@ def signed(*names, verdict=None):
     [
         (SET, "ann", "set.jsonl: only ann or an admin may import labels signed ann"),
         (SET, " ann  ", "only ann or an admin"),
-        (signed("bob", "ann"), "import", "only ann or an admin"),
-        (signed("bob", verdict="ann"), "import", "only ann or an admin"),
-        (signed("bob", verdict="bob"), "import", "it holds verdicts on conflicts, and only an admin may"),
+        (make_set("bob", "ann"), "import", "only ann or an admin"),
+        (make_set("bob", verdict="ann"), "import", "only ann or an admin"),
+        (make_set("bob", verdict="bob"), "import", "it holds verdicts on conflicts, and only an admin may"),
     ],
 )
 def test_labels_signed_by_others_known_here_and_verdicts_are_brought_in_by_an_admin(wb, ann, bob, content, signs, told):
@@ -142,7 +142,7 @@ def test_labels_signed_by_others_known_here_and_verdicts_are_brought_in_by_an_ad
 
 
 def test_an_annotator_brings_in_labels_of_their_own_of_nobody_and_of_people_unknown_here(wb, ann, bob):
-    for content, signs in ((SET, "import"), (SET, "bob"), (signed("bob", "book", "starter"), "import")):
+    for content, signs in ((SET, "import"), (SET, "bob"), (make_set("bob", "book", "starter"), "import")):
         assert imports.import_labels(wb, None, "set.jsonl", content, annotator=signs, by=bob.id).new > 0
 
 

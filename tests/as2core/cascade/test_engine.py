@@ -39,7 +39,7 @@ CANDIDATES = [Candidate(str(i), t) for i, t in enumerate(TEXTS * 3)]
 NOTHING = DropSchedule.constant(0.0, exits=5)
 
 
-def trained(folder: str, **settings) -> CascadeRanker:
+def make_ranker(folder: str, **settings) -> CascadeRanker:
     """A cascade whose classifiers say something: they start at zero."""
     torch.manual_seed(3)
     ranker = CascadeRanker(load_backbone(folder), **settings)
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pair(tiny, folder):
     """The same ranker on torch and on onnx."""
-    slow = trained(tiny())
+    slow = make_ranker(tiny())
     quick = copy.copy(slow)
     quick.use("onnx", folder=folder)
     assert (slow.engine.name, quick.engine.name) == ("torch", "onnx")
@@ -65,7 +65,7 @@ def pair(tiny, folder):
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "electra"])
 def test_int8_logits_are_near_float32_s_at_every_exit(kind, tiny, folder):
-    ranker = trained(tiny(kind))
+    ranker = make_ranker(tiny(kind))
     exact = ranker.trace(QUESTION, CANDIDATES, NOTHING)
     ranker.use("onnx", folder=folder)
     small = ranker.trace(QUESTION, CANDIDATES, NOTHING)
@@ -138,7 +138,7 @@ def test_several_questions_in_a_run_score_as_each_alone(pair, engine):
 def test_states_are_kept_only_of_those_that_a_stretch_will_read(pair, engine):
     run = pair[engine].engine.start([QUESTION] * 18, [c.text for c in CANDIDATES])
 
-    def held() -> dict[int, int]:
+    def list_holders() -> dict[int, int]:
         """Who has something kept: position -> the bytes of the memory that it keeps from being freed."""
         if engine == 0:
             return {m: s.untyped_storage().nbytes() for m, s in run.states.items()}
@@ -147,13 +147,13 @@ def test_states_are_kept_only_of_those_that_a_stretch_will_read(pair, engine):
 
     everyone, few = np.arange(18), np.array([1, 7, 13])  # the empty text, three times: a small batch of its own
     run.advance(everyone, 0, 1)
-    assert sorted(held()) == everyone.tolist()
+    assert sorted(list_holders()) == everyone.tolist()
     run.advance(few, 1, 2)
-    assert sorted(held()) == few.tolist()
+    assert sorted(list_holders()) == few.tolist()
     width = pair[engine].backbone.hidden
-    assert max(held().values()) <= len(few) * run.lengths[1] * width * 4  # of their own batch, no other
+    assert max(list_holders().values()) <= len(few) * run.lengths[1] * width * 4  # of their own batch, no other
     run.advance(few, 2, 5)
-    assert held() == {}
+    assert list_holders() == {}
 
 
 def test_a_copy_is_on_torch_for_its_weights_are_about_to_move(pair):
@@ -166,7 +166,7 @@ def test_an_unknown_engine_is_refused_with_those_there_are(pair):
 
 
 def test_the_module_is_on_the_gpu_for_torch_alone(tiny, monkeypatch):
-    ranker, moved = trained(tiny()), []
+    ranker, moved = make_ranker(tiny()), []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(ranker.module, "to", moved.append)
     monkeypatch.setattr(ranker, "_build_onnx", lambda *_: None)
@@ -178,7 +178,7 @@ def test_the_module_is_on_the_gpu_for_torch_alone(tiny, monkeypatch):
 @torch.inference_mode()
 def test_half_precision_sets_no_two_candidates_to_one_score(tiny):
     """A head's bias of -28 left logits in steps of 0.125."""
-    ranker = trained(tiny())
+    ranker = make_ranker(tiny())
     for head in ranker.module.heads:
         head.net[-1].bias.fill_(-28)
     exact = ranker.trace(QUESTION, CANDIDATES[:6], NOTHING)
@@ -197,7 +197,7 @@ def test_an_activation_without_an_operator_is_refused_by_name(pair):
 
 
 def test_graphs_are_built_once_and_a_damaged_one_is_built_anew(tiny, tmp_path):
-    ranker = trained(tiny())
+    ranker = make_ranker(tiny())
     told = []
     args = (ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
     files = graphs_for(*args, on_progress=told.append)
@@ -212,7 +212,7 @@ def test_graphs_are_built_once_and_a_damaged_one_is_built_anew(tiny, tmp_path):
 
 
 def test_other_weights_have_other_graphs(tiny, tmp_path):
-    ranker = trained(tiny())
+    ranker = make_ranker(tiny())
     before = graphs_for(ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
     with torch.no_grad():
         ranker.module.heads[0].cosine.add_(1)
@@ -223,22 +223,22 @@ def test_a_build_leaves_the_eight_last_used_and_takes_away_what_was_given_up(tin
     now = time.time()
     monkeypatch.setattr("as2core.cascade.graphs._in_use", asked := set())
 
-    def made(name: str, hours: float) -> Path:
+    def make_folder(name: str, hours: float) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / SUMS).write_text("{}")
         os.utime(tmp_path / name, (now - 3600 * hours,) * 2)
         return tmp_path / name
 
-    ranker = trained(tiny())
+    ranker = make_ranker(tiny())
     args = (ranker.backbone, ranker.module.heads, ranker.exits, tmp_path)
     first = graphs_for(*args)[0].parent
     os.utime(first, (now - 90 * 3600,) * 2)
     graphs_for(*args)  # a use: the oldest is the newest again
     asked.clear()
-    old = [made(f"{i:032x}", 10 + i) for i in range(10)]
+    old = [make_folder(f"{i:032x}", 10 + i) for i in range(10)]
     asked.add(old[9])  # this process runs on the oldest
-    given_up, at_work = made(".building-killed", 1.5), made(".building-now", 0.1)
-    other = made("notes", 99)  # whatever it is, it is not ours
+    given_up, at_work = make_folder(".building-killed", 1.5), make_folder(".building-now", 0.1)
+    other = make_folder("notes", 99)  # whatever it is, it is not ours
     with torch.no_grad():
         ranker.module.heads[0].cosine.add_(1)
     second = graphs_for(*args)[0].parent
@@ -249,7 +249,7 @@ def test_a_build_leaves_the_eight_last_used_and_takes_away_what_was_given_up(tin
 def test_torch_answers_while_the_graphs_are_built_in_the_background(tiny, tmp_path):
     import threading
 
-    ranker, began, go = trained(tiny()), threading.Event(), threading.Event()
+    ranker, began, go = make_ranker(tiny()), threading.Event(), threading.Event()
 
     def wait(_) -> None:
         began.set()

@@ -17,7 +17,7 @@ from as2core.types import Candidate, Question
 SHAPE = EncoderShape(hidden=8, inner=16, layers=6)
 
 
-def traced(n, *, seed, layers=(2, 4, 6), positives=2):
+def make_trace(n, *, seed, layers=(2, 4, 6), positives=2):
     """A question with random scores that get better with depth."""
     rng = np.random.default_rng(seed)
     labels = np.zeros(n, dtype=int)
@@ -33,7 +33,7 @@ def traced(n, *, seed, layers=(2, 4, 6), positives=2):
     return Question(str(seed), "q", candidates), trace
 
 
-SOME = [traced(n, seed=n) for n in (3, 10, 17, 30)]
+SOME = [make_trace(n, seed=n) for n in (3, 10, 17, 30)]
 
 
 @pytest.mark.parametrize("measure", ["AP", "RR", "P@1"])
@@ -49,7 +49,7 @@ def test_every_schedule_of_the_grid_is_its_replay(measure):
 
 
 def test_the_second_look_at_the_best_is_in_every_schedule_s_cost_that_they_survive():
-    question, trace = traced(9, seed=9)
+    question, trace = make_trace(9, seed=9)
     last = trace.exits[-1]
     again = np.argsort(-last.scores)[:2]
     trace = dataclasses.replace(trace, exits=(*trace.exits[:-1], dataclasses.replace(last, again=again)))
@@ -60,7 +60,7 @@ def test_the_second_look_at_the_best_is_in_every_schedule_s_cost_that_they_survi
 
 
 def test_the_papers_grid_has_1296_schedules_besides_dropping_nobody():
-    tuning = try_schedules([traced(20, seed=1, layers=(2, 3, 4, 5, 6))])
+    tuning = try_schedules([make_trace(20, seed=1, layers=(2, 3, 4, 5, 6))])
     assert len(RATIOS) ** 4 == 1296 and len(tuning.points) == 1297
     assert tuning.full == tuning.points[0] and tuning.full.ratios == (0.0,) * 4
 
@@ -81,7 +81,7 @@ def test_the_front_rises_in_cost_and_value():
 
 
 def test_what_a_cheap_ranker_kept_away_keeps_its_place_and_its_cost_under_every_schedule():
-    question, trace = traced(12, seed=12, positives=4)
+    question, trace = make_trace(12, seed=12, positives=4)
     cheap = np.random.default_rng(0).normal(size=12).astype(np.float32)
     gone = np.sort(np.argsort(cheap)[:5])
     first = ExitRecord(0, np.arange(12), cheap, gone, 0.0, 0, 50_000, "wo")
@@ -95,7 +95,7 @@ def test_what_a_cheap_ranker_kept_away_keeps_its_place_and_its_cost_under_every_
 
 
 def test_questions_without_a_correct_candidate_are_left_out():
-    question, trace = traced(5, seed=5, positives=0)
+    question, trace = make_trace(5, seed=5, positives=0)
     assert try_schedules([*SOME, (question, trace)], ratios=(0.5,)) == try_schedules(SOME, ratios=(0.5,))
     with pytest.raises(BadSetting, match="nothing to tune by"):
         try_schedules([(question, trace)])

@@ -54,7 +54,7 @@ TEXTS = PLAIN.filter(lambda text: not text.startswith("\ufeff"))
 
 
 @st.composite
-def graded(draw):
+def draw_questions(draw):
     made = []
     for text in draw(st.lists(TEXTS.filter(bool), unique=True, max_size=4)):
         rows = draw(st.lists(st.tuples(TEXTS, st.integers(1, 4)), min_size=1, max_size=4))
@@ -68,7 +68,7 @@ def rows_of(questions):
 
 
 @settings(deadline=None)
-@given(graded())
+@given(draw_questions())
 def test_asnq_gives_back_texts_labels_and_grades(questions):
     read, problems = read_all(asnq.stream, "".join(asnq.to_lines(questions)).encode())
     assert problems == [] and rows_of(read) == rows_of(questions)

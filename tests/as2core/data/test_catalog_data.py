@@ -22,7 +22,7 @@ TRECQA = "<QApairs id='q-1'>\n<question>\nWho?\n</question>\n<positive>\nShe\tdi
 SQUAD = {"data": [{"title": "T", "paragraphs": [{"context": "She did. He slept.", "qas": []}]}]}
 
 
-def shared(name):
+def find_shared(name):
     if not (SHARED / name).is_file():
         pytest.skip(f"{name} is not at hand (it belongs into ../shared/data)")
     return SHARED / name
@@ -131,12 +131,12 @@ def test_what_cannot_be_loaded_is_said_with_what_can(tmp_path):
         load_questions(tmp_path / "a.txt")
 
 
-def labelled(*labels):
+def count_labels(*labels):
     return Question("".join(map(str, labels)), "?", tuple(Candidate(str(i), "t", n) for i, n in enumerate(labels)))
 
 
 def test_settings_keep_the_questions_their_names_say():
-    mixed, wrong, right, half, none = labelled(0, 1), labelled(0, 0), labelled(1, 1), labelled(1, None), labelled(None)
+    mixed, wrong, right, half, none = count_labels(0, 1), count_labels(0, 0), count_labels(1, 1), count_labels(1, None), count_labels(None)
     everything = [mixed, wrong, right, half, none]
     assert apply_setting(everything, "raw") == everything
     assert apply_setting(everything, "no-all-neg") == [mixed, right, half]
@@ -171,7 +171,7 @@ def test_a_shipped_set_is_loaded_by_name(name):
     ],
 )
 def test_counts_are_the_published_ones(name, setting, questions, candidates):
-    loaded = load_questions(shared(name))
+    loaded = load_questions(find_shared(name))
     kept = apply_setting(loaded.questions, setting)
     assert loaded.problems == []
     assert (len(kept), sum(len(q.candidates) for q in kept)) == (questions, candidates)
@@ -180,13 +180,13 @@ def test_counts_are_the_published_ones(name, setting, questions, candidates):
 @pytest.mark.shared
 @pytest.mark.parametrize("part", ["train", "dev"])
 def test_the_official_wikiqa_files_are_written_to_the_same_bytes(part):
-    path = shared(f"wikiqa/WikiQA-{part}.tsv")
+    path = find_shared(f"wikiqa/WikiQA-{part}.tsv")
     assert "".join(wikiqa.to_lines(read_all(wikiqa.stream, path)[0])).encode() == path.read_bytes()
 
 
 @pytest.mark.shared
 def test_the_trecqa_xml_and_its_jsonl_agree():
-    (ours, _), (theirs, _) = read_all(trecqa.stream, shared("trecqa/DEV.xml")), jsonl.read(shared("trecqa/dev.jsonl"))
+    (ours, _), (theirs, _) = read_all(trecqa.stream, find_shared("trecqa/DEV.xml")), jsonl.read(find_shared("trecqa/dev.jsonl"))
     by_id = {q.qid: q for q in theirs}
     for q in ours:
         other = by_id[q.qid]
@@ -197,7 +197,7 @@ def test_the_trecqa_xml_and_its_jsonl_agree():
 @pytest.mark.shared
 @pytest.mark.slow
 def test_most_of_squad_becomes_questions_with_one_correct_sentence():
-    loaded = load_questions(shared("squad/train-v1.1.json.gz"))
+    loaded = load_questions(find_shared("squad/train-v1.1.json.gz"))
     assert loaded.problems == [] and 70_000 < len(loaded.questions) < 87_599
     assert all(q.positives == 1 for q in loaded.questions)
 

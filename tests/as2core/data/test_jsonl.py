@@ -41,7 +41,7 @@ def test_jsonl_keeps_how_a_conflict_was_settled_and_why():
     assert jsonl.read(jsonl.dumps(asked).encode()) == (asked, [])
 
 
-def judged(verdict):
+def judge(verdict):
     return line(candidates=[{"id": "a", "text": "A", "labels": {"ann": "correct"}, "verdict": verdict}])
 
 
@@ -69,11 +69,11 @@ BAD_LINES = {
     line(
         candidates=[{"id": "a", "text": "A", "verdict": {"by": "ann", "label": "correct"}}]
     ): 'candidate 1: a "verdict" without the "labels"',
-    judged("correct"): 'candidate 1: "verdict" is not a JSON object',
-    judged({"label": "correct"}): 'candidate 1: "by" is missing',
-    judged({"by": " ", "label": "correct"}): 'candidate 1: "by" of "verdict" is empty',
-    judged({"by": "ann", "label": "withdrawn"}): "candidate 1: verdict 'withdrawn' is not",
-    judged({"by": "ann", "label": "correct", "note": 3}): 'candidate 1: "note" is not a string',
+    judge("correct"): 'candidate 1: "verdict" is not a JSON object',
+    judge({"label": "correct"}): 'candidate 1: "by" is missing',
+    judge({"by": " ", "label": "correct"}): 'candidate 1: "by" of "verdict" is empty',
+    judge({"by": "ann", "label": "withdrawn"}): "candidate 1: verdict 'withdrawn' is not",
+    judge({"by": "ann", "label": "correct", "note": 3}): 'candidate 1: "note" is not a string',
     line(candidates=[{"id": "a", "text": 5}]): 'candidate 1: "text" is not a string',
     line(candidates=[{"id": "a", "text": "A"}, {"id": "a", "text": "B"}]): "two candidates have the same id",
     line(question="half \ud800"): "half a character",

@@ -39,7 +39,7 @@ class MadeUp(Options):
 
 
 @pytest.fixture
-def made(backbone):
+def models(backbone):
     """A cascade and monolithic models of two depths, untrained, over the same questions."""
     asked = questions(5, seed=3)
     exits = (2, 6)
@@ -47,8 +47,8 @@ def made(backbone):
     return asked, Twins(cascade_traces, {d: trace_all(CrossEncoderRanker(backbone, depth=d), asked) for d in exits})
 
 
-def test_the_recorded_sequential_ranker_is_the_one_that_runs_its_models(made, backbone):
-    asked, both = made
+def test_the_recorded_sequential_ranker_is_the_one_that_runs_its_models(models, backbone):
+    asked, both = models
     stages = [Stage(CrossEncoderRanker(backbone, depth=2), 0.6), Stage(CrossEncoderRanker(backbone, depth=6))]
     runs = [SequentialRanker(stages).trace(q.text, q.candidates) for q in asked]
     ap, cost = both.sequential(0.4)
@@ -57,8 +57,8 @@ def test_the_recorded_sequential_ranker_is_the_one_that_runs_its_models(made, ba
     assert cost == pytest.approx(sum(r.flops for r in runs) / sum(r.full_flops for r in runs))
 
 
-def test_one_ratio_at_every_exit_is_a_replay(made):
-    _, both = made
+def test_one_ratio_at_every_exit_is_a_replay(models):
+    _, both = models
     runs = [t.replay(DropSchedule((0.5,))) for _, t in both.cascade]
     values = at_ratio(both.cascade, 0.5)
     assert values["P@1"] == pytest.approx(np.mean([run.ranking()[0] == 2 for run in runs]))

@@ -13,7 +13,7 @@ from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.types import Candidate, Question
 
 
-def asked(start: int, n: int) -> list[Question]:
+def make_questions(start: int, n: int) -> list[Question]:
     """Questions with two candidates of each ASNQ grade."""
     return [
         Question(
@@ -34,7 +34,7 @@ def options(tiny, tmp_path, monkeypatch):
     for at, name in enumerate(("wikiqa-train", "wikiqa-dev", "selqa-dev", "selqa-test", "qed-dev")):
         file = tmp_path / "data" / SETS[name]
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(jsonl.dumps(asked(10 * at, 6)))
+        file.write_text(jsonl.dumps(make_questions(10 * at, 6)))
     monkeypatch.setattr(courses, "load_backbone", lambda: load_backbone(tiny("bert", 2)))
     torch.manual_seed(0)
     monkeypatch.setattr(tanda, "_shipped", lambda: CrossEncoderRanker(load_backbone(tiny("bert", 2))))
@@ -61,7 +61,7 @@ def test_tanda_compares_asnq_s_negatives_and_seeds_where_it_can(options):
         dataclasses.replace(
             q, candidates=tuple(Candidate(str(g), f"the tower {g}", int(g == 4), grade=g) for g in (1, 2, 3, 4))
         )
-        for q in asked(0, 4)
+        for q in make_questions(0, 4)
     ]
     file = options.data_dir / tanda.ASNQ_FILE
     file.parent.mkdir()

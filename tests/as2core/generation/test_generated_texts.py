@@ -87,7 +87,7 @@ class Overlap:
         return np.array([len(words & set(c.text.split())) for c in candidates], dtype=np.float32)
 
 
-def scripted(monkeypatch, texts):
+def script_samples(monkeypatch, texts):
     def fake(_lm, prompts, n, _settings):
         return [[TextSample(t, -float(i)) for i, t in enumerate(texts[p])] for p in prompts]
 
@@ -95,7 +95,7 @@ def scripted(monkeypatch, texts):
 
 
 def test_the_round_trip_drops_questions_that_lead_elsewhere_and_repeats(tiny, monkeypatch):
-    scripted(
+    script_samples(
         monkeypatch,
         {
             PASSAGES[0]: ["how long is the bridge ?", "When was the tower completed", "when WAS the tower completed?"],

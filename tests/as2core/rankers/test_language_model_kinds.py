@@ -61,7 +61,7 @@ def kinds(names):
     return [pytest.param(k, marks=[] if k in QUICK else pytest.mark.slow) for k in names]
 
 
-def made(kind: str, tiny, folder):
+def make_model(kind: str, tiny, folder):
     """A model whose passages matter: random weights of a size that shows."""
     auto, default = (AutoModelForCausalLM, _GROUPED) if kind in CAUSAL else (AutoModelForSeq2SeqLM, _BART)
     tokenizer = AutoTokenizer.from_pretrained(tiny("bert"))
@@ -79,7 +79,7 @@ def made(kind: str, tiny, folder):
     return auto.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)  # Qwen's is always its own
 
 
-def known(*tokens: int | None) -> list[int]:
+def list_kinds(*tokens: int | None) -> list[int]:
     return [t for t in tokens if t is not None]
 
 
@@ -93,11 +93,11 @@ def check(folder, expected, tmp_path):
 
 @pytest.mark.parametrize("kind", kinds(CAUSAL))
 def test_a_causal_model_s_score_is_the_sum_over_a_plain_pass_kept_or_not(kind, tiny, tmp_path):
-    model, tok = made(kind, tiny, tmp_path / "lm")
-    q, expected = [*tok.encode(QUESTION, add_special_tokens=False), *known(tok.eos_token_id)], []
-    between = known(tok.sep_token_id) or tok.encode("\n", add_special_tokens=False)
+    model, tok = make_model(kind, tiny, tmp_path / "lm")
+    q, expected = [*tok.encode(QUESTION, add_special_tokens=False), *list_kinds(tok.eos_token_id)], []
+    between = list_kinds(tok.sep_token_id) or tok.encode("\n", add_special_tokens=False)
     for text in TEXTS:
-        before = [*known(tok.bos_token_id), *tok.encode(text, add_special_tokens=False), *between]
+        before = [*list_kinds(tok.bos_token_id), *tok.encode(text, add_special_tokens=False), *between]
         with torch.no_grad():
             log_p = model(torch.tensor([before + q])).logits[0].log_softmax(-1)
         expected.append(sum(log_p[len(before) - 1 + i, t].item() for i, t in enumerate(q)) / len(q))
@@ -106,8 +106,8 @@ def test_a_causal_model_s_score_is_the_sum_over_a_plain_pass_kept_or_not(kind, t
 
 @pytest.mark.parametrize("kind", kinds(SEQ2SEQ))
 def test_a_seq2seq_model_s_score_is_the_sum_over_a_plain_pass_kept_or_not(kind, tiny, tmp_path):
-    model, tok = made(kind, tiny, tmp_path / "lm")
-    q, expected = [*tok.encode(QUESTION, add_special_tokens=False), *known(tok.eos_token_id)], []
+    model, tok = make_model(kind, tiny, tmp_path / "lm")
+    q, expected = [*tok.encode(QUESTION, add_special_tokens=False), *list_kinds(tok.eos_token_id)], []
     said = torch.tensor([[model.config.decoder_start_token_id, *q[:-1]]])
     for text in TEXTS:
         with torch.no_grad():
@@ -118,7 +118,7 @@ def test_a_seq2seq_model_s_score_is_the_sum_over_a_plain_pass_kept_or_not(kind, 
 
 @pytest.mark.parametrize("kind", kinds(SEQ2SEQ))
 def test_a_seq2seq_model_judges_by_the_last_state_of_a_plain_pass(kind, tiny, tmp_path):
-    _, tok = made(kind, tiny, tmp_path / "lm")
+    _, tok = make_model(kind, tiny, tmp_path / "lm")
     torch.manual_seed(1)
     ranker = Seq2SeqClassifierRanker(load_seq2seq_classifier(str(tmp_path / "lm")))
     model, line, expected = AutoModel.from_pretrained(tmp_path / "lm").eval(), ranker.module.line, []

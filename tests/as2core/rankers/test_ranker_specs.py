@@ -12,12 +12,12 @@ def build_some(*, listwise=False, context="none", rate=0.5, depth=None, grades=(
     """Never called: its parameters are the settings."""
 
 
-def build_made(*, keep=1, stages="wo@3+rr"):
+def build_nothing(*, keep=1, stages="wo@3+rr"):
     """Never called either."""
 
 
 SOME = Entry("some", "", "", build_some, several=("ratio",))
-MADE = Entry("made", "", "", build_made, nested="stages")
+MADE = Entry("made", "", "", build_nothing, nested="stages")
 
 
 @pytest.mark.parametrize(

@@ -330,7 +330,7 @@ def test_only_the_same_questions_labels_texts_and_base_resume_a_run(base, tiny, 
         train, dev = train or questions(0, 4), questions(8, 2) if dev is None else dev
         return fine_tune(ranker, train, dev, FAST, workdir=tmp_path)
 
-    def changed(asked, **values):
+    def change_first(asked, **values):
         first = dataclasses.replace(asked[0].candidates[0], **values)
         return [dataclasses.replace(asked[0], candidates=(first, *asked[0].candidates[1:])), *asked[1:]]
 
@@ -343,8 +343,8 @@ def test_only_the_same_questions_labels_texts_and_base_resume_a_run(base, tiny, 
         moved.backbone.blocks[0].output.dense.bias += 0.1
     for other in (
         {"train": swapped},
-        {"train": changed(questions(0, 4), text="the tower was built in 1890")},
-        {"dev": changed(questions(8, 2), title="Towers")},
+        {"train": change_first(questions(0, 4), text="the tower was built in 1890")},
+        {"dev": change_first(questions(8, 2), title="Towers")},
         {"dev": []},
         {"ranker": moved},
         {"ranker": get(f"cascade:backbone={tiny('bert', 6)}")},
@@ -368,7 +368,7 @@ def test_a_trained_base_counts_with_its_head(base, tmp_path):
         fine_tune(other, questions(0, 4), [], FAST, workdir=tmp_path / "second")
 
 
-def scripted(monkeypatch, *looks):
+def script_dev_aps(monkeypatch, *looks):
     """Dev APs of exits 1 and 2, one pair a look, in place of what the model has."""
     at = iter(looks)
     monkeypatch.setattr(PlannedTrainer, "dev_ap", lambda self: dict(zip("12", next(at), strict=True)))
@@ -392,22 +392,22 @@ def looks(history: list[dict]) -> list[int]:
 
 def test_a_resumed_run_s_patience_ends_when_that_of_a_run_in_one_go_does(base, tmp_path, monkeypatch):
     best_first = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7), (1.0, 1.0)]
-    scripted(monkeypatch, *best_first)
+    script_dev_aps(monkeypatch, *best_first)
     whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "whole")
     assert whole.stopped_early and looks(whole.history) == [2, 4, 6]
-    scripted(monkeypatch, *best_first)
+    script_dev_aps(monkeypatch, *best_first)
     cut_short(base, tmp_path / "cut", after=4)
-    scripted(monkeypatch, best_first[0], *best_first[3:])
+    script_dev_aps(monkeypatch, best_first[0], *best_first[3:])
     resumed = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "cut")
     assert resumed.stopped_early and looks(resumed.history) == [6]
     assert_same_weights(whole.ranker, resumed.ranker)
 
 
 def test_a_run_killed_when_its_patience_was_at_an_end_looks_no_more(base, tmp_path, monkeypatch):
-    scripted(monkeypatch, (0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7))
+    script_dev_aps(monkeypatch, (0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.7, 0.7))
     whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
     assert (tmp_path / "checkpoint-6").is_dir()  # which is where a kill behind its last look leaves it
-    scripted(monkeypatch, (0.5, 0.5), (1.0, 1.0), (1.0, 1.0))
+    script_dev_aps(monkeypatch, (0.5, 0.5), (1.0, 1.0), (1.0, 1.0))
     again = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path)
     assert looks(again.history) == [] and again.stopped_early
     assert (again.best_dev_ap, again.selection_score) == (0.9, pytest.approx(0.9))
@@ -418,11 +418,11 @@ def test_a_cancelled_run_goes_on_from_its_last_checkpoint_though_an_earlier_one_
     base, tmp_path, monkeypatch
 ):
     told = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.8), (0.95, 0.95), (0.1, 0.1)]
-    scripted(monkeypatch, *told)
+    script_dev_aps(monkeypatch, *told)
     whole = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "whole")
-    scripted(monkeypatch, *told)
+    script_dev_aps(monkeypatch, *told)
     cut_short(base, tmp_path / "cut", after=4)
-    scripted(monkeypatch, told[0], *told[3:])
+    script_dev_aps(monkeypatch, told[0], *told[3:])
     resumed = fine_tune(base, questions(0, 8), questions(8, 2), LATER, workdir=tmp_path / "cut")
     assert next(e["step"] for e in resumed.history if e["kind"] == "step") == 5
     assert_same_weights(whole.ranker, resumed.ranker)
@@ -435,18 +435,18 @@ def assert_same_weights(a, b) -> None:
 
 def test_the_best_dev_ap_is_the_last_exit_s_where_the_selection_score_was_highest(base, tmp_path, monkeypatch):
     # the score is (first + 2 last) / 3: .50 before, then .60 of .2 and .8, then .65 of .75 and .6
-    scripted(monkeypatch, (0.5, 0.5), (0.2, 0.8), (0.75, 0.6))
+    script_dev_aps(monkeypatch, (0.5, 0.5), (0.2, 0.8), (0.75, 0.6))
     trained = fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path)
     assert (trained.best_dev_ap, trained.selection_score) == (0.6, pytest.approx(0.65))
     assert trained.history[-1]["best_dev_ap"] == 0.6
 
 
 def test_a_resumed_run_knows_the_best_of_before(base, tmp_path, monkeypatch):
-    scripted(monkeypatch, (0.5, 0.5), (0.9, 0.8))
+    script_dev_aps(monkeypatch, (0.5, 0.5), (0.9, 0.8))
     done = []
     with pytest.raises(Cancelled):
         fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path,
                   control=RunControl(lambda e: done.append(e["kind"]), lambda: done.count("step") >= 3))  # fmt: skip
-    scripted(monkeypatch, (0.5, 0.5), (0.6, 0.7))
+    script_dev_aps(monkeypatch, (0.5, 0.5), (0.6, 0.7))
     trained = fine_tune(base, questions(0, 8), questions(8, 2), FAST, workdir=tmp_path)
     assert (trained.best_dev_ap, trained.selection_score) == (0.8, pytest.approx(2.5 / 3))

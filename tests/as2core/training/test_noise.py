@@ -5,7 +5,7 @@ from as2core.training.noise import flip_labels
 from as2core.types import Candidate, Question
 
 
-def labelled(n: int, *, correct: int) -> list[Question]:
+def make_questions(n: int, *, correct: int) -> list[Question]:
     """`n` pairs in questions of ten, the first `correct` of them right, and one unlabelled candidate each."""
     marks = [int(i < correct) for i in range(n)]
     return [
@@ -23,7 +23,7 @@ def labelled(n: int, *, correct: int) -> list[Question]:
 
 @pytest.mark.parametrize(("rate", "flipped"), [(0.1, 867), (0.2, 1734)])
 def test_wikiqa_s_8672_training_pairs_lose_as_many_labels_as_in_the_paper(rate, flipped):
-    clean = labelled(8672, correct=1040)
+    clean = make_questions(8672, correct=1040)
     noisy, told = flip_labels(clean, rate, seed=3)
     changed = [
         (a.label, b.label)
@@ -39,18 +39,18 @@ def test_wikiqa_s_8672_training_pairs_lose_as_many_labels_as_in_the_paper(rate, 
 
 def test_a_share_that_is_no_binary_fraction_loses_none():
     assert 0.29 * 100 < 29
-    _, told = flip_labels(labelled(100, correct=10), 0.29)
+    _, told = flip_labels(make_questions(100, correct=10), 0.29)
     assert told.to_correct + told.to_incorrect == 29
 
 
 def test_the_seed_alone_decides_which():
-    clean = labelled(100, correct=10)
+    clean = make_questions(100, correct=10)
     assert flip_labels(clean, 0.2, seed=1) == flip_labels(clean, 0.2, seed=1)
     assert flip_labels(clean, 0.2, seed=1)[0] != flip_labels(clean, 0.2, seed=2)[0]
 
 
 def test_no_noise_changes_nothing_and_a_rate_over_one_is_refused():
-    clean = labelled(20, correct=2)
+    clean = make_questions(20, correct=2)
     assert flip_labels(clean, 0.0)[0] == clean
     with pytest.raises(BadSetting, match="0 to 1"):
         flip_labels(clean, 1.2)

@@ -13,7 +13,7 @@ from as2core.types import Candidate, Question
 FAST = TrainSettings(epochs=2, batch_questions=4, negatives=3, seed=1)
 
 
-def drawn(exits: int = 5, **settings) -> list[int | None]:
+def draw_exits(exits: int = 5, **settings) -> list[int | None]:
     return [b.exit_index for b in plan_batches(questions(0, 40), TrainSettings(**settings), exits=exits, needs="label")]
 
 
@@ -43,12 +43,12 @@ def test_labels_of_one_class_are_refused_with_what_is_missing():
 
 
 def test_round_robin_takes_the_exits_in_turn_and_all_takes_none_apart():
-    assert drawn(exits=3, exit_draw="round-robin", epochs=2)[:7] == [0, 1, 2, 0, 1, 2, 0]
-    assert set(drawn(exit_draw="all")) == {None}
+    assert draw_exits(exits=3, exit_draw="round-robin", epochs=2)[:7] == [0, 1, 2, 0, 1, 2, 0]
+    assert set(draw_exits(exit_draw="all")) == {None}
 
 
 def test_the_bias_to_early_exits_fades_by_half_of_the_run():
-    exits = drawn(exits=2, exit_draw="early", early_bias=3.0, batch_questions=1, epochs=100)  # 4,000 batches
+    exits = draw_exits(exits=2, exit_draw="early", early_bias=3.0, batch_questions=1, epochs=100)  # 4,000 batches
     first, second = exits[:200], exits[2000:]
     assert first.count(0) / 200 == pytest.approx(
         1 / (1 + 2.718**-2.85), abs=0.05

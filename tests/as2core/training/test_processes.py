@@ -36,10 +36,10 @@ def together(backbone: str, workdir: Path, settings: dict, processes: int) -> tu
     for process in run:
         _, said = process.communicate(timeout=120)
         assert process.returncode == 0, said
-    return (*told(json.loads((workdir / "history.json").read_text())), load_file(workdir / "last.safetensors"))
+    return (*read_history(json.loads((workdir / "history.json").read_text())), load_file(workdir / "last.safetensors"))
 
 
-def told(history: list[dict]) -> tuple[list[float], list[float]]:
+def read_history(history: list[dict]) -> tuple[list[float], list[float]]:
     losses = [e["loss"] for e in history if e["kind"] == "step"]
     return losses, [ap for e in history if e["kind"] == "eval" for ap in e["dev_ap"].values()]
 
@@ -49,8 +49,8 @@ def assert_as_alone(settings: dict, backbone: str, tmp_path: Path, processes: in
     settings = {"bf16": False, "batch_questions": 3, **settings}
     alone = year_questions.train(backbone, tmp_path / "alone", settings, dropout=False)
     losses, aps, weights = together(backbone, tmp_path / "together", settings, processes)
-    assert losses == pytest.approx(told(alone.history)[0], abs=1e-5)
-    assert aps == pytest.approx(told(alone.history)[1])
+    assert losses == pytest.approx(read_history(alone.history)[0], abs=1e-5)
+    assert aps == pytest.approx(read_history(alone.history)[1])
     shift_free = settings.get("loss") in ("pairwise", "listwise")
     for name, value in alone.ranker.module.state_dict().items():
         if not (shift_free and name.endswith("net.7.bias")):  # they do not feel it: Adam would scale up pure rounding

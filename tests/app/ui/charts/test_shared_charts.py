@@ -31,7 +31,7 @@ def test_rankers_without_a_cost_are_left_out_of_the_trade_off():
     assert set(data(tradeoff(ROWS, cost="seconds"), "ranker")) == {r.ranker for r in ROWS}
 
 
-def names_drawn(chart):
+def list_names(chart):
     """(name, its offset from its point) of every name."""
     spec = chart.to_dict()
     texts = [layer for layer in spec["layer"] if layer["mark"]["type"] == "text"]
@@ -40,7 +40,7 @@ def names_drawn(chart):
 
 def test_names_of_points_that_coincide_stand_on_lines_of_their_own():
     same = [replace(ROWS[1], ranker=f"cascade:drop_ratio=0.{i}") for i in range(4)]
-    drawn = names_drawn(tradeoff([*same, ROWS[2]]))
+    drawn = list_names(tradeoff([*same, ROWS[2]]))
     offsets = sorted(dy for name, dy in drawn if name != "cross-encoder")
     assert len(drawn) == 5
     assert all(b - a >= 15 for a, b in pairwise(offsets))
@@ -93,7 +93,7 @@ def test_a_ranker_without_exits_has_one_line_and_no_legend():
     assert chart.to_dict()["layer"][0]["encoding"]["color"]["legend"] is None
 
 
-def marked(chart, ticks):
+def format_ticks(chart, ticks):
     """The labels of these ticks of the y axis: d3's format is Python's, but for the ~ that trims zeros."""
     spec = chart.to_dict()
     form = (spec["layer"][0] if "layer" in spec else spec)["encoding"]["y"]["axis"]["format"]
@@ -102,9 +102,9 @@ def marked(chart, ticks):
 
 def test_ticks_of_a_small_range_have_labels_of_their_own():
     events = [{"kind": "eval", "step": s, "dev_ap": {"6": ap}} for s, ap in ((5, 0.750), (10, 0.756))]
-    assert len(marked(dev_curve(events), (0.750, 0.752, 0.754, 0.756))) == 4
+    assert len(format_ticks(dev_curve(events), (0.750, 0.752, 0.754, 0.756))) == 4
     frame = pd.DataFrame({"question": ["a", "b"], "difference": [-0.04, 0.02]})
-    assert len(marked(differences(frame), (-0.04, -0.02, 0.0, 0.02))) == 4
+    assert len(format_ticks(differences(frame), (-0.04, -0.02, 0.0, 0.02))) == 4
 
 
 def test_the_slope_picture_marks_correct_ones_and_the_best_of_any_ranker():
