@@ -73,6 +73,7 @@ def to_document(view: "AskView", run: "CascadeTrace", corpus: str) -> dict[str, 
         "candidates": rank_candidates(view, run),
         "exits": exits,
         "relative_cost": run.relative_cost,
+        "cascade_cost": run.cascade_cost,
         "seconds": view.seconds,
     }
 
@@ -107,6 +108,6 @@ def _show(view: "AskView", run: "CascadeTrace", corpus: str, top_n: int) -> None
     echo()
     steps = " -> ".join(str(len(e.alive)) for e in run.stages)
     echo(
-        f"{steps} candidates, {1 - run.relative_cost:.0%} of the compute saved; "
+        f"{steps} candidates, {max(0.0, 1 - run.cascade_cost):.0%} of the cascade's compute saved; "
         f"{view.seconds['total']:.2f} s with {view.version} on {corpus}"
     )

@@ -70,7 +70,7 @@ def describe_sweep(sweep: Sequence[RankerResult], *, metric: str) -> str:
     full = max(sweep, key=_compute)
     within_loss = [r for r in sweep if r.figures[metric].value >= full.figures[metric].value - MAX_LOSS]
     best = min(within_loss, key=_compute)
-    saving = 1 - _compute(best) / _compute(full)
+    saving = 1 - _compute(best)  # as on Ask: of one whole model's compute
     if best is full or saving < 0.005:
         return f"None of these ratios saves compute without losing more than {MAX_LOSS} {metric}."
     return (
