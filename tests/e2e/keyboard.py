@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 RANK = "Rank questions"
 
 
-def settled(page: Page) -> None:
+def wait_until_idle(page: Page) -> None:
     """The run is over: nothing on the page is about to be drawn anew, and the next key will be heard."""
     for _ in range(3):  # between two runs of one act the page rests for a moment
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")

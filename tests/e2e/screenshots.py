@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
 
-from conftest import QUIET, installed
+from conftest import QUIET, find_browser
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from serving import ROOT, serving, working
@@ -44,7 +44,7 @@ def main() -> None:
         photograph(page, told.folder / name, widths or (WIDE,), told.tallest)
 
     with tempfile.TemporaryDirectory() as home, served(Path(home)) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=installed(), args=QUIET.split())
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=QUIET.split())
         walk(browser, url, take)
         browser.close()
 
@@ -91,21 +91,21 @@ def visitor(browser: Browser) -> Page:
 
 def sign(page: Page, url: str, name: str) -> None:
     page.goto(url)
-    settled(page)
+    wait_until_idle(page)
     field = page.get_by_role("textbox", name="Your name")
     field.fill(name)
     field.press("Enter")
-    settled(page)
+    wait_until_idle(page)
 
 
-def settled(page: Page) -> None:
+def wait_until_idle(page: Page) -> None:
     page.wait_for_timeout(400)  # what a key starts reaches the page after the key
     expect(page.get_by_test_id("stApp")).to_have_attribute(STATE, "notRunning")
 
 
 def press(page: Page, key: str) -> None:
     """A key that changes what is shown."""
-    settled(page)
+    wait_until_idle(page)
     before = page.locator(ITEM).inner_text()
     page.keyboard.press(key)
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
@@ -146,7 +146,7 @@ def judge_one_by_one(page: Page, url: str) -> None:
 
 def retrain(page: Page, url: str) -> None:
     page.goto(f"{url}/adapt")
-    settled(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="Retrain from labels").click()
     expect(page).to_have_url(re.compile(r"job=\d+"))
     expect(page.locator(".st-key-adapt_card")).to_be_visible(timeout=LONG)
@@ -154,10 +154,10 @@ def retrain(page: Page, url: str) -> None:
 
 def compare(page: Page, url: str) -> None:
     page.goto(f"{url}/compare")
-    settled(page)
+    wait_until_idle(page)
     page.get_by_role("combobox", name="Labelled set").click()
     page.get_by_role("option", name="starter-test").click()
-    settled(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_text("Is the difference real?")).to_be_visible(timeout=LONG)
 
@@ -173,7 +173,7 @@ def bring_labels_in(page: Page, url: str) -> None:
     }
     lines = [json.dumps(question), '{"qid": "filter-2", "question": "cut in the mid']
     page.goto(f"{url}/data?view=labels")
-    settled(page)
+    wait_until_idle(page)
     page.locator('input[type="file"]').set_input_files(
         {"name": "handbook.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
     )
@@ -187,10 +187,10 @@ def photograph(page: Page, name: Path, widths: tuple[int, ...], tallest: int) ->
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": HEIGHT})
-            settled(page)
+            wait_until_idle(page)
             tall = page.get_by_test_id("stMain").evaluate("e => e.scrollHeight")
             page.set_viewport_size({"width": width, "height": min(tall, tallest)})
-            settled(page)
+            wait_until_idle(page)
             page.wait_for_timeout(1500)  # charts are drawn anew for the new size
             size = "" if width == WIDE else f"-{width}"
             whole = Image.open(BytesIO(page.screenshot())).convert("RGB")

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from keyboard import open_queue, settled
+from keyboard import open_queue, wait_until_idle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,7 @@ def open_label(page: Page, queue: str, name: str) -> None:
     field.press("Enter")
     expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
     expect(field).not_to_be_focused()
-    settled(page)
+    wait_until_idle(page)
 
 
 def read_item(page: Page) -> str:
@@ -43,7 +43,7 @@ def press(page: Page, key: str) -> None:
     before = read_item(page)
     page.keyboard.press(key)
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
-    settled(page)
+    wait_until_idle(page)
 
 
 def events(home: Path, name: str) -> list[tuple[str, int]]:
@@ -92,7 +92,7 @@ def test_a_held_key_counts_once(page, queue, small):
         page.wait_for_timeout(60)
     page.keyboard.up("a")
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
-    settled(page)
+    wait_until_idle(page)
     assert len(events(small.home, "Held")) == 1
 
 
@@ -106,7 +106,7 @@ def test_keys_sleep_in_a_field_and_wake_when_it_is_left(page, queue, small):
     field.fill("Sleeper")
     field.press("Enter")
     expect(field).not_to_be_focused()
-    settled(page)
+    wait_until_idle(page)
     assert events(small.home, "Sleeper") == []
     press(page, "a")
     assert [label for label, _ in events(small.home, "Sleeper")] == ["correct"]
@@ -122,11 +122,11 @@ def test_space_operates_the_switch_that_tab_led_to_and_labels_after_a_click(page
         page.keyboard.press("Tab")
     page.keyboard.press("Space")
     expect(scores).not_to_be_checked()
-    settled(page)
+    wait_until_idle(page)
     assert events(small.home, "Tabber") == []
     page.get_by_role("button", name="Correct").first.click()  # it keeps the focus
     expect(page.locator(ACT)).to_have_count(1)
-    settled(page)
+    wait_until_idle(page)
     press(page, "Space")
     assert [label for label, _ in events(small.home, "Tabber")] == ["correct", "unsure"]
 
@@ -141,7 +141,7 @@ def test_keys_sleep_while_the_help_is_open(page, queue, small):
     page.keyboard.press("x")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    settled(page)
+    wait_until_idle(page)
     assert read_item(page) == before
     assert events(small.home, "Helped") == []
     press(page, "a")
@@ -159,7 +159,7 @@ def test_a_flag_s_note_can_be_typed_at_once_and_labels_nothing(page, queue, smal
     expect(field).to_have_value("a fax")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    settled(page)
+    wait_until_idle(page)
     assert read_item(page) == before
     assert events(small.home, "Flagger") == []
     with sqlite3.connect(small.home / "as2.db") as database:
@@ -176,7 +176,7 @@ def test_a_key_that_comes_too_early_is_not_taken_and_says_so(page, queue, small)
     expect(page.get_by_test_id("as2-late")).to_be_visible()
     expect(page.locator(ITEM)).not_to_have_text(before, use_inner_text=True)
     expect(page.get_by_test_id("as2-late")).to_be_hidden()
-    settled(page)
+    wait_until_idle(page)
     assert [label for label, _ in events(small.home, "Hasty")] == ["correct"]
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from keyboard import open_queue, settled
+from keyboard import open_queue, wait_until_idle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -22,13 +22,13 @@ def sign(page: Page, name: str) -> None:
     field.fill(name)
     field.press("Enter")
     expect(page.get_by_text(f"labelled by {name}")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
 
 
 def open_label(page: Page, url: str, name: str) -> None:
     open_queue(page, url, ITEM)
     expect(page.locator(ITEM)).to_contain_text("Why this one")
-    settled(page)  # who is signed in already gives the focus back by the listener alone, so that has to be there
+    wait_until_idle(page)  # who is signed in already gives the focus back by the listener alone, so that has to be there
     sign(page, name)
 
 
@@ -37,7 +37,7 @@ def press(page: Page, key: str, shows: str = ITEM) -> None:
     before = page.locator(shows).first.inner_text()
     page.keyboard.press(key)
     expect(page.locator(shows).first).not_to_have_text(before, use_inner_text=True)
-    settled(page)
+    wait_until_idle(page)
 
 
 def labels(small, name: str) -> list[str]:
@@ -62,20 +62,20 @@ def test_a_session_with_the_keyboard_alone(page, small):
     expect(here).to_have_count(1)
     page.keyboard.press("i")
     expect(page.locator(ACT).first).to_contain_text("more")
-    settled(page)
+    wait_until_idle(page)
     everything = labels(small, "Keyboarder")
     assert everything.count("correct") == 1
     assert everything.count("incorrect") >= 3
     page.keyboard.press("Backspace")
     expect(page.locator(ACT)).to_have_count(2)
-    settled(page)
+    wait_until_idle(page)
     assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
     page.keyboard.press("f")
     note = page.get_by_role("textbox", name="What should others check?")
     note.fill("a, x and space are typed here")
     note.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    settled(page)
+    wait_until_idle(page)
     press(page, "ArrowRight")
     assert sorted(labels(small, "Keyboarder")) == ["correct", "incorrect"]
     page.goto(f"{small.url}/label?queue=flagged")
@@ -90,11 +90,11 @@ def test_undo_goes_on_after_a_reload_and_the_name_is_remembered(page, small):
     page.reload()
     expect(page.get_by_text("labelled by Undoer")).to_be_visible()
     expect(page.locator(ACT)).to_have_count(3)
-    settled(page)
+    wait_until_idle(page)
     for left in (2, 1, 0):
         page.keyboard.press("Backspace")
         expect(page.locator(ACT)).to_have_count(left)
-        settled(page)
+        wait_until_idle(page)
     assert labels(small, "Undoer") == []
 
 
@@ -110,7 +110,7 @@ def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browse
     overlap.fill("9")  # whoever labelled before in this corpus, two more are wanted
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved. The rules apply from the next item on.")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
 
     open_label(page, f"{small.url}/label?queue=tops", admin)
     first = page.locator(f"{ITEM} mark").inner_text()
@@ -134,7 +134,7 @@ def test_two_people_and_one_queue_then_a_conflict_is_settled(page, small, browse
     page.goto(f"{small.url}/agreement?view=conflicts")
     conflict = page.locator(CONFLICT).filter(has_text=first)
     expect(conflict).to_contain_text("Second: Incorrect")
-    settled(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="Incorrect").first.click()
     expect(page.get_by_text(f"Settled as incorrect by {admin}")).to_be_visible()
     expect(conflict).to_contain_text("Second: Incorrect")

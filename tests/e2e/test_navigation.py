@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from conftest import PATIENCE
-from keyboard import settled
+from keyboard import wait_until_idle
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -19,7 +19,7 @@ def go_to(page: Page, name: str) -> None:
     """By the navigation, until the page is drawn and its address complete."""
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
     expect(page).to_have_title(f"{name} · AS2 Workbench")
-    settled(page)
+    wait_until_idle(page)
 
 
 def length(page: Page) -> int:
@@ -28,12 +28,12 @@ def length(page: Page) -> int:
 
 def test_back_and_forward_take_one_press_a_step(page, server):
     page.goto(server)
-    settled(page)
+    wait_until_idle(page)
     box = page.get_by_label("Question")
     box.fill(QUESTION)
     box.press("Enter")
     expect(page.locator(".as2-answer")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
     before = length(page)
     go_to(page, "Label")
     assert length(page) == before + 1
@@ -41,32 +41,32 @@ def test_back_and_forward_take_one_press_a_step(page, server):
     assert length(page) == before + 2
     page.go_back()
     expect(page).to_have_title("Label · AS2 Workbench")
-    settled(page)
+    wait_until_idle(page)
     page.go_back()
     expect(page).to_have_title(f"{QUESTION} · AS2 Workbench")
     expect(page.locator(".as2-answer")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
     page.go_back()
     expect(page).to_have_title("Ask · AS2 Workbench")
     expect(page.get_by_text("How a cascade finds an answer")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
     page.go_forward()
     expect(page.locator(".as2-answer")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
     for name in ("Label", "Adapt"):
         page.go_forward()
         expect(page).to_have_title(f"{name} · AS2 Workbench")
-        settled(page)
+        wait_until_idle(page)
     assert length(page) == before + 2
 
 
 def test_a_view_is_a_step_and_back_returns_to_the_one_before(page, server):
     page.goto(f"{server}/agreement")
-    settled(page)
+    wait_until_idle(page)
     before = length(page)
     page.get_by_role("radio", name="Rules").click()
     expect(page).to_have_url(re.compile("view=rules"))
-    settled(page)
+    wait_until_idle(page)
     assert length(page) == before + 1
     page.wait_for_timeout(2500)  # for so long after a choice, an address from before it is late rather than a step back
     page.go_back()
@@ -76,10 +76,10 @@ def test_a_view_is_a_step_and_back_returns_to_the_one_before(page, server):
 
 def test_back_leaves_the_page_that_was_opened_by_the_name_of_the_first(page, server):
     page.goto(f"{server}/data")
-    settled(page)
+    wait_until_idle(page)
     page.goto(f"{server}/ask")
     expect(page).to_have_url(re.compile(rf"^{re.escape(server)}/\?"))
-    settled(page)
+    wait_until_idle(page)
     page.go_back()
     expect(page).to_have_title("Data · AS2 Workbench")
 
@@ -91,14 +91,14 @@ def test_a_page_opened_by_its_link_finds_everything_and_logs_no_error(page, serv
     page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
     page.goto(f"{server}/{name}")
     expect(page).to_have_title(f"{name.capitalize()} · AS2 Workbench")
-    settled(page)
+    wait_until_idle(page)
     assert (missing, errors) == ([], [])
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_has_one_main_heading_and_shows_its_keys(page, server, name):
     page.goto(f"{server}/{name}")
-    settled(page)
+    wait_until_idle(page)
     expect(page.locator("h1")).to_have_count(1)
     if name == "ask":
         page.get_by_label("Question").blur()
@@ -118,7 +118,7 @@ def test_the_question_box_has_the_focus_and_slash_returns_to_it(page, server):
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.goto(f"{server}/?q={quote(QUESTION)}")
     expect(page.locator(".as2-answer")).to_be_visible()
-    settled(page)
+    wait_until_idle(page)
     expect(box).not_to_be_focused()
     page.keyboard.press("/")
     expect(box).to_be_focused()

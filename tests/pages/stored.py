@@ -109,7 +109,7 @@ def questions(wb: Workbench, corpus_id: int) -> list[str]:
         return [q.text for q in question_rows.list_questions(s, corpus_id)]
 
 
-def asked(wb: Workbench) -> list[tuple[int, str, str]]:
+def list_asked(wb: Workbench) -> list[tuple[int, str, str]]:
     """(corpus, question, version) of every question asked since the home was prepared."""
     with wb.read() as s:
         found = select(Question.corpus_id, Question.text, ModelVersion.name).join(Run, Run.question_id == Question.id)

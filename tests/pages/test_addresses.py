@@ -32,10 +32,10 @@ def test_a_model_that_was_deleted_is_told_and_the_active_one_takes_its_place(wb)
 def test_a_corpus_that_is_not_there_is_told_until_another_is_chosen(wb):
     at = open_page("ask", {"corpus": "nope", "q": "Who?"}).run()
     assert "There is no corpus called “nope” here" in at.warning[0].value
-    assert stored.asked(wb) == []  # not of another
+    assert stored.list_asked(wb) == []  # not of another
     at.selectbox(key="as2_corpus").set_value("Works").run()
     assert not at.warning
-    assert stored.asked(wb) == [(stored.WORKS, "Who?", "cascade")]
+    assert stored.list_asked(wb) == [(stored.WORKS, "Who?", "cascade")]
 
 
 def test_every_run_tells_the_corpus_for_a_browser_that_never_drew_an_earlier_one(wb, monkeypatch, caplog):
@@ -55,7 +55,7 @@ def test_a_corpus_that_is_not_there_may_be_done_without(wb):
     at = open_page("ask", {"corpus": "nope", "q": "Who?"})
     at = at.button(key="as2_go_on").click().run()
     assert not at.warning
-    assert stored.asked(wb) == [(stored.TOWERS, "Who?", "cascade")]
+    assert stored.list_asked(wb) == [(stored.TOWERS, "Who?", "cascade")]
 
 
 def test_files_meant_for_a_corpus_deleted_elsewhere_go_into_no_other(wb):

@@ -62,7 +62,7 @@ def test_before_a_question_examples_are_offered_and_taking_one_asks_it(wb, me):
     pills = at.get("button_group")[0]
     assert pills.options == [r"What did it cost\: \$5 or \$9?"]
     pills.set_value("What did it cost: $5 or $9?").run()
-    assert [q for _, q, _ in stored.asked(wb)] == ["What did it cost: $5 or $9?"]
+    assert [q for _, q, _ in stored.list_asked(wb)] == ["What did it cost: $5 or $9?"]
 
 
 def test_typing_a_question_and_sending_the_form_asks_it_once(wb):
@@ -70,7 +70,7 @@ def test_typing_a_question_and_sending_the_form_asks_it_once(wb):
     at.text_input(key="as2_question_0").set_value(f"  {QUESTION} ")
     at.button[0].click().run()
     at.run()
-    assert stored.asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
+    assert stored.list_asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
     assert at.query_params["q"] == QUESTION
 
 
@@ -112,7 +112,7 @@ def test_the_slider_replays_the_run_without_asking_again(wb):
     at = drop(at, 50)
     assert total(40, 3) in markup(at)  # 40, 20, 10, 5, 3
     assert at.query_params["drop"] == "50"
-    assert len(stored.asked(wb)) == 1
+    assert len(stored.list_asked(wb)) == 1
 
 
 def test_the_picture_gets_the_record_once_and_the_same_after_every_act(wb):
@@ -140,7 +140,7 @@ def test_each_exit_may_have_a_share_of_its_own(wb):
 
 def test_a_link_reproduces_question_corpus_model_and_shares(wb):
     at = ask_question({"model": "starter-3", "drop": "50-0-0-0"})
-    assert stored.asked(wb) == [(stored.WORKS, QUESTION, "starter-3")]
+    assert stored.list_asked(wb) == [(stored.WORKS, QUESTION, "starter-3")]
     assert shares(at.run()) == [50, 0, 0, 0]
     assert total(40, 20) in markup(at)
     assert at.selectbox(key="as2_corpus").value == "Works"
@@ -152,11 +152,11 @@ def test_a_question_with_a_slip_is_read_mended_and_can_be_read_as_typed(wb):
     assert f"Showing results for **{QUESTION}**" in [m.value for m in at.markdown]
     assert "as_typed" not in at.query_params
     at = at.button(key="as2_as_typed").click().run()
-    assert [q for _, q, _ in stored.asked(wb)] == [QUESTION, typed]
+    assert [q for _, q, _ in stored.list_asked(wb)] == [QUESTION, typed]
     assert not any("Showing results" in m.value for m in at.markdown)
     assert at.query_params["as_typed"] == "1"
     ask_question({"q": typed, "as_typed": "1"})
-    assert stored.asked(wb)[-1][1] == typed
+    assert stored.list_asked(wb)[-1][1] == typed
 
 
 def test_the_browsers_way_back_restores_the_share_and_the_page_without_a_question(wb, monkeypatch):
@@ -190,13 +190,13 @@ def test_an_emptied_question_leaves_the_address(wb):
 def test_a_corpus_without_documents_says_where_to_bring_some_in(wb):
     corpora.create_corpus(wb, "Empty")
     at = open_ask({"corpus": "Empty", "q": QUESTION})
-    assert stored.asked(wb) == []
+    assert stored.list_asked(wb) == []
     assert "has no documents yet" in texts(at)
 
 
 def test_nonsense_in_a_link_is_passed_over(wb):
     at = ask_question({"model": "none", "drop": "lots"})
-    assert stored.asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
+    assert stored.list_asked(wb) == [(stored.WORKS, QUESTION, "cascade")]
     assert shares(at) == [30]
 
 
@@ -388,5 +388,5 @@ def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at = open_ask()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
     at.button[0].click().run()
-    assert stored.asked(wb)[0][1] == ("why " * 2000).strip() + "?"
+    assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip() + "?"
     assert "q" not in at.query_params
