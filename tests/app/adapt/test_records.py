@@ -64,7 +64,9 @@ def test_a_report_comes_back_from_the_job_s_result_and_from_the_card(report):
 
 
 def test_a_report_is_stored_as_it_always_was():
-    document = to_json_and_back(replace(REPORT, frozen=None, left_out=None, per_exit=BeforeAfter({}, {"2": math.nan})).to_json())
+    document = to_json_and_back(
+        replace(REPORT, frozen=None, left_out=None, per_exit=BeforeAfter({}, {"2": math.nan})).to_json()
+    )
     assert (document["frozen"], document["left_out"], document["per_exit"]["after"]) == ({}, {}, {"2": None})
     assert document["intervals"]["before"] == {"AP": [0.6, 0.8]}
     assert document["reliability"]["after"] == [{"confidence": 0.3, "frequency": 0.25, "candidates": 40}]

@@ -174,7 +174,10 @@ def test_labels_that_look_wrong_are_not_learnt_from_and_are_on_the_card(wb, corp
     assert registry.load_card(wb, result["version"])["left_out"] == result["left_out"]
     assert (result["left_out"]["labels"], result["left_out"]["correct"]) == (1, 0)
     for told in ({"kind": "calibration"}, {"epochs": 1, "choice": LabelSelection(doubtful=True)}):
-        assert finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(**told)).id).result["left_out"] == {}
+        assert (
+            finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(**told)).id).result["left_out"]
+            == {}
+        )
     assert judges == ["cascade"]
 
 
@@ -201,7 +204,9 @@ def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is
     assert len(made) == 6  # held out and frozen: base and version, then the second version alone
 
 
-def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(wb, corpus_id, ann, monkeypatch):
+def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(
+    wb, corpus_id, ann, monkeypatch
+):
     from app.adapt.retrain import run_retrain
 
     def cancelled_at_its_first_step(job):
@@ -306,7 +311,9 @@ def test_a_version_goes_out_and_comes_back_in_as_a_candidate(wb, tmp_path):
 
 def test_a_fusion_s_weights_are_learnt_and_kept_by_their_kind(wb, corpus_id):
     base = "fusion:method=zscore,rankers=bm25+wo"
-    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="fusion", base=base)).id).result
+    result = finish_retrain(
+        wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(kind="fusion", base=base)).id
+    ).result
     assert set(result["weights"]) == {"bm25", "wo"}
     made = promotion.promote(wb, result["version"], "a try")
     assert (made.kind, made.state) == ("fusion", "active")

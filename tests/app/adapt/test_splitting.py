@@ -16,7 +16,9 @@ THINGS = "tower bridge river bread violin comet glacier castle printing insulin 
 ASKED = ["who built the {}", "when did the first {} appear", "how large is a {}", "why does the {} matter to people"]
 
 
-def make_question(number: int, text: str, *, labels: str = "+-", given: str = "", origin: str = "asked") -> LabelledQuestion:
+def make_question(
+    number: int, text: str, *, labels: str = "+-", given: str = "", origin: str = "asked"
+) -> LabelledQuestion:
     known = {"+": 1, "-": 0, "?": None}
     candidates = tuple(Candidate(f"{number}-{i}", f"text {i}", known[x]) for i, x in enumerate(labels))
     return LabelledQuestion(

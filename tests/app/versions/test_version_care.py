@@ -33,7 +33,12 @@ def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_na
     add_version(wb, "towers-2", parent="towers-1")
     promotion.promote(wb, "towers-1")
     management.rename(wb, "towers-1", "  spring   labels ")
-    assert list_parents(wb) == {"cascade": None, "generative": None, "spring labels": "cascade", "towers-2": "spring labels"}
+    assert list_parents(wb) == {
+        "cascade": None,
+        "generative": None,
+        "spring labels": "cascade",
+        "towers-2": "spring labels",
+    }
     assert registry.get_active(wb).name == "spring labels"
     assert loading.load_version(wb).name == "spring labels"
     with pytest.raises(UnknownVersion):

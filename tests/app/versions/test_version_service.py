@@ -312,7 +312,9 @@ def test_what_only_a_deleted_version_found_is_ranked_by_an_older_one_in_force_ag
     management.delete(wb, "towers-1")
     run_queued(wb, RUNNERS)
     with wb.read() as s:
-        unranked = select(Candidate.id).where(Candidate.question_id == old_question.question_id, Candidate.run_id.is_(None))
+        unranked = select(Candidate.id).where(
+            Candidate.question_id == old_question.question_id, Candidate.run_id.is_(None)
+        )
         assert s.scalars(unranked).all() == []
 
 

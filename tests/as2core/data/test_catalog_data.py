@@ -136,7 +136,13 @@ def count_labels(*labels):
 
 
 def test_settings_keep_the_questions_their_names_say():
-    mixed, wrong, right, half, none = count_labels(0, 1), count_labels(0, 0), count_labels(1, 1), count_labels(1, None), count_labels(None)
+    mixed, wrong, right, half, none = (
+        count_labels(0, 1),
+        count_labels(0, 0),
+        count_labels(1, 1),
+        count_labels(1, None),
+        count_labels(None),
+    )
     everything = [mixed, wrong, right, half, none]
     assert apply_setting(everything, "raw") == everything
     assert apply_setting(everything, "no-all-neg") == [mixed, right, half]
@@ -186,7 +192,10 @@ def test_the_official_wikiqa_files_are_written_to_the_same_bytes(part):
 
 @pytest.mark.shared
 def test_the_trecqa_xml_and_its_jsonl_agree():
-    (ours, _), (theirs, _) = read_all(trecqa.stream, find_shared("trecqa/DEV.xml")), jsonl.read(find_shared("trecqa/dev.jsonl"))
+    (ours, _), (theirs, _) = (
+        read_all(trecqa.stream, find_shared("trecqa/DEV.xml")),
+        jsonl.read(find_shared("trecqa/dev.jsonl")),
+    )
     by_id = {q.qid: q for q in theirs}
     for q in ours:
         other = by_id[q.qid]
