@@ -3,12 +3,14 @@
 import streamlit as st
 
 from app.ui import url
-from app.ui.data import corpora, documents, labels, proposals
+from app.ui.data import corpora, documents, labels, proposals, question_list, questions
 from app.ui.page import page
 
 frame = page("Data", "Corpora, documents, questions and labels.", needs_corpus=False)
 
-VIEWS = {"corpora": "Corpora", "documents": "Documents", "proposals": "Questions", "labels": "Labels"}
+VIEWS = {"corpora": "Corpora", "documents": "Documents", "questions": "Questions", "proposals": "Proposals",
+         "labels": "Labels"}  # fmt: skip
+DRAWN_FOR_A_CORPUS = {"documents": documents, "questions": questions, "proposals": proposals}
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
     url.put(doc=None, search=None)
@@ -18,7 +20,8 @@ if view == "corpora":
 elif view == "labels":
     labels.draw(frame)
 elif frame.corpus is not None:
-    (documents if view == "documents" else proposals).draw(frame)
+    DRAWN_FOR_A_CORPUS[view].draw(frame)
 else:
     st.info("There is no corpus yet. Create one under Corpora.", icon=":material/folder_open:")
 corpora.dialogs(frame)
+question_list.draw_dialog(frame)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import streamlit as st
 
+from app.ask import question_management
 from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
@@ -50,10 +51,11 @@ def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
     slot = st.empty()  # always there, so that nothing below moves
     desk = state.get("_label_desk")
     if desk is None or desk.seat != seat or type(desk) is not DESKS[mode]:
+        skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
         if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
             queues.leave(frame.wb, desk.seat)
         with slot, st.spinner("Finding the next item …"):
-            desk = DESKS[mode].start(frame.wb, seat)
+            desk = DESKS[mode].start(frame.wb, seat, skips)
         state["_label_desk"] = desk
     return desk
 
@@ -95,6 +97,12 @@ def step(name: str, desk: Desk | ListDesk) -> Desk | ListDesk:
         return desk.pick(desk.row + (1 if name == "down" else -1))
     elif name in ("back", "forward"):
         return desk.back(frame.wb) if name == "back" else desk.forward(frame.wb)
+    elif name == "skip":
+        return desk.skip_question(frame.wb)
+    elif name == "remove" and desk.item is not None:
+        question_management.set_queued(frame.wb, [desk.item.question_id], queued=False, by=frame.annotator.id)
+        st.toast("Removed from the queue. Data, Questions brings it back.", icon=":material/playlist_remove:")
+        return desk.draw_next(frame.wb)
     elif name == "help" or (name == "flag" and desk.pair is not None):
         open_overlay(name)
     return desk
@@ -162,6 +170,9 @@ with work:
         button("undo", disabled=is_viewer)
         button("back", disabled=not desk.can_go_back)
         button("forward")
+        if mode == ONE:
+            button("skip", disabled=desk.item is None)
+        button("remove", disabled=closed)
         button("flag", disabled=closed)
         button("help")
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -13,6 +13,7 @@ from app.versions import loading
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import NotEnoughLabels
+from db.repositories import labels as label_rows
 from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
@@ -47,6 +48,23 @@ class Readiness:
     @property
     def is_ready(self) -> bool:
         return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCount:
+    """`labels`: pairs of the corpus that carry one. `missing`: how many more a retrain needs at least, 0 if enough."""
+
+    labels: int
+    missing: int
+
+
+def count_labels(wb: Workbench, corpus_id: int) -> LabelCount:
+    """How far the labels are from `MIN_QUESTIONS`, counted in the database: quick enough after every label."""
+    with wb.read() as s:
+        outcomes, _ = label_rows.count_outcomes(s, corpus_id)
+        kinds = [bool(r.correct) + bool(r.incorrect) for r in label_rows.list_kinds_by_question(s, corpus_id, "test")]
+    best = sorted(kinds, reverse=True)[:MIN_QUESTIONS]
+    return LabelCount(sum(outcomes.values()), 2 * MIN_QUESTIONS - sum(best))
 
 
 def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | None = None) -> Readiness:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, insert, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from db.models import WITHDRAWN, Annotator, CurrentLabel, LabelEvent, Question, Sentence, Verdict
 from db.repositories.pairs import Pair, Table, is_on, is_same_pair
@@ -183,11 +184,28 @@ def find_verdicts(
 
 
 def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], int]:
-    """How many pairs come to "correct", "incorrect", "unsure" and "disputed", and how many questions have a label.
+    """How many pairs come to "correct", "incorrect", "unsure" and "disputed", and how many questions have a label."""
+    outcomes = _select_outcomes(corpus_id)
+    counts = {
+        row[0]: row[1] for row in session.execute(select(outcomes.outcome, func.count()).group_by(outcomes.outcome))
+    }
+    of_corpus = select_labels().order_by(None).where(Question.corpus_id == corpus_id)
+    questions = of_corpus.with_only_columns(func.count(func.distinct(CurrentLabel.question_id)))
+    return counts, session.scalar(questions) or 0
 
-    A verdict outranks labels, those of people outrank imported ones, the majority counts, a tie is a dispute: as
-    `app.labels.consensus` settles.
-    """
+
+def list_kinds_by_question(session: Session, corpus_id: int, but_split: str) -> list[Row]:
+    """Rows (correct, incorrect) of every question of the corpus with a label, but those of a split: how many of its
+    pairs come to each."""
+    outcomes = _select_outcomes(corpus_id)
+    kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in ("correct", "incorrect"))
+    by_question = select(*kinds).join(Question, Question.id == outcomes.question_id).where(Question.split != but_split)
+    return list(session.execute(by_question.group_by(outcomes.question_id)))
+
+
+def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:
+    """Columns `question_id` and `outcome` of the labelled pairs of a corpus. A verdict outranks labels, those of people
+    outrank imported ones, the majority counts, a tie is a dispute: as `app.labels.consensus` settles."""
 
     def votes(label: str, *, is_imported: bool) -> ColumnElement[int]:
         return func.sum(case((and_(CurrentLabel.label == label, Annotator.imported.is_(is_imported)), 1), else_=0))
@@ -195,6 +213,7 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
     of_corpus = select_labels().order_by(None).where(Question.corpus_id == corpus_id)
     pairs = (
         of_corpus.with_only_columns(
+            CurrentLabel.question_id,
             verdict_on(CurrentLabel).label("verdict"),
             votes("correct", is_imported=False).label("yes"),
             votes("incorrect", is_imported=False).label("no"),
@@ -209,10 +228,7 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
     by_votes = case(
         (difference.is_(None), "unsure"), (difference > 0, "correct"), (difference < 0, "incorrect"), else_="disputed"
     )
-    outcome = func.coalesce(pairs.verdict, by_votes)
-    counts = {row[0]: row[1] for row in session.execute(select(outcome, func.count()).group_by(outcome))}
-    questions = of_corpus.with_only_columns(func.count(func.distinct(CurrentLabel.question_id)))
-    return counts, session.scalar(questions) or 0
+    return select(pairs.question_id, func.coalesce(pairs.verdict, by_votes).label("outcome")).subquery().c
 
 
 def count_by(session: Session, corpus_id: int, annotator_id: int, since: datetime) -> tuple[int, int]:

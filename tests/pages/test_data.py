@@ -1,5 +1,7 @@
 """The data page: corpora and their documents, labels in and out."""
 
+import re
+
 import pytest
 import stored
 from app_pages import button, markup, open_page, texts
@@ -95,9 +97,8 @@ def test_files_go_in_and_the_report_names_those_that_did_not(wb):
     at = at.button(key=f"data_ingest_{TOWERS}").click().run()
     assert [d.title for d in documents.list_documents(wb, TOWERS)] == ["The tower", "A bridge", "a"]
     assert "1 added, 0 updated, 0 unchanged, 1 with unreadable parts" in texts(at)
-    report = next(d.value for d in at.dataframe if "reason" in d.value.columns)
-    assert list(report["file"]) == ["bad.pdf"]
-    assert all(report["reason"])
+    [(file, reason)] = reasons(at)
+    assert file == "bad.pdf" and reason
 
 
 def test_without_a_corpus_the_page_offers_to_make_one(wb):
@@ -134,6 +135,13 @@ def test_sentences_stand_in_their_paragraphs_and_their_text_is_escaped():
     assert "&lt;b&gt;Two." in html and "A &amp; B" in html and "d&lt;1&gt;" in html
 
 
+def reasons(at, number=0):
+    """The cells of a table of reasons on the page, row by row."""
+    tables = [html for h in at.get("html") if 'class="as2-reasons"' in (html := h.proto.body)]
+    rows = re.findall(r"<tr>(<td>.*?)</tr>", tables[number])
+    return [re.findall(r"<td>(.*?)</td>", row) for row in rows]
+
+
 def import_file(name, content, *, into=None, split=None):
     at = open_data({"view": "labels"})
     if into:
@@ -161,10 +169,27 @@ def test_an_import_reports_new_same_conflicting_and_unreadable_lines(wb):
     at = at.button(key=f"data_import_{made.corpus_id}").click().run()
     assert "mine.tsv (wikiqa): 0 new labels, 2 unchanged, 1 in conflict, 1 unreadable line; 2 questions; " in texts(at)
     assert "moved from no split to train: 2." in texts(at)
-    lines = next(d.value for d in at.dataframe if list(d.value.columns) == ["line", "reason"])
-    assert list(lines["line"]) == [5]
-    [conflict] = next(d.value for d in at.dataframe if "conflict" in d.value.columns)["conflict"]
+    [(line, _)], [(conflict,)], lines = reasons(at, 0), reasons(at, 1), reasons(at, 2)
+    assert line == "5"
     assert "Nobody came" in conflict or "D1-1" in conflict
+    assert [outcome for _, outcome, _ in lines] == ["same", "conflicting", "same", "malformed"]
+
+
+def test_a_file_that_cannot_be_imported_leaves_no_report_of_the_one_before(wb):
+    at = import_file("mine.tsv", WIKIQA.encode())
+    assert "mine.tsv (wikiqa): 3 new labels" in texts(at)
+    at = at.file_uploader(key="data_label_file_1").set_value(("other.tsv", b"nothing known", "text/plain")).run()
+    at = at.button(key=f"data_import_{TOWERS}").click().run()
+    assert "other.tsv: unknown format" in texts(at)
+    assert "mine.tsv" not in texts(at)
+
+
+def test_a_corpus_without_a_name_is_refused_with_what_is_missing(wb):
+    at = open_data()
+    at.text_input(key="data_new_name").input("  ")
+    at = button(at, "Create").click().run()
+    assert "a corpus needs a name: type one" in texts(at)
+    assert names(wb) == ["Towers", "Works"]
 
 
 def test_a_viewer_adds_no_documents(wb):

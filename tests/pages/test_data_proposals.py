@@ -1,4 +1,4 @@
-"""Questions of a corpus on the data page: proposed from its sentences, or brought in as a list."""
+"""Questions that are proposed from the sentences of a corpus, on the data page."""
 
 import pytest
 import stored
@@ -71,24 +71,6 @@ def test_a_viewer_reads_proposals_and_decides_none(wb):
         assert button.disabled and "An admin can change your role" in button.help
 
 
-def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(wb, at):
-    at.text_area(key=f"data_typed_{TOWERS}").input(f"Who built it?\nWhat cost $5?\n{stored.QUESTIONS[0]}")
-    at = at.button(key="data_typed_add").click().run()
-    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who built it?", "What cost $5?"]
-    assert "2 questions added" in texts(at)
-    assert f"1 question existed already: {stored.QUESTIONS[0]}" in texts(at)
-    assert at.text_area(key=f"data_typed_{TOWERS}").value == ""
-    assert "Label them" in [link.proto.label for link in at.get("page_link")]
-
-
-def test_an_empty_list_is_refused_and_a_viewer_brings_none(wb, at):
-    at = at.button(key="data_typed_add").click().run()
-    assert "there is no question yet" in texts(at)
-    stored.set_role(wb, "viewer")
-    at = at.run()
-    assert at.button(key="data_typed_add").disabled
-
-
 def test_a_run_is_asked_for_and_can_be_stopped(wb, at):
     at.number_input(key="data_propose_wanted").set_value(5)
     at = at.button(key="data_propose").click().run()
@@ -96,11 +78,3 @@ def test_a_run_is_asked_for_and_can_be_stopped(wb, at):
     assert (job.kind, job.state, job.settings["wanted"]) == ("propose", "queued", 5)
     at.button(key="data_propose_stop").click().run()
     assert stored.jobs(wb)[0].state == "cancelled"
-
-
-def test_a_list_pasted_with_its_marks_brings_the_questions_alone(wb, at):
-    lines = "- Who built it?\n 2. Where is it?\n3) When?\n• Why?\n5 of what?\n-5 or 7?"
-    at.text_area(key=f"data_typed_{TOWERS}").input(lines)
-    at.button(key="data_typed_add").click().run()
-    brought = ["Who built it?", "Where is it?", "When?", "Why?", "5 of what?", "-5 or 7?"]
-    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, *brought]

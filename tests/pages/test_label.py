@@ -7,7 +7,7 @@ import stored
 from app_pages import button, markup, open_page, texts
 from sqlalchemy import select
 
-from app.ask import asking
+from app.ask import asking, question_management
 from app.corpora import corpora
 from app.labels import annotation, guidelines, queues
 from app.labels.queues import Seat
@@ -134,6 +134,8 @@ def test_the_keys_of_the_labels_sleep_while_an_item_is_closed():
         "undo",
         "back",
         "forward",
+        "skip",
+        "remove",
         "flag",
         "help",
     }
@@ -244,6 +246,7 @@ def test_what_a_job_has_ranked_comes_to_the_desk_that_waits_for_it(wb, ann):
     at = open_page("label")
     assert front(at) is None
     question = asking.ask(wb, stored.TOWERS, "When was the bridge opened?").question_id
+    question_management.set_queued(wb, [question], queued=True, by=ann.id)
     assert front(at.run())[0] == question
 
 
@@ -463,5 +466,55 @@ def test_a_corpus_nobody_has_asked_offers_proposed_questions_first(wb, sentences
         corpora.create_corpus(wb, "Empty")
     at = open_page("label", {"corpus": "Works" if sentences else "Empty"})
     links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
-    assert "accept questions proposed from its sentences" in markup(at)
+    assert "accept questions proposed from the sentences" in markup(at)
     assert links.get("Propose questions") == ("data?view=proposals" if sentences else None)
+
+
+def test_a_question_is_skipped_with_all_its_pairs_in_every_queue_of_the_session(wb):
+    at = press(open_page("label"), "skip")
+    assert front(at)[0] != BRIDGE
+    for queue in ("random", "tops"):
+        at = at.selectbox(key="label_queue").set_value(queue).run()
+        met = set()
+        while front(at):
+            met.add(front(at)[0])
+            at = press(at, "forward")
+        assert met == {1, 2}
+    assert "You skipped" in markup(at)
+    at = press(at, "forward")  # from the end all come again
+    assert front(at)
+    assert stored.label_events(wb) == []
+
+
+def test_a_question_is_removed_from_the_queue_for_everyone(wb, ann):
+    at = press(open_page("label"), "remove")
+    assert front(at)[0] != BRIDGE
+    assert "Removed from the queue" in at.toast[0].value
+    assert not question_management.is_queued(wb, BRIDGE)
+    met, skips = set(), []
+    while item := queues.next_item(wb, Seat(stored.TOWERS, ann.id, "random"), skips):
+        met.add(item.question_id)
+        skips.append((item.question_id, item.sentence_id))
+    assert met == {1, 2}
+
+
+def test_a_question_is_removed_from_its_list_too(wb):
+    at = press(open_page("label", {"mode": "list"}), "remove")
+    assert front(at)[0] != BRIDGE
+    assert not question_management.is_queued(wb, BRIDGE)
+    assert "label_skip" not in [b.key for b in at.button]  # here Skip skips questions
+
+
+def test_a_viewer_skips_questions_and_removes_none(wb):
+    stored.set_role(wb, "viewer")
+    at = open_page("label")
+    assert at.button(key="label_remove").disabled
+    assert not at.button(key="label_skip").disabled
+
+
+def test_where_nothing_is_queued_the_page_points_to_what_was_asked(wb, me):
+    question_management.set_queued(wb, [1, 2, 3], queued=False, by=me.id)
+    at = open_page("label")
+    assert "You can add those that were asked under Data, Questions." in markup(at)
+    links = {p.label: f"{p.page}?{p.query_string}" for p in (e.proto for e in at.get("page_link"))}
+    assert links["Add questions"] == "data?view=questions"

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 
-import pandas as pd
 import streamlit as st
 
 from app.corpora import corpora, documents
@@ -11,6 +10,7 @@ from app.corpora.documents import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
 from app.ui.data.progress import show_progress
+from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, describe_vectors, use_corpus
@@ -114,9 +114,9 @@ def _draw_create(frame: Frame) -> None:
     with st.form("data_new", border=False, clear_on_submit=True):
         name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
-        if create and name.strip():
+        if create:
             with boundary():
-                corpus = corpora.create_corpus(frame.wb, name.strip(), by=frame.annotator.id)
+                corpus = corpora.create_corpus(frame.wb, name, by=frame.annotator.id)
                 use_corpus(corpus.name)
                 announce(f"The corpus {corpus.name} was created. Add documents to it.")
                 st.rerun()
@@ -151,6 +151,7 @@ def _draw_ingest(frame: Frame) -> None:
         type="primary", disabled=not files or bool(why), icon=":material/upload_file:",
         key=f"data_ingest_{corpus.id}", help=why,
     ):  # fmt: skip
+        st.session_state.pop(REPORT, None)
         with boundary(), show_progress(f"Reading {count(len(files), 'file')} …") as on_progress:
             contents = [(f.name, f.getvalue()) for f in files]
             report = documents.ingest(frame.wb, corpus.id, contents, on_progress=on_progress, by=frame.annotator.id)
@@ -169,7 +170,7 @@ def _draw_report(corpus: CorpusView) -> None:
         if report.failed:
             files = count(len({f for f, _ in report.failed}), "file")
             st.caption(f"{files} could not be read completely. Everything that could be read was added.")
-            st.dataframe(pd.DataFrame(report.failed, columns=["file", "reason"]), hide_index=True, key="data_failed")
+            draw_reasons(("file", "reason"), report.failed)
         with st.container(horizontal=True, vertical_alignment="center"):
             if name == corpus.name:
                 navigation.to("ask", "Ask a question")

@@ -3,12 +3,12 @@
 import re
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from app.corpora import corpora
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
+from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
 from app.ui.page import Frame, use_corpus
 from app.ui.text import capitalize, count, plain
@@ -66,6 +66,7 @@ def _draw_import(frame: Frame) -> None:
     is_closed = bool(why) or file is None
     is_clicked = st.button("Import", type="primary", disabled=is_closed, icon=":material/input:", key=key, help=why)
     if is_clicked and file is not None:
+        st.session_state.pop(REPORT, None)  # a file that cannot be read must not look like the one before
         with boundary(), st.spinner(plain(f"Reading {file.name} …"), show_time=True):
             report = imports.import_labels(
                 frame.wb,
@@ -90,13 +91,12 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
         if report.malformed:
             others = "the others were" if report.new or report.same or report.verdicts else "nothing was"
             st.caption(f"{count(len(report.malformed), 'line')} could not be read; {others} imported.")
-            malformed = pd.DataFrame(report.malformed, columns=["line", "reason"])
-            st.dataframe(malformed, hide_index=True, key="data_malformed")
+            draw_reasons(("line", "reason"), report.malformed)
         if report.conflicts:
             st.caption(
                 "Not imported, because they differ from an earlier label of the same annotator or from a verdict:"
             )
-            st.dataframe({"conflict": list(report.conflicts)}, hide_index=True, key="data_conflicts")
+            draw_reasons(("conflict",), [(conflict,) for conflict in report.conflicts])
         _draw_lines(report)
         with st.container(horizontal=True, vertical_alignment="center"):
             target = next((c for c in corpora.list_corpora(frame.wb) if c.id == report.corpus_id), None)
@@ -108,8 +108,8 @@ def _draw_report(frame: Frame, name: str, report: ImportView) -> None:
 
 def _draw_lines(report: ImportView) -> None:
     with st.expander("Line by line", key="data_import_lines"):
-        rows = [(x.line or None, x.outcome, x.what) for x in report.lines[:MAX_LINES]]
-        st.dataframe(pd.DataFrame(rows, columns=["line", "outcome", "detail"]), hide_index=True, key="data_lines")
+        lines = [(x.line or "", x.outcome, x.what) for x in report.lines[:MAX_LINES]]
+        draw_reasons(("line", "outcome", "detail"), lines, limit=MAX_LINES)
         if len(report.lines) > MAX_LINES:
             st.caption(
                 f"Showing the first {MAX_LINES:,} of {count(len(report.lines), 'line')}. "

@@ -6,7 +6,6 @@ from app.ask import proposals
 from app.ask.proposals import ProposalsView, ProposalView
 from app.jobs import queue
 from app.jobs.queue import JobView
-from app.ui.data import questions
 from app.ui.errors import guarded
 from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
 from app.ui.page import Frame
@@ -25,7 +24,6 @@ def draw(frame: Frame) -> None:
     if not corpus.sentences:
         st.info("This corpus has no sentences yet. Add documents under Corpora.", icon=":material/description:")
         return
-    questions.draw(frame)
     st.subheader("Propose questions", anchor=False)
     st.caption(ABOUT)
     job = queue.find_newest(wb, "propose", corpus.id)

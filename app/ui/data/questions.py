@@ -1,4 +1,7 @@
-"""Adding your own questions, a list at a time: stored, ranked in the background, and then offered by the queues."""
+"""The questions of a corpus: adding your own, a list at a time, and the list of all of them.
+
+Those added are stored, ranked in the background, and then offered by the queues.
+"""
 
 import re
 
@@ -7,6 +10,7 @@ import streamlit as st
 from app.ask import questions
 from app.ask.questions import AddedQuestionsView
 from app.ui import navigation
+from app.ui.data import question_list
 from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.text import count, plain, shorten
@@ -17,6 +21,14 @@ _LIST_MARK = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")  # before each lin
 
 
 def draw(frame: Frame) -> None:
+    if not frame.corpus.sentences:
+        st.info("This corpus has no sentences yet. Add documents under Corpora.", icon=":material/description:")
+        return
+    _draw_adding(frame)
+    question_list.draw(frame)
+
+
+def _draw_adding(frame: Frame) -> None:
     st.subheader("Add your questions", anchor=False)
     why = frame.explain_refusal()
     key = f"data_typed_{frame.corpus.id}"
@@ -38,7 +50,10 @@ def _draw_report(report: AddedQuestionsView) -> None:
     if existing := report.existing:
         texts = "; ".join(plain(shorten(text, 80)) for text in existing[:MAX_LISTED])
         more = f"; and {len(existing) - MAX_LISTED:,} more" if len(existing) > MAX_LISTED else ""
-        sentences.append(f"{count(len(existing), 'question')} existed already: {texts}{more}")
+        sentences.append(f"{count(len(existing), 'question')} existed already: {texts}{more}.")
+    if report.entered:
+        only = "Some of them had" if report.entered > 1 else "One of them had"
+        sentences.append(f"{only} only been asked, and entered the label queue now.")
     st.info(" ".join(sentences), icon=":material/playlist_add_check:")
     navigation.to("label", "Label them")
 

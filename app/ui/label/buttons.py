@@ -16,6 +16,7 @@ STYLES = {
     INCORRECT: ("Incorrect", ":material/close:"),
     UNSURE: ("Unsure", ":material/question_mark:"),
 }
+LAST_LABELLED_ID = "_as2_labelled"  # of the session: the question that got a label on Ask last
 LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
 
 
@@ -59,6 +60,7 @@ def _give(frame: Frame, view: AskView, sentence: int, rank: int, label: str) -> 
             guideline=guidelines.read_guidelines(frame.wb, view.corpus_id).version,
         ),
     )
+    st.session_state[LAST_LABELLED_ID] = view.question_id
 
 
 @errors.guarded

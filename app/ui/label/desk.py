@@ -59,18 +59,19 @@ class Trail(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class BaseDesk(ABC, Generic[Key, Item]):
-    """`skips`: what was skipped in this session, the latest last."""
+    """`skips`: what was skipped in this session, the latest last; `question_skips`: questions with all their pairs."""
 
     seat: Seat
     item: Item | None = None
     trail: Trail[Key] = Trail()
     skips: tuple[Key, ...] = ()
+    question_skips: tuple[int, ...] = ()
     turn: int = 0
 
     @classmethod
-    def start(cls, wb: Workbench, seat: Seat) -> Self:
-        """A fresh desk with the queue's first item."""
-        return cls(seat).draw_next(wb)
+    def start(cls, wb: Workbench, seat: Seat, question_skips: tuple[int, ...] = ()) -> Self:
+        """A fresh desk with the queue's first item; `question_skips`: from a desk before it."""
+        return cls(seat, question_skips=question_skips).draw_next(wb)
 
     @property
     def showing(self) -> str:
@@ -121,8 +122,14 @@ class BaseDesk(ABC, Generic[Key, Item]):
     def forward(self, wb: Workbench) -> Self:
         """The next item: along the trail after going back, else the queue's next, leaving this one for later."""
         if self.item is None:
-            return replace(self, skips=()).draw_next(wb)
+            return replace(self, skips=(), question_skips=()).draw_next(wb)
         return self._leave()._go_on(wb)
+
+    def skip_question(self, wb: Workbench) -> Self:
+        """The queue's next item of another question; this question is skipped on every desk of the session."""
+        if self.item is None:
+            return self
+        return replace(self, question_skips=(*self.question_skips, self.item.question_id)).draw_next(wb)
 
     @abstractmethod
     def _leave(self) -> Self:
@@ -149,7 +156,7 @@ class Desk(BaseDesk[Pair, QueueItem]):
         return (self.item.question_id, self.item.sentence_id) if self.item else None
 
     def draw_next(self, wb: Workbench) -> Self:
-        item, trail = queues.next_item(wb, self.seat, self.skips), self.trail
+        item, trail = queues.next_item(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
         if item is None:
             return replace(self, item=None, trail=trail.go_to_end())
         return replace(self, item=item, trail=trail.add((item.question_id, item.sentence_id), item.assignment))

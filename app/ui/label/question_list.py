@@ -44,7 +44,7 @@ class ListDesk(BaseDesk[int, QuestionItem]):
 
     def draw_next(self, wb: Workbench) -> Self:
         """With the queue's next question. A review starts at the row it asks about."""
-        item, trail = queues.next_question(wb, self.seat, self.skips), self.trail
+        item, trail = queues.next_question(wb, self.seat, (*self.question_skips, *self.skips)), self.trail
         if item is None:
             return replace(self, item=None, row=0, trail=trail.go_to_end())
         is_review = QUEUES[self.seat.queue].is_review

@@ -47,6 +47,14 @@ ACTIONS = (
     ),
     Action("back", ("arrowleft",), "←", "Back", "Go to the previous item"),
     Action("forward", ("arrowright",), "→", "Skip", "Go to the next item without labelling this one"),
+    Action("skip", ("s",), "s", "Skip this question", "Pass over all its sentences for this session", ONE),
+    Action(
+        "remove",
+        ("q",),
+        "q",
+        "Remove from the queue",
+        "Take the question out of all queues, for everyone; its labels stay. Data, Questions brings it back",
+    ),
     Action("flag", ("f",), "f", "Flag", "Ask others to check the item, with a note"),
     Action("help", ("h", "?"), "h", "Help", "Show the keys"),
 )

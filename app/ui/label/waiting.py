@@ -6,6 +6,7 @@ job that ranks some.
 
 import streamlit as st
 
+from app.ask import question_management
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.labels.strategies import QUEUES
@@ -24,17 +25,19 @@ KEY = "_label_desk"
 
 def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     wb, corpus = frame.wb, frame.corpus
-    if not corpus.questions:
+    if not question_management.count_queued(wb, corpus.id):
+        typed = "You can add those that were asked under Data, Questions. " if corpus.questions else ""
         _draw_message(
             "Nothing to label yet",
-            "This corpus has no questions yet. Ask one, import your own, or accept questions proposed from its "
-            "sentences. Their candidates then appear here.",
+            f"No question is in the label queues. {typed}Type or import your own, label an answer on Ask, or accept "
+            "questions proposed from the sentences. Their candidates then appear here.",
         )
         with st.container(horizontal=True, horizontal_alignment="center"):
             navigation.to("ask", "Ask a question")
+            navigation.to("data", "Add questions", view="questions")
             if corpus.sentences:
                 navigation.to("data", "Propose questions", view="proposals")
-            navigation.to("data", "Import questions")
+            navigation.to("data", "Import questions", view="labels")
         return
     if QUEUES[desk.seat.queue].is_review:
         _draw_message("Nothing to review", QUEUES[desk.seat.queue].when_empty)
@@ -58,7 +61,8 @@ def _wait(wb: Workbench, job_id: int) -> None:
 
 
 def _draw_finished(frame: Frame, desk: Desk | ListDesk, job: JobView | None) -> None:
-    rest = f" You skipped {count(len(desk.skips), 'item')}. Press → to see them again." if desk.skips else ""
+    skips = len(desk.skips) + len(desk.question_skips)
+    rest = f" You skipped {count(skips, 'item')}. Press → to see them again." if skips else ""
     if job is None:
         is_complete, more = False, "Queues offer what a model has ranked. Rank the questions to fill them."
     elif job.state == "done":

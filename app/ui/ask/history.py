@@ -1,0 +1,27 @@
+"""What this person asked last, as a compact list under the question box while no question is open."""
+
+import streamlit as st
+
+from app.ask import question_management
+from app.ui.ask import result
+from app.ui.page import Frame
+from app.ui.text import plain, shorten
+
+MAX_CHARS = 90  # of a question in the list
+
+
+def draw_history(frame: Frame) -> None:
+    """Nothing before the first question. The keys are those of the place: a list that grew replays no old click."""
+    recent = question_management.list_recent(frame.wb, frame.corpus.id, frame.annotator.id)
+    if not recent:
+        return
+    with st.container(gap=None, key="as2_recent"):
+        st.caption("Recent questions")
+        for place, question in enumerate(recent):
+            st.button(plain(shorten(question.text, MAX_CHARS)), key=f"as2_recent_{place}", type="tertiary",
+                      icon=":material/history:", on_click=_ask_again, args=(question.text,))  # fmt: skip
+
+
+def _ask_again(text: str) -> None:
+    result.submit(text)
+    result.renew_box()

@@ -1,0 +1,58 @@
+"""Beside the label buttons of Ask: whether the question is in the label queues, and how far its labels are."""
+
+import streamlit as st
+
+from app.adapt import readiness
+from app.ask import question_management
+from app.ask.asking import AskView
+from app.ui import errors, navigation
+from app.ui.label.buttons import LAST_LABELLED_ID
+from app.ui.page import Frame
+from app.ui.text import count, plain
+
+
+def draw_hints(view: AskView) -> None:
+    """Why the models may not have understood the question; the container is there in any case, so nothing moves."""
+    with st.container():
+        for hint in view.hints:
+            st.caption(f":material/info: {plain(hint)}")
+
+
+def draw_queue_state(frame: Frame, question_id: int) -> None:
+    """Whether the label queues offer the question, and the way in or out."""
+    is_queued, why = question_management.is_queued(frame.wb, question_id), frame.explain_refusal()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-queue", width="content"):
+        if is_queued:
+            st.caption(":material/playlist_add_check: In the label queue")
+        st.button(
+            "Remove" if is_queued else "Add to the label queue",
+            icon=None if is_queued else ":material/playlist_add:",
+            key="as2_queue",
+            type="tertiary",
+            disabled=bool(why),
+            help=why or ("Labels of the question stay" if is_queued else "Offer its candidates on the page Label"),
+            on_click=_set_queued,
+            args=(frame, question_id, not is_queued),
+        )
+
+
+@errors.guarded
+def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
+    question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
+
+
+def draw_label_count(frame: Frame, question_id: int) -> None:
+    """After a label on this question: how many the corpus has, and how many more a retrain needs at least."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if st.session_state.get(LAST_LABELLED_ID) != question_id:
+            return
+        st.caption(describe_label_count(readiness.count_labels(frame.wb, frame.corpus.id)))
+        navigation.to("adapt", "Adapt")
+
+
+def describe_label_count(counts: readiness.LabelCount) -> str:
+    """`12 labels; 8 more and you can adapt.`"""
+    labels = count(counts.labels, "label")
+    if counts.missing:
+        return f"{labels}; {counts.missing:,} more and you can adapt."
+    return f"{labels}: enough to adapt."

@@ -1,0 +1,159 @@
+"""All questions of a corpus: where each comes from, when it was last asked, its labels, whether it is label work."""
+
+import math
+
+import streamlit as st
+
+from app.ask import question_management
+from app.ask.question_management import DeletionView, QuestionView
+from app.ui import navigation, url
+from app.ui.ask import result
+from app.ui.errors import guarded, show_pending
+from app.ui.page import Frame, announce
+from app.ui.text import count, plain, shorten
+from app.workbench.people import Gone
+
+PAGE_QUESTIONS = 20
+MAX_CHARS = 160  # of a question in the list
+ORIGINS = {
+    "": "All",
+    "asked": "Typed on Ask",
+    "listed": "From a list",
+    "proposed": "Proposed",
+    "imported": "Imported",
+    "starter": "Starter corpus",
+}
+DELETING, PAGE = "_data_question_deleting", "_data_question_page"  # of the session: a question's id; a number from 1
+
+
+def draw(frame: Frame) -> None:
+    st.subheader("All questions", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = _draw_search()
+        origin = url.choose("data", "origin", "Origin", ORIGINS)
+    key = (frame.corpus.id, search, origin)
+    if st.session_state.get(PAGE, (None, 1))[0] != key:  # another search starts at its first page
+        st.session_state[PAGE] = (key, 1)
+    number = st.session_state[PAGE][1]
+    view = question_management.list_questions(
+        frame.wb, frame.corpus.id, search=search, origin=origin, limit=PAGE_QUESTIONS,
+        offset=(number - 1) * PAGE_QUESTIONS,
+    )  # fmt: skip
+    if not view.total:
+        text = "No question matches. Try a shorter part of it, or another origin." if view.origins else (
+            "This corpus has no questions yet. Add some above, ask one, or have some proposed.")  # fmt: skip
+        st.info(text, icon=":material/search_off:" if view.origins else ":material/forum:")
+        return
+    st.caption(
+        f"{count(view.total, 'question')}, last asked first. A question typed on Ask enters the label queue when "
+        "somebody labels one of its candidates or adds it."
+    )
+    for question in view.listed:
+        _draw_question(frame, question)
+    _draw_pages(key, number, math.ceil(view.total / PAGE_QUESTIONS))
+
+
+def _draw_search() -> str:
+    if "data_question_search" not in st.session_state:
+        st.session_state["data_question_search"] = url.get("find")
+    search = st.text_input("Search questions", key="data_question_search", placeholder="Part of a question",
+                           icon=":material/search:").strip()  # fmt: skip
+    url.put(find=search)
+    return search
+
+
+def _draw_question(frame: Frame, question: QuestionView) -> None:
+    why, key = frame.explain_refusal("change questions"), f"data_question_{question.id}"
+    with st.container(border=True, gap="xxsmall", key=key):
+        st.markdown(plain(shorten(question.text, MAX_CHARS)))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(describe(question), width="stretch")
+            if len(question.text) <= result.MAX_LINK_CHARS:
+                navigation.to("ask", "Open on Ask", q=question.text)
+            st.button(
+                "Remove from the queue" if question.queued else "Add to the queue",
+                key=f"{key}_queue", type="tertiary", disabled=bool(why), help=why,
+                icon=":material/playlist_remove:" if question.queued else ":material/playlist_add:",
+                on_click=_set_queued, args=(frame, question.id, not question.queued),
+            )  # fmt: skip
+            st.button("Delete …", key=f"{key}_delete", type="tertiary", disabled=bool(why), help=why,
+                      on_click=st.session_state.__setitem__, args=(DELETING, question.id))  # fmt: skip
+
+
+def describe(question: QuestionView) -> str:
+    """`Typed on Ask · last asked 24 Nov 2026, 14:05 UTC · 3 labels · in the label queue`."""
+    parts = [ORIGINS.get(question.origin, question.origin.capitalize())]
+    if question.asked_at:
+        parts.append(f"last asked {question.asked_at:%d %b %Y, %H:%M} UTC")
+    parts.append(count(question.labels, "label") if question.labels else "no labels")
+    parts.append("in the label queue" if question.queued else "not in the label queue")
+    return plain(" · ".join(parts))
+
+
+def _draw_pages(key: tuple[int, str, str], number: int, pages: int) -> None:
+    if pages == 1:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Newer", key="data_question_newer", icon=":material/chevron_left:", disabled=number == 1,
+                  on_click=st.session_state.__setitem__, args=(PAGE, (key, number - 1)))  # fmt: skip
+        st.button("Older", key="data_question_older", icon=":material/chevron_right:", disabled=number >= pages,
+                  on_click=st.session_state.__setitem__, args=(PAGE, (key, number + 1)))  # fmt: skip
+        st.caption(f"Page {number:,} of {pages:,}")
+
+
+@guarded
+def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
+    question_management.set_queued(frame.wb, [question_id], queued=queued, by=frame.annotator.id)
+
+
+def draw_dialog(frame: Frame) -> None:
+    """The confirmation of a deletion, for a clicked button; called once, at the end of the page."""
+    question_id = st.session_state.get(DELETING)
+    if question_id is not None:
+        _confirm(frame, question_id)
+
+
+def _close() -> None:
+    st.session_state.pop(DELETING, None)
+
+
+@st.dialog("Delete question", on_dismiss=_close)
+def _confirm(frame: Frame, question_id: int) -> None:
+    """Each run of it reads the labels anew: they may have changed since the last one."""
+    show_pending()
+    try:
+        view = question_management.preview_deletion(frame.wb, question_id, by=frame.annotator.id)
+    except Gone as error:  # somebody else deleted it
+        st.info(plain(str(error)), icon=":material/info:")
+        return
+    st.markdown(f"**{plain(shorten(view.text, MAX_CHARS))}**")
+    st.markdown(describe_deletion(view))
+    if view.refusal:
+        st.error(plain(f"{view.refusal[:1].upper()}{view.refusal[1:]}."), icon=":material/lock:")
+    with st.container(horizontal=True):
+        is_confirmed = st.button("Delete permanently", type="primary", key="data_question_delete_confirm",
+                                 disabled=bool(view.refusal), on_click=_delete, args=(frame, view))  # fmt: skip
+        is_cancelled = st.button("Keep it", key="data_question_delete_cancel", on_click=_close)
+    if (is_confirmed or is_cancelled) and DELETING not in st.session_state:
+        st.rerun()
+
+
+@guarded
+def _delete(frame: Frame, view: DeletionView) -> None:
+    """With the labels that the dialog told of: a callback gets what the click was made on."""
+    question_management.delete_question(frame.wb, view.id, labels=view.labels, by=frame.annotator.id)
+    _close()
+    result.close(view.id)
+    announce("The question was deleted.")
+
+
+def describe_deletion(view: DeletionView) -> str:
+    """What happens to its labels, before they go."""
+    if not view.labels:
+        return "It has no labels. It is deleted with its ranking; if somebody asks it again, it starts anew."
+    by = ", ".join(f"{n:,} by {plain(name)}" for name, n in view.by_name)
+    return (
+        f"It has {count(view.labels, 'label')}: {by}. They and the verdicts on them are deleted with it: no "
+        "retrain, comparison or export uses them any more. This cannot be undone. To keep them, export the labels "
+        "first, or only remove the question from the queue."
+    )

@@ -1,0 +1,104 @@
+"""A question on the page Ask as label work: adding it to the queue, what a label brings, and what was asked before."""
+
+import pytest
+import stored
+from app_pages import button, open_page, texts
+from stored import TOWERS, WORKS
+
+from app.adapt.readiness import LabelCount, count_labels
+from app.ask import asking, question_management
+from app.labels import annotation
+from app.ui.ask.labelling import describe_label_count
+
+QUESTION = "When was the hall finished?"
+
+
+def answered(question=QUESTION, corpus="Works"):
+    at = open_page("ask", {"corpus": corpus, "q": question})
+    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    return at.run()
+
+
+def queued(wb, text=QUESTION, corpus=WORKS):
+    [view] = question_management.list_questions(wb, corpus, search=text, limit=2).listed
+    return view.queued
+
+
+def test_a_question_is_added_to_the_label_queue_and_taken_back(wb):
+    at = answered()
+    assert not queued(wb)
+    at = at.button(key="as2_queue").click().run()
+    assert queued(wb)
+    assert "In the label queue" in texts(at)
+    assert at.button(key="as2_queue").label == "Remove"
+    at = at.button(key="as2_queue").click().run()
+    assert not queued(wb)
+    assert at.button(key="as2_queue").label == "Add to the label queue"
+
+
+def test_a_label_puts_the_question_in_the_queue_and_says_how_many_more_a_retrain_needs(wb):
+    at = answered()
+    assert "you can adapt" not in texts(at)
+    at = at.button(key="as2_label_answer_correct").click().run()
+    assert queued(wb)
+    assert "In the label queue" in texts(at)
+    assert "1 label; 7 more and you can adapt." in texts(at)  # both kinds on four questions
+
+
+def test_a_viewer_adds_nothing_to_the_queue(wb):
+    stored.set_role(wb, "viewer")
+    at = answered()
+    assert at.button(key="as2_queue").disabled and "Viewers cannot label" in at.button(key="as2_queue").help
+
+
+def test_recent_questions_are_ones_own_of_this_corpus_newest_first_and_ask_again(wb, me, ann, clock):
+    assert not [b for b in open_page("ask", {"corpus": "Works"}).button if (b.key or "").startswith("as2_recent")]
+    for corpus, text, who in ((WORKS, QUESTION, me), (TOWERS, "Who built it?", me), (WORKS, "Why $5?", me),
+                              (WORKS, "Who rained?", ann)):  # fmt: skip
+        clock.advance(minutes=1)
+        asking.ask(wb, corpus, text, as_typed=True, by=who.id)
+    at = open_page("ask", {"corpus": "Works"})
+    recent = [b for b in at.button if (b.key or "").startswith("as2_recent")]
+    assert [b.label for b in recent] == [r"Why \$5?", QUESTION]
+    clock.advance(minutes=1)
+    at = recent[1].click().run()
+    assert stored.list_asked(wb)[-1][:2] == (WORKS, QUESTION)
+    assert at.text_input(key="as2_question_1").value == QUESTION
+    assert not [b for b in at.button if (b.key or "").startswith("as2_recent")]
+
+
+@pytest.mark.parametrize("text", ["?", "!? <>"])
+def test_a_question_without_a_word_is_refused_in_a_plain_sentence(wb, text):
+    at = open_page("ask", {"corpus": "Works"})
+    at.text_input(key="as2_question_0").set_value(text)
+    at = button(at, "Ask").click().run()
+    assert "has no letter or digit: type a question in words" in texts(at)
+    assert stored.questions(wb, WORKS) == []
+
+
+def test_a_question_in_another_language_gets_a_hint_and_a_long_one_says_how_much_was_read(wb):
+    assert "read English" not in texts(answered())
+    assert "The shipped models read English; answers to other languages are unreliable." in texts(
+        answered("Wann wurde der hall gebaut?")
+    )
+    assert "Only the first 64 words were read" in texts(answered("Is the hall " * 30))
+
+
+def test_every_label_brings_a_retrain_one_nearer_only_where_it_adds_a_kind(wb, me):
+    def label(question, sentence, label):
+        annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=me.id, label=label)
+        counts = count_labels(wb, TOWERS)
+        return counts.labels, counts.missing
+
+    assert count_labels(wb, TOWERS) == LabelCount(0, 8)
+    assert label(1, 1, "correct") == (1, 7)
+    assert label(1, 2, "correct") == (2, 7)  # of one kind again
+    assert label(1, 4, "unsure") == (3, 7)
+    assert label(1, 5, "incorrect") == (4, 6)
+    assert label(2, 3, "incorrect") == (5, 5)
+    assert label(2, 3, "correct") == (5, 5)  # changed, not added
+
+
+def test_the_line_speaks_of_one_and_of_many():
+    assert describe_label_count(LabelCount(1, 7)) == "1 label; 7 more and you can adapt."
+    assert describe_label_count(LabelCount(1030, 0)) == "1,030 labels: enough to adapt."

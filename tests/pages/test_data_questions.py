@@ -1,0 +1,168 @@
+"""The questions of a corpus on the data page: brought in as a list, and the list of all of them."""
+
+import pytest
+import stored
+from app_pages import open_page, texts
+from stored import TOWERS
+
+from app.ask import asking, question_management
+from app.labels import annotation
+from app.ui.data.question_list import describe
+
+TOWER, COSTS, BRIDGE = stored.QUESTIONS  # the questions 1 to 3
+
+
+def open_questions(**query):
+    return open_page("data", {"view": "questions"} | query)
+
+
+@pytest.fixture
+def at(wb):
+    return open_questions()
+
+
+def list_questions(at):
+    """Question -> what the page says about it."""
+    at = at.run()
+    shown = texts(at)
+    return [q for q in (*stored.QUESTIONS, "Who built it?") if q in shown]
+
+
+def label(wb, who, question=1, sentence=1):
+    annotation.give_label(wb, question_id=question, sentence_id=sentence, annotator_id=who.id, label="correct")
+
+
+def test_questions_of_ones_own_come_in_as_a_list_and_the_page_says_how_many(wb, at):
+    at.text_area(key=f"data_typed_{TOWERS}").input(f"Who built it?\nWhat cost $5?\n{stored.QUESTIONS[0]}")
+    at = at.button(key="data_typed_add").click().run()
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, "Who built it?", "What cost $5?"]
+    assert "2 questions added" in texts(at)
+    assert f"1 question existed already: {stored.QUESTIONS[0]}" in texts(at)
+    assert at.text_area(key=f"data_typed_{TOWERS}").value == ""
+    assert "Label them" in [link.proto.label for link in at.get("page_link")]
+
+
+def test_an_empty_list_is_refused_and_a_viewer_brings_none(wb, at):
+    at = at.button(key="data_typed_add").click().run()
+    assert "there is no question yet" in texts(at)
+    stored.set_role(wb, "viewer")
+    at = at.run()
+    assert at.button(key="data_typed_add").disabled
+
+
+def test_a_list_pasted_with_its_marks_brings_the_questions_alone(wb, at):
+    lines = "- Who built it?\n 2. Where is it?\n3) When?\n• Why?\n5 of what?\n-5 or 7?"
+    at.text_area(key=f"data_typed_{TOWERS}").input(lines)
+    at.button(key="data_typed_add").click().run()
+    brought = ["Who built it?", "Where is it?", "When?", "Why?", "5 of what?", "-5 or 7?"]
+    assert stored.questions(wb, TOWERS) == [*stored.QUESTIONS, *brought]
+
+
+def test_each_question_stands_with_its_origin_its_labels_and_its_queue(wb, at, me, clock):
+    label(wb, me)
+    clock.advance(minutes=5)
+    asking.ask(wb, TOWERS, "Who built it?", as_typed=True)
+    views = {q.text: describe(q) for q in question_management.list_questions(wb, TOWERS, limit=9).listed}
+    shown = texts(at.run())
+    for text, description in views.items():
+        assert text in shown and description.replace("\\", "") in shown
+    assert views[TOWER].startswith("Typed on Ask · last asked ") and views[TOWER].endswith(
+        "1 label · in the label queue"
+    )
+    assert views["Who built it?"].endswith("no labels · not in the label queue")
+    assert "4 questions, last asked first" in shown
+
+
+def test_questions_are_found_by_text_and_origin_and_the_address_says_so(wb, at, me):
+    at = at.text_input(key="data_question_search").input("FORTH").run()
+    assert list_questions(at) == [BRIDGE]
+    assert at.query_params["find"] == "FORTH"
+    assert list_questions(open_questions(find="$5")) == [COSTS]
+    at = at.selectbox(key="data_origin").set_value("imported").run()
+    assert "No question matches" in texts(at)
+    assert list_questions(open_questions(origin="asked")) == list(stored.QUESTIONS)
+
+
+def test_a_link_opens_the_question_on_ask(at):
+    links = [link.proto for link in at.get("page_link") if link.proto.label == "Open on Ask"]
+    assert len(links) == 3
+    assert any("q=When+was+the+tower+finished" in link.query_string for link in links)
+
+
+def test_a_question_leaves_the_queue_and_enters_it_again(wb, at):
+    at = at.button(key="data_question_1_queue").click().run()
+    assert not question_management.is_queued(wb, 1)
+    assert at.button(key="data_question_1_queue").label == "Add to the queue"
+    at.button(key="data_question_1_queue").click().run()
+    assert question_management.is_queued(wb, 1)
+
+
+def test_a_question_without_labels_is_deleted_after_a_confirmation(wb, at):
+    at = at.button(key="data_question_3_delete").click().run()
+    assert "It has no labels" in texts(at)
+    at = at.button(key="data_question_delete_cancel").click().run()
+    assert stored.questions(wb, TOWERS) == list(stored.QUESTIONS)
+    at = at.button(key="data_question_3_delete").click().run()
+    at = at.button(key="data_question_delete_confirm").click().run()
+    assert stored.questions(wb, TOWERS) == [TOWER, COSTS]
+    assert list_questions(at) == [TOWER, COSTS]
+
+
+def test_what_happens_to_labels_is_said_before_they_are_deleted(wb, at, me, ann):
+    label(wb, me)
+    label(wb, ann)
+    label(wb, ann, sentence=2)
+    at = at.button(key="data_question_1_delete").click().run()
+    assert "It has 3 labels: 2 by ann, 1 by me. They and the verdicts on them are deleted with it" in texts(at)
+    at.button(key="data_question_delete_confirm").click().run()
+    assert stored.questions(wb, TOWERS) == [COSTS, BRIDGE]
+    assert stored.label_events(wb) == []
+
+
+def test_a_label_given_while_one_decides_is_not_deleted_unseen(wb, at, ann):
+    at = at.button(key="data_question_1_delete").click().run()
+    label(wb, ann)
+    at = at.button(key="data_question_delete_confirm").click().run()
+    assert TOWER in stored.questions(wb, TOWERS)
+    assert "the question has 1 label now, not 0: look at it again" in texts(at)
+    assert "It has 1 label: 1 by ann." in texts(at)
+
+
+def test_what_others_labelled_only_an_admin_deletes(wb, me, ann):
+    label(wb, ann)
+    stored.set_role(wb, "annotator")
+    at = open_questions()
+    at = at.button(key="data_question_1_delete").click().run()
+    assert "Only an admin can delete a question that others labelled, here ann." in texts(at)
+    assert at.button(key="data_question_delete_confirm").disabled
+
+
+def test_a_viewer_changes_no_question(wb):
+    stored.set_role(wb, "viewer")
+    at = open_questions()
+    for act in ("queue", "delete"):
+        button = at.button(key=f"data_question_1_{act}")
+        assert button.disabled and "Viewers cannot change questions" in button.help
+
+
+def test_a_question_deleted_while_it_is_open_on_ask_is_not_asked_again(wb):
+    at = open_page("ask", {"q": TOWER, "corpus": "Towers"})
+    at.session_state["_as2_result"][1].view.run.get()
+    at.switch_page("../pages/data.py")
+    at.query_params["view"] = "questions"
+    at = at.run()
+    at = at.button(key="data_question_1_delete").click().run()
+    at = at.button(key="data_question_delete_confirm").click().run()
+    assert at.session_state["_as2_question"] == ""
+    assert TOWER not in stored.questions(wb, TOWERS)
+
+
+def test_twenty_questions_make_a_page(wb, at):
+    for i in range(20):
+        asking.ask(wb, TOWERS, f"Who built tower number {i}?", as_typed=True)
+    shown = texts(at.run())
+    assert "Page 1 of 2" in shown and "number 0?" in shown and BRIDGE not in shown
+    at = at.button(key="data_question_older").click().run()
+    assert BRIDGE in texts(at) and "Page 2 of 2" in texts(at)
+    at = at.text_input(key="data_question_search").input("number 1").run()  # a search starts at its first page
+    assert "11 questions" in texts(at) and "number 19" in texts(at)
