@@ -12,6 +12,8 @@ from app.ui.ask.candidate import draw_candidate, draw_explanation, draw_standing
 from app.ui.ask.candidates import draw_candidates, make_table, rank_together
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
+from app.ui.ask.history import draw_history
+from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.label.buttons import label_buttons
 from app.ui.landing import landing, tour
 from app.ui.page import page
@@ -90,7 +92,9 @@ def draw_result(current: result.Result) -> None:
     draw_answer(view, run, best)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(best, "answer")
+        draw_queue_state(frame, view.question_id)
         draw_facts(view)
+    draw_label_count(frame, view.question_id)
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
         draw_cascade(view, current.record, percents=percents, best=best, labels=labels)
@@ -134,6 +138,7 @@ draw_question_box(question)
 if not question:
     url.put(q=None, as_typed=None)
     draw_examples()
+    draw_history(frame)
     landing.draw(frame)
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
@@ -143,6 +148,7 @@ else:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"Showing results for **{plain(current.view.question)}**", width="content")
             st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
+    draw_hints(current.view)
     if current.view.candidates:
         is_complete = current.generative.done()
         draw_result(current)

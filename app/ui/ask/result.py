@@ -118,7 +118,7 @@ def load_result(frame: Frame, text: str) -> Result:
 
     ask = partial(asking.ask, version=frame.version, as_typed=as_typed, store_later=True, on_progress=report)
     try:
-        view = ask(frame.wb, frame.corpus.id, text)
+        view = ask(frame.wb, frame.corpus.id, text, by=frame.annotator.id)
     finally:
         slot.empty()
     is_drawn = threading.Event()
@@ -130,6 +130,14 @@ def load_result(frame: Frame, text: str) -> Result:
     result = Result(view, make_record(view), _pool().submit(score_after_drawing), is_drawn)
     st.session_state["_as2_result"] = (key, result)
     return result
+
+
+def close(question_id: int) -> None:
+    """Leave the current question if it is this one, which was deleted."""
+    entry = st.session_state.get("_as2_result")
+    if entry is not None and entry[1].view.question_id == question_id:
+        _set_question("")
+        renew_box()
 
 
 def get_selection() -> int | None:
