@@ -7,6 +7,7 @@ from app.jobs import queue
 from app.ui import url
 from app.ui.compare import results, setup
 from app.ui.compare.job import draw_comparison
+from app.ui.compare.shipped import draw_note, find_shipped_comparison
 from app.ui.job import draw_live, load_linked
 from app.ui.page import page
 
@@ -15,8 +16,10 @@ wb = frame.wb
 jobs = queue.list_jobs(wb, kind="compare")
 job = load_linked(wb, "compare", "The comparison in this link does not exist here.")
 job = job or next((j for j in jobs if j.is_active), None)
+shipped = find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is None else None
 
-with st.expander("New comparison", icon=":material/add:", expanded=job is None or bool(setup.rankers_in_url())):
+is_first = job is None and shipped is None
+with st.expander("New comparison", icon=":material/add:", expanded=is_first or bool(setup.rankers_in_url())):
     setup.draw(wb, corpus_name=frame.corpus.name)
 if job is not None:
     url.put(job=job.id)
@@ -26,4 +29,7 @@ if job is not None:
         results.draw(view)
     else:
         draw_live(wb, job, draw_comparison)
+elif shipped is not None:
+    draw_note(wb)
+    results.draw(shipped)
 setup.draw_earlier(jobs, job.id if job else None)

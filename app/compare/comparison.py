@@ -1,7 +1,7 @@
 """Comparing rankers on a labelled set: measures with intervals, paired tests, costs, and ranks question by question.
 
 The job freezes the set into its folder and stores evaluations by ranker and data, so repeating a comparison with one
-more ranker scores only that one.
+more ranker scores only that one. Seconds are measured anew in every comparison, all rankers in turns (timing).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
 from app.exchange.exports import labelled_questions
 from app.jobs import queue
@@ -29,7 +29,7 @@ from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import bounds, to_ranks
-from as2core.rankers.base import list_untrained
+from as2core.rankers.base import Ranker, list_untrained
 from as2core.rankers.catalog import CATALOG, check, check_version, split_spec
 from as2core.types import Json, Progress, Question
 from db.models import Evaluation as EvaluationRow
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 CORPUS_PREFIX = "labels:"  # of a data set that is a corpus's labels
 SAMPLE_SEED = 0
 MAX_RANKERS = 24  # in one comparison
+EVALUATION_SHARE = 0.9  # of a comparison's progress
+SWEEP_RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the candidates, dropped at every exit
 TRAIN_FIRST = "`as2 train` makes a version of it; compare that by its directory."
 
 
@@ -74,15 +76,13 @@ class Figure:
 @dataclass(frozen=True, slots=True)
 class RankerResult:
     """One ranker on the set. `relative_cost`: FLOPs as a share of the whole model's, None where that has no meaning.
-    `measured`: when its seconds were taken, None if unknown; `timed_here`: whether that was in this comparison."""
+    `seconds`: a question, measured in turns with the other rankers; None where they were not."""
 
     ranker: str
     figures: Mapping[str, Figure]
-    seconds: float
     relative_cost: float | None
     cuts: tuple[Cut, ...] = ()
-    measured: datetime | None = None
-    timed_here: bool = False
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,11 @@ class ComparisonView:
     per_question: pd.DataFrame
     ranks: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
+
+
+def make_spec(cascade: str, ratio: float) -> str:
+    """A cascade at one ratio of the sweep."""
+    return f"{cascade}:drop_ratio={ratio:g}"
 
 
 def list_rankers(wb: Workbench) -> list[str]:
@@ -172,22 +177,29 @@ def run_compare(job: JobRun) -> dict[str, Json]:
     settings = ComparisonSettings.of(queue.load_job(job.wb, job.id))
     questions = _freeze_questions(job, settings)
     evaluations: dict[str, Evaluation] = {}
+    rankers: dict[str, Ranker] = {}
     keys: dict[str, str] = {}
     notes = _note_unlabelled(questions)
     for place, name in enumerate(settings.rankers):
         try:
             keys[name] = hash_ranker(job.wb, name)
-            evaluations[name] = _evaluate(job, settings, questions, place, notes)
+            job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
+            ranker = loading.load_ranker(job.wb, name)
+            evaluations[name] = _evaluate(job, settings, questions, place, ranker, notes)
+            if len(settings.rankers) <= MAX_TIMED_RANKERS:
+                rankers[name] = ranker
         except As2Error as e:
             job.check()
             notes.append(f"{name} was left out: {e}")
             job.event({"kind": "note", "message": notes[-1]})
     if not evaluations:
         raise As2Error(" ".join(notes))
+    job.progress(EVALUATION_SHARE, "measuring the time")
+    seconds = time_in_turns(rankers, questions, check=job.check)
     job.progress(0.96, "testing the differences")
     return to_json(
         {
-            "rows": [_to_row(name, e, questions) for name, e in evaluations.items()],
+            "rows": [_to_row(name, e, questions, seconds.get(name)) for name, e in evaluations.items()],
             "paired": _test_pairs(job, evaluations),
             "keys": {name: keys[name] for name in evaluations},
             "data_hash": hash_questions(questions),
@@ -198,17 +210,21 @@ def run_compare(job: JobRun) -> dict[str, Json]:
 
 
 def _evaluate(
-    job: JobRun, settings: ComparisonSettings, questions: Sequence[Question], place: int, notes: list[str]
+    job: JobRun,
+    settings: ComparisonSettings,
+    questions: Sequence[Question],
+    place: int,
+    ranker: Ranker,
+    notes: list[str],
 ) -> Evaluation:
     """Evaluate the ranker at `place`, and add what the reader has to know of it to `notes`."""
     wb, name, total = job.wb, settings.rankers[place], len(settings.rankers)
 
     def report(p: Progress) -> None:
         job.check()
-        job.progress(0.95 * (place + p.done / max(1, p.total)) / total, f"{name}: {p.done} of {p.total} questions")
+        share = (place + p.done / max(1, p.total)) / total
+        job.progress(EVALUATION_SHARE * share, f"{name}: {p.done} of {p.total} questions")
 
-    job.progress(0.95 * place / total, f"loading {name}")
-    ranker = loading.load_ranker(wb, name)
     evaluation = load_or_evaluate(
         wb, name, questions, data=settings.data, setting=settings.setting, ranker=ranker, on_progress=report
     )
@@ -272,7 +288,7 @@ def _freeze_questions(job: JobRun, settings: ComparisonSettings) -> list[Questio
     return list(jsonl.read(file, strict=True)[0])
 
 
-def _to_row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str, object]:
+def _to_row(name: str, e: Evaluation, questions: Sequence[Question], seconds: float | None) -> dict[str, object]:
     """A ranker's figures as they are stored: flat, `AP`, `AP low`, `AP high`, `AP least`, `AP most` and so on."""
     row: dict[str, object] = {"ranker": name, "questions": e.questions}
     for metric, (low, high) in compute_intervals(e.per_question).items():
@@ -280,53 +296,64 @@ def _to_row(name: str, e: Evaluation, questions: Sequence[Question]) -> dict[str
     if any(c.label is None for q in questions for c in q.candidates):
         for metric, (least, most) in bounds(questions, e.scores).items():
             row |= {f"{metric} least": least, f"{metric} most": most}
-    return {**row, "seconds": e.seconds, "relative_cost": e.relative_cost, "cuts": [asdict(cut) for cut in e.cuts]}
+    cuts = [asdict(cut) for cut in e.cuts]
+    return {**row, "seconds_per_question": seconds, "relative_cost": e.relative_cost, "cuts": cuts}
 
 
-def _from_row(row: JsonObject, job: JobView, measured_at: datetime | None) -> RankerResult:
-    """What `_to_row` stored. Seconds remembered from another moment were taken under another load. An evaluation later
-    than the job has replaced the one it used, whose moment is lost."""
+def _from_row(row: JsonObject) -> RankerResult:
+    """What `_to_row` stored. Older rows have the seconds of some earlier moment, which are not comparable."""
     figures = {
         m: Figure(row[m], row[f"{m} low"], row[f"{m} high"], row.get(f"{m} least"), row.get(f"{m} most"))
         for m in (key.removesuffix(" low") for key in row if key.endswith(" low"))
     }
     cuts = tuple(Cut(**{**cut, "lost": tuple(cut["lost"])}) for cut in row.get("cuts", ()))
-    if not measured_at or not job.started or not job.finished or measured_at > job.finished:
-        return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts)
-    here = measured_at >= job.started
-    return RankerResult(row["ranker"], figures, row["seconds"], row["relative_cost"], cuts, measured_at, here)
+    return RankerResult(row["ranker"], figures, row["relative_cost"], cuts, row.get("seconds_per_question"))
 
 
 def load_comparison(wb: Workbench, job_id: int, *, by: int | None = None) -> ComparisonView:
     """The result of a finished comparison, without the labels that `by` may not see yet. Raises UnknownJob, As2Error
     when it is not finished or its files are gone."""
-    import pandas as pd
-
     job = queue.load_job(wb, job_id)
     if job.kind != "compare" or job.state != "done":
         raise As2Error(f"job {job_id} is not a finished comparison: it is a {job.kind} and {job.state}")
     file = wb.settings.jobs_dir / str(job_id) / "data.jsonl"
     if not file.is_file():
         raise As2Error(f"the questions of comparison {job_id} are gone ({file}): compare again")
-    settings, result, questions = ComparisonSettings.of(job), job.result, jsonl.read(file)[0]
+    settings = ComparisonSettings.of(job)
     evaluations = _load_evaluations(wb, job, settings)
-    created = {name: row.created for name, row in evaluations.items()}
     scores = {name: row.result["scores"] for name, row in evaluations.items()}
+    per_question = {name: row.result["per_question"] for name, row in evaluations.items()}
+    hidden = _find_hidden_labels(wb, settings.data, by)
+    return make_view(settings, job.result, jsonl.read(file)[0], per_question, scores, hidden=hidden)
+
+
+def make_view(
+    settings: ComparisonSettings,
+    result: JsonObject,
+    questions: Sequence[Question],
+    per_question: Mapping[str, Mapping[str, Mapping[str, float]]],
+    scores: Mapping[str, Mapping[str, list[float]]],
+    *,
+    hidden: Collection[tuple[str, str]] = (),
+) -> ComparisonView:
+    """Of a job's result. `per_question`: ranker -> metric -> question id -> value; `scores`: ranker -> question id ->
+    one a candidate; `hidden`: pairs whose labels stay out of the ranks."""
+    import pandas as pd
+
     texts = {q.qid: q.text for q in questions}
-    per_question = [
-        {"qid": qid, "question": texts.get(qid, ""), "ranker": name}
-        | {metric: values[qid] for metric, values in row.result["per_question"].items()}
-        for name, row in evaluations.items()
-        for qid in next(iter(row.result["per_question"].values()), {})
+    values = [
+        {"qid": qid, "question": texts.get(qid, ""), "ranker": name} | {m: by_qid[qid] for m, by_qid in metrics.items()}
+        for name, metrics in per_question.items()
+        for qid in next(iter(metrics.values()), {})
     ]
     return ComparisonView(
         data=settings.data,
         setting=settings.setting,
         questions=result["questions"],
-        results=tuple(_from_row(row, job, created.get(row["ranker"])) for row in result["rows"]),
+        results=tuple(_from_row(row) for row in result["rows"]),
         paired=tuple(_read_pair(pair) for pair in result["paired"]),
-        per_question=pd.DataFrame(per_question, columns=None if per_question else ["qid", "question", "ranker"]),
-        ranks=_Ranks({q.qid: q for q in questions}, scores, _find_hidden_labels(wb, settings.data, by)),
+        per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
+        ranks=_Ranks({q.qid: q for q in questions}, scores, hidden),
         notes=tuple(result["notes"]),
     )
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import stored
 from app_pages import markup, open_page, texts
-from sqlalchemy import select
 from stored import THINGS, put_job
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
@@ -16,7 +15,6 @@ from app.compare.comparison import Figure, PairedResult, RankerResult
 from app.ui.compare import results, setup
 from app.ui.compare import sweep as sweep_of
 from as2core.metrics import PairedTest
-from db.models import Evaluation
 
 
 @pytest.fixture
@@ -58,7 +56,12 @@ def test_a_comparison_starts_with_what_was_chosen_and_lands_in_the_address(wb):
     at.multiselect(key="compare_rankers").set_value(["bm25", "starter-2"])
     at.selectbox(key="compare_setting").set_value("raw")
     at = at.button(key="compare_start").click().run()
-    assert read_settings(wb) == {"rankers": ["bm25", "starter-2"], "data": "labels:things", "setting": "raw", "limit": None}
+    assert read_settings(wb) == {
+        "rankers": ["bm25", "starter-2"],
+        "data": "labels:things",
+        "setting": "raw",
+        "limit": None,
+    }
     assert at.query_params["job"] == str(stored.jobs(wb)[-1].id)
 
 
@@ -105,25 +108,23 @@ def test_where_correct_answers_were_dropped_is_told_with_the_questions(wb, job):
     assert set(questions["question"]) == {stored.thing_question(wb, qid) for qid in lost}
 
 
-def test_remembered_seconds_carry_their_date_and_stay_out_of_the_chart(wb, clock, job):
-    with wb.write() as s:  # the cascade was scored an earlier day
-        row = s.scalars(select(Evaluation).where(Evaluation.ranker == "cascade")).one()
-        row.created = clock.now - timedelta(days=2)
+def test_seconds_measured_in_turns_are_in_the_table_and_a_cost_but_compute_comes_first(wb, job):
     at = open_comparison(job)
-    measured = table(at).set_index("ranker")["measured"]
-    assert measured.pop("cascade") == "29 Apr 2024, 12:00"
-    assert set(measured) == {"in this comparison"}
-    assert "are from an earlier run" in texts(at)
-    assert "would not be fair" not in texts(at)  # compute compares
-    at = at.button_group(key="compare_cost").set_value("seconds").run()
-    assert "would not be fair" in texts(at)
+    view = comparison.load_comparison(wb, job)
+    ms = table(at).set_index("ranker")["ms"]
+    assert ms.to_dict() == pytest.approx({r.ranker: 1000 * r.seconds for r in view.results})
+    cost = at.button_group(key="compare_cost")
+    assert cost.value == "relative_cost"
+    assert list(cost.options) == ["Compute", "Seconds"]
 
 
-def test_seconds_taken_together_need_no_date(wb, job):
+def test_seconds_of_an_older_comparison_are_neither_in_the_table_nor_a_cost(wb, job):
+    result = stored.jobs(wb)[1].result
+    rows = [{k: v for k, v in row.items() if k != "seconds_per_question"} | {"seconds": 9.5} for row in result["rows"]]
+    stored.change_job(wb, job, result={**result, "rows": rows})
     at = open_comparison(job)
-    assert "measured" not in table(at).columns
-    at = at.button_group(key="compare_cost").set_value("seconds").run()
-    assert "would not be fair" not in texts(at)
+    assert not {"ms", "seconds"} & set(table(at).columns)
+    assert "compare_cost" not in [b.key for b in at.button_group]
 
 
 def test_rankers_that_count_no_compute_are_named_where_it_is_drawn(wb, job):
@@ -142,7 +143,7 @@ def test_where_no_question_changed_there_is_no_empty_chart(wb, job):
 
 
 def test_a_sweep_alone_draws_no_empty_pictures_of_rankers_chosen_by_name(wb, sweep):
-    told = [s.value for s in open_comparison(sweep).subheader]
+    told = [s.value for s in open_comparison(sweep).header]
     assert "Drop ratio of cascade" in told
     assert "AP with its 95 % interval" not in told
     assert "Accuracy against cost" not in told
@@ -225,11 +226,11 @@ def test_names_in_the_table_of_tests_are_text():
 
 
 def result(ranker, ap=0.8, cost=1.0):
-    return RankerResult(ranker, {"AP": Figure(ap, ap - 0.1, ap + 0.1)}, seconds=1.0, relative_cost=cost)
+    return RankerResult(ranker, {"AP": Figure(ap, ap - 0.1, ap + 0.1)}, relative_cost=cost)
 
 
 def swept(*figures):
-    return [result(sweep_of.spec("spring", ratio), ap, cost) for ratio, ap, cost in figures]
+    return [result(comparison.make_spec("spring", ratio), ap, cost) for ratio, ap, cost in figures]
 
 
 def test_a_sweep_is_told_apart_from_what_was_chosen_by_name():
@@ -265,3 +266,9 @@ def test_a_link_brings_the_rankers_to_compare(wb):
     at = at.button(key="compare_start").click().run()
     assert read_settings(wb)["rankers"] == ["starter-2", "cascade"]
     assert "rankers" not in at.query_params
+
+
+def test_without_a_comparison_that_fits_the_page_opens_with_the_form(wb):
+    at = open_page("compare")
+    assert "Prepared with the program" not in texts(at)
+    assert [e.proto.expanded for e in at.expander if e.label == "New comparison"] == [True]

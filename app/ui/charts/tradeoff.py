@@ -14,7 +14,7 @@ from app.ui.theme import BLUE, GREY
 from as2core.cost import pareto
 
 HEIGHT_PX, NARROW_WIDTH_PX, LETTER_PX = 320, 380, 7
-COST_TITLES = {"relative_cost": "compute, as a share of the whole model", "seconds": "seconds for all questions"}
+COST_TITLES = {"relative_cost": "compute, as a share of the whole model", "seconds": "seconds per question"}
 Cost = Literal["relative_cost", "seconds"]
 
 

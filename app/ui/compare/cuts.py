@@ -12,7 +12,7 @@ def draw_cuts(view: ComparisonView) -> None:
     dropping = {r.ranker: r.cuts for r in view.results if r.cuts}
     if not dropping:
         return
-    st.subheader("Where correct answers were dropped", anchor=False)
+    st.header("Where correct answers were dropped", anchor=False)
     names = list(dropping)
     ranker = st.selectbox("Ranker", names, key="compare_cuts") if len(names) > 1 else names[0]
     cuts = dropping[ranker]

@@ -32,7 +32,14 @@ def draw(view: ComparisonView) -> None:
     _draw_table(view.results, metric)
     singles, sweeps = split_sweeps(view.results)
     if singles:
-        _draw_pictures(singles, metric)
+        left_column, right_column = st.columns(2, gap="large")
+        with left_column:
+            _draw_intervals(singles, metric)
+        with right_column:
+            if sweeps and not is_costed(singles):  # the sweep is what shows a cost
+                _draw_sweep(*sweeps.popitem(), metric)
+            else:
+                _draw_cost(singles, metric)
     for cascade, sweep in sweeps.items():
         _draw_sweep(cascade, sweep, metric)
     _draw_pairs(view.paired)
@@ -41,20 +48,16 @@ def draw(view: ComparisonView) -> None:
     _draw_slope(view, [r.ranker for r in singles] or names)
 
 
-def _draw_pictures(results: Sequence[RankerResult], metric: str) -> None:
-    left_column, right_column = st.columns(2, gap="large")
-    with left_column:
-        st.subheader(f"{metric} with its 95 % interval", anchor=False)
-        st.altair_chart(intervals(results, metric=metric), width="stretch", key="compare_intervals",
-                        height=38 * len(results) + 72,
-                        alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
-        st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
-    with right_column:
-        _draw_cost(results, metric)
+def _draw_intervals(results: Sequence[RankerResult], metric: str) -> None:
+    st.header(f"{metric} with its 95 % interval", anchor=False)
+    st.altair_chart(intervals(results, metric=metric), width="stretch", key="compare_intervals",
+                    height=38 * len(results) + 72,
+                    alt=f"{metric} of every ranker with its 95 % bootstrap interval")  # fmt: skip
+    st.caption(f"{metric}: {METRICS[metric]}. Bars: 95 % bootstrap intervals over questions.")
 
 
 def _draw_sweep(cascade: str, sweep: Sequence[RankerResult], metric: str) -> None:
-    st.subheader(f"Drop ratio of {plain(cascade)}", anchor=False)
+    st.header(f"Drop ratio of {plain(cascade)}", anchor=False)
     st.markdown(plain(describe_sweep(sweep, metric=metric)))
     st.altair_chart(sweep_chart(sweep, metric=metric), width="stretch", key=f"compare_sweep_chart_{cascade}",
                     alt=f"{metric} against compute at every drop ratio; the table above has the numbers")  # fmt: skip
@@ -68,18 +71,13 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     frame[f"{metric}, 95 %"] = [_format_range(f.low, f.high) for f in figures]
     if any(f.least is not None for f in figures):
         frame["with all labels"] = [_format_range(f.least, f.most) for f in figures]
-    frame["seconds"] = [r.seconds for r in results]
-    together = is_timed_together(results)
-    if not together:
-        frame["measured"] = [describe_time(r) for r in results]
+    if is_timed(results):
+        frame["ms"] = [1000 * (r.seconds or 0.0) for r in results]
     frame["compute"] = ["–" if r.relative_cost is None else f"{r.relative_cost:.2f}" for r in results]
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     config = {
         **{m: number(format="%.3f", help=meaning) for m, meaning in METRICS.items()},
-        "seconds": number(format="%.1f", help="For all questions, on this machine"),
-        "measured": text(
-            help="When the seconds were measured. The same ranker does not run twice on the same questions."
-        ),
+        "ms": number(format="%.1f", help="Milliseconds per question on this machine, all rankers measured in turns"),
         "with all labels": text(
             help=f"The lowest and the highest {metric} possible on these questions, whatever their missing labels are"
         ),
@@ -89,21 +87,16 @@ def _draw_table(results: Sequence[RankerResult], metric: str) -> None:
     }
     frame = frame.sort_values(metric, ascending=False, kind="stable")
     st.dataframe(frame, hide_index=True, column_config=config, key="compare_table")
-    if not together:
-        st.caption(
-            "Seconds with a date are from an earlier run, when the machine may have been more or less busy. Do not "
-            "compare them with the others."
-        )
 
 
-def is_timed_together(results: Sequence[RankerResult]) -> bool:
-    return all(r.timed_here for r in results)
+def is_costed(results: Sequence[RankerResult]) -> bool:
+    """Whether there are costs of two or more to compare."""
+    return is_timed(results) or sum(r.relative_cost is not None for r in results) > 1
 
 
-def describe_time(result: RankerResult) -> str:
-    if result.timed_here:
-        return "in this comparison"
-    return f"{result.measured:%d %b %Y, %H:%M}" if result.measured else "at an unknown time"
+def is_timed(results: Sequence[RankerResult]) -> bool:
+    """Whether the seconds were measured side by side, which alone makes them comparable."""
+    return all(r.seconds is not None for r in results)
 
 
 def _format_range(low: float | None, high: float | None) -> str:
@@ -111,27 +104,25 @@ def _format_range(low: float | None, high: float | None) -> str:
 
 
 def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
-    st.subheader("Accuracy against cost", anchor=False)
-    has_share = sum(r.relative_cost is not None for r in results) >= 2
-    options: tuple[Cost, ...] = ("relative_cost", "seconds")
-    cost = st.segmented_control(
-        "Cost",
-        options,
-        default=options[0 if has_share else 1],
-        required=True,
-        key="compare_cost",
-        format_func=COSTS.__getitem__,
-        label_visibility="collapsed",
-    )
-    if cost == "seconds" and not is_timed_together(results):
-        st.caption(
-            "These seconds were not all measured in this comparison, so a picture of them would not be fair. The "
-            "table above says when each was measured."
+    st.header("Accuracy against cost", anchor=False)
+    options: tuple[Cost, ...] = ("relative_cost", "seconds") if is_timed(results) else ("relative_cost",)
+    cost = options[0]
+    if len(options) > 1:
+        cost = st.segmented_control(
+            "Cost",
+            options,
+            default=cost,
+            required=True,
+            key="compare_cost",
+            format_func=COSTS.__getitem__,
+            label_visibility="collapsed",
         )
-        return
     chart = tradeoff(results, metric=metric, cost=cost)
-    if chart is None:
-        st.caption("None of these rankers counts its compute. Choose seconds instead.")
+    costed = [plain(r.ranker) for r in results if getattr(r, cost) is not None]
+    if chart is None or len(costed) < 2:
+        who = f"Of these rankers, only {costed[0]}" if costed else "None of these rankers"
+        other = " Choose seconds instead." if len(options) > 1 else ""
+        st.caption(f"{who} counts its compute.{other}")
         return
     alt = f"{metric} against {COST_TITLES[cost]}; dashed, the rankers that no other beats on both"
     st.altair_chart(chart, width="stretch", key="compare_tradeoff", alt=alt)
@@ -143,7 +134,7 @@ def _draw_cost(results: Sequence[RankerResult], metric: str) -> None:
 def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     if not pairs:
         return
-    st.subheader("Is the difference significant?", anchor=False)
+    st.header("Is the difference significant?", anchor=False)
     st.caption("A paired randomisation test over the same questions. With many pairs, some differences are chance.")
     by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
     rest = by_ratio[VISIBLE_PAIRS:]
@@ -164,7 +155,7 @@ def paired_table(pairs: Sequence[PairedResult]) -> str:
 
 
 def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:
-    st.subheader("Question by question", anchor=False)
+    st.header("Question by question", anchor=False)
     left_column, right_column = st.columns(2)
     first = left_column.selectbox("From", names, index=min(1, len(names) - 1), key="compare_from")
     second = right_column.selectbox("To", names, index=0, key="compare_to")
@@ -205,7 +196,7 @@ def by_question(per_question: pd.DataFrame, first: str, second: str, metric: str
 def _draw_slope(view: ComparisonView, names: Sequence[str]) -> None:
     if not view.ranks:
         return
-    st.subheader("One question, every ranker", anchor=False)
+    st.header("One question, every ranker", anchor=False)
     texts = view.per_question.drop_duplicates("qid").set_index("qid")["question"].to_dict()
     qids = [q for q in texts if q in view.ranks]
     selected = st.session_state.pop("_compare_selected", None) or st.session_state.get("compare_qid") or url.get("q")

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.compare import comparison
-from app.compare.comparison import ComparisonSettings
+from app.compare.comparison import SWEEP_RATIOS, ComparisonSettings, make_spec
 from app.jobs.queue import JobView
 from app.ui import navigation, url
-from app.ui.compare.sweep import RATIOS, spec
 from app.ui.errors import guarded
 from app.ui.text import percent, plain
 from app.ui.wording import describe_seconds
@@ -50,8 +49,8 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
             "type the directory that `as2 train` wrote.",
         )
         sweep = st.toggle("Compare drop ratios", key="compare_sweep",
-                          help=f"Adds the active cascade with {', '.join(map(percent, RATIOS))} of the candidates "
-                          "dropped at each exit, to show what the saved compute costs in accuracy.")  # fmt: skip
+                          help=f"Adds the active cascade with {', '.join(map(percent, SWEEP_RATIOS))} of the "
+                          "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip
     with right_column:
         st.selectbox("Labelled set", sets, key="compare_data", index=sets.index(own) if own in sets else 0)
         setting = st.selectbox("Questions to include", list(SETTINGS), key="compare_setting")
@@ -67,7 +66,7 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
 
 def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
     """The rankers, and with a `sweep` the active cascade at every ratio of it."""
-    return [*rankers, *(spec("active", ratio) for ratio in RATIOS)] if sweep else list(rankers)
+    return [*rankers, *(make_spec("active", ratio) for ratio in SWEEP_RATIOS)] if sweep else list(rankers)
 
 
 @guarded

@@ -1,7 +1,7 @@
 """The drop-ratio sweep: one cascade at several ratios, as the curve of what each saves and costs.
 
-A comparison has a sweep when several of its rankers are `spec(cascade, ratio)`; `split_sweeps` takes these out, so that
-the other pictures show only what was chosen by name.
+A comparison has a sweep when several of its rankers are `make_spec(cascade, ratio)`; `split_sweeps` takes these out, so
+that the other pictures show only what was chosen by name.
 """
 
 import re
@@ -17,13 +17,8 @@ from app.ui.text import percent
 from app.ui.theme import BLUE
 from as2core.cost import pareto
 
-RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 MAX_LOSS = 0.01  # of the metric, that a ratio may cost to be recommended
 Results = list[RankerResult]
-
-
-def spec(cascade: str, ratio: float) -> str:
-    return f"{cascade}:drop_ratio={ratio:g}"
 
 
 def parse_ratio(ranker: str) -> tuple[str, float] | None:

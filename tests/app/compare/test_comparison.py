@@ -164,28 +164,29 @@ def test_the_same_ranker_on_the_same_data_is_not_scored_twice(wb, data, models, 
     first = run_comparison(wb, ["rr", "bm25"], data)
     second = run_comparison(wb, ["rr", "jaccard"], data)
     assert scored == ["rr", "bm25", "jaccard"]
-    assert second.results[0] == first.results[0]
+    assert second.results[0].figures == first.results[0].figures
 
 
-def test_seconds_remembered_from_an_earlier_comparison_say_so(wb, data, clock):
-    first = run_comparison(wb, ["rr", "bm25"], data)
-    assert [r.timed_here for r in first.results] == [True, True]
-    then = clock.now
-    clock.advance(days=2)
-    second = run_comparison(wb, ["rr", "jaccard"], data)
-    assert [(r.timed_here, r.measured) for r in second.results] == [(False, then), (True, clock.now)]
-    again = comparison.load_comparison(wb, queue.list_jobs(wb, "compare")[-1].id)
-    assert [r.timed_here for r in again.results] == [True, True]
+def test_seconds_are_measured_in_turns_in_every_comparison_whatever_is_stored(wb, data, monkeypatch):
+    seconds = iter([{"rr": 0.001, "bm25": 0.002}, {"rr": 0.003, "wo": 0.004}])
+    monkeypatch.setattr(comparison, "time_in_turns", lambda rankers, questions, check: next(seconds))
+    assert [r.seconds for r in run_comparison(wb, ["rr", "bm25"], data).results] == [0.001, 0.002]
+    assert [r.seconds for r in run_comparison(wb, ["rr", "wo"], data).results] == [0.003, 0.004]
 
 
-def test_an_evaluation_replaced_or_gone_leaves_the_moment_of_the_seconds_unknown(wb, data, clock):
-    job = comparison.start_compare(wb, ["rr"], data)
+def test_what_an_older_program_stored_as_seconds_is_not_shown(wb, data):
+    job = comparison.start_compare(wb, ["rr", "bm25"], data)
     run_queued(wb, RUNNERS)
-    done = queue.load_job(wb, job.id)
-    clock.advance(days=2)
-    row = done.result["rows"][0]
-    replaced, gone = (comparison._from_row(row, done, measured) for measured in (clock.now, None))
-    assert (replaced.measured, replaced.timed_here) == (gone.measured, gone.timed_here) == (None, False)
+    rows_before = queue.load_job(wb, job.id).result["rows"]
+    older = {k: v for k, v in rows_before[0].items() if k != "seconds_per_question"} | {"seconds": 95.0}
+    assert comparison._from_row(older).seconds is None
+
+
+def test_more_rankers_than_memory_has_room_for_are_compared_without_seconds(wb, data):
+    specs = [f"bm25:k1={k / 10}" for k in range(1, comparison.MAX_TIMED_RANKERS + 2)]
+    results = run_comparison(wb, specs, data).results
+    assert len(results) == len(specs)
+    assert {r.seconds for r in results} == {None}
 
 
 def test_new_labels_are_new_data_and_leave_the_old_comparison_as_it_was(wb, data, ann):
@@ -232,14 +233,14 @@ def test_a_limit_takes_a_fixed_sample(wb, data):
 def test_a_ranker_that_cannot_be_loaded_is_left_out_and_said(wb, data, models):
     from as2core.errors import DamagedModel
 
-    named = models.named
+    load_spec = models.load_spec
 
     def damaged(spec):
         if spec == "bi-encoder":
             raise DamagedModel("the backbone is damaged: install it again")
-        return named(spec)
+        return load_spec(spec)
 
-    models.named = damaged
+    models.load_spec = damaged
     view = run_comparison(wb, ["rr", "bi-encoder"], data)
     assert [r.ranker for r in view.results] == ["rr"]
     assert "bi-encoder was left out: the backbone is damaged: install it again" in view.notes

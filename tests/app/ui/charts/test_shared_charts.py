@@ -13,9 +13,9 @@ from app.ui.charts.tradeoff import tradeoff
 from app.ui.charts.training import dev_curve, loss_curve
 
 ROWS = [
-    RankerResult("bm25", {"AP": Figure(0.50, 0.40, 0.60)}, 0.1, None),
-    RankerResult("cascade", {"AP": Figure(0.72, 0.66, 0.78)}, 2.0, 0.63),
-    RankerResult("cross-encoder", {"AP": Figure(0.70, 0.64, 0.76)}, 3.0, 1.0),
+    RankerResult("bm25", {"AP": Figure(0.50, 0.40, 0.60)}, None, seconds=0.1),
+    RankerResult("cascade", {"AP": Figure(0.72, 0.66, 0.78)}, 0.63, seconds=2.0),
+    RankerResult("cross-encoder", {"AP": Figure(0.70, 0.64, 0.76)}, 1.0, seconds=3.0),
 ]
 
 
