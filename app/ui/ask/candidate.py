@@ -19,7 +19,7 @@ from as2core.metrics import to_ranks
 def draw_candidate(
     view: AskView, run: CascadeTrace, position: int, generative: np.ndarray | None, *, has_context: bool
 ) -> None:
-    """Its context and why it was dropped; the page draws the label buttons below it."""
+    """Why it was dropped, and its context; the page draws the label buttons below it."""
     parts = [describe_drop(view.trace, run, position)]
     if position in run.exits[-1].alive and view.is_calibrated:
         parts.append(f"Probability {percent(float(view.probability[position]))}.")
@@ -27,7 +27,7 @@ def draw_candidate(
         rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {scored}.")
     context = render_context(view.candidates[position], quiet=True) if has_context else ""
-    st.html(f'<div class="as2-details">{context}<p class="as2-why">{" ".join(parts)}</p></div>')
+    st.html(f'<div class="as2-details"><p class="as2-why">{" ".join(parts)}</p>{context}</div>')
 
 
 def draw_standings(run: CascadeTrace, position: int) -> None:

@@ -108,7 +108,7 @@ class Cascade {
     row.hidden = !each;
     if (row.childElementCount !== exits.length - 1) {
       row.innerHTML = exits.slice(0, -1).map((e, i) =>
-        `<label><span>after ${e.title}</span> <output></output><input type="range" min="0" max="70" data-exit="${i}"></label>`).join("");
+        `<label><span>after ${e.title}</span> <b></b><input type="range" min="0" max="70" data-exit="${i}"></label>`).join("");
     }
     if (each) row.querySelectorAll("input").forEach((input, i) => {
       input.value = this.percents[i];

@@ -16,7 +16,7 @@ def read_percents(exits: int) -> list[int]:
     back or forward to it. Writes it to the address."""
     state = st.session_state
     if url.has_moved("drop", settling=SETTLING_SECONDS) or _CHOICE not in state:
-        state[_CHOICE] = url.get("drop") or ("" if _CHOICE in state else str(DEFAULT_PERCENT))
+        state[_CHOICE] = url.get("drop")
     percents = parse_percents(state[_CHOICE], exits) or [DEFAULT_PERCENT]
     url.put(drop=None if percents == [DEFAULT_PERCENT] else _format(percents))
     return percents
