@@ -1,11 +1,24 @@
 """The app's entry: `streamlit run streamlit_app.py`, or `uvicorn streamlit_app:app`."""
 
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import streamlit as st
 from starlette.middleware import Middleware
 
 from app.security import SecurityHeaders
 from app.ui.errors import on_script_error
 from app.ui.start import StartScript
+from app.workbench.models import import_libraries
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[None]:
+    """Import torch while nobody waits yet."""
+    threading.Thread(target=import_libraries, name="imports", daemon=True).start()
+    yield
+
 
 middleware = [Middleware(SecurityHeaders), Middleware(StartScript)]
-app = st.App("app/main.py", middleware=middleware, on_script_error=on_script_error)
+app = st.App("app/main.py", middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,15 +71,16 @@ def _article(candidate: dict) -> str:
 
 
 @contextmanager
-def app(environment: Mapping[str, str]) -> Iterator[str]:
-    """`as2 app` over the environment's home, from the first answer of its server on; its address."""
+def app(environment: Mapping[str, str], root: Path = ROOT, command: Sequence[str] | None = None) -> Iterator[str]:
+    """`as2 app` of the checkout `root` over the environment's home, from the first answer of its server on; its
+    address. `command` is another server, to which the port is added."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
-    command = [*AS2, "app", "--port", str(port)]
+    command = [*(command or [*AS2, "app", "--port"]), str(port)]
     with TemporaryFile("w+") as errors:  # a pipe that nobody reads would hold the server up
-        process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=errors)
+        process = subprocess.Popen(command, cwd=root, env={**environment, "PYTHONPATH": str(root)}, stderr=errors)
         try:
             until = time.monotonic() + PATIENCE
             while not _answers(url):

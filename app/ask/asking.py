@@ -23,6 +23,7 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error
 from as2core.rankers.base import compute_confidence
+from as2core.rankers.cascade import CascadeRanker
 from as2core.spelling import correct_spelling
 from as2core.text import tokenize
 from as2core.types import OnProgress, Progress
@@ -31,6 +32,7 @@ from db.repositories import corpora as corpus_rows
 from db.repositories import questions as rows
 
 log = logging.getLogger(__name__)
+MAX_PRELOAD_SECONDS = 60.0  # for the engine
 
 MIN_CONFIDENCE = 0.5  # from here on the best candidate counts as an answer, whatever its own probability
 
@@ -109,6 +111,8 @@ def _rank_first(wb: Workbench) -> None:
         titles = [(c, d.title) for c in corpora for d in corpus_rows.find_documents(s, c, "", 1)]
     for corpus_id, title in titles:
         model = loading.load_version(wb)
+        if isinstance(model.ranker, CascadeRanker):  # torch would delay the very preparation
+            model.ranker.wait_until_prepared(MAX_PRELOAD_SECONDS)
         correct_spelling(title, (), scoring.as_cascade(model).known_words)
         scoring.rank_question(wb, corpus_id, title or "a first question", model)
 

@@ -27,6 +27,7 @@ from app.versions import loading, registry
 from app.versions.loading import LoadedVersion
 from app.workbench.settings import Settings
 from app.workbench.workbench import Workbench
+from as2core.cascade.background import MAX_WAIT_SECONDS
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
@@ -146,6 +147,8 @@ def rank(
     """Every candidate that `first` keeps, through every exit; traces are cached by question and texts."""
     started = time.perf_counter()
     ranker = as_cascade(model)
+    if isinstance(ranker, CascadeRanker):
+        ranker.wait_until_prepared(MAX_WAIT_SECONDS)
     cut = first.cut(question, candidates) if first else None
     entered = candidates if cut is None else [candidates[i] for i in np.setdiff1d(cut.alive, cut.dropped)]
     key = (ranker.engine.name, question, tuple(c.titled_text for c in entered))

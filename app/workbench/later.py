@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -37,6 +38,7 @@ class LaterWrites:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="later writes", daemon=True)
                 self._thread.start()
+                atexit.register(self.finish)  # the server ends without closing its workbench
             self._changed.notify()
 
     def finish(self, key: int | None = None) -> None:

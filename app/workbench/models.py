@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from app.workbench.settings import Settings
+from as2core.errors import As2Error
 from as2core.rankers import catalog
 from as2core.rankers.base import ChoosesEngine, Ranker
 from as2core.rankers.bi_encoder import BiEncoderRanker
@@ -115,6 +117,15 @@ class LoadedModels:
                 while len(self._loaded) > MAX_LOADED:
                     self._loaded.popitem(last=False)
             return ranker
+
+
+def import_libraries() -> None:
+    """Import what the models need, which takes a second or more, and read the backbone once: a server begins with it
+    before the first page is opened. Failures are left to the first question."""
+    from as2core.nn.backbone import load_backbone
+
+    with suppress(As2Error):
+        load_backbone()
 
 
 def _runs_onnx(engine: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from as2core.errors import Cancelled
 from as2core.types import OnProgress, Progress
 
+MAX_WAIT_SECONDS = 3.0  # for an engine that is being prepared: torch would compete with its preparation for the cores
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -46,8 +47,8 @@ class PreparedEngine(Generic[T]):
 
         atexit.register(end)
 
-    def wait(self) -> T | None:
-        """The engine, once it is clear whether there is one."""
+    def wait(self, seconds: float | None = None) -> T | None:
+        """The engine, once it is clear whether there is one; None if that takes longer than `seconds`."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(seconds)
         return self.engine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from as2core.cascade.background import PreparedEngine
+from as2core.cascade.background import MAX_WAIT_SECONDS, PreparedEngine
 from as2core.cost import layer_flops
 from as2core.errors import BadSetting
 from as2core.rankers.base import CountsFlops
@@ -61,7 +61,7 @@ class BiEncoderRanker(CountsFlops):
 
     def embed_question(self, question: str) -> np.ndarray:
         """The unit vector of a question, float32 `(hidden,)`, to be compared with those of `embed`."""
-        engine = self.question_engine.engine
+        engine = self.question_engine.wait(MAX_WAIT_SECONDS)
         return (engine.embed if engine else self.embed)([question])[0]
 
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:

@@ -89,6 +89,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
         self.threshold = 0.5 if threshold is None else threshold
         self.module, self.is_trained = CascadeModule(backbone, exits).eval(), False
         self._onnx: Engine | None = None  # once `use` has asked for it and it is ready
+        self._preparation: Thread | None = None  # in the background
         _ = self.schedule  # a bad ratio is refused here, not at the first question
 
     @property
@@ -168,7 +169,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
                 self.preparing = None
 
         if background:
-            thread = Thread(target=prepare, name="onnx graphs", daemon=True)
+            self._preparation = thread = Thread(target=prepare, name="onnx graphs", daemon=True)
             thread.start()
 
             def end() -> None:  # a thread still in C++ when the interpreter goes would abort the program
@@ -178,6 +179,11 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
             atexit.register(end)
         else:
             prepare()
+
+    def wait_until_prepared(self, seconds: float) -> None:
+        """Wait so long at most for an engine that is prepared in the background."""
+        if self._preparation is not None:
+            self._preparation.join(seconds)
 
     def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
         from as2core.cascade.engine_onnx import OnnxEngine
@@ -193,7 +199,7 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
         return engine
 
     def __getstate__(self) -> dict:
-        return {**self.__dict__, "_onnx": None}
+        return {**self.__dict__, "_onnx": None, "_preparation": None}
 
     def trace(
         self, question: str, candidates: Sequence[Candidate], schedule: DropSchedule | None = None

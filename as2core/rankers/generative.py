@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from as2core.cascade.background import PreparedEngine
+from as2core.cascade.background import MAX_WAIT_SECONDS, PreparedEngine
 from as2core.errors import BadSetting, UnsupportedBackbone
 from as2core.metrics import order
 from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
@@ -109,7 +109,7 @@ class GenerativeRanker(HasWeights):
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         texts = [c.text if self.direction == "answer" else c.titled_text for c in candidates]
-        if (engine := self.prepared.engine) is not None and texts:
+        if texts and (engine := self.prepared.wait(MAX_WAIT_SECONDS)) is not None:
             return self._score_on(engine, question, texts)
         if self.cache is not None and self.direction == "question" and texts:
             return self._score_cached(question, texts, self.cache)
