@@ -34,7 +34,7 @@ def draw_version(name: str) -> None:
     with st.container(border=True, key="adapt_card"):
         try:
             version, content = registry.get_version(wb, name), registry.load_card(wb, name)
-            st.subheader(plain(version.name), anchor=False)
+            st.header(plain(version.name), anchor=False)
             card.draw_card(content, adapting.find_hidden_labels(wb, frame.annotator.id))
             versions.draw_decision(frame, version)
         except As2Error as error:
@@ -86,6 +86,6 @@ readiness.draw_start(frame, view)
 schedule.draw_rule(frame)
 jobs.draw_list(wb, recent)
 
-st.subheader("Versions", anchor=False)
+st.header("Versions", anchor=False)
 versions.draw_list(frame)
 versions.dialogs(frame)

@@ -249,7 +249,7 @@ def test_a_retrain_of_a_ranker_without_exits_is_shown_as_it_goes(wb, name):
     assert not at.exception and not at.error
     assert f"Retraining (generative, job {job})" in texts(at)
     assert "step 25: dev MAP 0.600" in markup(at) and "last exit" not in markup(at)
-    assert [x.value for x in at.subheader][-1] == "Versions"
+    assert [x.value for x in at.header][-1] == "Versions"
 
 
 def test_people_chosen_for_one_corpus_narrow_no_other(wb):

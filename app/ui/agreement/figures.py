@@ -44,7 +44,7 @@ def _estimate_prevalence(_wb: Workbench, corpus_id: int) -> PrevalenceView:
 
 
 def _draw_agreement(view: AgreementView) -> None:
-    st.subheader("Everyone", anchor=False)
+    st.header("Everyone", anchor=False)
     _draw_number("Krippendorff's alpha", view.alpha, f"{count(view.alpha.n, 'pair')} labelled by two or more people")
     st.caption(
         "1 is perfect agreement, 0 is chance level. Labels are usually considered reliable above 0.8 and unreliable "
@@ -52,18 +52,18 @@ def _draw_agreement(view: AgreementView) -> None:
         "minute."
     )
     _draw_table("Two people", "Cohen's kappa", [(f"{a} and {b}", e) for a, b, e in view.kappas])
-    st.subheader("Over time", anchor=False)
+    st.header("Over time", anchor=False)
     points = [(day, e.value, e.low, e.high, e.n) for day, e in view.over_time if e.value is not None]
     if len(points) > 1:
         st.altair_chart(over_time(points), width="stretch",
                         alt="Alpha by the day of the second label; the table below has the numbers")  # fmt: skip
     _draw_table("Day of the second label", "Alpha", list(view.over_time))
-    st.subheader("By kind of question", anchor=False)
+    st.header("By kind of question", anchor=False)
     _draw_table("Kind", "Alpha", [(kind.replace("-", " "), e) for kind, e in view.per_kind])
 
 
 def _draw_shares(view: PrevalenceView) -> None:
-    st.subheader("Share of correct candidates", anchor=False)
+    st.header("Share of correct candidates", anchor=False)
     st.caption(
         "Estimated from pairs drawn at random: the queue Random and the random share of the adaptive queues. Of a "
         "whole list only the drawn first row counts. What an adaptive queue chose itself is a biased sample. 95 % "
@@ -79,7 +79,7 @@ def _draw_shares(view: PrevalenceView) -> None:
 
 
 def _draw_anchoring(view: AnchoringView) -> None:
-    st.subheader("Anchoring", anchor=False)
+    st.header("Anchoring", anchor=False)
     st.caption(
         "A share of the randomly drawn pairs is shown without scores. The shift is how much more often labels agree "
         "with the model when its score is visible."
@@ -101,7 +101,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
 
 
 def _draw_second_looks(wb: Workbench, corpus_id: int) -> None:
-    st.subheader("Second looks", anchor=False)
+    st.header("Second looks", anchor=False)
     waiting = label_noise.count_second_looks(wb, corpus_id)
     st.caption(
         "A model of all the other labels finds labels that look wrong. Review them in the queue Second look: "

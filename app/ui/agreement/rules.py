@@ -29,7 +29,7 @@ def _draw_settings(frame: Frame) -> None:
     wb, corpus_id, is_closed = frame.wb, frame.corpus.id, not frame.is_admin
     now = guidelines.read_rules(wb, corpus_id)
     with st.form(f"agreement_rules_{corpus_id}", border=False):
-        st.subheader("Labelling rules", anchor=False)
+        st.header("Labelling rules", anchor=False)
         overlap = st.number_input("People per pair", 1, guidelines.MAX_OVERLAP, now.overlap, disabled=is_closed,
                                   help="Measuring agreement takes two or more")  # fmt: skip
         control = st.number_input("Random share of adaptive queues, in %", 0, 100, round(now.control * 100), 5,
@@ -47,7 +47,7 @@ def _draw_settings(frame: Frame) -> None:
 
 def _draw_guidelines(frame: Frame) -> None:
     versions = guidelines.list_guidelines(frame.wb, frame.corpus.id)
-    st.subheader("Guidelines", anchor=False)
+    st.header("Guidelines", anchor=False)
     st.caption(f"Version {versions[0].version}. Shown beside every item. Each label records the version in force.")
     if not frame.is_admin:
         st.markdown(versions[0].text)

@@ -110,7 +110,7 @@ def _draw_delete(frame: Frame, corpus: CorpusView) -> None:
 
 def _draw_create(frame: Frame) -> None:
     why = frame.explain_refusal("create corpora")
-    st.subheader("New corpus", anchor=False)
+    st.header("New corpus", anchor=False)
     with st.form("data_new", border=False, clear_on_submit=True):
         name = st.text_input("Name", max_chars=60, placeholder="For example: Handbooks", key="data_new_name")
         create = st.form_submit_button("Create", icon=":material/create_new_folder:", disabled=bool(why), help=why)
@@ -123,7 +123,7 @@ def _draw_create(frame: Frame) -> None:
 
 
 def _draw_starter(wb: Workbench) -> None:
-    st.subheader("Starter corpus", anchor=False)
+    st.header("Starter corpus", anchor=False)
     st.caption("Short articles with labelled questions, to try every page. Loading it again restores what is missing.")
     if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
         with boundary(), show_progress("Loading the starter corpus …") as on_progress:
@@ -138,7 +138,7 @@ def _draw_starter(wb: Workbench) -> None:
 
 def _draw_ingest(frame: Frame) -> None:
     corpus, why = frame.corpus, frame.explain_refusal("add documents")
-    st.subheader("Add documents", anchor=False)
+    st.header("Add documents", anchor=False)
     st.caption(f"Files are added to {plain(corpus.name)}. Adding the same document again changes nothing.")
     turn = st.session_state.setdefault("_data_upload_turn", 0)
     files = st.file_uploader(

@@ -90,4 +90,4 @@ def render_document(document: DocumentView, sentences: list[SentenceView]) -> st
     parts = (document.external_id, document.source, count(len(sentences), "sentence"))
     about = " · ".join(escape(part) for part in parts if part)
     title = escape(document.title or document.external_id)
-    return f'<div class="as2-doc"><h3>{title}</h3><p class="about">{about}</p>{body}</div>'
+    return f'<div class="as2-doc"><h2>{title}</h2><p class="about">{about}</p>{body}</div>'

@@ -50,7 +50,7 @@ def draw(frame: Frame) -> None:
 
 def _draw_import(frame: Frame) -> None:
     corpus, why = frame.corpus, frame.explain_refusal("import")
-    st.subheader("Import", anchor=False)
+    st.header("Import", anchor=False)
     st.caption("Questions with labelled sentences, from your own file or a benchmark.")
     turn = st.session_state.setdefault("_data_import_turn", 0)
     file = st.file_uploader("A label file", key=f"data_label_file_{turn}", label_visibility="collapsed")
@@ -131,7 +131,7 @@ def describe_import(name: str, report: ImportView) -> str:
 
 def _draw_export(frame: Frame) -> None:
     corpus = frame.corpus
-    st.subheader("Export", anchor=False)
+    st.header("Export", anchor=False)
     if corpus is None or not corpus.labels:
         st.info("There are no labels to export yet. Label sentences, or import a set.", icon=":material/checklist:")
         return

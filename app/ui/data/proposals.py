@@ -24,7 +24,7 @@ def draw(frame: Frame) -> None:
     if not corpus.sentences:
         st.info("This corpus has no sentences yet. Add documents under Corpora.", icon=":material/description:")
         return
-    st.subheader("Propose questions", anchor=False)
+    st.header("Propose questions", anchor=False)
     st.caption(ABOUT)
     job = queue.find_newest(wb, "propose", corpus.id)
     if job is not None and job.is_active:

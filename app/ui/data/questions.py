@@ -29,7 +29,7 @@ def draw(frame: Frame) -> None:
 
 
 def _draw_adding(frame: Frame) -> None:
-    st.subheader("Add your questions", anchor=False)
+    st.header("Add your questions", anchor=False)
     why = frame.explain_refusal()
     key = f"data_typed_{frame.corpus.id}"
     st.text_area("One question per line", key=key, height=120, disabled=bool(why),

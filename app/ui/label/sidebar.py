@@ -63,7 +63,7 @@ def draw_acts(
     closed: str | None = None,
 ) -> None:
     """Newest first. The newest can be undone unless `closed` says why not, the others opened to change them."""
-    st.subheader("Your last actions", anchor=False)
+    st.header("Your last actions", anchor=False)
     if not acts:
         st.caption("Your last labels appear here. You can undo or change them.")
         return
