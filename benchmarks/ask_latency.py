@@ -25,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import _served
@@ -38,6 +38,7 @@ from as2core.experiments.base import write_section
 ROOT = Path(__file__).resolve().parents[1]
 SQUAD = DATA / "squad" / "train-v1.1.json.gz"
 ARTICLES, PEOPLE = 48, 4
+CORPORA = ("starter", "long", "many")
 WORDS = 20_000  # of the generated vocabulary
 WANTED = {"p50": 300, "p95": 600, "first ever": 2000, "service p50": 120}  # ms, on two idle cores
 
@@ -144,19 +145,23 @@ Checkouts = dict[str, Path]
 def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true")
-    options.add_argument("--only", default="starter,long,many")
+    options.add_argument("--only", default=",".join(CORPORA))
     options.add_argument("--baseline", type=Path, help="an older checkout")
     options.add_argument("--homes", type=Path, help="where prepared homes are kept")
+    options.add_argument("--questions", type=int, help="through the service; a third of them in the browser")
     parsed = options.parse_args(arguments)
     names = parsed.only.split(",")
-    if unknown := set(names) - {"starter", "long", "many"}:
-        options.error(f"no corpus {', '.join(sorted(unknown))}; known: starter, long, many")
+    if unknown := set(names) - set(CORPORA):
+        options.error(f"no corpus {', '.join(sorted(unknown))}; known: {', '.join(CORPORA)}")
     checkouts = {"before": parsed.baseline.resolve()} if parsed.baseline else {}
     checkouts["after" if parsed.baseline else "this checkout"] = ROOT
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        lines = report(Path(folder), parsed.homes, names, checkouts, QUICK if parsed.quick else Sizes())
+        sizes = QUICK if parsed.quick else Sizes()
+        if parsed.questions:
+            sizes = replace(sizes, service=parsed.questions, browser=max(1, parsed.questions // 3), together=1)
+        lines = report(Path(folder), parsed.homes, names, checkouts, sizes)
     print("\n".join(lines))
-    if not parsed.quick and parsed.only == "starter,long,many":
+    if not parsed.quick:
         write_section(ROOT / "docs" / "performance.md", "ask-latency", "\n".join(lines))
 
 
@@ -165,9 +170,10 @@ def report(folder: Path, homes: Path | None, names: Sequence[str], checkouts: Ch
     lines = [
         "## From Enter to the answer",
         "",
-        f"Printed and written by `python benchmarks/ask_latency.py{' --baseline DIR' if len(checkouts) > 1 else ''}`, "
-        f"on {_served_cores()} cores. When it began, {busy:.1f} processes wanted them: on a busy machine only the "
-        "ratios between columns count, since both take turns. Times in ms.",
+        f"Printed and written by `python benchmarks/ask_latency.py{_describe_options(names, checkouts)}`, "
+        f"on {_served_cores()} cores: {sizes.service} questions a corpus through the service, {sizes.browser} in a "
+        f"browser. When it began, {busy:.1f} processes wanted the cores: on a busy machine only the ratios between "
+        "columns count, since both take turns. Times in ms.",
         "",
         f"| corpus | what | {' | '.join(f'{name} p50 | {name} p95' for name in checkouts)} |",
         "|---|---|" + "---|---|" * len(checkouts),
@@ -180,12 +186,16 @@ def report(folder: Path, homes: Path | None, names: Sequence[str], checkouts: Ch
             continue
         own = {c: prepare_home(name, c, root, folder, homes, files) for c, root in checkouts.items()}
         rows, same = time_service(checkouts, own, questions[: sizes.service])
+        print(
+            *(format_row(name, what, times, checkouts) for what, times in rows.items()), same, sep="\n", file=sys.stderr
+        )
         notes += [same] if same else []
         if (why := _served.no_browser()) is None:
             rows |= time_browser(checkouts, own, questions, sizes)
         else:
             notes.append(f"The browser was not measured: {why}.")
         lines += [format_row(name, what, times, checkouts) for what, times in rows.items()]
+        print("\n".join(lines[-len(rows) :]), file=sys.stderr)
     if _served.no_browser() is None:
         own_trip = time_empty_script(folder, sizes)
         lines.append(
@@ -193,6 +203,11 @@ def report(folder: Path, homes: Path | None, names: Sequence[str], checkouts: Ch
         )
     wanted = ", ".join(f"{name} {ms} ms" for name, ms in WANTED.items())
     return [*lines, "", *notes, f"Wanted on two idle cores: {wanted}."]
+
+
+def _describe_options(names: Sequence[str], checkouts: Checkouts) -> str:
+    only = "" if len(names) == len(CORPORA) else f" --only {','.join(names)}"
+    return only + (" --baseline DIR" if len(checkouts) > 1 else "")
 
 
 def _served_cores() -> int:
