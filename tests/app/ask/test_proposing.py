@@ -35,7 +35,7 @@ def propose(wb, corpus, write=write_two, **settings):
 
 
 def test_only_questions_that_lead_back_to_their_sentence_are_proposed(wb, towers):
-    result = propose(wb, towers, wanted=5)
+    result = propose(wb, towers, number=5)
     found = proposals.list_waiting(wb, towers.id)
     assert result["proposed"] == found.waiting == len(found.listed) == 5
     for p in found.listed:
@@ -46,16 +46,16 @@ def test_only_questions_that_lead_back_to_their_sentence_are_proposed(wb, towers
 
 
 def test_one_seed_draws_the_same_sentences_and_no_sentence_is_asked_about_twice(wb, towers):
-    propose(wb, towers, wanted=3, seed=4)
+    propose(wb, towers, number=3, seed=4)
     first = [p.sentence for p in proposals.list_waiting(wb, towers.id).listed]
-    propose(wb, towers, wanted=3, seed=4)
+    propose(wb, towers, number=3, seed=4)
     both = [p.sentence for p in proposals.list_waiting(wb, towers.id).listed]
     assert both[:3] == first
     assert len(set(both)) == len(both)
 
 
 def test_an_accepted_proposal_becomes_a_question_with_its_sentence_labelled_correct(wb, towers, ann):
-    propose(wb, towers, wanted=2)
+    propose(wb, towers, number=2)
     first = proposals.list_waiting(wb, towers.id).listed[0]
     question_id = proposals.accept(wb, first.id, annotator_id=ann.id)
     held = next(q for q in consensus.load_questions(wb, towers.id) if q.id == question_id)
@@ -68,7 +68,7 @@ def test_an_accepted_proposal_becomes_a_question_with_its_sentence_labelled_corr
 
 
 def test_a_proposal_whose_label_cannot_be_stored_still_waits(wb, towers, ann, monkeypatch):
-    propose(wb, towers, wanted=1)
+    propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).listed[0]
 
     def killed(*_, **__):
@@ -85,7 +85,7 @@ def test_a_proposal_whose_label_cannot_be_stored_still_waits(wb, towers, ann, mo
 
 
 def test_the_label_of_an_accepted_proposal_keeps_the_guidelines_in_force(wb, towers, ann):
-    propose(wb, towers, wanted=1)
+    propose(wb, towers, number=1)
     guidelines.write_guidelines(wb, towers.id, "- Dates count.", by=ann.id)
     proposals.accept(wb, proposals.list_waiting(wb, towers.id).listed[0].id, annotator_id=ann.id)
     with wb.read() as s:
@@ -94,7 +94,7 @@ def test_the_label_of_an_accepted_proposal_keeps_the_guidelines_in_force(wb, tow
 
 
 def test_accepting_brings_candidates_to_label_and_several_wait_for_one_job(wb, towers, ann):
-    propose(wb, towers, wanted=2)
+    propose(wb, towers, number=2)
     for p in proposals.list_waiting(wb, towers.id).listed:
         proposals.accept(wb, p.id, annotator_id=ann.id)
     assert [j.state for j in queue.list_jobs(wb, "score")] == ["queued"]
@@ -106,7 +106,7 @@ def test_accepting_brings_candidates_to_label_and_several_wait_for_one_job(wb, t
 
 
 def test_the_words_may_be_corrected_first(wb, towers, ann):
-    propose(wb, towers, wanted=1)
+    propose(wb, towers, number=1)
     proposal = proposals.list_waiting(wb, towers.id).listed[0]
     with pytest.raises(BadSetting, match="the question is empty"):
         proposals.accept(wb, proposal.id, annotator_id=ann.id, text="   ")
@@ -116,7 +116,7 @@ def test_the_words_may_be_corrected_first(wb, towers, ann):
 
 
 def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
-    propose(wb, towers, wanted=4)
+    propose(wb, towers, number=4)
     for p in proposals.list_waiting(wb, towers.id).listed:
         proposals.reject(wb, p.id, annotator_id=ann.id)
     with wb.read() as s:
@@ -125,12 +125,12 @@ def test_what_was_rejected_is_not_proposed_again(wb, towers, ann):
     def again(passages, each):
         return [[(text.upper(), -1.0) for text in before] for _ in passages]
 
-    assert propose(wb, towers, again, wanted=4)["proposed"] == 0
+    assert propose(wb, towers, again, number=4)["proposed"] == 0
     assert proposals.list_waiting(wb, towers.id).rejected == 4
 
 
 def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
-    propose(wb, towers, wanted=1)
+    propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).listed[0]
     proposals.reject(wb, one.id, annotator_id=ann.id)
     with pytest.raises(AlreadyDecided, match="already decided"):
@@ -138,7 +138,7 @@ def test_two_people_cannot_decide_one_proposal(wb, towers, ann, bob):
 
 
 def test_two_people_who_accept_the_same_words_at_once_share_a_question(wb, towers, ann, bob, monkeypatch):
-    propose(wb, towers, wanted=2)
+    propose(wb, towers, number=2)
     shown, reading, made = proposals.list_waiting(wb, towers.id).listed, question_rows.find_question, []
 
     def slowly(*of):
@@ -159,7 +159,7 @@ def test_two_people_who_accept_the_same_words_at_once_share_a_question(wb, tower
 
 
 def test_a_viewer_decides_nothing(wb, towers, ann, bob):
-    propose(wb, towers, wanted=1)
+    propose(wb, towers, number=1)
     one = proposals.list_waiting(wb, towers.id).listed[0]
     people.set_role(wb, bob.id, "viewer", by=ann.id)
     with pytest.raises(people.NotAllowed):
@@ -167,7 +167,7 @@ def test_a_viewer_decides_nothing(wb, towers, ann, bob):
 
 
 def test_proposals_go_with_their_document_s_corpus(wb, towers):
-    propose(wb, towers, wanted=2)
+    propose(wb, towers, number=2)
     corpora.delete_corpus(wb, towers.id)
     with wb.read() as s:
         assert rows.count_by_state(s, towers.id) == {}
