@@ -123,6 +123,30 @@ def test_sentences_are_different_ones_of_the_small_sets_first(tmp_path, monkeypa
     assert _texts.sentences(99) == ["one", "two", "three", "four", "five"]
 
 
+def test_generated_questions_are_of_the_words_of_their_documents():
+    from ask_latency import generate
+
+    documents, questions = generate(300)
+    assert len(documents) == 300
+    assert len(questions) == 200
+    texts = [set(text.lower().rstrip(".").split()) for _, text in documents]
+    for question in questions[:20]:
+        words = set(question.removeprefix("What is ").rstrip("?").split())
+        assert any(words <= text for text in texts)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium on the path")
+def test_a_question_is_timed_through_the_service_and_in_a_browser():
+    text = run_benchmark("ask_latency", "--quick", "--only", "starter")
+    rows_of_it = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| starter")]
+    times = {what.strip(): [c.strip() for c in cells] for _, what, *cells in rows_of_it}
+    assert {"service", "browser, the first ever", "browser, 4 people at once"} <= set(times)
+    assert all(0 < number(p50) <= number(p95) for p50, p95 in times.values())
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_peers_run_the_very_weights_of_the_cascade(tmp_path):

@@ -279,3 +279,29 @@ def test_accents_written_apart_or_together_find_each_other(index, stored, asked)
     texts = [unicodedata.normalize(stored, "The café in Zürich opens."), "A tea house."]
     index.upsert_docs([(f"d{i}", split_passages(f"d{i}", [text])) for i, text in enumerate(texts)])
     assert [h.doc_id for h in index.search_words(unicodedata.normalize(asked, "Zürich"), 5)] == ["d0"]
+
+
+def test_passages_are_counted_again_once_the_file_has_changed(index):
+    total = index.count()
+    assert index.count_vectors() == 0
+    pending = index.list_pending(99)
+    index.set_vectors({pending[0].id: np.array([1.0, 0.0])})
+    assert (index.count(), index.count_vectors()) == (total, 1)
+    gone = pending[0].doc_id
+    index.delete_docs([gone])
+    left = [p for p in pending if p.doc_id != gone]
+    assert (index.count(), index.count_vectors()) == (len(left), 0)
+
+
+def test_a_question_is_compared_once_and_ranked_in_its_documents_after_that(index):
+    pending = index.list_pending(99)
+    draw = np.random.default_rng(0)
+    vectors = {p.id: draw.normal(size=8).astype(np.float32) for p in pending}
+    index.set_vectors(vectors)
+    query = draw.normal(size=8).astype(np.float32)
+    index.search_vectors(query, 1)
+    some = sorted({p.doc_id for p in pending})[:2]
+    by_hand = sorted((p.id for p in pending if p.doc_id in some), key=lambda i: -float(vectors[i] @ query))
+    assert [h.passage_id for h in index.search_vectors(query, 99, some)] == by_hand
+    index.set_vectors({by_hand[-1]: query * 9})  # what was computed before does not hold any more
+    assert index.search_vectors(query, 99, some)[0].passage_id == by_hand[-1]

@@ -173,3 +173,15 @@ def test_texts_are_read_of_the_candidates_and_their_neighbours_only(wb, towers):
     assert found.left_out == len(whole.candidates) - 1
     [same] = [w for w in whole.candidates if w.sentence_id == c.sentence_id]
     assert (same.text, same.before, same.after) == (c.text, c.before, c.after)
+
+
+def test_preloading_puts_a_question_to_the_models_and_stores_nothing(wb, towers, models, monkeypatch):
+    from fake_models import FakeCascade
+
+    questions = []
+    trace = FakeCascade.trace
+    monkeypatch.setattr(FakeCascade, "trace", lambda self, q, *rest: questions.append(q) or trace(self, q, *rest))
+    asking.preload(wb)
+    assert set(models.loaded) == {"cascade", "generative"}
+    assert questions == ["tower"]  # the title of the first document
+    assert list_rows(wb, Question) == list_rows(wb, Run) == []
