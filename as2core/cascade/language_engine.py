@@ -66,6 +66,8 @@ class LanguageEngine:
 
     def read_passages(self, texts: Sequence[str]) -> list[PassageState]:
         """The states of each passage; `rest` as the torch model's."""
+        if not texts:
+            return []
         ids = token_ids(self.tokenizer, texts, self.max_length)
         lengths = np.array([len(i) for i in ids], dtype=np.int64)
         states: dict[int, PassageState] = {}

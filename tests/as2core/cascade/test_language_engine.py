@@ -93,6 +93,7 @@ def test_the_engine_reads_a_passage_once_and_torch_s_states_are_not_taken_for_it
     engine.read_passages = lambda texts: read.extend(texts) or first(texts)
     scores = ranker.score(QUESTION, CANDIDATES)
     assert scores == pytest.approx(exact, abs=0.03)
+    assert ranker.score(QUESTION, CANDIDATES) == pytest.approx(scores, abs=1e-3)
     assert ranker.score(QUESTION, [*CANDIDATES, Candidate("new", "a river")])[:-1] == pytest.approx(scores, abs=1e-3)
     assert sorted(read) == sorted([*set(TEXTS), "a river"])
 
