@@ -3,6 +3,7 @@ session, as their callbacks do."""
 
 import json
 import logging
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -78,7 +79,7 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
     html = markup(ask_question())
     answer = html.index('class="as2-answer"')
     assert answer < html.index("as2-standings") < html.index("as2-costs", answer)
-    assert "Almost certainly the answer <span>95 %</span>" in html
+    assert re.search("Almost certainly the answer <span [^>]*>95 %</span>", html)
     assert "The hall was finished in 1889.</mark>" in html
     assert (
         '<span class="as2-near">It was built for the World&#x27;s Fair, and few people came to see it.</span>' in html
@@ -89,7 +90,7 @@ def test_the_answer_comes_first_marked_among_its_neighbours_with_its_probability
 def test_below_the_threshold_the_page_says_that_there_is_no_answer(wb):
     html = markup(ask_question({"q": "When was the oldest hall painted?"}))
     assert "No answer found in this corpus" in html
-    assert "The best candidate has a probability of 27 %. An answer needs 50 %." in html
+    assert "The best candidate has a probability of 27 % and no clear lead over the second one." in html
 
 
 def test_without_calibration_nothing_is_called_a_probability(wb, monkeypatch):
@@ -331,7 +332,7 @@ def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
     at.session_state["_as2_chosen"] = int(third["position"])
     at.run()
     html = markup(at)
-    near = html[html.rindex('<p class="as2-passage"') :]
+    near = html[html.rindex('<div class="as2-details"') :]
     assert f"{third['sentence']}</mark>" in near
     assert "Stayed to the end: rank 3 of 10." in near
     assert "<span>finished</span><small>-5.0</small>" in near
@@ -387,6 +388,7 @@ def test_without_any_corpus_the_page_points_to_data(wb):
 def test_a_very_long_question_is_asked_but_stays_out_of_the_address(wb):
     at = open_ask()
     at.text_input(key="as2_question_0").set_value("why " * 2000)
-    at.button[0].click().run()
+    at = button(at, "Ask").click().run()
+    at.session_state["_as2_result"][1].generative.exception(timeout=10)  # the run is stored after the answer
     assert stored.list_asked(wb)[0][1] == ("why " * 2000).strip() + "?"
     assert "q" not in at.query_params

@@ -6,7 +6,7 @@
 // blue: returned; orange dashes with a cross: a correct answer dropped.
 
 export const RETURNED = 5;
-const MAX_BAND_LINES = 200, MIN_RANK = 0.8, HEAD_PIXELS = 12, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5;
+const MAX_BAND_LINES = 200, HEAD_PIXELS = 18, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5;
 const COLOURS = { right: "var(--as2-green)", returned: "var(--as2-blue)", lost: "var(--as2-orange)", dropped: "#7d818a" };
 
 export function escapeText(text) {
@@ -66,8 +66,7 @@ export function place(record, width, height) {
   const start = left + band + (isNarrow ? 24 : 34);  // where the encoder's axis begins
   const right = isNarrow ? 24 : Math.min(320, Math.max(170, width * 0.32));
   const step = (width - right - start) / record.exits.length;
-  const scale = (most) => (rank) => HEAD_PIXELS
-    + (Math.log(rank / MIN_RANK) / Math.log((Math.max(most, 2) * 1.12) / MIN_RANK)) * (bottom - HEAD_PIXELS);
+  const scale = (most) => (rank) => HEAD_PIXELS + (Math.log(rank) / Math.log(Math.max(most, 2) * 1.12)) * (bottom - HEAD_PIXELS);
   return {
     width, height, bottom, isNarrow, left, bandEnd: left + band, start, step, right,
     exits: record.exits.map((_, e) => start + step * (e + 1)), all: scale(record.candidates), inner: scale(entered),
@@ -149,7 +148,7 @@ function drawGround(record, run, at) {
   const lines = ticks.map((t) => `<path class="grid" d="M${at.start} ${round(at.inner(t))}H${round(at.exits.at(-1))}"/>`
     + `<text class="tick" x="${at.start - 5}" y="${round(at.inner(t) + 4)}">${t === 1 && !at.isNarrow ? "rank 1" : t}</text>`);
   return `<path class="alive" d="M${[...edge, ...top].map((p) => p.map(round).join(" ")).join("L")}Z"/>`
-    + `<path class="upright" d="M${at.start} ${HEAD_PIXELS}V${round(at.inner(record.entered.length))}"/>${lines.join("")}`;
+    + `<path class="upright" d="M${at.start} ${HEAD_PIXELS - 6}V${round(at.inner(record.entered.length))}"/>${lines.join("")}`;
 }
 
 function drawGrey(ways, at) {
