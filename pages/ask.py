@@ -15,7 +15,8 @@ from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.ask.history import draw_history
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.label.buttons import label_buttons
-from app.ui.landing import landing, tour
+from app.ui.landing import tour
+from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import page
 from app.ui.text import plain, shorten
 
@@ -93,14 +94,14 @@ def draw_result(current: result.Result) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(best, "answer")
         draw_queue_state(frame, view.question_id)
+        draw_label_count(frame, view.question_id)
         draw_facts(view)
-    draw_label_count(frame, view.question_id)
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
         draw_cascade(view, current.record, percents=percents, best=best, labels=labels)
     with details:
         position = best if selection is None else selection
-        st.subheader("Best candidate" if position == best else "Candidate details", anchor=False)
+        st.header("Best candidate" if position == best else "Candidate details", anchor=False)
         draw_candidate(view, run, position, generative, has_context=position != best)
         if position == best:
             st.caption("Click a line of the picture or a row of the table to see another candidate here.")
@@ -125,7 +126,7 @@ def draw_result(current: result.Result) -> None:
 
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:
     """The generative ranks are added when they are ready."""
-    st.subheader("Candidates", anchor=False)
+    st.header("Candidates", anchor=False)
     draw_candidates(table, position=result.get_selection(), choose=result.choose)
     with st.container():
         if not current.generative.done():
@@ -137,9 +138,13 @@ def draw_table(current: result.Result, table: pd.DataFrame) -> None:
 draw_question_box(question)
 if not question:
     url.put(q=None, as_typed=None)
-    draw_examples()
-    draw_history(frame)
-    landing.draw(frame)
+    left, right = st.columns([1.35, 1], gap="large")
+    with left:
+        draw_examples()
+        draw_history(frame)
+    with right:
+        draw_cascade_miniature()
+    tour.draw(frame.annotator.name)
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
 else:

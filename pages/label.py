@@ -158,7 +158,7 @@ with work:
         else:
             draw(desk.item, scores_visible=scores_visible)
     closed = desk.item is None or is_viewer
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="label_buttons"):
         for name in LABELS:
             button(name, disabled=closed or locked)
     if isinstance(desk, ListDesk):
@@ -173,10 +173,10 @@ with work:
         if mode == ONE:
             button("skip", disabled=desk.item is None)
         button("remove", disabled=closed)
+    with st.container(horizontal=True, vertical_alignment="center"):
         button("flag", disabled=closed)
         button("help")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        scores = st.toggle("Show scores", scores_visible, key="label_scores",
+        scores = st.toggle("Show scores", scores_visible, key="label_scores", width="content",
                            help="Each label records whether scores were visible.")  # fmt: skip
     url.put(scores=None if scores else "off")
 with side:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -117,37 +118,45 @@ def _rank_first(wb: Workbench) -> None:
         scoring.rank_question(wb, corpus_id, title or "a first question", model)
 
 
+class AskSettings(TypedDict, total=False):
+    """`version`: "active" by default. `limits`: by default the settings'. `as_typed`: no correction of the spelling.
+    `by`: the person who asks, for their list of recent questions; None is the command line. `store_later`: the run is
+    stored soon after, and before a label is; only the question is there at once."""
+
+    version: str
+    limits: RankLimits | None
+    as_typed: bool
+    by: int | None
+    store_later: bool
+
+
 def ask(
     wb: Workbench,
     corpus_id: int,
     question: str,
     *,
-    version: str = "active",
-    limits: RankLimits | None = None,
-    as_typed: bool = False,
-    by: int | None = None,
-    store_later: bool = False,
     on_progress: OnProgress | None = None,
+    **settings: Unpack[AskSettings],
 ) -> AskView:
     """Rank the corpus's sentences for a question, dropping none after the first stage, and store the scores. A question
-    that is not stored yet gets its spelling corrected, unless `as_typed`. `limits`: by default the settings'. `by`: the
-    person who asks, for their list of recent questions; None is the command line. `store_later`: the run is stored soon
-    after, and before a label is; only the question is there at once. Raises EmptyQuestion, EmptyCorpus,
-    UnknownCorpus, UnknownVersion, BadSetting, DamagedModel."""
+    that is not stored yet gets its spelling corrected. Raises EmptyQuestion, EmptyCorpus, UnknownCorpus,
+    UnknownVersion, BadSetting, DamagedModel."""
+    as_typed, store_later = settings.get("as_typed", False), settings.get("store_later", False)
     started = time.perf_counter()
     typed = normalise_question(question)
     check_exists(wb, corpus_id)
-    model = loading.load_version(wb, version)
+    model = loading.load_version(wb, settings.get("version", "active"))
 
     def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
         return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
 
+    limits = settings.get("limits")
     result = scoring.rank_question(wb, corpus_id, typed, model, limits=limits, correct=correct, on_progress=on_progress)
     if on_progress and not store_later:
         on_progress(Progress(2, 3, "storing the scores"))
     ranking_ended = time.perf_counter()
     question_id = _find_or_add_question(wb, corpus_id, result.question)
-    store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=by)
+    store = partial(scoring.store_ranking, wb, question_id, model, result, by="ask", annotator_id=settings.get("by"))
     run = PendingRun(wb, question_id, store)
     candidates = result.candidates if store_later else run.get()[1]
     labels = annotation.read_labels(wb, question_id)

@@ -47,7 +47,7 @@ def ask(
             view = ask(wb, source.id, question, on_progress=on_progress)
         if view.typed:
             print_note(f"corrected to: {view.question} (--as-typed searches as typed)")
-        for note in view.notes:
+        for note in (*view.hints, *view.notes):
             print_note(note)
         run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
         if as_json:

@@ -113,7 +113,7 @@ def test_what_happens_to_labels_is_said_before_they_are_deleted(wb, at, me, ann)
     label(wb, ann)
     label(wb, ann, sentence=2)
     at = at.button(key="data_question_1_delete").click().run()
-    assert "It has 3 labels: 2 by ann, 1 by me. They and the verdicts on them are deleted with it" in texts(at)
+    assert "This also deletes 3 labels (2 by ann, 1 by me) and any verdicts on them" in texts(at)
     at.button(key="data_question_delete_confirm").click().run()
     assert stored.questions(wb, TOWERS) == [COSTS, BRIDGE]
     assert stored.label_events(wb) == []
@@ -125,7 +125,7 @@ def test_a_label_given_while_one_decides_is_not_deleted_unseen(wb, at, ann):
     at = at.button(key="data_question_delete_confirm").click().run()
     assert TOWER in stored.questions(wb, TOWERS)
     assert "the question has 1 label now, not 0: look at it again" in texts(at)
-    assert "It has 1 label: 1 by ann." in texts(at)
+    assert "This also deletes 1 label (1 by ann)" in texts(at)
 
 
 def test_what_others_labelled_only_an_admin_deletes(wb, me, ann):

@@ -23,7 +23,7 @@ def draw_queue_state(frame: Frame, question_id: int) -> None:
     is_queued, why = question_management.is_queued(frame.wb, question_id), frame.explain_refusal()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="as2-queue", width="content"):
         if is_queued:
-            st.caption(":material/playlist_add_check: In the label queue")
+            st.caption(":material/playlist_add_check: In the label queue", width="content")
         st.button(
             "Remove" if is_queued else "Add to the label queue",
             icon=None if is_queued else ":material/playlist_add:",
@@ -43,11 +43,13 @@ def _set_queued(frame: Frame, question_id: int, queued: bool) -> None:
 
 def draw_label_count(frame: Frame, question_id: int) -> None:
     """After a label on this question: how many the corpus has, and how many more a retrain needs at least."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-count"):
         if st.session_state.get(LAST_LABELLED_ID) != question_id:
             return
-        st.caption(describe_label_count(readiness.count_labels(frame.wb, frame.corpus.id)))
-        navigation.to("adapt", "Adapt")
+        counts = readiness.count_labels(frame.wb, frame.corpus.id)
+        st.caption(describe_label_count(counts), width="content")
+        if not counts.missing:
+            navigation.to("adapt", "Adapt")
 
 
 def describe_label_count(counts: readiness.LabelCount) -> str:

@@ -27,7 +27,7 @@ DELETING, PAGE = "_data_question_deleting", "_data_question_page"  # of the sess
 
 
 def draw(frame: Frame) -> None:
-    st.subheader("All questions", anchor=False)
+    st.header("All questions", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = _draw_search()
         origin = url.choose("data", "origin", "Origin", ORIGINS)
@@ -64,20 +64,20 @@ def _draw_search() -> str:
 
 def _draw_question(frame: Frame, question: QuestionView) -> None:
     why, key = frame.explain_refusal("change questions"), f"data_question_{question.id}"
-    with st.container(border=True, gap="xxsmall", key=key):
-        st.markdown(plain(shorten(question.text, MAX_CHARS)))
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(describe(question), width="stretch")
-            if len(question.text) <= result.MAX_LINK_CHARS:
-                navigation.to("ask", "Open on Ask", q=question.text)
-            st.button(
-                "Remove from the queue" if question.queued else "Add to the queue",
-                key=f"{key}_queue", type="tertiary", disabled=bool(why), help=why,
-                icon=":material/playlist_remove:" if question.queued else ":material/playlist_add:",
-                on_click=_set_queued, args=(frame, question.id, not question.queued),
-            )  # fmt: skip
-            st.button("Delete …", key=f"{key}_delete", type="tertiary", disabled=bool(why), help=why,
-                      on_click=st.session_state.__setitem__, args=(DELETING, question.id))  # fmt: skip
+    with st.container(border=True, key=key, horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap=None):
+            st.markdown(plain(shorten(question.text, MAX_CHARS)))
+            st.caption(describe(question))
+        if len(question.text) <= result.MAX_LINK_CHARS:
+            navigation.to("ask", "Open on Ask", q=question.text)
+        st.button(
+            "Remove from the queue" if question.queued else "Add to the queue",
+            key=f"{key}_queue", type="tertiary", disabled=bool(why), help=why,
+            icon=":material/playlist_remove:" if question.queued else ":material/playlist_add:",
+            on_click=_set_queued, args=(frame, question.id, not question.queued),
+        )  # fmt: skip
+        st.button("Delete …", key=f"{key}_delete", type="tertiary", disabled=bool(why), help=why,
+                  on_click=st.session_state.__setitem__, args=(DELETING, question.id))  # fmt: skip
 
 
 def describe(question: QuestionView) -> str:
@@ -120,6 +120,8 @@ def _close() -> None:
 @st.dialog("Delete question", on_dismiss=_close)
 def _confirm(frame: Frame, question_id: int) -> None:
     """Each run of it reads the labels anew: they may have changed since the last one."""
+    if DELETING not in st.session_state:  # this run's click closed it
+        st.rerun()
     show_pending()
     try:
         view = question_management.preview_deletion(frame.wb, question_id, by=frame.annotator.id)
@@ -131,11 +133,9 @@ def _confirm(frame: Frame, question_id: int) -> None:
     if view.refusal:
         st.error(plain(f"{view.refusal[:1].upper()}{view.refusal[1:]}."), icon=":material/lock:")
     with st.container(horizontal=True):
-        is_confirmed = st.button("Delete permanently", type="primary", key="data_question_delete_confirm",
-                                 disabled=bool(view.refusal), on_click=_delete, args=(frame, view))  # fmt: skip
-        is_cancelled = st.button("Keep it", key="data_question_delete_cancel", on_click=_close)
-    if (is_confirmed or is_cancelled) and DELETING not in st.session_state:
-        st.rerun()
+        st.button("Delete permanently", type="primary", key="data_question_delete_confirm",
+                  disabled=bool(view.refusal), on_click=_delete, args=(frame, view))  # fmt: skip
+        st.button("Keep it", key="data_question_delete_cancel", on_click=_close)
 
 
 @guarded
@@ -153,7 +153,7 @@ def describe_deletion(view: DeletionView) -> str:
         return "It has no labels. It is deleted with its ranking; if somebody asks it again, it starts anew."
     by = ", ".join(f"{n:,} by {plain(name)}" for name, n in view.by_name)
     return (
-        f"It has {count(view.labels, 'label')}: {by}. They and the verdicts on them are deleted with it: no "
-        "retrain, comparison or export uses them any more. This cannot be undone. To keep them, export the labels "
-        "first, or only remove the question from the queue."
+        f"This also deletes {count(view.labels, 'label')} ({by}) and any verdicts on them: no retrain, comparison or "
+        "export uses them any more. It cannot be undone. To keep the labels, export them first, or only remove the "
+        "question from the queue."
     )

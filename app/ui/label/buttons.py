@@ -25,7 +25,9 @@ def label_buttons(frame: Frame, view: AskView, position: int, *, rank: int, mine
     rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
     sentence = view.candidates[position].sentence_id
     why = frame.explain_refusal()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"as2-labels-{where}"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-labels-{where}"
+    ):
         for label in LABELS:
             name, icon = STYLES[label]
             st.button(
@@ -41,7 +43,8 @@ def label_buttons(frame: Frame, view: AskView, position: int, *, rank: int, mine
         if mine:
             st.button("Withdraw", key=f"as2_label_{where}_withdraw", type="tertiary", disabled=bool(why),
                       on_click=_withdraw, args=(frame, view, sentence))  # fmt: skip
-            st.caption(f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}.")
+            signed = f":green[:material/check:] Stored as {mine}, signed {plain(frame.annotator.name)}."
+            st.caption(signed, width="content")
 
 
 @errors.guarded
