@@ -10,7 +10,7 @@ from as2core.cascade.language_engine import LanguageEngine
 from as2core.nn.backbone import load_backbone
 from as2core.nn.kept_passages import question_ids
 from as2core.rankers.bi_encoder import BiEncoderRanker
-from as2core.rankers.generative import GenerativeRanker, load_question_lm
+from as2core.rankers.generative import MAX_ERROR_LOG_P, GenerativeRanker, load_question_lm
 from as2core.rankers.passage_cache import PassageCache
 from as2core.types import Candidate
 
@@ -77,7 +77,11 @@ def test_a_prepared_ranker_scores_on_the_engine_and_its_copy_on_torch(tiny, fold
     engine = ranker.prepared.wait()
     assert engine is not None
     expected = engine.score(question_ids(ranker.module, QUESTION), engine.read_passages(TEXTS))
-    assert ranker.score(QUESTION, CANDIDATES) == pytest.approx(expected)
+    scores, near = ranker.score(QUESTION, CANDIDATES), expected >= expected.max() - MAX_ERROR_LOG_P
+    assert near.tolist() == [t == "iron" for t in TEXTS]  # the best one stands there twice
+    assert scores[~near] == pytest.approx(expected[~near])
+    assert scores[near] == pytest.approx(exact[near], abs=1e-5)  # again in float32: int8 may have them in a wrong order
+    assert not np.allclose(scores[near], expected[near], atol=1e-5)
     assert ranker.score(QUESTION, []).shape == (0,)
     assert copy.deepcopy(ranker).score(QUESTION, CANDIDATES) == pytest.approx(exact, abs=1e-6)
 
