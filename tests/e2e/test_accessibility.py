@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from keyboard import settled
+from keyboard import wait_until_idle
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -42,10 +42,10 @@ def axe() -> str:
 def test_a_page_has_no_violation(page, server, axe, name, scheme):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto(f"{server}{ADDRESSES[name]}")
-    settled(page)
+    wait_until_idle(page)
     if name == "answer":
         expect(page.locator(".as2-answer")).to_be_visible()
-        settled(page)
+        wait_until_idle(page)
     page.evaluate(axe)
     violations = page.evaluate("async () => (await axe.run()).violations")
     unknown = {v["id"]: [node["html"][:200] for node in v["nodes"][:3]] for v in violations if v["id"] not in ACCEPTED}

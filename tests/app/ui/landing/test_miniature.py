@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import app.ui.landing.landing as landing
+from app.ui.landing import miniature
 
-FOLDER = Path(landing.__file__).parent
+FOLDER = Path(miniature.__file__).parent
 SVG = (FOLDER / "cascade.svg").read_text()
 CSS = (FOLDER / "cascade.css").read_text()
 

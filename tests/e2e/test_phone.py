@@ -1,0 +1,35 @@
+"""On a phone: the example questions are whole, and the label buttons are in reach without scrolling."""
+
+import pytest
+from keyboard import open_queue, wait_until_idle
+
+pytestmark = pytest.mark.browser
+
+WIDTH, HEIGHT = 390, 844
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_example_questions_are_whole(page, server, scheme):
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(server)
+    wait_until_idle(page)
+    questions = page.locator('.st-key-as2_example [role="radio"]')
+    assert questions.count() > 1
+    for place in range(questions.count()):
+        box = questions.nth(place).bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
+        hidden = "e => [e, ...e.querySelectorAll('*')].some(x => x.scrollWidth > x.clientWidth + 1 && x.clientWidth)"
+        assert not questions.nth(place).evaluate(hidden)
+    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth") <= WIDTH
+
+
+def test_the_three_labels_are_in_reach_without_scrolling(small_page, small, small_worker):
+    page = small_page
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    open_queue(page, f"{small.url}/label?queue=tops", '[data-testid="as2-item"] mark')
+    wait_until_idle(page)
+    for name in ("Correct", "Incorrect", "Unsure"):
+        box = page.get_by_role("button", name=name).first.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= WIDTH
+        assert box["y"] >= 0 and box["y"] + box["height"] <= HEIGHT
