@@ -18,47 +18,47 @@ from app.workbench.workbench import Workbench
 DEFAULT = "default for its kind"
 
 
-def draw_labels(ready: Readiness) -> None:
-    st.subheader("Labels", anchor=False)
+def draw_labels(view: Readiness) -> None:
+    st.header("Labels", anchor=False)
     figures(
         (
-            ("Labels", ready.labels, "Pairs of a question and a sentence that carry a label"),
-            ("Training questions", ready.train_questions, "The ranker is trained on these"),
-            ("Validation questions", ready.dev_questions, "They decide when training stops"),
-            ("Held-out questions", ready.heldout_questions, "Never trained on: before and after are compared on these"),
+            ("Labels", view.labels, "Pairs of a question and a sentence that carry a label"),
+            ("Training questions", view.train_questions, "The ranker is trained on these"),
+            ("Validation questions", view.dev_questions, "They decide when training stops"),
+            ("Held-out questions", view.heldout_questions, "Never trained on: before and after are compared on these"),
         ),
         name="as2-ready",
     )
-    if ready.labels:
-        st.html(balance_bar(ready))
-    if ready.train_questions:
-        st.caption(describe_training_data(ready))
-    for problem in ready.problems:
+    if view.labels:
+        st.html(balance_bar(view))
+    if view.train_questions:
+        st.caption(describe_training_data(view))
+    for problem in view.problems:
         st.error(plain(problem), icon=":material/block:")
-    for warning in ready.warnings:
+    for warning in view.warnings:
         st.warning(plain(warning), icon=":material/info:")
-    if ready.problems:
+    if view.problems:
         with st.container(horizontal=True):
             navigation.to("label", "Label sentences")
             navigation.to("ask", "Ask and label")
-            if not ready.labels:
+            if not view.labels:
                 navigation.to("data", "Propose questions or import labels")
-        if not ready.labels:
+        if not view.labels:
             st.caption(
                 "There are three ways to get labels: type a question on **Ask** and label its sentences, let "
                 "questions be proposed from your documents on **Data**, or import labels there."
             )
 
 
-def describe_training_data(ready: Readiness) -> str:
-    text = f"Training data: {ready.train_correct:,} correct and {ready.train_incorrect:,} incorrect labels"
-    if ready.presumed:
-        text += f", {ready.presumed:,} of them presumed"
-    return text + (f"; {count(ready.replayed, 'shipped question')} mixed in." if ready.replayed else ".")
+def describe_training_data(view: Readiness) -> str:
+    text = f"Training data: {view.train_correct:,} correct and {view.train_incorrect:,} incorrect labels"
+    if view.presumed:
+        text += f", {view.presumed:,} of them presumed"
+    return text + (f"; {count(view.replayed, 'shipped question')} mixed in." if view.replayed else ".")
 
 
-def balance_bar(ready: Readiness) -> str:
-    counts = {"correct": ready.correct, "incorrect": ready.incorrect, "unsure": ready.unsure}
+def balance_bar(view: Readiness) -> str:
+    counts = {"correct": view.correct, "incorrect": view.incorrect, "unsure": view.unsure}
     total = sum(counts.values()) or 1
     bar = "".join(f'<i class="{k}" style="flex: {n}"></i>' for k, n in counts.items() if n)
     legend = "".join(
@@ -83,7 +83,7 @@ def _list_bases(wb: Workbench) -> list[str]:
     return [active, *(v.name for v in usable if v.name != active)]
 
 
-def draw_start(frame: Frame, ready: Readiness) -> None:
+def draw_start(frame: Frame, view: Readiness) -> None:
     """Base, settings and the button; starting puts the job into the address."""
     why = frame.explain_refusal("retrain")
     under_way = queue.list_active(frame.wb, "retrain")
@@ -93,7 +93,7 @@ def draw_start(frame: Frame, ready: Readiness) -> None:
         "Retrain from labels",
         type="primary",
         icon=":material/model_training:",
-        disabled=busy or not ready.is_ready or bool(why),
+        disabled=busy or not view.is_ready or bool(why),
         key="adapt_start",
         on_click=_start,
         args=(frame,),
@@ -101,17 +101,17 @@ def draw_start(frame: Frame, ready: Readiness) -> None:
     )
     if busy:
         st.caption("A retrain of this corpus is running; its progress is above.")
-    elif ready.is_ready:
+    elif view.is_ready:
         if under_way:
             st.caption(f"Job {under_way[0].id} retrains from another corpus: this one starts when it has ended.")
         st.caption(
-            f"Trains on {count(ready.train_questions, 'question')}; nothing changes until you promote the result."
+            f"Trains on {count(view.train_questions, 'question')}; nothing changes until you promote the result."
         )
 
 
 def _draw_settings(bases: list[str]) -> None:
     _update_base(bases)
-    active, fitted = bases[0], selection.read_kind() in FITTED
+    active, is_fitted = bases[0], selection.read_kind() in FITTED
     with st.expander("Training settings", icon=":material/tune:", key="adapt_settings"):
         left, right = st.columns(2)
         with left:
@@ -120,12 +120,12 @@ def _draw_settings(bases: list[str]) -> None:
                 help="The version that is trained further; it stays as it is.",
             )  # fmt: skip
             st.number_input(
-                "Epochs", 1, 50, None, key="adapt_epochs", disabled=fitted, placeholder=DEFAULT,
+                "Epochs", 1, 50, None, key="adapt_epochs", disabled=is_fitted, placeholder=DEFAULT,
                 help="Passes over the labels. Training may stop earlier, on the validation questions.",
             )  # fmt: skip
         with right:
             st.number_input(
-                "Learning rate", 1e-6, 1e-2, None, step=5e-6, format="%.1e", key="adapt_rate", disabled=fitted,
+                "Learning rate", 1e-6, 1e-2, None, step=5e-6, format="%.1e", key="adapt_rate", disabled=is_fitted,
                 placeholder=DEFAULT, help="The size of a step. A large one forgets more.",
             )  # fmt: skip
             st.number_input("Seed", 0, 2**31 - 1, 0, key="adapt_seed",
