@@ -38,7 +38,8 @@ class Cascade {
   setRecord(record, send) {
     this.send = send;
     if (this.record?.id === record.id) return;
-    Object.assign(this, { record, state: null, percents: null, chosen: null, step: null });
+    Object.assign(this, { record, state: null, percents: null, chosen: null, step: null, isDragged: false });
+    clearTimeout(this.wait);  // a release of the last question's slider
     cancelAnimationFrame(this.frame);
     this.frame = null;
   }
@@ -122,7 +123,8 @@ class Cascade {
     const { stages, correct } = this.drawn;
     const last = stages.at(-1), first = stages.find((s) => s.isFirst);
     const read = (first ? first.kept : stages[0].entered).toLocaleString("en");
-    const whole = `${first ? `Of ${first.entered.toLocaleString("en")} sentences, ` : ""}the cascade read ${read}, layer by layer; ${last.kept.toLocaleString("en")} reached the end.`;
+    const whole = `${first ? `Of ${first.entered.toLocaleString("en")} sentences, ` : ""}the cascade read ${read}, layer by `
+      + `layer; ${last.kept.toLocaleString("en")} reached the end.`;
     const text = column === null ? whole[0].toUpperCase() + whole.slice(1) : describeStage(stages[column], correct);
     if (this.find(".say").textContent !== text) this.find(".say").textContent = text;
     this.root.querySelectorAll("g.stage").forEach((g) => g.classList.toggle("here", Number(g.dataset.column) === column));
@@ -142,7 +144,8 @@ class Cascade {
     const from = this.columnX(column), to = column + 1 < stages.length ? this.columnX(column + 1) : from;
     const x = from + (to - from) * (progress - column - 1);
     const svg = this.find("svg.picture");
-    for (const part of svg.querySelectorAll(".ways,.alive")) part.style.clipPath = `inset(-9px calc(100% - ${(x - this.columnX(-1) + 4).toFixed(1)}px) -9px -9px)`;
+    const clip = `inset(-9px calc(100% - ${(x - this.columnX(-1) + 4).toFixed(1)}px) -9px -9px)`;
+    for (const part of svg.querySelectorAll(".ways,.alive")) part.style.clipPath = clip;
     for (const g of svg.querySelectorAll("[data-column]")) {
       const own = Number(g.dataset.column), since = progress - own - 1;
       if (g.matches(".stage")) {

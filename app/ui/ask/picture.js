@@ -6,7 +6,8 @@
 // blue: returned; orange dashes with a cross: a correct answer dropped.
 
 export const RETURNED = 5;
-const MAX_BAND_LINES = 200, HEAD_PIXELS = 18, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5;
+const MAX_BAND_LINES = 200;
+const HEAD_PIXELS = 18, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5;
 const COLOURS = { right: "var(--as2-green)", returned: "var(--as2-blue)", lost: "var(--as2-orange)", dropped: "#7d818a" };
 
 export function escapeText(text) {
@@ -45,17 +46,23 @@ function listOutside(record) {
 /** What happened at a stage, in one sentence. `correct`: the positions of correct candidates. */
 export function describeStage(stage, correct) {
   const leave = stage.entered - stage.kept, n = stage.entered.toLocaleString("en");
-  if (stage.isLast) return `After ${stage.title}, the last one, ${n === "1" ? "one is" : `${n} are`} left and ranked. ${stage.kept > RETURNED ? `The best ${RETURNED} are shown.` : "All are shown."}`;
+  if (stage.isLast) {
+    const shown = stage.kept > RETURNED ? `The best ${RETURNED} are shown.` : "All are shown.";
+    return `After ${stage.title}, the last one, ${n === "1" ? "one is" : `${n} are`} left and ranked. ${shown}`;
+  }
   const weakest = leave === 0 ? "none leaves" : leave === 1 ? "the weakest leaves" : `the ${leave.toLocaleString("en")} weakest leave`;
   const lost = stage.dropped.filter((c) => correct.has(c)).length;
   const also = lost ? ` ${lost === 1 ? "One of them is a correct answer" : `${lost} of them are correct answers`}.` : "";
-  if (stage.isFirst) return `The first stage compares words and meaning: the best ${stage.kept.toLocaleString("en")} of ${n} go on.${also}`;
+  if (stage.isFirst) {
+    return `The first stage compares words and meaning: the best ${stage.kept.toLocaleString("en")} of ${n} go on.${also}`;
+  }
   return `After ${stage.title} the model is ${stage.entered > 1 ? `unsure between ${n}` : "left with one"}; ${weakest}.${also}`;
 }
 
 export function describeRun(stages) {
   const steps = stages.map((s) => `${s.title}: ${s.entered.toLocaleString("en")} to ${s.kept.toLocaleString("en")}`);
-  return `Rank of ${stages[0].entered.toLocaleString("en")} candidates at each exit. ${steps.join("; ")}. The table of candidates on this page shows the same.`;
+  const all = stages[0].entered.toLocaleString("en");
+  return `Rank of ${all} candidates at each exit. ${steps.join("; ")}. The table of candidates on this page shows the same.`;
 }
 
 /** Where columns and ranks are, in pixels. */
@@ -183,13 +190,16 @@ function drawChosen(ways, chosen) {
 function drawStage(record, at, ways, stage, column) {
   const x = stage.isFirst ? at.bandEnd : at.exits[column - (record.first ? 1 : 0)], y = stage.isFirst ? at.all : at.inner;
   const half = stage.isFirst ? 9 : at.step * 0.22;
-  const ticks = ways.filter((w) => w.end === column && w.kind === "dropped").map((w) => `M${round(x - 3.5)} ${round(w.stops.at(-1).y)}h7`);
-  const bar = stage.kept < stage.entered ? `<path class="cut" d="M${round(x - half)} ${round(y(stage.kept + 0.5))}h${round(2 * half)}"/>` : "";
+  const ticks = ways.filter((w) => w.end === column && w.kind === "dropped")
+    .map((w) => `M${round(x - 3.5)} ${round(w.stops.at(-1).y)}h7`);
+  const cutLine = `<path class="cut" d="M${round(x - half)} ${round(y(stage.kept + 0.5))}h${round(2 * half)}"/>`;
+  const bar = stage.kept < stage.entered ? cutLine : "";
   const flow = stage.isLast && stage.kept > RETURNED ? [`best ${RETURNED}`, `of ${stage.kept.toLocaleString("en")}`]
     : [stage.entered.toLocaleString("en"), `→ ${stage.kept.toLocaleString("en")}`];
   const middle = stage.isFirst ? (at.left + x) / 2 : x;
   const words = at.isNarrow ? [stage.isFirst ? "first" : stage.title, ...flow] : [stage.title, flow.join(" ")];
-  const foot = words.map((word, i) => `<text x="${round(middle)}" y="${at.bottom + (at.isNarrow ? 11 : 15) + i * (at.isNarrow ? 12 : 16)}">${word}</text>`).join("");
+  const [top, line] = at.isNarrow ? [11, 12] : [15, 16];
+  const foot = words.map((word, i) => `<text x="${round(middle)}" y="${at.bottom + top + i * line}">${word}</text>`).join("");
   return `<g class="stage" data-column="${column}"><path class="ticks" d="${ticks.join("")}"/>${bar}<g class="foot">${foot}</g></g>`;
 }
 
@@ -198,9 +208,11 @@ function drawLost(ways, at) {
   const heights = spread(lost.map((w) => w.stops.at(-1).y + 16), at.bottom, LOST_GAP_PIXELS);
   return lost.map((w, i) => {
     const { x, y, rank } = w.stops.at(-1);
-    const words = at.isNarrow ? "" : w.fate.endsWith("at the end") ? `correct, but rank ${rank}` : `correct answer dropped here, rank ${rank}`;
+    const what = w.fate.endsWith("at the end") ? `correct, but rank ${rank}` : `correct answer dropped here, rank ${rank}`;
+    const words = at.isNarrow ? "" : what;
     const isLeft = x + 12 + words.length * CHAR_PIXELS > at.width;
-    return `<g class="lost-here" data-column="${w.end}"><path class="cross" d="M${round(x) - 5} ${round(y) - 5}l10 10m0-10l-10 10"/>`
+    return `<g class="lost-here" data-column="${w.end}">`
+      + `<path class="cross" d="M${round(x) - 5} ${round(y) - 5}l10 10m0-10l-10 10"/>`
       + `<text x="${round(x + (isLeft ? -10 : 10))}" y="${round(heights[i])}"${isLeft ? ' text-anchor="end"' : ""}>${words}</text></g>`;
   }).join("");
 }
@@ -213,7 +225,8 @@ function drawLabels(record, ways, at) {
     const win = w.stops.at(-1).rank === 1 ? " win" : "";
     const lines = breakLines((w.kind === "right" ? "✓ " : "") + record.texts[w.inner], room).map((line, row) =>
       `<tspan x="${round(to)}" dy="${row * LINE_PIXELS}">${escapeText(line)}</tspan>`);
-    return `<g class="label${win}" style="--ink:${COLOURS[w.kind]}" data-candidate="${w.candidate}"><path d="M${round(from)} ${round(w.stops.at(-1).y)}`
+    return `<g class="label${win}" style="--ink:${COLOURS[w.kind]}" data-candidate="${w.candidate}">`
+      + `<path d="M${round(from)} ${round(w.stops.at(-1).y)}`
       + `L${round(to - 3)} ${round(heights[i])}"/><text x="${round(to)}" y="${round(heights[i] + 4)}">${lines.join("")}</text></g>`;
   }).join("")}</g>`;
 }
