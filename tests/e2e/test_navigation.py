@@ -133,3 +133,16 @@ def test_a_proxys_prefix_is_part_of_the_servers_address(page, server):
     page.wait_for_function("() => window.__streamlit")
     assert page.evaluate("window.__streamlit.BACKEND_BASE_URL") == f"{server}/behind"
     page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_dismissed_tour_stays_away_after_a_reload_and_comes_back_by_its_link(page, server):
+    page.goto(server)
+    page.get_by_role("button", name="Dismiss the tour").click()
+    expect(page.get_by_text("Three steps")).to_have_count(0)
+    wait_until_idle(page)
+    page.reload()
+    expect(page.get_by_text("How a cascade finds an answer")).to_be_visible()
+    wait_until_idle(page)
+    expect(page.get_by_text("Three steps")).to_have_count(0)
+    page.get_by_role("button", name="Show the tour").click()
+    expect(page.get_by_text("Three steps")).to_be_visible()
