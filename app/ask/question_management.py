@@ -129,6 +129,7 @@ def delete_question(wb: Workbench, question_id: int, *, labels: int, by: int) ->
     """Delete a question with its candidates, labels and verdicts. `labels`: how many the person was told would go with
     it. Raises LabelsChanged if it carries another number now, Gone, NotAllowed for a viewer, and for an annotator if
     somebody else labelled it."""
+    wb.later.finish(question_id)  # a run that was stored after its question would have none to belong to
     with wb.write(durable=True) as s:
         people.require(s, by)
         preview = _preview(s, _lock(s, question_id), by)

@@ -111,6 +111,7 @@ def questions(wb: Workbench, corpus_id: int) -> list[str]:
 
 def list_asked(wb: Workbench) -> list[tuple[int, str, str]]:
     """(corpus, question, version) of every question asked since the home was prepared."""
+    wb.later.finish()
     with wb.read() as s:
         found = select(Question.corpus_id, Question.text, ModelVersion.name).join(Run, Run.question_id == Question.id)
         since = found.join(ModelVersion, ModelVersion.id == Run.version_id).where(Run.created >= wb.clock())

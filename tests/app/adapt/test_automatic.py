@@ -20,7 +20,7 @@ NIGHT = NOON.replace(hour=2)
 
 
 def last(**ago):
-    return SimpleNamespace(active=False, created=NIGHT - timedelta(**ago))
+    return SimpleNamespace(is_active=False, created=NIGHT - timedelta(**ago))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def last(**ago):
     [
         (RetrainRule(after=10), 9, NOON, None, False),
         (RetrainRule(after=10), 10, NOON, None, True),
-        (RetrainRule(after=10), 10, NOON, SimpleNamespace(active=True, created=NOON), False),
+        (RetrainRule(after=10), 10, NOON, SimpleNamespace(is_active=True, created=NOON), False),
         (RetrainRule(at_night=True), 1, NOON, None, False),
         (RetrainRule(at_night=True), 1, NIGHT, None, True),
         (RetrainRule(at_night=True), 0, NIGHT, None, False),

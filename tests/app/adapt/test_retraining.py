@@ -66,6 +66,9 @@ class Apart:
         out = np.stack([np.random.default_rng(list(t.encode())).normal(size=64) for t in texts]).astype(np.float32)
         return out / np.linalg.norm(out, axis=1, keepdims=True)
 
+    def embed_question(self, question):
+        return self.embed([question])[0]
+
 
 class TinyModels(LoadedModels):
     def embedder(self):

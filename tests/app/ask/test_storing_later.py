@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, event, select
 
-from app.ask import asking
+from app.ask import asking, question_management
 from app.corpora import corpora
 from app.labels import annotation
 from app.workbench.workbench import DatabaseTrouble
@@ -73,6 +73,14 @@ def test_a_label_given_at_once_finds_the_candidate_of_its_run(later, towers, ann
     assert [e.label for e in list_rows(later, LabelEvent)] == ["correct"]
 
 
+def test_a_question_deleted_at_once_leaves_nothing_of_its_run(later, towers, ann, caplog):
+    view = asking.ask(later, towers.id, QUESTION, store_later=True)
+    question_management.delete_question(later, view.question_id, labels=0, by=ann.id)
+    later.later.finish()
+    assert list_rows(later, Question) == list_rows(later, Run) == list_rows(later, Candidate) == []
+    assert "failed" not in caplog.text
+
+
 def test_generative_scores_are_stored_beside_a_run_that_was_not_stored_yet(later, towers):
     view = asking.ask(later, towers.id, QUESTION, store_later=True)
     scores = asking.score_generative(later, view)
@@ -96,7 +104,7 @@ sys.path[:0] = ["tests"]
 from pathlib import Path
 from fake_models import FakeModels
 from app import bootstrap
-from app.ask import asking
+from app.ask import asking, question_management
 from app.corpora import corpora
 from app.workbench.settings import Settings
 home, models, database, question = sys.argv[1:]

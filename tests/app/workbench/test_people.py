@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
+from tower_texts import QUESTIONS
 
 from app import bootstrap
 from app.adapt import readiness
@@ -250,7 +251,8 @@ def test_the_command_line_gives_roles_without_being_anybody(wb, ann):
         people.find_person(wb, "dan")
 
 
-def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, towers, asked, ann, bob):
+def test_a_pair_is_dealt_to_as_many_people_as_wanted_one_after_the_other(wb, towers, ask_queued, ann, bob):
+    ask_queued(towers.id, QUESTIONS[0])
     guidelines.set_rules(wb, towers.id, by=ann.id, overlap=2)
     carol = people.sign_in(wb, "carol")
     dealt = []
