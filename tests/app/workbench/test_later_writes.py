@@ -61,5 +61,10 @@ def test_a_write_that_fails_is_logged_and_those_after_it_are_made(caplog):
 
 
 @pytest.mark.parametrize("key", [7, None])
-def test_finishing_what_is_not_there_does_nothing(key):
-    LaterWrites().finish(key)
+def test_finishing_what_is_not_there_leaves_what_comes_after(key):
+    later, calls = LaterWrites(delay=3600.0), []
+    later.finish(key)
+    later.add(7, lambda: calls.append("written"))
+    assert calls == []
+    later.finish(key)
+    assert calls == ["written"]
