@@ -125,7 +125,7 @@ def judge_by_two(page: Page, url: str) -> None:
     field = page.get_by_role("spinbutton", name="People per pair")
     expect(field).to_be_visible(timeout=LONG)  # the first start reads the corpus
     field.fill("3")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).first.click()
     expect(page.get_by_text("Saved. The rules apply from the next item on.")).to_be_visible()
 
 
