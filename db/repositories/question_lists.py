@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, Row, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Annotator, CurrentLabel, Question, Run
-from db.repositories.questions import is_ranked_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,6 @@ def list_asked_by(session: Session, corpus_id: int, annotator_id: int, limit: in
 
 def set_queued(session: Session, question_ids: Collection[int], *, queued: bool) -> None:
     session.execute(update(Question).where(Question.id.in_(question_ids)).values(queued=queued))
-
-
-def is_unranked(session: Session, question_ids: Collection[int], version_id: int) -> bool:
-    """Whether any of these questions was not last ranked by this version."""
-    unranked = select(Question.id).where(Question.id.in_(question_ids), ~is_ranked_by(version_id))
-    return session.scalar(select(unranked.exists())) is True
 
 
 def lock_question(session: Session, question_id: int) -> Question | None:
