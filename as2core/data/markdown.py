@@ -1,6 +1,7 @@
 """Markdown as plain text, without the markup."""
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def markdown_text(text: str) -> tuple[str, str]:
     blocks: list[str] = []
     title, depth, marker, fresh = "", 0, "", True
     cells: list[str] | None = None
-    for token in MarkdownIt("commonmark").enable("table").parse(text):
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    headings = {id(inner) for opening, inner in pairwise(tokens) if opening.type == "heading_open"}
+    for token in tokens:
         if token.type in ("bullet_list_open", "ordered_list_open"):
             depth, fresh = depth + 1, fresh or depth == 0
         elif token.type in ("bullet_list_close", "ordered_list_close"):
@@ -56,17 +59,10 @@ def markdown_text(text: str) -> tuple[str, str]:
                 marker, fresh = "", False
             else:
                 blocks.append(words)
-            if token.level == 1 and not title and _is_heading(token, text):
+            if token.level == 1 and not title and id(token) in headings:
                 title = words
     blocks = [b for b in blocks if b.strip()]
     return title, "\n\n".join(blocks[1:] if len(blocks) > 1 and blocks[0] == title else blocks)
-
-
-def _is_heading(token: "Token", text: str) -> bool:
-    first, end = token.map or (0, 0)
-    line = text.splitlines()[first].lstrip()
-    below = text.splitlines()[end : end + 1]
-    return line.startswith("#") or bool(below and re.fullmatch(r"\s{0,3}(=+|-+)\s*", below[0]))
 
 
 def _inline_text(token: "Token") -> str:

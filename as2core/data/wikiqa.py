@@ -1,8 +1,9 @@
 """WikiQA's TSV (Yang, Yih and Meek, 2015): a header, then one candidate a row.
 
 A document's id is the sentence's without its last "-<position>". Reading and writing the official files gives the same
-bytes. Not kept, since a row has no place for it: a question without candidates, a question's kind, line ends and tabs
-inside a text (written as a space). An empty label is an unlabelled sentence.
+bytes, but for carriage returns: they are read, and never written. Not kept, since a row has no place for it: a question
+without candidates, a question's kind, line ends and tabs inside a text (written as a space). An empty label is an
+unlabelled sentence.
 """
 
 from collections.abc import Iterable, Iterator

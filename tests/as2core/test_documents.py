@@ -116,6 +116,11 @@ def test_the_first_heading_is_the_title_where_no_front_matter_has_one(heading):
     assert (document.title, document.text) == ("A river", "It is long.\n\nDelta\n\nIt is wide.")
 
 
+def test_a_hashtag_is_no_heading_and_one_after_it_is():
+    document = one("x.md", "#rivers are long\n\n# The Danube\n\nIt is long.")
+    assert (document.title, document.text) == ("The Danube", "#rivers are long\n\nThe Danube\n\nIt is long.")
+
+
 PAGE = """<!DOCTYPE html><html><head><title>Rivers &amp; lakes</title><style>p {}</style></head><body>
 <nav><a href="/">Home</a></nav><h1>The Danube</h1>
 <p>The Danube is a <b>river</b>.<br>It

@@ -23,6 +23,10 @@ def test_wikiqa_is_read_without_minding_quotes_and_written_to_the_same_bytes(tmp
     assert (tmp_path / "w.tsv").read_bytes() == WIKIQA.encode()
 
 
+def test_lines_may_end_in_a_carriage_return_which_is_no_part_of_the_label():
+    assert read_all(wikiqa.stream, WIKIQA.replace("\n", "\r\n").encode()) == ([QUESTION], [])
+
+
 @settings(deadline=None)
 @given(question_lists(ids=PLAIN.filter(bool), texts=PLAIN, smallest=1))
 def test_wikiqa_gives_back_what_fits_its_columns(questions):
