@@ -1,5 +1,6 @@
 """Ask: a question over the corpus, its answer, and how the cascade ranked and dropped the candidates."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -7,18 +8,21 @@ from app.ask.examples import list_examples
 from app.labels import annotation
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
-from app.ui.ask.answer import draw_answer, draw_facts, render_context
+from app.ui.ask.answer import draw_answer, draw_facts
 from app.ui.ask.candidate import draw_candidate, draw_explanation, draw_standings
-from app.ui.ask.candidates import draw_candidates, make_table, rank_together
+from app.ui.ask.candidates import draw_candidates, fill_columns, make_table
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.ask.history import draw_history
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
+from app.ui.ask.notes.document_link import draw_document_link
+from app.ui.ask.notes.overlooked import draw_overlooked
+from app.ui.ask.notes.together import draw_together
 from app.ui.label.buttons import label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import page
-from app.ui.text import plain, shorten
+from app.ui.text import count, plain, shorten
 
 question = result.read_question()
 frame = page(
@@ -78,7 +82,8 @@ def draw_examples() -> None:
 def draw_result(current: result.Result) -> None:
     """Everything that depends on the schedule: a release of the slider reruns this alone."""
     errors.show_pending()
-    view, generative = current.view, current.generative_scores  # read once: they may arrive while the page is drawn
+    view, is_complete, generative = current.view, current.generative.done(), current.generative_scores
+    is_pending = generative is None and not is_complete  # read once: they may arrive while the page is drawn
     percents = drops.read_percents(len(view.trace.exits))
     run = view.trace.replay(drops.make_schedule(percents, len(view.trace.exits)))
     best_first = run.ranking().tolist()
@@ -91,8 +96,10 @@ def draw_result(current: result.Result) -> None:
         label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
 
     draw_answer(view, run, best)
+    draw_overlooked(frame, view, run, best, labels)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(best, "answer")
+        draw_document_link(frame, view.candidates[best].document_id, view.candidates[best].position)
         draw_queue_state(frame, view.question_id)
         draw_label_count(frame, view.question_id)
         draw_facts(view)
@@ -102,37 +109,37 @@ def draw_result(current: result.Result) -> None:
     with details:
         position = best if selection is None else selection
         st.header("Best candidate" if position == best else "Candidate details", anchor=False)
-        draw_candidate(view, run, position, generative, has_context=position != best)
+        draw_candidate(view, run, position, generative, has_context=position != best, is_pending=is_pending)
         if position == best:
             st.caption("Click a line of the picture or a row of the table to see another candidate here.")
         else:
             draw_buttons(position, "near")
+            draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
         draw_standings(run, position)
-        if generative is not None:
-            with st.expander("Which words of the question it explains"):
+        with st.expander("Which words of the question it explains"):
+            if is_pending:
+                st.caption("The generative scores are being computed.")
+            else:
                 draw_explanation(frame.wb, view, position)
-    with st.container():  # in every run, or all that follows would move by one place and be drawn anew
-        together = [] if generative is None else rank_together(run, generative).tolist()
-        if together and together[0] != best:
-            other = view.candidates[together[0]]
-            with st.expander(f"Best by both rankers together: “{plain(shorten(other.text, 90))}”"):
-                st.html(render_context(other, quiet=True))
-                draw_buttons(together[0], "together")
+    draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons)
     with st.expander("What each exit cost and saved"):
         draw_costs(run, view.trace)
         draw_measuring(frame.wb, view, run)
-    draw_table(current, make_table(view, run, generative, labels))
+    table = make_table(view, run, generative, labels)
+    draw_table(current, table if generative is not None else fill_columns(table, view, is_pending=is_pending))
 
 
 def draw_table(current: result.Result, table: pd.DataFrame) -> None:
-    """The generative ranks are added when they are ready."""
+    """The line below it is always there."""
     st.header("Candidates", anchor=False)
     draw_candidates(table, position=result.get_selection(), choose=result.choose)
     with st.container():
-        if not current.generative.done():
-            st.caption(":material/hourglass_empty: Computing the generative scores …")
-        elif isinstance(failure := current.generative.exception(), Exception):
+        if (scores := current.generative_scores) is not None:
+            st.caption(f"Generative scores: {count(int(np.isfinite(scores).sum()), 'sentence')}.")
+        elif current.generative.done() and isinstance(failure := current.generative.exception(), Exception):
             errors.show(failure)
+        else:
+            st.caption(":material/hourglass_empty: Computing the generative scores …")
 
 
 draw_question_box(question)

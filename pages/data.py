@@ -13,7 +13,7 @@ VIEWS = {"corpora": "Corpora", "documents": "Documents", "questions": "Questions
 DRAWN_FOR_A_CORPUS = {"documents": documents, "questions": questions, "proposals": proposals}
 view = url.choose("data", "view", "View", VIEWS, has_label=False)
 if view != "documents":
-    url.put(doc=None, search=None)
+    url.put(doc=None, search=None, sentence=None)
 
 if view == "corpora":
     corpora.draw(frame)

@@ -57,10 +57,39 @@ class SentenceView:
     paragraph: int
 
 
+@dataclass(frozen=True, slots=True)
+class SentenceInDocument:
+    """A sentence, and where it is."""
+
+    id: int
+    text: str
+    document_id: int
+    position: int
+    title: str
+
+
 def list_documents(wb: Workbench, corpus_id: int, search: str = "", limit: int = 100) -> list[DocumentView]:
     """Those whose title or name contains `search`, oldest first."""
     with wb.read() as s:
         return [DocumentView(*row) for row in rows.find_documents(s, corpus_id, search, limit)]
+
+
+def find_document(wb: Workbench, document_id: int) -> DocumentView | None:
+    """None if it was deleted."""
+    with wb.read() as s:
+        return next((DocumentView(*row) for row in rows.load_documents(s, [document_id])), None)
+
+
+def find_document_by_name(wb: Workbench, corpus_id: int, external_id: str) -> DocumentView | None:
+    with wb.read() as s:
+        ids = [row.id for row in rows.find_documents_by_name(s, corpus_id, [external_id]).values()]
+        return next((DocumentView(*row) for row in rows.load_documents(s, ids)), None)
+
+
+def load_sentences(wb: Workbench, sentence_ids: Sequence[int]) -> list[SentenceInDocument]:
+    """Those that are still in a document, by document, in their order."""
+    with wb.read() as s:
+        return [SentenceInDocument(*row) for row in rows.load_placed_sentences(s, sentence_ids)]
 
 
 def list_sentences(wb: Workbench, document_id: int) -> list[SentenceView]:

@@ -29,6 +29,7 @@ def get_current() -> str:
     return st.session_state.get(CURRENT, "")
 
 
-def to(page: str, label: str, **address: str) -> None:
-    """`to("adapt", "Adapt the ranker")`; never pass foreign text as the label. `address`: query parameters."""
-    st.page_link(str(_FOLDER / f"{page}.py"), label=label, icon=PAGES[page], query_params=address or None)
+def to(page: str, label: str, *, icon: str = "", **address: str) -> None:
+    """`to("adapt", "Adapt the ranker")`; never pass foreign text as the label. `icon`: by default the page's.
+    `address`: query parameters."""
+    st.page_link(str(_FOLDER / f"{page}.py"), label=label, icon=icon or PAGES[page], query_params=address or None)

@@ -180,6 +180,21 @@ def find_documents(session: Session, corpus_id: int, search: str, limit: int) ->
     return list(session.execute(documents))
 
 
+def load_documents(session: Session, document_ids: Sequence[int]) -> list[Row]:
+    """Rows as `find_documents` gives them, of those that were not deleted."""
+    columns = (Document.id, Document.external_id, Document.title, Document.source, Document.sentences)
+    present = select(*columns).where(Document.sentences > 0)
+    return [row for ids in _batches(document_ids) for row in session.execute(present.where(Document.id.in_(ids)))]
+
+
+def load_placed_sentences(session: Session, sentence_ids: Sequence[int]) -> list[Row]:
+    """Rows (id, text, document_id, position, title) of those in use, by document id, then in their order."""
+    columns = (Sentence.id, Sentence.text, Sentence.document_id, Sentence.position, Document.title)
+    in_use = select(*columns).join(Document, Document.id == Sentence.document_id).where(Sentence.retired.is_(False))
+    rows = [row for ids in _batches(sentence_ids) for row in session.execute(in_use.where(Sentence.id.in_(ids)))]
+    return sorted(rows, key=lambda row: (row.document_id, row.position))
+
+
 def list_sentences(session: Session, document_ids: Sequence[int]) -> list[Sentence]:
     """Those in use, by document id, then in their order."""
     in_use = select(Sentence).where(Sentence.retired.is_(False)).order_by(Sentence.document_id, Sentence.position)

@@ -75,7 +75,7 @@ def walk(browser: Browser, url: str, take: Take, folder: Path) -> None:
     ada.wait_for_timeout(6000)  # the small cascade has run
     take(ada, "start", WIDE, PHONE)
     ada.goto(f"{url}/?q={quote(QUESTION)}")
-    expect(ada.get_by_text("Which words of the question it explains")).to_be_visible()
+    expect(ada.get_by_text("Generative scores: ")).to_be_visible()
     take(ada, "ask", WIDE, PHONE)
     film(ada, folder / "cascade.gif")
     judge_one_by_one(ada, url)

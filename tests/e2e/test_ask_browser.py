@@ -19,7 +19,7 @@ def ask_question(page: Page, server: str, **query: str) -> None:
     address = "&".join(f"{name}={quote(value)}" for name, value in ({"q": QUESTION} | query).items())
     page.goto(f"{server}/?{address}")
     expect(page.locator(".as2-answer")).to_be_visible()
-    expect(page.get_by_text("Which words of the question it explains")).to_be_visible()
+    expect(page.get_by_text("Generative scores: ")).to_be_visible()
 
 
 def test_enter_asks_and_the_answer_stands_above_the_drops(page, server):
@@ -92,7 +92,7 @@ def test_the_browsers_way_back_brings_the_question_before_back(page, server):
     box.fill(other)
     box.press("Enter")
     expect(page).to_have_url(re.compile("designed"))
-    expect(page.get_by_text("Which words of the question it explains")).to_be_visible()
+    expect(page.get_by_text("Generative scores: ")).to_be_visible()
     page.go_back()
     expect(box).to_have_value(QUESTION)
     expect(page).to_have_url(re.compile("open"))

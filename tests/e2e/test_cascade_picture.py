@@ -112,7 +112,7 @@ def test_a_click_on_a_dropped_candidate_tells_beside_the_picture_why_it_was_drop
     expect(why).to_contain_text(
         f"Dropped after layer 2: rank {rank}, the cut is at 70. It would survive at {survives[-1]} %."
     )
-    expect(page.get_by_text("Which words of the question it explains")).to_be_visible()  # nothing else is to be drawn
+    expect(page.get_by_text("Generative scores: ")).to_be_visible()  # nothing else is to be drawn
     picture, details = (page.locator(shown).bounding_box() for shown in (".cascade .plot", ".as2-why"))
     assert details["x"] > picture["x"] + picture["width"]  # beside it
     assert picture["y"] - 60 < details["y"] < picture["y"] + picture["height"]
@@ -155,7 +155,7 @@ def test_back_after_a_change_of_the_slider_leads_to_the_question_before_and_forw
     box.press("Enter")
     expect(page).to_have_url(re.compile("designed"))
     page.wait_for_function(f"{VIEW}?.record.question.startsWith('Who') && {VIEW}.state")
-    expect(page.get_by_text("Which words of the question it explains")).to_be_visible()
+    expect(page.get_by_text("Generative scores: ")).to_be_visible()
     steps = page.evaluate("history.length")
     page.locator(SLIDER).press("Home")
     expect(page).to_have_url(re.compile(r"drop=0\b"))

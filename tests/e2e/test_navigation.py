@@ -60,6 +60,76 @@ def test_back_and_forward_take_one_press_a_step(page, server):
     assert length(page) == before + 2
 
 
+def ask(page: Page, server: str, **query: str) -> None:
+    """Open a question, until the answer and the generative scores are there."""
+    address = "&".join(f"{name}={quote(value)}" for name, value in ({"q": QUESTION} | query).items())
+    page.goto(f"{server}/?{address}")
+    expect(page.get_by_text("Generative scores: ")).to_be_visible()
+    wait_until_idle(page)
+
+
+def test_the_document_opens_at_the_answers_sentence_and_one_press_leads_back(page, server):
+    page.set_viewport_size({"width": 1280, "height": 600})  # the sentence is further down
+    ask(page, server)
+    sentence = page.locator(".as2-answer mark").inner_text()
+    before = length(page)
+    page.get_by_role("link", name="Open the document").first.click()
+    mark = page.locator(".as2-doc mark")
+    expect(mark).to_contain_text(sentence)
+    expect(mark).to_be_in_viewport()
+    wait_until_idle(page)
+    assert length(page) == before + 1
+    link = page.url
+    page.go_back()
+    expect(page).to_have_title(f"{QUESTION} · AS2 Workbench")
+    expect(page.locator(".as2-answer mark")).to_have_text(sentence)
+    page.goto(link)  # as somebody else opens it
+    expect(mark).to_contain_text(sentence)
+    expect(mark).to_be_in_viewport()
+
+
+def test_the_share_of_the_slider_outlasts_a_reload_two_pages_and_the_way_back_and_forward(page, server):
+    slider = page.locator(".cascade .common")
+    page.goto(server)
+    wait_until_idle(page)
+    box = page.get_by_label("Question")
+    box.fill(QUESTION)
+    box.press("Enter")
+    expect(slider).to_have_value("30")
+    wait_until_idle(page)
+    before = length(page)
+    slider.focus()
+    for share, presses in ((50, 20), (60, 10)):  # two releases
+        for _ in range(presses):
+            page.keyboard.press("ArrowRight")
+        expect(page).to_have_url(re.compile(rf"drop={share}\b"))
+        wait_until_idle(page)
+    assert length(page) <= before + 1
+    page.reload()
+    expect(slider).to_have_value("60")
+    wait_until_idle(page)
+    before = length(page)
+    go_to(page, "Label")
+    go_to(page, "Adapt")
+    assert length(page) == before + 2
+    page.go_back()
+    expect(page).to_have_title("Label · AS2 Workbench")
+    wait_until_idle(page)
+    page.go_back()
+    expect(slider).to_have_value("60")
+    expect(page).to_have_url(re.compile(r"drop=60\b"))
+    wait_until_idle(page)
+    page.go_back()
+    expect(page.get_by_text("How a cascade finds an answer")).to_be_visible()
+    wait_until_idle(page)
+    page.go_forward()
+    expect(slider).to_have_value("60")
+    expect(page.locator(".as2-standings tr").last).to_contain_text("1 of 3")  # 100, 40, 16, 7, 3: the ceiling stays
+    wait_until_idle(page)
+    page.go_forward()
+    expect(page).to_have_title("Label · AS2 Workbench")
+
+
 def test_a_view_is_a_step_and_back_returns_to_the_one_before(page, server):
     page.goto(f"{server}/agreement")
     wait_until_idle(page)

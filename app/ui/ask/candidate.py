@@ -17,15 +17,24 @@ from as2core.metrics import to_ranks
 
 
 def draw_candidate(
-    view: AskView, run: CascadeTrace, position: int, generative: np.ndarray | None, *, has_context: bool
+    view: AskView,
+    run: CascadeTrace,
+    position: int,
+    generative: np.ndarray | None,
+    *,
+    has_context: bool,
+    is_pending: bool = False,
 ) -> None:
-    """Why it was dropped, and its context; the page draws the label buttons below it."""
+    """Why it was dropped, and its context; the page draws the label buttons below it. `is_pending`: the generative
+    scores are being computed; their place is held."""
     parts = [describe_drop(view.trace, run, position)]
     if position in run.exits[-1].alive and view.is_calibrated:
         parts.append(f"Probability {percent(float(view.probability[position]))}.")
     if generative is not None and not np.isnan(generative[position]):
         rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {scored}.")
+    elif is_pending and position in view.trace.entered:
+        parts.append(f"Generative rank … of {len(view.trace.entered)}.")
     context = render_context(view.candidates[position], quiet=True) if has_context else ""
     st.html(f'<div class="as2-details"><p class="as2-why">{" ".join(parts)}</p>{context}</div>')
 

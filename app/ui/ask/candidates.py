@@ -1,6 +1,7 @@
 """The table of candidates: their rank by each ranker and by both together, their scores, where the rankers disagree."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ MIN_RANK_RATIO, MAX_TOP_RANK = 4.0, 10  # a disagreement: one rank in the top, t
 ROW_PIXELS, HEAD_PIXELS, MAX_TABLE_PIXELS = 36, 40, 388
 COLUMNS = ["cascade", "generative", "together", "sentence", "differ", "by exit", "probability", "dropped", "label",
            "document"]  # fmt: skip
-WITH_GENERATIVE = {"generative", "together", "differ"}
+WITH_GENERATIVE = ("generative", "together", "differ")
 
 
 def describe_disagreement(discriminative: int, generative: int) -> str:
@@ -77,6 +78,14 @@ def make_table(
     return pd.DataFrame(rows)
 
 
+def fill_columns(table: pd.DataFrame, view: AskView, *, is_pending: bool) -> pd.DataFrame:
+    """The table without generative scores, with words in their columns, so that these are there from the start: "…"
+    while the scores are computed, else "failed". Empty where no score will be."""
+    entered = table["position"].isin(view.trace.entered)
+    words = np.where(entered, "…" if is_pending else "failed", "")
+    return table.assign(**dict.fromkeys(WITH_GENERATIVE, words))
+
+
 def table_height(rows: int) -> int:
     """Pixels: the head and every row; it scrolls from some ten rows on."""
     return min(MAX_TABLE_PIXELS, HEAD_PIXELS + ROW_PIXELS * rows)
@@ -96,8 +105,6 @@ def draw_candidates(table: pd.DataFrame, *, position: int | None, choose: Callab
     if key in st.session_state and st.session_state[key]["selection"]["rows"] != selection:
         st.session_state[key] = {"selection": {"rows": selection}}
     hidden = set() if table["label"].any() else {"label"}
-    if table["generative"].isna().all():
-        hidden |= WITH_GENERATIVE
     st.dataframe(
         table.assign(probability=table["probability"].astype(float) * 100),
         key=key,
@@ -118,10 +125,12 @@ def _column_config(table: pd.DataFrame) -> dict[str, ColumnConfig]:
     column = st.column_config
     likelihood = "Rank by how likely the question is, given the sentence"
     both = "Rank by both scores, among the sentences not dropped"
+    has_words = pd.api.types.is_string_dtype(table["generative"])
+    rank_column = partial(column.TextColumn, alignment="right") if has_words else column.NumberColumn
     return {
         "cascade": column.NumberColumn("Cascade", help="Rank by the cascade", width=70),
-        "generative": column.NumberColumn("Generative", help=likelihood, width=82),
-        "together": column.NumberColumn("Together", help=both, width=78),
+        "generative": rank_column("Generative", help=likelihood, width=82),
+        "together": rank_column("Together", help=both, width=78),
         "differ": column.TextColumn("Differ", help="Where the two rankers disagree most", width=118),
         "sentence": column.TextColumn("Sentence", width=350),
         "by exit": column.LineChartColumn(

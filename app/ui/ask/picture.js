@@ -1,13 +1,14 @@
 // The cascade picture as SVG markup: one line a candidate, its rank at every exit, ending where it was dropped.
 //
 // y: rank, downwards on a log axis, so a constant share is a straight edge. The first stage is a narrow band at the left
-// with an axis of its own; from the uprights on, the axis is that of the candidates which entered the encoder. Pale: who
-// remains. Bar: the cut. Grey lines end in a tick where the candidate was dropped. Green diamond: correct and returned;
+// with an axis of its own; from the upright on, the axis is that of the candidates which entered the encoder. Its numbers
+// stand behind the last exit, where no line crosses them. Pale: who remains. Bar: the cut. Grey lines end in a tick where the candidate was dropped. Green diamond: correct and returned;
 // blue: returned; orange dashes with a cross: a correct answer dropped.
 
 export const RETURNED = 5;
 const MAX_BAND_LINES = 200;
-const HEAD_PIXELS = 18, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5;
+const HEAD_PIXELS = 18, FOOT_PIXELS = 40, LOST_GAP_PIXELS = 16, LABEL_GAP_PIXELS = 34, LINE_PIXELS = 14, CHAR_PIXELS = 6.5,
+  AXIS_PIXELS = 26;
 const COLOURS = { right: "var(--as2-green)", returned: "var(--as2-blue)", lost: "var(--as2-orange)", dropped: "#7d818a" };
 
 export function escapeText(text) {
@@ -70,8 +71,8 @@ export function place(record, width, height) {
   const isNarrow = width < 520, entered = record.entered.length;
   const left = isNarrow ? 8 : 12, band = record.first ? (isNarrow ? 36 : 62) : 0;
   const bottom = height - FOOT_PIXELS;
-  const start = left + band + (isNarrow ? 24 : 34);  // where the encoder's axis begins
-  const right = isNarrow ? 24 : Math.min(320, Math.max(170, width * 0.32));
+  const start = left + band + (record.first ? (isNarrow ? 18 : 28) : 0);  // where the encoder's axis begins
+  const right = isNarrow ? AXIS_PIXELS : Math.min(340, Math.max(190, width * 0.34));
   const step = (width - right - start) / record.exits.length;
   const scale = (most) => (rank) => HEAD_PIXELS + (Math.log(rank) / Math.log(Math.max(most, 2) * 1.12)) * (bottom - HEAD_PIXELS);
   return {
@@ -153,7 +154,8 @@ function drawGround(record, run, at) {
   const top = [[at.exits.at(-1), at.inner(1)], [edge[0][0], at.inner(1)]];
   const ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((t) => t <= record.entered.length);
   const lines = ticks.map((t) => `<path class="grid" d="M${at.start} ${round(at.inner(t))}H${round(at.exits.at(-1))}"/>`
-    + `<text class="tick" x="${at.start - 5}" y="${round(at.inner(t) + 4)}">${t === 1 && !at.isNarrow ? "rank 1" : t}</text>`);
+    + `<text class="tick" x="${round(at.exits.at(-1) + 8)}" y="${round(at.inner(t) + 4)}">${t}</text>`);
+  lines.push(`<text class="tick" x="${round(at.exits.at(-1) + (at.isNarrow ? 2 : 8))}" y="5">rank</text>`);
   return `<path class="alive" d="M${[...edge, ...top].map((p) => p.map(round).join(" ")).join("L")}Z"/>`
     + `<path class="upright" d="M${at.start} ${HEAD_PIXELS - 6}V${round(at.inner(record.entered.length))}"/>${lines.join("")}`;
 }
@@ -210,17 +212,18 @@ function drawLost(ways, at) {
     const { x, y, rank } = w.stops.at(-1);
     const what = w.fate.endsWith("at the end") ? `correct, but rank ${rank}` : `correct answer dropped here, rank ${rank}`;
     const words = at.isNarrow ? "" : what;
-    const isLeft = x + 12 + words.length * CHAR_PIXELS > at.width;
+    const gap = x === at.exits.at(-1) ? AXIS_PIXELS + 6 : 10;  // beside the numbers of the axis
+    const isLeft = x + 2 + gap + words.length * CHAR_PIXELS > at.width;
     return `<g class="lost-here" data-column="${w.end}">`
       + `<path class="cross" d="M${round(x) - 5} ${round(y) - 5}l10 10m0-10l-10 10"/>`
-      + `<text x="${round(x + (isLeft ? -10 : 10))}" y="${round(heights[i])}"${isLeft ? ' text-anchor="end"' : ""}>${words}</text></g>`;
+      + `<text x="${round(x + (isLeft ? -10 : gap))}" y="${round(heights[i])}"${isLeft ? ' text-anchor="end"' : ""}>${words}</text></g>`;
   }).join("");
 }
 
 function drawLabels(record, ways, at) {
   const ends = ways.filter((w) => w.stays && w.kind !== "dropped");
   const heights = spread(ends.map((w) => w.stops.at(-1).y), at.bottom - LINE_PIXELS, LABEL_GAP_PIXELS);
-  const from = at.exits.at(-1) + 8, to = from + 16, room = Math.floor((at.width - to - 4) / CHAR_PIXELS);
+  const from = at.exits.at(-1) + AXIS_PIXELS + 2, to = from + 16, room = Math.floor((at.width - to - 4) / CHAR_PIXELS);
   return `<g class="labels">${ends.map((w, i) => {
     const win = w.stops.at(-1).rank === 1 ? " win" : "";
     const lines = breakLines((w.kind === "right" ? "✓ " : "") + record.texts[w.inner], room).map((line, row) =>

@@ -1,4 +1,5 @@
-"""The documents of a corpus, and one of them split into sentences."""
+"""The documents of a corpus, and one of them split into sentences. A link may name a sentence, which is marked and
+scrolled to."""
 
 from itertools import groupby
 from pathlib import Path
@@ -11,14 +12,16 @@ from app.corpora.documents import DocumentView, SentenceView
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.page import Frame
+from app.ui.scripts import load_script
 from app.ui.text import count, escape, plain
 
 MAX_LISTED = 100
+MAX_NUMBER_DIGITS = 9
 _CSS = Path(__file__).with_name("data.css")
 
 
 def draw(frame: Frame) -> None:
-    wb, corpus = frame.wb, frame.corpus
+    corpus = frame.corpus
     if not corpus.documents:
         st.info("This corpus has no documents yet. Add some under Corpora.", icon=":material/upload_file:")
         return
@@ -28,7 +31,7 @@ def draw(frame: Frame) -> None:
     search = st.text_input("Search titles", key="data_search", placeholder="Part of a title or an identifier",
                            icon=":material/search:")  # fmt: skip
     url.put(search=search.strip())
-    matches = documents.list_documents(wb, corpus.id, search=search.strip(), limit=MAX_LISTED)
+    matches = _list_matches(frame, search.strip())
     if not matches:
         st.info("No document matches. Try a shorter part of its title.", icon=":material/search_off:")
         return
@@ -43,8 +46,27 @@ def draw(frame: Frame) -> None:
         if document is None:
             st.info("Choose a document to see how it is split into sentences.", icon=":material/article:")
         else:
-            st.html(render_document(document, documents.list_sentences(wb, document.id)))
+            _draw_text(frame, document)
             _draw_delete(frame, document)
+
+
+def _list_matches(frame: Frame, search: str) -> list[DocumentView]:
+    """The documents that the search finds; first the one that a link names, if it is not among the first of all."""
+    matches = documents.list_documents(frame.wb, frame.corpus.id, search=search, limit=MAX_LISTED)
+    name = url.get("doc")
+    if search or not name or any(d.external_id == name for d in matches):
+        return matches
+    linked = documents.find_document_by_name(frame.wb, frame.corpus.id, name)
+    return matches if linked is None else [linked, *matches[: MAX_LISTED - 1]]
+
+
+def _draw_text(frame: Frame, document: DocumentView) -> None:
+    number = url.get("sentence")
+    mark = int(number) - 1 if number.isascii() and number.isdigit() and len(number) < MAX_NUMBER_DIGITS else None
+    st.html(render_document(document, documents.list_sentences(frame.wb, document.id), mark=mark))
+    if mark is not None:
+        scroll = st.components.v2.component("as2_scroll", js=load_script("data/scroll"))
+        scroll(key="as2_scroll", data={"place": f"{document.id} {mark}"})
 
 
 def _draw_delete(frame: Frame, document: DocumentView) -> None:
@@ -77,16 +99,25 @@ def _choose(matches: list[DocumentView]) -> DocumentView | None:
     )  # fmt: skip
     selection = event["selection"]["rows"]
     document = matches[selection[0]] if selection and selection[0] < len(matches) else None
-    url.put(doc=document.external_id if document else None)
+    name = document.external_id if document else ""
+    if name != url.get("doc"):
+        url.put(doc=name, sentence=None)
     return document
 
 
-def render_document(document: DocumentView, sentences: list[SentenceView]) -> str:
-    """The document's sentences by paragraph, each underlined and numbered from 1, as HTML."""
-    body = "".join(
-        "<p>" + " ".join(f'<span class="s"><sup>{s.position + 1}</sup>{escape(s.text)}</span>' for s in run) + "</p>"
-        for _, run in groupby(sentences, lambda s: s.paragraph)
-    )
+def render_document(document: DocumentView, sentences: list[SentenceView], *, mark: int | None = None) -> str:
+    """The document's sentences by paragraph, each underlined and numbered from 1, as HTML. `mark`: the position of
+    the one that is marked."""
+
+    def render(s: SentenceView) -> str:
+        text = f"<sup>{s.position + 1}</sup>{escape(s.text)}"
+        return (
+            f'<span class="s here"><mark>{text}</mark></span>'
+            if s.position == mark
+            else f'<span class="s">{text}</span>'
+        )
+
+    body = "".join("<p>" + " ".join(map(render, run)) + "</p>" for _, run in groupby(sentences, lambda s: s.paragraph))
     parts = (document.external_id, document.source, count(len(sentences), "sentence"))
     about = " · ".join(escape(part) for part in parts if part)
     title = escape(document.title or document.external_id)

@@ -1,0 +1,145 @@
+"""What stands around the answer on Ask: the sentence that was judged right, links into documents, places held for the
+generative scores, and how far search by meaning is."""
+
+import threading
+
+import pytest
+import stored
+from app_pages import markup, open_page, texts
+from fake_models import FakeGenerative
+
+from app.labels import annotation, guidelines
+from app.workbench import people
+
+QUESTION = "When was the hall finished?"
+ANSWER = 11  # its sentence
+RAINED = "When the mill was finished, it rained."
+
+
+def open_ask():
+    return open_page("ask", {"corpus": "Works", "q": QUESTION})
+
+
+def ask_question():
+    """The page after a question, generative scores included."""
+    at = open_ask()
+    at.session_state["_as2_result"][1].generative.exception(timeout=10)
+    return at.run()
+
+
+def view_of(at):
+    return at.session_state["_as2_result"][1].view
+
+
+def table(at):
+    return at.dataframe[0].value
+
+
+def label(wb, at, who, sentence_id, value="correct"):
+    annotation.give_label(
+        wb, question_id=view_of(at).question_id, sentence_id=sentence_id, annotator_id=who.id, label=value
+    )
+
+
+def sentence_id(at, row):
+    return view_of(at).candidates[int(row["position"])].sentence_id
+
+
+def links(at):
+    """The page and the query of every link to another page."""
+    return [(link.proto.label, link.proto.query_string) for link in at.get("page_link")]
+
+
+def test_without_labels_no_sentence_is_called_right(wb):
+    assert "Labelled correct" not in texts(ask_question())
+
+
+def test_where_the_answer_is_labelled_incorrect_the_sentence_judged_right_is_named_and_one_click_away(wb, me):
+    at = ask_question()
+    row = table(at).iloc[3]
+    label(wb, at, me, sentence_id(at, row))
+    label(wb, at, me, ANSWER, "incorrect")
+    at.run()
+    place = view_of(at).candidates[int(row["position"])]
+    named = f"Labelled correct instead: “{row['sentence']}” ({place.title}, sentence {place.position + 1}; rank 4)"
+    assert named in texts(at)
+    at.button(key="as2_overlooked").click().run()
+    assert at.session_state["_as2_chosen"] == row["position"]
+    assert row["sentence"] in markup(at).split('class="as2-details"')[1]
+
+
+def test_of_several_the_best_ranked_is_named_and_a_dropped_one_with_its_exit(wb, me):
+    at = ask_question()
+    dropped = table(at)[table(at)["dropped"] == "layer 2"]
+    for _, row in dropped.iloc[[5, 0, 2]].iterrows():
+        label(wb, at, me, sentence_id(at, row))
+    at.run()
+    first = dropped.iloc[0]
+    assert f"Labelled correct: “{first['sentence']}”" in texts(at)
+    assert "dropped after layer 2, rank 29) and 2 more" in texts(at)  # 28 of 40 stay
+
+
+def test_an_answer_that_is_labelled_correct_hides_the_others(wb, me):
+    at = ask_question()
+    label(wb, at, me, sentence_id(at, table(at).iloc[3]))
+    label(wb, at, me, ANSWER)
+    assert "Labelled correct" not in texts(at.run())
+
+
+@pytest.mark.parametrize("more_settings", [{"candidates": 5}])
+def test_a_sentence_judged_right_that_was_not_retrieved_is_named_with_a_link_to_it(wb, me):
+    at = ask_question()
+    missing = next(i for i in range(ANSWER, ANSWER + 20) if i not in {c.sentence_id for c in view_of(at).candidates})
+    label(wb, at, me, missing)
+    at.run()
+    assert f"Labelled correct: “{stored.sentence(wb, missing)}”" in texts(at)
+    assert "the search did not retrieve it" in texts(at)
+    number = missing - ANSWER + 1
+    assert ("Open the document", f"corpus=Works&view=documents&doc=Iron_works&sentence={number}") in links(at)
+
+
+def test_anothers_label_stays_hidden_until_ones_own_is_given_where_two_are_to_label(wb, me):
+    guidelines.set_rules(wb, stored.WORKS, by=me.id, overlap=2)
+    at = ask_question()
+    other = sentence_id(at, table(at).iloc[3])
+    label(wb, at, people.sign_in(wb, "ann"), other)
+    assert "Labelled correct" not in texts(at.run())
+    label(wb, at, me, other)
+    assert "Labelled correct" in texts(at.run())
+
+
+def test_the_answer_links_to_its_sentence_and_the_link_shows_it_marked(wb):
+    [(name, query), *_] = [link for link in links(ask_question()) if "view=documents" in link[1]]
+    assert (name, query) == ("Open the document", "corpus=Works&view=documents&doc=Iron_works&sentence=1")
+    at = open_page("data", dict(pair.split("=") for pair in query.split("&")))
+    assert '<span class="s here"><mark><sup>1</sup>The hall was finished in 1889.</mark>' in markup(at)
+    assert at.query_params["sentence"] == "1"
+
+
+def test_another_document_than_the_links_marks_nothing(wb):
+    at = open_page("data", {"corpus": "Works", "view": "documents", "doc": "Iron_works", "sentence": "no"})
+    assert "<mark>" not in markup(at)
+
+
+def test_columns_of_the_generative_scores_are_there_before_the_scores(wb, monkeypatch):
+    ready, score = threading.Event(), FakeGenerative.score
+    monkeypatch.setattr(FakeGenerative, "score", lambda *args: ready.wait(10) and score(*args))
+    at = open_ask()
+    before, columns = table(at), at.dataframe[0].proto.column_order
+    assert set(before["generative"]) == set(before["together"]) == set(before["differ"]) == {"…"}
+    assert "Generative rank … of 40." in markup(at)
+    expanders = len(at.expander)
+    ready.set()
+    at.session_state["_as2_result"][1].generative.result(timeout=10)
+    at.run()
+    assert sorted(table(at)["generative"]) == list(range(1, 41))
+    assert at.dataframe[0].proto.column_order == columns
+    assert len(at.expander) == expanders
+    assert "Generative scores: 40 sentences." in texts(at)
+
+
+def test_columns_of_scores_that_failed_say_so(wb):
+    (wb.settings.models_dir / "generative" / "model.safetensors").write_bytes(b"damaged")
+    at = ask_question()
+    assert set(table(at)["generative"]) == {"failed"}
+    assert "Generative rank" not in markup(at)
