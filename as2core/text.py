@@ -34,6 +34,7 @@ STOP_WORDS = frozenset(
 )
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
+_WRITTEN_WORD = re.compile(r"[^\W_]+(?:(?:['\u2019-]|(?<=\d)[.,](?=\d))[^\W_]+)*")
 
 # After these abbreviations a sentence always continues: titles with a capital, and those in lower case.
 _TITLES = frozenset(
@@ -94,6 +95,11 @@ def tokenize(text: str) -> list[str]:
     lower = unicodedata.normalize("NFC", text).lower()
     # Python keeps the dot of that capital as a combining mark, which would end the word
     return _WORD.findall(lower.replace("i\u0307", "i"))
+
+
+def find_words(text: str) -> list[tuple[int, int]]:
+    """Where the words stand as a reader counts them: "cow's", "wrought-iron" and "3.5" are one each."""
+    return [match.span() for match in _WRITTEN_WORD.finditer(text)]
 
 
 def split_sentences(text: str) -> list[Sentence]:

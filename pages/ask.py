@@ -18,6 +18,7 @@ from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.overlooked import draw_overlooked
 from app.ui.ask.notes.together import draw_together
+from app.ui.ask.score_words import draw_toggle, load_attribution
 from app.ui.label.buttons import label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
@@ -95,13 +96,14 @@ def draw_result(current: result.Result) -> None:
         label = mine.get(view.candidates[position].sentence_id)
         label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
 
-    draw_answer(view, run, best)
+    draw_answer(view, run, best, load_attribution(frame.wb, view, best))
     draw_overlooked(frame, view, run, best, labels)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(best, "answer")
         draw_document_link(frame, view.candidates[best].document_id, view.candidates[best].position)
         draw_queue_state(frame, view.question_id)
         draw_label_count(frame, view.question_id)
+        draw_toggle(view)
         draw_facts(view)
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
@@ -109,18 +111,14 @@ def draw_result(current: result.Result) -> None:
     with details:
         position = best if selection is None else selection
         st.header("Best candidate" if position == best else "Candidate details", anchor=False)
-        draw_candidate(view, run, position, generative, has_context=position != best, is_pending=is_pending)
+        draw_candidate(frame.wb, view, run, position, generative, has_context=position != best, is_pending=is_pending)
         if position == best:
             st.caption("Click a line of the picture or a row of the table to see another candidate here.")
         else:
             draw_buttons(position, "near")
             draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
         draw_standings(run, position)
-        with st.expander("Which words of the question it explains"):
-            if is_pending:
-                st.caption("The generative scores are being computed.")
-            else:
-                draw_explanation(frame.wb, view, position)
+        draw_explanation(frame.wb, view, position, is_pending=is_pending)
     draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons)
     with st.expander("What each exit cost and saved"):
         draw_costs(run, view.trace)

@@ -9,12 +9,20 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from as2core.cascade.attribution import attribute_by_occlusion
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape, head_flops, layer_flops
 from as2core.errors import DamagedModel
-from as2core.rankers.base import CalibratesScores, KeepsTrace, TakesSettings
-from as2core.text import STOP_WORDS, tokenize
+from as2core.rankers.base import (
+    AttributesScore,
+    CalibratesScores,
+    ExplainsQuestion,
+    Explanation,
+    KeepsTrace,
+    TakesSettings,
+)
+from as2core.text import STOP_WORDS, find_words, tokenize
 
 SHAPE = EncoderShape(32, 64, 6)
 
@@ -30,7 +38,7 @@ def overlap(question: str, text: str) -> float:
     return len(asked & set(tokenize(text))) / max(1, len(asked))
 
 
-class FakeCascade(KeepsTrace, CalibratesScores, TakesSettings):
+class FakeCascade(KeepsTrace, CalibratesScores, AttributesScore, TakesSettings):
     """Logit 6 * overlap - 3 at the last exit, noisier the earlier the exit."""
 
     kind, adjustable = "cascade", ("drop_ratio", "keep", "engine", "first", "first_keep")
@@ -75,6 +83,11 @@ class FakeCascade(KeepsTrace, CalibratesScores, TakesSettings):
     def score(self, question, candidates) -> np.ndarray:
         return self.trace(question, candidates).scores()
 
+    def attribute(self, question, candidate):
+        return attribute_by_occlusion(
+            lambda texts: np.array([6 * overlap(question, t) - 3 for t in texts], np.float32), candidate
+        )
+
     def cut_question(self, question) -> str:
         return " ".join(question.split()[:64])
 
@@ -82,7 +95,7 @@ class FakeCascade(KeepsTrace, CalibratesScores, TakesSettings):
         return 1 / (1 + np.exp(-np.asarray(logits, dtype=np.float64)))
 
 
-class FakeGenerative:
+class FakeGenerative(ExplainsQuestion):
     """Prefers short texts, so that it disagrees with the cascade."""
 
     name = "generative"
@@ -90,9 +103,12 @@ class FakeGenerative:
     def score(self, question, candidates) -> np.ndarray:
         return np.array([-len(tokenize(c.text)) / 10 for c in candidates], dtype=np.float32)
 
-    def explain(self, question, text) -> list[tuple[str, float]]:
-        known = set(tokenize(text))
-        return [(w, -0.1 if w in known else -5.0) for w in tokenize(question)]
+    def explain(self, question, texts) -> Explanation:
+        """0.1 nats for a word of the text, 5 for any other."""
+        spans = find_words(question)
+        words = [tokenize(question[a:b])[0] for a, b in spans]
+        log_p = [[-0.1 if w in tokenize(text) else -5.0 for w in words] for text in texts]
+        return Explanation(tuple(spans), np.array(log_p, dtype=np.float32).reshape(len(texts), len(words)))
 
 
 class FakeEmbedder:

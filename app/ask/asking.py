@@ -254,9 +254,3 @@ def measure_times(wb: Workbench, view: AskView, schedule: DropSchedule, rounds: 
         seconds[place] = time.perf_counter() - started
     full, dropping = np.median(seconds[1:], axis=0)
     return MeasuredTimes(float(full), float(dropping))
-
-
-def explain(wb: Workbench, question: str, candidate: RetrievedSentence) -> list[tuple[str, float]]:
-    """Each word of the question with its log P given the sentence. Raises DamagedModel."""
-    text = scoring.as_candidates([candidate])[0].titled_text
-    return scoring.load_generative(wb).explain(question, text)

@@ -87,14 +87,18 @@ class LanguageEngine:
 
     def score(self, ids: Sequence[int], passages: Sequence[PassageState]) -> np.ndarray:
         """Mean log P of the question's tokens, its end the last of them, after each passage: float32 (n,)."""
+        return self.log_p(ids, passages).mean(1)
+
+    def log_p(self, ids: Sequence[int], passages: Sequence[PassageState]) -> np.ndarray:
+        """Log P of each of the question's tokens, its end the last of them, after each passage: float32 (n, tokens)."""
         tokens = np.array(ids, dtype=np.int64)
         lengths = np.array([p.length // 4 + len(ids) for p in passages], dtype=np.int64)  # what a passage costs here
-        scores = np.zeros(len(passages), dtype=np.float32)
+        out = np.zeros((len(passages), len(ids)), dtype=np.float32)
         batches = pack(lengths)
         parts = worker_pool().map(lambda rows: self._score_batch(tokens, [passages[r] for r in rows]), batches)
         for rows, part in zip(batches, parts, strict=True):
-            scores[rows] = part
-        return scores
+            out[rows] = part
+        return out
 
     def _score_batch(self, ids: np.ndarray, passages: Sequence[PassageState]) -> np.ndarray:
         n, m = len(passages), len(ids) - 1
@@ -122,8 +126,7 @@ class LanguageEngine:
         flat = {"states": states.reshape(n * (m + 1), -1), "least": word.reshape(-1, 1)}
         with np.errstate(divide="ignore"):  # where the end is all there is
             others = np.log(self.words.run(None, flat)[0].reshape(n, m + 1)) + word
-        log_p = np.where(ids == self.end, end, word) - np.logaddexp(others, end)
-        return log_p.mean(1)
+        return np.where(ids == self.end, end, word) - np.logaddexp(others, end)
 
 
 def _similarity(hidden: np.ndarray, about: np.ndarray) -> np.ndarray:

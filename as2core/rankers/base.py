@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict
 
 import numpy as np
 
+from as2core.cascade.attribution import Attribution
 from as2core.cascade.engine import Engine
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, Trace
@@ -116,6 +118,30 @@ def compute_confidence(calibration: tuple[float, float] | None, logits: np.ndarr
     scale, shift = calibration
     second, best = np.sort(np.asarray(logits, dtype=np.float64))[-2:]
     return float(1.0 / (1.0 + np.exp(-(scale * (best - second) + shift))))
+
+
+class AttributesScore(ABC):
+    """Shows which words of a candidate carried its score."""
+
+    @abstractmethod
+    def attribute(self, question: str, candidate: Candidate) -> Attribution:
+        """The effect of each word of the candidate's text, and of its title, on its final logit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """How likely each word of a question is given each of n texts and the words before it. `spans` is where the words
+    stand in the question, punctuation left out; `log_p` (n, words)."""
+
+    spans: tuple[tuple[int, int], ...]
+    log_p: np.ndarray
+
+
+class ExplainsQuestion(ABC):
+    """Generates the question from a text, and so shows which of its words the text explains."""
+
+    @abstractmethod
+    def explain(self, question: str, texts: Sequence[str]) -> Explanation: ...
 
 
 class ChoosesEngine(ABC):

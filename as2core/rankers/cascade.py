@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from as2core.cascade.attribution import Attribution, attribute_by_occlusion
 from as2core.cascade.engine import Engine, run_cascade
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import head_flops, layer_flops
 from as2core.errors import BadSetting, Cancelled
 from as2core.rankers.base import (
+    AttributesScore,
     CalibratesScores,
     ChoosesEngine,
     HasWeights,
@@ -41,6 +43,7 @@ from as2core.rankers.specs import Entry
 from as2core.types import Candidate, OnProgress, Progress
 
 if TYPE_CHECKING:
+    from as2core.cascade.engine_torch import TorchEngine
     from as2core.nn.backbone import Backbone
     from as2core.nn.cascade import CascadeModule
 
@@ -49,7 +52,9 @@ ENGINES = ("auto", "torch", "onnx")
 FIRST_KEEP = 200  # candidates that the first stage keeps
 
 
-class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine, TakesSettings, KnowsWords):
+class CascadeRanker(
+    TracesTogether, HasWeights, CalibratesScores, AttributesScore, ChoosesEngine, TakesSettings, KnowsWords
+):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
     If `first` is set, a cheap ranker passes on only its best before the encoder reads any.
@@ -187,11 +192,10 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
 
     def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
         from as2core.cascade.engine_onnx import OnnxEngine
-        from as2core.cascade.engine_torch import TorchEngine
         from as2core.cascade.graphs import graphs_for
 
         graphs = graphs_for(self.backbone, self.module.heads, self.exits, folder, on_progress=on_progress)
-        exact = TorchEngine(self.backbone, self.module.heads[-1:], self.exits[-1:], max_length=self.max_length)
+        exact = self._last_exit()
         engine = OnnxEngine(self.backbone, self.exits, graphs, max_length=self.max_length, exact=exact)
         first_run = engine.start(["the first run"], ["of a session takes longer"])
         first_run.advance(np.arange(1), 0, len(self.exits))
@@ -215,6 +219,21 @@ class CascadeRanker(TracesTogether, HasWeights, CalibratesScores, ChoosesEngine,
             trace if cut is None else with_first(trace, cut, candidates)
             for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)
         ]
+
+    def _last_exit(self) -> TorchEngine:
+        """The same weights in float32, with the last exit alone."""
+        from as2core.cascade.engine_torch import TorchEngine
+
+        return TorchEngine(self.backbone, self.module.heads[-1:], self.exits[-1:], max_length=self.max_length)
+
+    def attribute(self, question: str, candidate: Candidate) -> Attribution:
+        """On torch: int8 errs by as much as most words add."""
+
+        def score(texts: Sequence[str]) -> np.ndarray:
+            run = self._last_exit().start([question] * len(texts), texts)
+            return run.advance(np.arange(len(texts)), 0, 1)[0][0]
+
+        return attribute_by_occlusion(score, candidate)
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         texts = [c.titled_text for c in candidates]

@@ -18,18 +18,19 @@ import numpy as np
 from as2core.cascade.background import MAX_WAIT_SECONDS, PreparedEngine
 from as2core.errors import BadSetting, UnsupportedBackbone
 from as2core.metrics import order
-from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
+from as2core.rankers.base import ExplainsQuestion, Explanation, HasWeights, LoadRanker, VersionConfig
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.rankers.specs import Entry
+from as2core.text import find_words
 from as2core.types import Candidate, OnProgress
 
 if TYPE_CHECKING:
     from torch import nn
 
     from as2core.cascade.language_engine import LanguageEngine
+    from as2core.nn.kept_passages import PassageState
     from as2core.nn.question_lm import Batch, QuestionLM
 
-END = "[end]"  # in an explanation
 DIRECTIONS = ("question", "answer")
 EMPTY_ANSWER_SCORE = -1e4  # for models without an end of text
 BATCH_TOKENS = 8192
@@ -37,7 +38,7 @@ MAX_ERROR_LOG_P = 0.03  # of int8: two sentences this near may be in the wrong o
 MAX_RESCORED = 6  # of those nearest to the best, in float32
 
 
-class GenerativeRanker(HasWeights):
+class GenerativeRanker(HasWeights, ExplainsQuestion):
     """`module` is any of nn.question_lm's models. Scores are mean log-probabilities (nats) per token, <= 0.
 
     `direction` is what is generated: the "question" given the sentence, or the "answer" given the question, where the
@@ -120,17 +121,20 @@ class GenerativeRanker(HasWeights):
         """In int8; with a cache from passages that it read before."""
         from as2core.nn.kept_passages import question_ids
 
-        states = self.cache.get(engine.name, texts) if self.cache else {}
-        new = [t for t in dict.fromkeys(texts) if t not in states]
-        states.update(zip(new, engine.read_passages(new), strict=True))
-        scores = engine.score(question_ids(self.module, question), [states[t] for t in texts])
-        if self.cache and new:
-            self.cache.put(engine.name, {t: states[t] for t in new})
+        scores = engine.score(question_ids(self.module, question), self._read_on(engine, texts))
         near = order(scores)[: min(MAX_RESCORED, int((scores >= scores.max() - MAX_ERROR_LOG_P).sum()))].tolist()
         if len(near) > 1:  # as the cascade does, see `as2core.cascade.engine`
             exact = self._token_log_p([question] * len(near), [texts[i] for i in near], exact=True)
             scores[near] = [row.mean() for row in exact]
         return scores
+
+    def _read_on(self, engine: LanguageEngine, texts: list[str]) -> list[PassageState]:
+        states = self.cache.get(engine.name, texts) if self.cache else {}
+        new = [t for t in dict.fromkeys(texts) if t not in states]
+        states.update(zip(new, engine.read_passages(new), strict=True))
+        if self.cache and new:
+            self.cache.put(engine.name, {t: states[t] for t in new})
+        return [states[t] for t in texts]
 
     def _score_cached(self, question: str, texts: list[str], cache: PassageCache) -> np.ndarray:
         """The same from passages read before; the others are read now and cached."""
@@ -174,25 +178,31 @@ class GenerativeRanker(HasWeights):
         has = torch.cuda.is_bf16_supported() if kind == "cuda" else torch.cpu._is_avx512_bf16_supported()
         return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.fast and has)
 
-    def explain(self, question: str, text: str) -> list[tuple[str, float]]:
-        """Each word of the question with its log-probability (the sum over its pieces), given the sentence; then END,
-        that the question ends there, for models that have an end."""
+    def explain(self, question: str, texts: Sequence[str]) -> Explanation:
+        """A word's log P is the sum over its tokens. Words beyond QUESTION_TOKENS are left out."""
         from as2core.nn.backbone import QUESTION_TOKENS
 
-        log_p = self._token_log_p([question], [text], explain=True)[0]
         tok = self.module.tokenizer
-        spans = tok(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        spans = spans[:QUESTION_TOKENS]
-        out: list[tuple[str, float]] = []
-        end_before = -1
-        for (start, end), value in zip(spans, log_p, strict=False):
-            is_glued = start == end_before and out and question[start:end].isalnum() and out[-1][0][-1:].isalnum()
-            if is_glued:
-                out[-1] = (out[-1][0] + question[start:end], out[-1][1] + float(value))
-            else:
-                out.append((question[start:end].strip(), float(value)))
-            end_before = end
-        return out + [(END, float(value)) for value in log_p[len(spans) :]]
+        places = tok(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        places = places[:QUESTION_TOKENS]
+        log_p = self._question_log_p(question, list(texts))  # (n, tokens), with the end behind those of the question
+        words, columns = [], []
+        for begin, end in find_words(question):
+            tokens = [i for i, (first, last) in enumerate(places) if first < end and last > begin]
+            if tokens:
+                words.append((begin, end))
+                columns.append(log_p[:, tokens].sum(1))
+        return Explanation(tuple(words), np.stack(columns, 1) if words else np.zeros((len(texts), 0), np.float32))
+
+    def _question_log_p(self, question: str, texts: list[str]) -> np.ndarray:
+        """Log P of every token of the question given each text, (n, tokens): in int8 where `score` is."""
+        from as2core.nn.backbone import QUESTION_TOKENS
+        from as2core.nn.kept_passages import question_ids
+
+        if texts and (engine := self.prepared.wait(MAX_WAIT_SECONDS)) is not None:
+            return engine.log_p(question_ids(self.module, question), self._read_on(engine, texts))
+        rows = self._token_log_p([question] * len(texts), texts, explain=True)
+        return np.stack(rows) if rows else np.zeros((0, QUESTION_TOKENS), np.float32)
 
     def _token_log_p(
         self, questions: Sequence[str], texts: Sequence[str], *, explain: bool = False, exact: bool = False

@@ -109,13 +109,38 @@ def test_a_question_near_its_passage_may_end_sooner_than_one_far_from_it(tiny):
     assert torch.equal(log_p[:, 0], plain[:, 0])  # the first word is said before any of the question is near anything
 
 
-def test_explaining_gives_each_word_of_the_question_once_and_sums_to_the_score(tiny):
-    ranker = ranker_of("bert", tiny)
-    told = ranker.explain("when was zeppelin built?", TEXTS[0])
-    assert [w for w, _ in told] == ["when", "was", "zeppelin", "built", "?", "[end]"]
-    pieces = len(ranker.module.tokenizer("when was zeppelin built?", add_special_tokens=False)["input_ids"]) + 1
-    mean = ranker.score("when was zeppelin built?", CANDIDATES[:1])[0]
-    assert sum(v for _, v in told) / pieces == pytest.approx(mean, abs=1e-4)
+def test_explaining_gives_each_word_of_the_question_once_without_punctuation_and_the_end(tiny):
+    question = "when was zeppelin's 300 metres, built?"
+    explanation = ranker_of("bert", tiny).explain(question, TEXTS)
+    words = [question[a:b] for a, b in explanation.spans]
+    assert words == ["when", "was", "zeppelin's", "300", "metres", "built"]
+    assert explanation.log_p.shape == (3, 6)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2", "bart"])
+def test_a_word_s_log_p_is_what_its_tokens_add_to_the_likelihood_of_the_question_s_beginning(kind, tiny):
+    """By the module alone: the tokens before the end, of the question cut after the word and before it."""
+    ranker, question = ranker_of(kind, tiny), "when was the zeppelin built?"
+    tok, module = ranker.module.tokenizer, ranker.module
+
+    def total(beginning: str, text: str) -> float:
+        tokens = len(tok(beginning, add_special_tokens=False)["input_ids"])
+        with torch.no_grad():
+            log_p, _ = module(**module.encode([text], [beginning]))
+        return float(log_p[0, :tokens].sum())
+
+    explanation = ranker.explain(question, TEXTS)
+    word = [question[a:b] for a, b in explanation.spans].index("zeppelin")
+    for row, text in zip(explanation.log_p, TEXTS, strict=True):
+        expected = total("when was the zeppelin", text) - total("when was the", text)
+        assert row[word] == pytest.approx(expected, abs=1e-3)
+
+
+def test_of_a_question_that_is_cut_the_words_that_are_read_are_explained(tiny):
+    ranker, question = ranker_of("bert", tiny), "tower " * 100
+    assert len(ranker.explain(question, TEXTS).spans) == 64
+    assert ranker.explain("?", TEXTS).log_p.shape == (3, 0)
+    assert ranker.explain("tower", []).log_p.shape == (0, 1)
 
 
 def test_a_model_that_cannot_rank_by_generation_is_refused_by_name(tmp_path):

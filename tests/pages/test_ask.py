@@ -334,9 +334,33 @@ def test_the_chosen_candidate_is_seen_from_near_with_the_words_it_explains(wb):
     near = html[html.rindex('<div class="as2-details"') :]
     assert f"{third['sentence']}</mark>" in near
     assert "Stayed to the end: rank 3 of 10." in near
-    assert "<span>finished</span><small>-5.0</small>" in near
+    assert 'class="as2-word' not in html  # until the reader opens them
+    at.session_state["as2_question_words"] = True
+    at.run()
+    # 0.1 nats where "finished" is, 5 elsewhere: in 3 of the 40
+    assert "<span>finished</span><small>÷ 1.4</small>" in markup(at)
+    assert "the mean over the 40 candidates ranked" in texts(at)
     at.button(key="as2_label_near_incorrect").click().run()
     assert stored.sentence(wb, stored.label_events(wb)[-1].sentence_id) == third["sentence"]
+
+
+def test_the_words_that_carried_the_score_are_marked_when_asked_for(wb):
+    at = ask_question()
+    assert 'class="as2-for"' not in markup(at)
+    toggle = next(t for t in at.toggle if t.label == "Words that carried the score")
+    at = toggle.set_value(True).run()
+    html = markup(at)
+    marked = re.search("<mark[^>]*>(.*?)</mark>", html)[1]
+    assert re.sub("<[^>]*>", "", marked) == "The hall was finished in 1889."
+    assert re.findall('title="(.*?)">(.*?)<', marked) == [
+        (f"Without “{word}” the score would be 3.00 lower", word) for word in ("hall", "finished")
+    ]  # the two words that the question has too, "The" and "was" aside
+    assert "Raise the score" in html and "Each word was left out in turn" in html
+    third = table(at).iloc[2]
+    at.session_state["_as2_chosen"] = int(third["position"])
+    at = at.run()
+    near = markup(at)[markup(at).rindex('<div class="as2-details"') :]
+    assert '<p class="as2-note as2-words-note">' in near
 
 
 def test_why_a_candidate_was_dropped_stands_beside_the_picture(wb):

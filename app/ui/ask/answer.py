@@ -4,7 +4,9 @@ import streamlit as st
 
 from app.ask.asking import MIN_CONFIDENCE, AskView
 from app.ranking.retrieval import RetrievedSentence
+from app.ui.ask.score_words import render_summary, render_words
 from app.ui.text import count, escape, name_document, percent, plain
+from as2core.cascade.attribution import Attribution
 from as2core.cascade.trace import CascadeTrace
 
 VERDICTS = (
@@ -23,14 +25,19 @@ def describe_confidence(confidence: float) -> str:
     return next(words for floor, words in VERDICTS if confidence >= floor)
 
 
-def render_context(candidate: RetrievedSentence, *, quiet: bool = False) -> str:
-    """The sentence marked between its neighbours, as HTML. `quiet` marks it without the accent."""
+def render_context(candidate: RetrievedSentence, *, quiet: bool = False, attribution: Attribution | None = None) -> str:
+    """The sentence marked between its neighbours, as HTML. `quiet` marks it without the accent; an attribution marks
+    the words that carried its score, and sums them up below."""
     around = [f'<span class="as2-near">{escape(t)}</span>' if t else "" for t in (candidate.before, candidate.after)]
-    kind = "as2-mark as2-mark-quiet" if quiet else "as2-mark"
+    kind = "as2-mark as2-mark-quiet" if quiet or attribution else "as2-mark"
+    sentence, summary = escape(candidate.text), ""
+    if attribution:
+        sentence = render_words(candidate.text, attribution)
+        summary = render_summary(candidate.text, name_document(candidate.title), attribution)
     title = escape(name_document(candidate.title))
     source = f'<p class="as2-source">{title} <span>· sentence {candidate.position + 1}</span></p>'
-    text = f'{around[0]} <mark class="{kind}">{escape(candidate.text)}</mark> {around[1]}'
-    return f'<p class="as2-passage" dir="auto">{text}</p>{source}'
+    text = f'{around[0]} <mark class="{kind}">{sentence}</mark> {around[1]}'
+    return f'<p class="as2-passage" dir="auto">{text}</p>{summary}{source}'
 
 
 def render_meter(confidence: float) -> str:
@@ -39,7 +46,7 @@ def render_meter(confidence: float) -> str:
     return f'<div class="as2-meter" role="img" aria-label="confidence {percent(confidence)}">{bar}</div>'
 
 
-def draw_answer(view: AskView, run: CascadeTrace, position: int) -> None:
+def draw_answer(view: AskView, run: CascadeTrace, position: int, attribution: Attribution | None = None) -> None:
     """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it."""
     candidate, probability = view.candidates[position], float(view.probability[position])
     confidence = view.rate_answer(run)
@@ -57,7 +64,7 @@ def draw_answer(view: AskView, run: CascadeTrace, position: int) -> None:
         confidence = probability if confidence is None else confidence
         verdict = f'{describe_confidence(confidence)} <span title="{CONFIDENCE_HELP}">{percent(confidence)}</span>'
         meter = render_meter(confidence)
-    context = render_context(candidate, quiet=label == "No answer")
+    context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     note = f'<p class="as2-note">{note}</p>' if note else ""
     body = f'<p class="as2-verdict">{verdict}</p>{meter}{context}{note}'
     st.html(f'<section class="{kind}" aria-label="{label}">{body}</section>')

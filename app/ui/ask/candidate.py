@@ -4,10 +4,11 @@ the question it explains."""
 import numpy as np
 import streamlit as st
 
-from app.ask import asking
+from app.ask import explanation
 from app.ask.asking import AskView
 from app.ui.ask.answer import render_context
 from app.ui.ask.drop_reason import Standing, describe_drop, list_standings
+from app.ui.ask.score_words import load_attribution
 from app.ui.ask.word_scores import draw_word_scores
 from app.ui.text import percent, plain
 from app.workbench.workbench import Workbench
@@ -17,6 +18,7 @@ from as2core.metrics import to_ranks
 
 
 def draw_candidate(
+    wb: Workbench,
     view: AskView,
     run: CascadeTrace,
     position: int,
@@ -35,7 +37,8 @@ def draw_candidate(
         parts.append(f"Generative rank {rank} of {scored}.")
     elif is_pending and position in view.trace.entered:
         parts.append(f"Generative rank … of {len(view.trace.entered)}.")
-    context = render_context(view.candidates[position], quiet=True) if has_context else ""
+    attribution = load_attribution(wb, view, position) if has_context else None
+    context = render_context(view.candidates[position], quiet=True, attribution=attribution) if has_context else ""
     st.html(f'<div class="as2-details"><p class="as2-why">{" ".join(parts)}</p>{context}</div>')
 
 
@@ -54,14 +57,20 @@ def render_standings(standings: list[Standing]) -> str:
     return f'<table class="as2-table as2-standings"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def draw_explanation(wb: Workbench, view: AskView, position: int) -> None:
-    """The question's words under the generative ranker; an error is shown in its place, and the page goes on."""
-    cache = st.session_state.setdefault("_as2_explained", {})
-    key = (view.run_id, position)
-    try:
-        if key not in cache:
+def draw_explanation(wb: Workbench, view: AskView, position: int, *, is_pending: bool) -> None:
+    """The question's words under the generative ranker, once the reader opens them; an error is shown in their place,
+    and the page goes on."""
+    label = "Which words of the question it explains"
+    with st.expander(label, key="as2_question_words", on_change="rerun") as expander:
+        if not expander.open:
+            return
+        if is_pending:
+            st.caption("The generative scores are being computed.")
+            return
+        try:
             with st.spinner("Scoring the question's words …"):
-                cache[key] = asking.explain(wb, view.question, view.candidates[position])
-        draw_word_scores(cache[key])
-    except As2Error as error:
-        st.caption(plain(f"No word scores: {error}"))
+                gains = explanation.compare_words(wb, view, position)
+        except As2Error as error:
+            st.caption(plain(f"No word scores: {error}"))
+        else:
+            draw_word_scores(gains, len(view.trace.entered))

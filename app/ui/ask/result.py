@@ -93,8 +93,7 @@ def _is_as_typed(text: str) -> bool:
 
 def _forget() -> None:
     """Drop the last result, and cancel its generative scores if they have not started."""
-    for name in ("_as2_chosen", "_as2_explained"):
-        st.session_state.pop(name, None)
+    st.session_state.pop("_as2_chosen", None)
     entry = st.session_state.pop("_as2_result", None)
     if entry is not None:
         entry[1].generative.cancel()

@@ -1,36 +1,67 @@
-"""Which words of the question a sentence explains: a strip of words with a background by log P."""
+"""Which words of the question a sentence makes likelier than the average candidate does: a strip of words."""
 
+import math
 from collections.abc import Sequence
-from statistics import fmean
 
 import streamlit as st
 
-from app.ui.text import escape
+from app.ask.explanation import WordGain
+from app.ui.text import count, escape
+from as2core.text import STOP_WORDS, tokenize
 
-MIN_LOG_P = -8.0  # the background is empty from here down
-
-
-def compute_strength(log_p: float) -> float:
-    """The background's strength: 0 for `MIN_LOG_P` and less, 1 for a word that the sentence makes certain."""
-    return min(1.0, max(0.0, 1.0 - log_p / MIN_LOG_P))
+FULL_RATIO = 8.0  # so many times likelier, or less likely, has the strongest background
+MIN_RATIO = 1.25  # a ratio below is no difference worth a background
 
 
-def render_word_scores(words: Sequence[tuple[str, float]]) -> str:
-    """The strip and its legend, as HTML; every word shows its number, so nothing depends on colour alone."""
-    cells = "".join(
-        f'<span class="as2-word" style="--as2-heat:{compute_strength(p) * 100:.0f}%"><span>{escape(w)}</span>'
-        f"<small>{p:.1f}</small></span>"
-        for w, p in words
-    )
-    steps = "".join(f'<i style="--as2-heat:{percent}%"></i>' for percent in (0, 25, 50, 75, 100))
-    legend = f'<p class="as2-legend"><span>{MIN_LOG_P:.0f}, not explained</span>{steps}<span>0, certain</span></p>'
-    return f'<div class="as2-heat" dir="auto">{cells}</div>{legend}'
+def compute_strength(gain: float) -> float:
+    """The background's strength: 0 for what is as likely as from the average candidate, 1 from `FULL_RATIO` on."""
+    size = abs(gain)
+    return 0.0 if size < math.log(MIN_RATIO) else min(1.0, size / math.log(FULL_RATIO))
 
 
-def draw_word_scores(words: Sequence[tuple[str, float]]) -> None:
-    st.html(render_word_scores(words))
-    mean = fmean(p for _, p in words) if words else 0.0
+def format_ratio(gain: float) -> str:
+    """`5.2`, `16`; how many times likelier, or less likely if the gain is below 0."""
+    ratio = math.exp(min(abs(gain), 700.0))
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:,.0f}" if ratio < 1e6 else "over a million"
+
+
+def describe_gain(word: str, gain: float) -> str:
+    """`“chocolate” is 5.2 times likelier from this sentence than from the average candidate`."""
+    if compute_strength(gain) == 0:
+        return f"“{word}” is about as likely from this sentence as from the average candidate"
+    if gain > 0:
+        return f"“{word}” is {format_ratio(gain)} times likelier from this sentence than from the average candidate"
+    return f"“{word}” is {format_ratio(gain)} times less likely from this sentence than from the average candidate"
+
+
+def render_word_scores(gains: Sequence[WordGain]) -> str:
+    """The strip and a sentence on it, as HTML. Every word shows its ratio, with × for likelier and ÷ for less likely,
+    so nothing depends on colour alone."""
+    cells = []
+    for g in gains:
+        strength, ratio = compute_strength(g.gain), format_ratio(g.gain)
+        kind = "as2-word as2-word-less" if g.gain < 0 and strength else "as2-word"
+        sign, hint = "÷" if g.gain < 0 and ratio != "1.0" else "×", escape(describe_gain(g.word, g.gain))
+        cells.append(
+            f'<span class="{kind}" style="--as2-heat:{strength * 100:.0f}%" title="{hint}">'
+            f"<span>{escape(g.word)}</span><small>{sign} {ratio}</small></span>"
+        )
+    return f'<div class="as2-heat" dir="auto">{"".join(cells)}</div>{render_summary(gains)}'
+
+
+def render_summary(gains: Sequence[WordGain]) -> str:
+    """The word that gained most, in a sentence: one of the words that carry meaning if any of them gained."""
+    likelier = [g for g in gains if g.gain > 0 and compute_strength(g.gain) > 0]
+    content = [g for g in likelier if not STOP_WORDS.issuperset(tokenize(g.word))]
+    best = max(content or likelier, key=lambda g: g.gain, default=None)
+    if best is None:
+        return '<p class="as2-note as2-heat-note">No word is clearly likelier from this sentence.</p>'
+    return f'<p class="as2-note as2-heat-note">{escape(describe_gain(best.word, best.gain))}.</p>'
+
+
+def draw_word_scores(gains: Sequence[WordGain], candidates: int) -> None:
+    st.html(render_word_scores(gains))
     st.caption(
-        "Log-probability of each question word, given this sentence and the words before it. "
-        f"Mean over words: {mean:.2f}."
+        "How likely the generative ranker finds each word, given this sentence and the words before it: "
+        f"× times likelier, ÷ times less likely than the mean over the {count(candidates, 'candidate')} ranked."
     )

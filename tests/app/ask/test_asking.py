@@ -324,12 +324,6 @@ def test_words_alone_serve_when_the_embedder_is_damaged(wb, towers, models):
     assert any("the backbone is missing" in n for n in asked.notes)
 
 
-def test_explaining_gives_every_word_of_the_question(wb, towers):
-    asked = asking.ask(wb, towers.id, QUESTION)
-    told = asking.explain(wb, "which tower was blue", asked.candidates[asked.best])  # "tower" is its title too
-    assert told == [("which", -5.0), ("tower", -0.1), ("was", -0.1), ("blue", -5.0)]
-
-
 class Placed:
     def __init__(self, id: int, document_id: int, position: int) -> None:
         self.id, self.document_id, self.position = id, document_id, position

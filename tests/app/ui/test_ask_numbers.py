@@ -10,7 +10,6 @@ from app.ui.ask.answer import describe_confidence, percent
 from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
-from app.ui.ask.word_scores import compute_strength, render_word_scores
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape, head_flops, layer_flops
@@ -157,15 +156,3 @@ def test_behind_a_first_stage_savings_are_those_of_the_cascade_alone(texts):
 )  # fmt: skip
 def test_the_address_gives_drop_shares_or_nothing(text, values):
     assert parse_percents(text, 5) == values
-
-
-def test_heat_grows_from_minus_eight_to_zero_and_stays_within():
-    assert [compute_strength(p) for p in (-20, -8, -4, 0, 0.1)] == pytest.approx([0, 0, 0.5, 1, 1])
-
-
-def test_every_word_carries_its_number_and_is_escaped():
-    html = render_word_scores([("<b>", -0.25), ("tower", -7.0)])
-    assert "&lt;b&gt;" in html
-    assert "<b>" not in html
-    assert "<small>-0.2</small>" in html
-    assert "<small>-7.0</small>" in html

@@ -102,6 +102,17 @@ def test_the_engine_reads_a_passage_once_and_torch_s_states_are_not_taken_for_it
     assert sorted(read) == sorted([*set(TEXTS), "a river"])
 
 
+def test_a_word_s_log_p_in_int8_is_near_float32_s(tiny, folder):
+    ranker = make_generative(tiny)
+    exact = ranker.explain(QUESTION, TEXTS)
+    ranker.prepare_engine(folder)
+    assert ranker.prepared.wait() is not None
+    quick = ranker.explain(QUESTION, TEXTS)
+    assert quick.spans == exact.spans
+    np.testing.assert_allclose(quick.log_p, exact.log_p, atol=0.1)
+    assert not np.array_equal(quick.log_p, exact.log_p)
+
+
 def test_what_the_engine_cannot_run_stays_on_torch(tiny, folder):
     torch.manual_seed(3)
     ranker = GenerativeRanker(load_question_lm(tiny("gpt2")))

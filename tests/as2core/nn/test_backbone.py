@@ -70,7 +70,7 @@ def test_no_thread_s_tokens_depend_on_what_the_others_read(backbone, switching):
 def test_a_language_model_s_tokenizer_is_never_told_to_cut_or_to_pad(kind, tiny):
     lm = load_question_lm(tiny(kind))
     batch = lm.encode([LONG], [LONG], limit=30)
-    GenerativeRanker(lm).explain(LONG, LONG)
+    GenerativeRanker(lm).explain(LONG, [LONG])
     assert _state(lm.tokenizer) == (None, None)
     if isinstance(lm, Seq2SeqLM):
         assert (batch["ids"].shape[1], batch["targets"].shape[1]) == (lm.max_length, 30)
