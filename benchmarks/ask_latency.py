@@ -47,6 +47,7 @@ DRIVER = """
 import json, os, sys, time
 sys.path.insert(0, os.getcwd())
 from pathlib import Path
+from as2core.cascade.schedule import DropSchedule
 try:
     from app.bootstrap import open as open_workbench
     from app.ask import asking
@@ -92,14 +93,23 @@ def preload():
     return {"corpus": known[-1].id}
 
 def ask(corpus, question):
-    later = {"store_later": True} if "store_later" in asking.ask.__code__.co_varnames else {}
+    settings = {"store_later": True} if "store_later" in asking.ask.__code__.co_varnames else {}
+    answers = []
+    if hasattr(asking, "EarlyAnswer"):
+        settings["early"] = asking.EarlyAnswer(make_schedule, lambda answer: answers.append(time.perf_counter()))
     began = time.perf_counter()
-    view = asking.ask(wb, corpus, question, as_typed=True, **later)
-    answered = time.perf_counter()
-    best = view.candidates[view.best].text if view.candidates else ""
+    view = asking.ask(wb, corpus, question, as_typed=True, **settings)
+    complete = time.perf_counter()
+    answered = answers[0] if answers else complete
+    run = view.trace.replay(make_schedule(len(view.trace.exits)))
+    best = view.candidates[run.ranking()[0]].text if view.candidates else ""
     asking.score_generative(wb, view)
     done = time.perf_counter()
-    return {"answer": answered - began, "generative": done - answered, "best": best, **view.seconds}
+    parts = {"answer": answered - began, "complete": complete - began, "generative": done - complete}
+    return parts | {"best": best, "retrieve": view.seconds["retrieve"]}
+
+def make_schedule(exits):
+    return DropSchedule.constant(0.3, exits=exits)
 
 for line in sys.stdin:
     name, *arguments = json.loads(line)
@@ -329,8 +339,8 @@ def time_service(
                     rows.setdefault(what, {}).setdefault(checkout, []).append(got["answer"])
                     if what == "service":
                         first[checkout].append(got["best"])
-                        for part in ("retrieve", "rank"):
-                            rows.setdefault(f"of which: {part}", {}).setdefault(checkout, []).append(got[part])
+                        for part, row in (("retrieve", "of which: retrieval"), ("complete", "the trace complete, too")):
+                            rows.setdefault(f"service, {row}", {}).setdefault(checkout, []).append(got[part])
                         then = rows.setdefault("service, generative scores after it", {})
                         then.setdefault(checkout, []).append(got["generative"])
     if len(checkouts) == 1:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from app.ask.asking import Answer
 from app.ask.examples import list_examples
 from app.labels import annotation
 from app.ui import errors, navigation, url
@@ -96,7 +97,8 @@ def draw_result(current: result.Result) -> None:
         label = mine.get(view.candidates[position].sentence_id)
         label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
 
-    draw_answer(view, run, best, load_attribution(frame.wb, view, best))
+    with answer_slot.container():
+        draw_answer(view, run, best, load_attribution(frame.wb, view, best))
     draw_overlooked(frame, view, run, best, labels)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_buttons(best, "answer")
@@ -140,6 +142,24 @@ def draw_table(current: result.Result, table: pd.DataFrame) -> None:
             st.caption(":material/hourglass_empty: Computing the generative scores …")
 
 
+def draw_above(answer: Answer) -> None:
+    """What was made of the question: its correction, and hints on it."""
+    with above:
+        if answer.typed:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
+                st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
+        draw_hints(answer)
+
+
+def draw_early_answer(answer: Answer) -> None:
+    """The answer at once; the picture needs the complete trace."""
+    early.append(answer)
+    draw_above(answer)
+    with answer_slot.container():
+        draw_answer(answer, answer.trace, int(answer.trace.ranking()[0]))
+
+
 draw_question_box(question)
 if not question:
     url.put(q=None, as_typed=None)
@@ -153,12 +173,11 @@ if not question:
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
 else:
-    current = result.load_result(frame, question)
-    if current.view.typed:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"Showing results for **{plain(current.view.question)}**", width="content")
-            st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
-    draw_hints(current.view)
+    above, answer_slot = st.container(), st.empty()
+    early: list[Answer] = []
+    current = result.load_result(frame, question, draw_early_answer)
+    if not early:
+        draw_above(current.view)
     if current.view.candidates:
         is_complete = current.generative.done()
         draw_result(current)

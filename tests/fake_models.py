@@ -56,6 +56,11 @@ class FakeCascade(KeepsTrace, CalibratesScores, AttributesScore, TakesSettings):
         self.drop_ratio = settings.get("drop_ratio", self.drop_ratio)
         _ = self.schedule
 
+    def trace_completely(self, question, candidates, schedule, on_answer) -> CascadeTrace:
+        trace = self.trace(question, candidates, DropSchedule.constant(0.0, exits=len(self.exits)))
+        on_answer(trace.replay(schedule))
+        return trace
+
     def trace(self, question, candidates, schedule=None) -> CascadeTrace:
         lengths = np.array([len(tokenize(c.text)) + 4 for c in candidates], dtype=int)
         records, below, everyone = [], 0, np.arange(len(candidates))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict, Unpack
@@ -16,8 +17,9 @@ from app.ask.questions import find_or_add
 from app.corpora.corpora import check_exists, lock_corpus
 from app.labels import annotation
 from app.ranking import scoring
+from app.ranking.precedence import ANSWERS
 from app.ranking.retrieval import RetrievedSentence, normalise_question
-from app.ranking.scoring import PendingRun, RankedQuestion, RankLimits
+from app.ranking.scoring import EarlyRun, PendingRun, RankedQuestion, RankLimits
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
 from as2core.cascade.schedule import DropSchedule
@@ -39,35 +41,21 @@ MIN_CONFIDENCE = 0.5  # from here on the best candidate counts as an answer, wha
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskView:
-    """An answered question. Candidates are in document order; arrays and the trace's positions follow it. `trace`
-    dropped nothing, so `trace.replay(schedule)` is instant. `probability` is the last exit's, `(n,)`; `answered` is
-    whether any reaches `threshold` or leads clearly, which means nothing unless `is_calibrated`. `seconds`:
-    "retrieve", "rank", "store", "total". `notes` are sentences for the reader on the run (a fallback, a cut),
-    `hints` on the question (its length, its language). `typed`: the question as typed, where its spelling was
-    corrected, else "". `run` gives the candidates with their ids, which they lack here if the run was to be stored
-    later."""
+class Answer:
+    """A ranked question. Candidates are in document order; arrays and the trace's positions follow it. `probability`
+    is by `trace.scores()`, `(n,)`; `answered` is whether any reaches `threshold` or leads clearly, which means nothing
+    unless `is_calibrated`. `hints` are sentences for the reader on the question (its length, its language). `typed`:
+    the question as typed, where its spelling was corrected, else ""."""
 
-    question_id: int
-    run: PendingRun
-    corpus_id: int
     question: str
-    version: str
     candidates: tuple[RetrievedSentence, ...]
     trace: CascadeTrace
     probability: np.ndarray
     threshold: float
     is_calibrated: bool
     answer_calibration: tuple[float, float] | None
-    seconds: Mapping[str, float]
-    notes: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
-    typed: str = ""
-
-    @property
-    def run_id(self) -> int:
-        """Waits until the run is stored."""
-        return self.run.get()[0]
+    hints: tuple[str, ...]
+    typed: str
 
     @property
     def answered(self) -> bool:
@@ -82,8 +70,36 @@ class AskView:
 
     @property
     def best(self) -> int | None:
-        """The position of the top candidate by the complete trace, None without candidates."""
+        """The position of the top candidate by the trace, None without candidates."""
         return int(self.trace.ranking()[0]) if self.candidates else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskView(Answer):
+    """An answered question. `trace` dropped nothing, so `trace.replay(schedule)` is instant. `seconds`: "retrieve",
+    "rank", "store", "total". `notes` are sentences for the reader on the run (a fallback, a cut). `run` gives the
+    candidates with their ids, which they lack here if the run was to be stored later."""
+
+    question_id: int
+    run: PendingRun
+    corpus_id: int
+    version: str
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...]
+
+    @property
+    def run_id(self) -> int:
+        """Waits until the run is stored."""
+        return self.run.get()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyAnswer:
+    """The answer as soon as it is clear, by the run under the schedule that `make_schedule` makes for a number of
+    exits, before the candidates it drops have passed every exit. A question whose trace is cached has none."""
+
+    make_schedule: Callable[[int], DropSchedule]
+    show: Callable[[Answer], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +137,15 @@ def _rank_first(wb: Workbench) -> None:
 class AskSettings(TypedDict, total=False):
     """`version`: "active" by default. `limits`: by default the settings'. `as_typed`: no correction of the spelling.
     `by`: the person who asks, for their list of recent questions; None is the command line. `store_later`: the run is
-    stored soon after, and before a label is; only the question is there at once."""
+    stored soon after, and before a label is; only the question is there at once. `early`: who sees the answer before
+    the trace is complete."""
 
     version: str
     limits: RankLimits | None
     as_typed: bool
     by: int | None
     store_later: bool
+    early: EarlyAnswer
 
 
 def ask(
@@ -150,8 +168,14 @@ def ask(
     def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
         return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
 
-    limits = settings.get("limits")
-    result = scoring.rank_question(wb, corpus_id, typed, model, limits=limits, correct=correct, on_progress=on_progress)
+    limits, early = settings.get("limits"), settings.get("early")
+    with ExitStack() as urgency:
+        if early is not None:
+            urgency.enter_context(ANSWERS.hold())
+        early_run = None if early is None else _make_early_run(model, typed, early, urgency)
+        result = scoring.rank_question(
+            wb, corpus_id, typed, model, limits=limits, correct=correct, early=early_run, on_progress=on_progress
+        )
     if on_progress and not store_later:
         on_progress(Progress(2, 3, "storing the scores"))
     ranking_ended = time.perf_counter()
@@ -160,24 +184,56 @@ def ask(
     run = PendingRun(wb, question_id, store)
     candidates = result.candidates if store_later else run.get()[1]
     labels = annotation.read_labels(wb, question_id)
-    ranker, ended = scoring.as_cascade(model), time.perf_counter()
+    candidates = tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates)
+    ended = time.perf_counter()
     return AskView(
+        **_describe_answer(model, typed, replace(result, candidates=candidates)),
         question_id=question_id,
         run=run,
         corpus_id=corpus_id,
-        question=result.question,
         version=model.name,
-        candidates=tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates),
-        trace=result.trace,
-        probability=result.probability,
-        threshold=float(ranker.threshold),
-        is_calibrated=ranker.is_calibrated,
-        answer_calibration=ranker.answer_calibration,
         seconds=result.seconds | {"store": ended - ranking_ended, "total": ended - started},
         notes=_list_notes(result, model),
-        hints=_list_hints(result.question, model),
-        typed=typed if tokenize(result.question) != tokenize(typed) else "",
     )
+
+
+class _AnswerFields(TypedDict):
+    question: str
+    candidates: tuple[RetrievedSentence, ...]
+    trace: CascadeTrace
+    probability: np.ndarray
+    threshold: float
+    is_calibrated: bool
+    answer_calibration: tuple[float, float] | None
+    hints: tuple[str, ...]
+    typed: str
+
+
+def _describe_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> _AnswerFields:
+    ranker = scoring.as_cascade(model)
+    return {
+        "question": result.question,
+        "candidates": result.candidates,
+        "trace": result.trace,
+        "probability": result.probability,
+        "threshold": float(ranker.threshold),
+        "is_calibrated": ranker.is_calibrated,
+        "answer_calibration": ranker.answer_calibration,
+        "hints": _list_hints(result.question, model),
+        "typed": typed if tokenize(result.question) != tokenize(typed) else "",
+    }
+
+
+def _make_early_run(
+    model: loading.LoadedVersion, typed: str, early: EarlyAnswer, urgency: ExitStack
+) -> EarlyRun[RankedQuestion]:
+    def show(result: RankedQuestion) -> None:
+        if result.candidates:
+            early.show(Answer(**_describe_answer(model, typed, result)))
+        urgency.close()
+        ANSWERS.wait()
+
+    return EarlyRun(early.make_schedule(len(scoring.as_cascade(model).exits)), show)
 
 
 def _list_notes(result: RankedQuestion, model: loading.LoadedVersion) -> tuple[str, ...]:
@@ -233,7 +289,8 @@ def _find_or_add_question(wb: Workbench, corpus_id: int, text: str) -> int:
 
 def score_generative(wb: Workbench, view: AskView) -> np.ndarray:
     """Mean log P of the question given each candidate, `(n,)`, in the order of the candidates; stored for the queues.
-    NaN for those that the first stage dropped. Raises DamagedModel."""
+    NaN for those that the first stage dropped. Answers that are being made go first. Raises DamagedModel."""
+    ANSWERS.wait()
     model = loading.load_version(wb, kind=registry.GENERATIVE)
     scores = scoring.score_entered(model, view.question, view.candidates, view.trace.entered)
     run_id, candidates = view.run.get()

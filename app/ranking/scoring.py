@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import cast
+from typing import Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -47,6 +47,7 @@ from db.repositories.questions import Cut, NewCandidate
 MAX_DOCUMENTS = 30
 MAX_JOB_QUESTIONS = 40
 MAX_CACHED_TRACES = 64  # of a loaded version
+T = TypeVar("T")
 
 _caches: WeakKeyDictionary[object, OrderedDict[tuple[str, str, tuple[str, ...]], CascadeTrace]] = WeakKeyDictionary()
 _lock = Lock()
@@ -74,6 +75,14 @@ class Ranking:
     trace: CascadeTrace
     probability: np.ndarray
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyRun(Generic[T]):
+    """The run under `schedule`, which `show` gets before the dropped candidates have passed all exits."""
+
+    schedule: DropSchedule
+    show: Callable[[T], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +113,7 @@ def rank_question(
     *,
     limits: RankLimits | None = None,
     correct: Callable[[str, Sequence[RetrievedSentence]], str] | None = None,
+    early: EarlyRun[RankedQuestion] | None = None,
     on_progress: OnProgress | None = None,
 ) -> RankedQuestion:
     """Retrieve, apply the first stage, and rank what it keeps without dropping. `store_ranking` stores the result.
@@ -120,11 +130,18 @@ def rank_question(
         hits = replace(second, seconds=hits.seconds + second.seconds)
     candidates = hits.candidates
     report(Progress(1, 3, f"ranking {min(limits.first_keep, len(candidates))} of {len(candidates):,} sentences"))
-    ranking = rank(model, text, as_candidates(candidates), first_stage(candidates, limits.first_keep))
-    seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
-    return RankedQuestion(
-        text, candidates, hits.left_out, ranking.trace, ranking.probability, limits, seconds, hits.notes
-    )
+
+    def describe(ranking: Ranking) -> RankedQuestion:
+        seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
+        return RankedQuestion(
+            text, candidates, hits.left_out, ranking.trace, ranking.probability, limits, seconds, hits.notes
+        )
+
+    first = first_stage(candidates, limits.first_keep)
+    early_ranking: EarlyRun[Ranking] | None = None
+    if early is not None:
+        early_ranking = EarlyRun(early.schedule, lambda ranking: early.show(describe(ranking)))
+    return describe(rank(model, text, as_candidates(candidates), first, early_ranking))
 
 
 def as_cascade(model: LoadedVersion) -> CascadeRanker:
@@ -142,9 +159,14 @@ def as_candidates(sentences: Iterable[RetrievedSentence]) -> list[Candidate]:
 
 
 def rank(
-    model: LoadedVersion, question: str, candidates: Sequence[Candidate], first: FirstStage | None = None
+    model: LoadedVersion,
+    question: str,
+    candidates: Sequence[Candidate],
+    first: FirstStage | None = None,
+    early: EarlyRun[Ranking] | None = None,
 ) -> Ranking:
-    """Every candidate that `first` keeps, through every exit; traces are cached by question and texts."""
+    """Every candidate that `first` keeps, through every exit; traces are cached by question and texts, and such a one
+    has no `early` run."""
     started = time.perf_counter()
     ranker = as_cascade(model)
     if isinstance(ranker, CascadeRanker):
@@ -155,15 +177,22 @@ def rank(
     with _lock:
         cache = _caches.setdefault(ranker, OrderedDict())
         trace = cache.get(key)
+
+    def finish(trace: CascadeTrace) -> Ranking:
+        if cut is not None:
+            trace = with_first(trace, cut, candidates)
+        return Ranking(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
+
     if trace is None:
-        trace = ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        if early is None:
+            trace = ranker.trace(question, entered, DropSchedule.constant(0.0, exits=len(ranker.exits)))
+        else:
+            trace = ranker.trace_completely(question, entered, early.schedule, lambda run: early.show(finish(run)))
         with _lock:
             cache[key] = trace
             while len(cache) > MAX_CACHED_TRACES:
                 cache.popitem(last=False)
-    if cut is not None:
-        trace = with_first(trace, cut, candidates)
-    return Ranking(trace, np.asarray(ranker.probability(trace.scores())), time.perf_counter() - started)
+    return finish(trace)
 
 
 def find_nearest_cuts(trace: CascadeTrace, schedule: DropSchedule) -> dict[int, Cut]:

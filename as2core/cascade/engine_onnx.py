@@ -55,8 +55,8 @@ class OnnxEngine:
         self.graphs = tuple(graphs)
         self.sessions = [session(path) for path in graphs]
 
-    def start(self, questions: Sequence[str], texts: Sequence[str]) -> Run:
-        return _OnnxRun(self, questions, texts)
+    def start(self, questions: Sequence[str], texts: Sequence[str], *, keeps_states: bool = False) -> Run:
+        return _OnnxRun(self, questions, texts, keeps_states)
 
 
 @cache
@@ -82,8 +82,9 @@ def session(path: Path, *, profile: str = "") -> ort.InferenceSession:
 
 
 class _OnnxRun:
-    def __init__(self, engine: OnnxEngine, questions: Sequence[str], texts: Sequence[str]) -> None:
+    def __init__(self, engine: OnnxEngine, questions: Sequence[str], texts: Sequence[str], keeps_states: bool) -> None:
         self.engine, self.questions, self.texts = engine, questions, texts
+        self.keeps_states = keeps_states
         n = len(texts)
         self.lengths, self.begins = np.zeros(n, np.int64), np.zeros(n, np.int64)
         # per pair what it enters the next stretch with: token ids, later hidden states (length, width). The states are
@@ -108,8 +109,9 @@ class _OnnxRun:
                 tokens.result()
                 submit(part)
         else:
-            for m in np.setdiff1d(np.arange(len(self.texts)), members):
-                self.inputs[m] = None
+            if not self.keeps_states:
+                for m in np.setdiff1d(np.arange(len(self.texts)), members):
+                    self.inputs[m] = None
             submit(members)
         for future in pending:
             rows, logits, seconds = future.result()

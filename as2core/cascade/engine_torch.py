@@ -32,14 +32,14 @@ class TorchEngine:
         self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length
         self.shape = backbone.shape
 
-    def start(self, questions: Sequence[str], texts: Sequence[str]) -> Run:
-        return _TorchRun(self, questions, texts)
+    def start(self, questions: Sequence[str], texts: Sequence[str], *, keeps_states: bool = False) -> Run:
+        return _TorchRun(self, questions, texts, keeps_states)
 
 
 class _TorchRun:
-    def __init__(self, engine: TorchEngine, questions: Sequence[str], texts: Sequence[str]) -> None:
+    def __init__(self, engine: TorchEngine, questions: Sequence[str], texts: Sequence[str], keeps_states: bool) -> None:
         self._began = time.perf_counter()
-        self.engine = engine
+        self.engine, self.keeps_states = engine, keeps_states
         self.packed = engine.backbone.encode(list(questions), list(texts), max_length=engine.max_length)
         self.lengths = np.array(self.packed.lengths, dtype=np.int64)
         # candidate -> (length, hidden), a view of its whole micro-batch: it goes when no segment will read it any more
@@ -49,8 +49,9 @@ class _TorchRun:
     def advance(self, members: np.ndarray, first: int, last: int) -> tuple[np.ndarray, list[float]]:
         e = self.engine
         scores, seconds = np.empty((last - first, len(members)), dtype=np.float32), []
-        for leaver in self.states.keys() - set(members.tolist()):
-            del self.states[leaver]
+        if not self.keeps_states:
+            for leaver in self.states.keys() - set(members.tolist()):
+                del self.states[leaver]
         device = next(e.backbone.parameters()).device.type
         budget = GPU_TOKENS if device == "cuda" else CPU_TOKENS
         rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from as2core.cascade.attribution import Attribution, attribute_by_occlusion
-from as2core.cascade.engine import Engine, run_cascade
+from as2core.cascade.engine import Engine, run_cascade, run_completely
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import head_flops, layer_flops
@@ -234,6 +234,17 @@ class CascadeRanker(
             return run.advance(np.arange(len(texts)), 0, 1)[0][0]
 
         return attribute_by_occlusion(score, candidate)
+
+    def trace_completely(
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        schedule: DropSchedule,
+        on_answer: Callable[[CascadeTrace], None],
+    ) -> CascadeTrace:
+        """A trace that can be replayed, of all the candidates. `on_answer` gets the run under the schedule as soon as
+        its last exit has scored, before the candidates it dropped go through the exits they missed."""
+        return run_completely(self.engine, question, [c.titled_text for c in candidates], schedule, on_answer)
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
         texts = [c.titled_text for c in candidates]

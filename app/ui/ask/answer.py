@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.ask.asking import MIN_CONFIDENCE, AskView
+from app.ask.asking import MIN_CONFIDENCE, Answer, AskView
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.score_words import render_summary, render_words
 from app.ui.text import count, escape, name_document, percent, plain
@@ -46,7 +46,7 @@ def render_meter(confidence: float) -> str:
     return f'<div class="as2-meter" role="img" aria-label="confidence {percent(confidence)}">{bar}</div>'
 
 
-def draw_answer(view: AskView, run: CascadeTrace, position: int, attribution: Attribution | None = None) -> None:
+def draw_answer(view: Answer, run: CascadeTrace, position: int, attribution: Attribution | None = None) -> None:
     """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it."""
     candidate, probability = view.candidates[position], float(view.probability[position])
     confidence = view.rate_answer(run)

@@ -101,7 +101,7 @@ def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
     if not any(len(e.dropped) for e in run.exits):
         return
     cache = st.session_state.setdefault("_as2_measured", {})
-    key = (view.run_id, run.schedule.ratios)
+    key = (view.question_id, view.version, run.schedule.ratios)
     if st.button("Measure the time saved", key="as2_measure", icon=":material/timer:", type="tertiary"):
         with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
             cache[key] = asking.measure_times(wb, view, run.schedule)

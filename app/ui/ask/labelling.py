@@ -4,18 +4,17 @@ import streamlit as st
 
 from app.adapt import readiness
 from app.ask import question_management
-from app.ask.asking import AskView
+from app.ask.asking import Answer
 from app.ui import errors, navigation
 from app.ui.label.buttons import LAST_LABELLED_ID
 from app.ui.page import Frame
 from app.ui.text import count, plain
 
 
-def draw_hints(view: AskView) -> None:
-    """Why the models may not have understood the question; the container is there in any case, so nothing moves."""
-    with st.container():
-        for hint in view.hints:
-            st.caption(f":material/info: {plain(hint)}")
+def draw_hints(answer: Answer) -> None:
+    """Why the models may not have understood the question."""
+    for hint in answer.hints:
+        st.caption(f":material/info: {plain(hint)}")
 
 
 def draw_queue_state(frame: Frame, question_id: int) -> None:

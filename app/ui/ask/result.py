@@ -5,6 +5,7 @@ A thread computes the generative scores, so that the answer is on the page first
 """
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +14,9 @@ import numpy as np
 import streamlit as st
 
 from app.ask import asking
-from app.ask.asking import AskView
+from app.ask.asking import Answer, AskView, EarlyAnswer
 from app.ui import url
+from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
 from app.ui.page import Frame
 from app.ui.text import capitalize, plain
@@ -99,8 +101,9 @@ def _forget() -> None:
         entry[1].generative.cancel()
 
 
-def load_result(frame: Frame, text: str) -> Result:
-    """Ask, unless the stored result is of this question, corpus and model."""
+def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -> Result:
+    """Ask, unless the stored result is of this question, corpus and model. `show_early` gets the answer under the
+    session's drop ratio as soon as it is clear."""
     as_typed = _is_as_typed(text)
     url.put(q=text if len(text) <= MAX_LINK_CHARS else None, as_typed="1" if as_typed else None)
     slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
@@ -115,7 +118,14 @@ def load_result(frame: Frame, text: str) -> Result:
         share = min(1.0, p.done / p.total) if p.total else 0.0
         bar.progress(share, text=f"{capitalize(plain(p.stage)) or 'Ranking'} …")
 
-    ask = partial(asking.ask, version=frame.version, as_typed=as_typed, store_later=True, on_progress=report)
+    def show(answer: Answer) -> None:
+        slot.empty()
+        show_early(answer)
+
+    early = EarlyAnswer(lambda exits: drops.make_schedule(drops.read_percents(exits), exits), show)
+    ask = partial(
+        asking.ask, version=frame.version, as_typed=as_typed, store_later=True, early=early, on_progress=report
+    )
     try:
         view = ask(frame.wb, frame.corpus.id, text, by=frame.annotator.id)
     finally:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from as2core.cascade.engine import settle
+from as2core.cascade.engine import run_completely, settle
 from as2core.cascade.engine_onnx import OnnxEngine, pack, pooling
 from as2core.cascade.graphs import SUMS, graphs_for
 from as2core.cascade.onnx_graph import build_graph
@@ -116,6 +116,18 @@ def test_settling_asks_about_the_near_until_the_best_is_certain():
     assert [a.tolist() for a in settle(np.zeros(0), [0], 0.2, again)] == [[], []]
 
 
+def test_settling_again_asks_only_about_those_not_exact_yet():
+    calls = []
+
+    def again(at):
+        calls.append(at.tolist())
+        return np.full(len(at), 1.9)
+
+    settled, known = settle(np.array([2.0, 1.9, 0.0]), [3], 0.2, again, np.array([True, False, False]))
+    assert calls == [[1]]
+    assert (settled.tolist(), known.tolist()) == ([2.0, 1.9, 0.0], [True, True, False])
+
+
 @pytest.mark.parametrize("engine", [0, 1])
 def test_dropping_leaves_the_survivors_scores_as_they_were(pair, engine):
     complete = pair[engine].trace(QUESTION, CANDIDATES, NOTHING)
@@ -123,6 +135,27 @@ def test_dropping_leaves_the_survivors_scores_as_they_were(pair, engine):
     real, replayed = pair[engine].trace(QUESTION, CANDIDATES, schedule), complete.replay(schedule)
     assert [e.alive.tolist() for e in real.exits] == [e.alive.tolist() for e in replayed.exits]
     np.testing.assert_allclose(real.exits[-1].scores, replayed.exits[-1].scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("engine", [0, 1])
+def test_a_trace_completed_after_its_answer_equals_one_that_dropped_nothing(pair, engine):
+    ranker, schedule, early = pair[engine], DropSchedule.constant(0.4, exits=5), []
+    texts = [c.titled_text for c in CANDIDATES]
+    trace = run_completely(ranker.engine, QUESTION, texts, schedule, early.append)
+    complete, dropping = ranker.trace(QUESTION, CANDIDATES, NOTHING), ranker.trace(QUESTION, CANDIDATES, schedule)
+    assert [e.alive.tolist() for e in early[0].exits] == [e.alive.tolist() for e in dropping.exits]
+    assert trace.complete and not trace.replayed
+    for a, b in zip(trace.exits, complete.exits, strict=True):
+        assert (a.layer, a.alive.tolist(), a.dropped.tolist(), a.tokens) == (b.layer, b.alive.tolist(), [], b.tokens)
+        np.testing.assert_allclose(a.scores, b.scores, atol=1e-4)
+    assert (trace.flops, trace.lengths.tolist()) == (complete.flops, complete.lengths.tolist())
+    assert early[0].ranking()[0] == trace.replay(schedule).ranking()[0]
+
+
+@pytest.mark.parametrize("engine", [0, 1])
+def test_a_question_without_candidates_has_an_empty_complete_trace(pair, engine):
+    trace = run_completely(pair[engine].engine, QUESTION, [], DropSchedule.constant(0.4, exits=5), lambda run: None)
+    assert (trace.candidates, len(trace.exits)) == (0, 5)
 
 
 @pytest.mark.parametrize("engine", [0, 1])

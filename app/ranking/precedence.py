@@ -1,0 +1,38 @@
+"""Answers before everything else: what makes an answer complete waits while other questions have none yet."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MAX_WAIT_SECONDS = 2.0  # for the answers of others
+
+
+class Precedence:
+    """Counts the answers that somebody waits for."""
+
+    def __init__(self) -> None:
+        self._urgent, self._changed = 0, threading.Condition()
+
+    @property
+    def is_held(self) -> bool:
+        return self._urgent > 0
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """While an answer is made."""
+        with self._changed:
+            self._urgent += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._urgent -= 1
+                self._changed.notify_all()
+
+    def wait(self, seconds: float = MAX_WAIT_SECONDS) -> None:
+        """Until no answer is being made, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._urgent, seconds)
+
+
+ANSWERS = Precedence()  # of this process
