@@ -148,6 +148,13 @@ def test_a_question_is_timed_through_the_service_and_in_a_browser():
 
 
 @pytest.mark.slow
+def test_words_that_carried_a_score_are_found_better_than_at_random():
+    table = rows(run_benchmark("word_attribution", "--sentences", "3"))
+    assert number(table["cut out"][0]) > number(table["at random"][0])
+    assert number(table["cut out"][2]) < number(table["at random"][2])
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_peers_run_the_very_weights_of_the_cascade(tmp_path):
     import _peers

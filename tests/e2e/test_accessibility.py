@@ -15,6 +15,7 @@ QUESTION = "When did the Eiffel Tower open?"
 ADDRESSES = {
     "landing": "/",
     "answer": f"/?q={quote(QUESTION)}",
+    "words": f"/?q={quote(QUESTION)}",  # with the words of sentence and question marked
     "label": "/label?queue=tops",
     "list": "/label?queue=tops&mode=list",
     "agreement": "/agreement",
@@ -43,8 +44,14 @@ def test_a_page_has_no_violation(page, server, axe, name, scheme):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto(f"{server}{ADDRESSES[name]}")
     wait_until_idle(page)
-    if name == "answer":
+    if name in ("answer", "words"):
         expect(page.locator(".as2-answer")).to_be_visible()
+        wait_until_idle(page)
+    if name == "words":
+        page.get_by_text("Words that carried the score").click()
+        expect(page.locator(".as2-words-note")).to_be_visible()
+        page.get_by_text("Which words of the question it explains").click()
+        expect(page.locator(".as2-heat")).to_be_visible()
         wait_until_idle(page)
     page.evaluate(axe)
     violations = page.evaluate("async () => (await axe.run()).violations")

@@ -63,5 +63,5 @@ def draw_word_scores(gains: Sequence[WordGain], candidates: int) -> None:
     st.html(render_word_scores(gains))
     st.caption(
         "How likely the generative ranker finds each word, given this sentence and the words before it: "
-        f"× times likelier, ÷ times less likely than the mean over the {count(candidates, 'candidate')} ranked."
+        f"×\u00a0times likelier, ÷\u00a0times less likely than the mean over the {count(candidates, 'candidate')} ranked."
     )
