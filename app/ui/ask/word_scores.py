@@ -62,6 +62,6 @@ def render_summary(gains: Sequence[WordGain]) -> str:
 def draw_word_scores(gains: Sequence[WordGain], candidates: int) -> None:
     st.html(render_word_scores(gains))
     st.caption(
-        "How likely the generative ranker finds each word, given this sentence and the words before it: "
-        f"×\u00a0times likelier, ÷\u00a0times less likely than the mean over the {count(candidates, 'candidate')} ranked."
+        "How likely the generative ranker finds each word, given this sentence and the words before it: ×\u00a0times "
+        f"likelier, ÷\u00a0times less likely than the mean over the {count(candidates, 'candidate')} ranked."
     )
