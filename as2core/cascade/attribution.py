@@ -4,7 +4,7 @@ and see how much lower the score is without it.
 
 Where we differ: the word is cut from the text, not its vector set to zero, and the effect is the difference of the
 logits, not a relative one of log-likelihoods. Cutting words out found the words that matter better than a mask in their
-place or integrated gradients (docs/decisions/0033-words-are-left-out.md, `benchmarks/word_attribution.py`). Words that
+place or integrated gradients (docs/decisions/0034-words-are-left-out.md, `benchmarks/word_attribution.py`). Words that
 say the same cover for each other: each alone has a small effect.
 """
 
