@@ -17,6 +17,7 @@ from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.ask.history import draw_history
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
 from app.ui.ask.notes.document_link import draw_document_link
+from app.ui.ask.notes.meaning import draw_meaning_state
 from app.ui.ask.notes.overlooked import draw_overlooked
 from app.ui.ask.notes.together import draw_together
 from app.ui.ask.score_words import draw_toggle, load_attribution
@@ -150,6 +151,7 @@ def draw_above(answer: Answer) -> None:
                 st.markdown(f"Showing results for **{plain(answer.question)}**", width="content")
                 st.button("Search as typed", type="tertiary", key="as2_as_typed", on_click=result.search_as_typed)
         draw_hints(answer)
+        draw_meaning_state(frame, answer)
 
 
 def draw_early_answer(answer: Answer) -> None:

@@ -45,7 +45,7 @@ class Answer:
     """A ranked question. Candidates are in document order; arrays and the trace's positions follow it. `probability`
     is by `trace.scores()`, `(n,)`; `answered` is whether any reaches `threshold` or leads clearly, which means nothing
     unless `is_calibrated`. `hints` are sentences for the reader on the question (its length, its language). `typed`:
-    the question as typed, where its spelling was corrected, else ""."""
+    the question as typed, where its spelling was corrected, else "". `awaits_vectors` as in `retrieval.Retrieval`."""
 
     question: str
     candidates: tuple[RetrievedSentence, ...]
@@ -56,6 +56,7 @@ class Answer:
     answer_calibration: tuple[float, float] | None
     hints: tuple[str, ...]
     typed: str
+    awaits_vectors: bool
 
     @property
     def answered(self) -> bool:
@@ -207,6 +208,7 @@ class _AnswerFields(TypedDict):
     answer_calibration: tuple[float, float] | None
     hints: tuple[str, ...]
     typed: str
+    awaits_vectors: bool
 
 
 def _describe_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> _AnswerFields:
@@ -221,6 +223,7 @@ def _describe_answer(model: loading.LoadedVersion, typed: str, result: RankedQue
         "answer_calibration": ranker.answer_calibration,
         "hints": _list_hints(result.question, model),
         "typed": typed if tokenize(result.question) != tokenize(typed) else "",
+        "awaits_vectors": result.awaits_vectors,
     }
 
 

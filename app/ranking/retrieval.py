@@ -9,6 +9,7 @@ the limit, its sentences beyond `MAX_TURN_SENTENCES` come after those of the oth
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,12 +62,34 @@ class RetrievedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Candidates in document order: documents by rank, sentences by position. `left_out`: sentences over the limit."""
+    """Candidates in document order: documents by rank, sentences by position. `left_out`: sentences over the limit.
+    `awaits_vectors`: it went by words alone, because too few passages had a vector."""
 
     candidates: tuple[RetrievedSentence, ...]
     left_out: int
     seconds: float
     notes: tuple[str, ...]
+    awaits_vectors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningState:
+    """How many of the `total` passages have a vector. `needed`: so many that the search uses them."""
+
+    done: int
+    total: int
+
+    @property
+    def needed(self) -> int:
+        return math.ceil(MIN_VECTOR_SHARE * max(1, self.total))
+
+    @property
+    def is_used(self) -> bool:
+        return self.done >= self.needed
+
+    @property
+    def is_complete(self) -> bool:
+        return self.done >= self.total
 
 
 def normalise_question(question: str) -> str:
@@ -84,6 +107,17 @@ def check_question(text: str) -> None:
         raise EmptyQuestion(f"“{text[:20]}” has no letter or digit: type a question in words")
     if len(text) > MAX_QUESTION_CHARS:
         raise BadSetting(f"the question has {len(text):,} characters: the limit is {MAX_QUESTION_CHARS:,}")
+
+
+def measure_meaning(wb: Workbench, corpus_id: int) -> MeaningState:
+    """How far the vectors of the corpus are."""
+    if not wb.has_index(corpus_id):
+        return MeaningState(0, 0)
+    return _measure(wb.index(corpus_id))
+
+
+def _measure(index: SqliteIndex) -> MeaningState:
+    return MeaningState(index.count_vectors(), index.count())
 
 
 def retrieve(
@@ -104,7 +138,8 @@ def retrieve(
     if index_pending(wb, corpus_id, on_progress):  # after an interrupted ingest, or if the index was deleted
         request_vectors(wb, corpus_id)
     started, index, k = time.perf_counter(), wb.index(corpus_id), max(50, 5 * documents)
-    vector, notes = _embed(wb, index, question)
+    is_ready = _measure(index).is_used
+    vector, notes = _embed(wb, question) if is_ready else (None, ())
     by_words, by_vector = index.search_words(question, k), [] if vector is None else index.search_vectors(vector, k)
     hits = fuse_ranks([by_words, by_vector], k)
     document_ids = list(dict.fromkeys(int(h.doc_id) for h in hits))[:documents]
@@ -112,7 +147,7 @@ def retrieve(
     if vector is not None and document_ids:
         nearest = index.search_vectors(vector, index.count(), [str(d) for d in document_ids])
     sentences, left_out = _load_sentences(wb, document_ids, hits, _rank_sentences(nearest), candidates)
-    return Retrieval(sentences, left_out, time.perf_counter() - started, notes)
+    return Retrieval(sentences, left_out, time.perf_counter() - started, notes, not is_ready)
 
 
 def _load_sentences(
@@ -193,11 +228,9 @@ def _rank_sentences(hits: Sequence[Hit]) -> dict[Place, int]:
     return ranks
 
 
-def _embed(wb: Workbench, index: SqliteIndex, question: str) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The question's vector, None where too few passages have one; and notes for the reader."""
-    if index.count_vectors() < MIN_VECTOR_SHARE * max(1, index.count()):
-        return None, ()
+def _embed(wb: Workbench, question: str) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The question's vector, None where its model is damaged; and notes for the reader."""
     try:
         return wb.models.embedder().embed_question(question), ()
     except DamagedModel as e:
-        return None, (f"Semantic search is off ({e}); these candidates were found by words alone.",)
+        return None, (f"Search by meaning is off ({e}); these candidates were found by words alone.",)

@@ -88,7 +88,8 @@ class EarlyRun(Generic[T]):
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedQuestion:
     """A question ranked over a corpus. Candidates are in document order; trace positions and `probability`, `(n,)`,
-    follow it. `seconds`: "retrieve", "rank". `notes` are sentences for the reader."""
+    follow it. `seconds`: "retrieve", "rank". `notes` are sentences for the reader.
+    `awaits_vectors` as in `Retrieval`."""
 
     question: str
     candidates: tuple[RetrievedSentence, ...]
@@ -98,6 +99,7 @@ class RankedQuestion:
     limits: RankLimits
     seconds: dict[str, float]
     notes: tuple[str, ...]
+    awaits_vectors: bool = False
 
     def rank_of(self, sentence_id: int) -> int | None:
         """From 1; None if the sentence was not retrieved."""
@@ -133,8 +135,9 @@ def rank_question(
 
     def describe(ranking: Ranking) -> RankedQuestion:
         seconds = {"retrieve": hits.seconds, "rank": ranking.seconds}
+        trace, probability = ranking.trace, ranking.probability
         return RankedQuestion(
-            text, candidates, hits.left_out, ranking.trace, ranking.probability, limits, seconds, hits.notes
+            text, candidates, hits.left_out, trace, probability, limits, seconds, hits.notes, hits.awaits_vectors
         )
 
     first = first_stage(candidates, limits.first_keep)

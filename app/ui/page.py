@@ -167,7 +167,7 @@ def _choose_corpus(views: list[CorpusView]) -> CorpusView:
 
 
 def describe_vectors(corpus: CorpusView) -> str:
-    return f"Semantic search: {corpus.vectors_ready} % ready. Until then, search matches words only."
+    return f"Search by meaning: {corpus.vectors_ready} % ready. Below 90 %, search matches words only."
 
 
 def _show_version(wb: Workbench) -> str:

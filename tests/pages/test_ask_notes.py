@@ -6,10 +6,14 @@ import threading
 import pytest
 import stored
 from app_pages import markup, open_page, texts
-from fake_models import FakeGenerative
+from fake_models import FakeEmbedder, FakeGenerative
 
+from app.corpora import indexing
+from app.jobs.attempt import run_queued
 from app.labels import annotation, guidelines
 from app.workbench import people
+from app.worker import RUNNERS
+from as2core.errors import DamagedModel
 
 QUESTION = "When was the hall finished?"
 ANSWER = 11  # its sentence
@@ -143,3 +147,46 @@ def test_columns_of_scores_that_failed_say_so(wb):
     at = ask_question()
     assert set(table(at)["generative"]) == {"failed"}
     assert "Generative rank" not in markup(at)
+
+
+def run_embed(wb):
+    indexing.request_vectors(wb, stored.WORKS)
+    run_queued(wb, RUNNERS)
+
+
+def test_with_all_vectors_the_page_says_nothing_of_search_by_meaning(wb):
+    index = wb.index(stored.WORKS)
+    run_embed(wb)
+    assert index.count_vectors() == index.count()
+    at = ask_question()
+    assert "Search by meaning" not in texts(at) and not at.get("progress")
+
+
+def test_without_vectors_the_answer_says_how_far_they_are_and_offers_another_search_when_they_are_there(wb):
+    at = ask_question()
+    total = wb.index(stored.WORKS).count()
+    [bar] = at.get("progress")
+    needed = -(-9 * total // 10)
+    assert bar.proto.text == (
+        f"Search by meaning is ready for 0 of {total} passages. It starts at {needed}; until then words alone decide."
+    )
+    assert all(c.vector_rank is None for c in view_of(at).candidates)
+    at.button(key="as2_prepare").click().run()
+    run_queued(wb, RUNNERS)
+    at.run()
+    assert "Search by meaning is ready. This answer was found by its words alone." in texts(at)
+    at.button(key="as2_again").click().run()
+    assert any(c.vector_rank for c in view_of(at).candidates)
+    assert "Search by meaning" not in texts(at) and not at.get("progress")
+
+
+def test_a_damaged_embedder_is_named_and_no_other_search_is_offered(wb, monkeypatch):
+    run_embed(wb)
+
+    def refuse(self, question):
+        raise DamagedModel("no weights")
+
+    monkeypatch.setattr(FakeEmbedder, "embed_question", refuse)
+    at = ask_question()
+    assert "no weights" in texts(at)
+    assert "as2_again" not in [b.key for b in at.button]

@@ -68,7 +68,7 @@ def test_all_corpora_are_counted_for_the_page_and_its_list_alone(wb, monkeypatch
     at, count, counted = open_data(), corpora.list_corpora, []
     monkeypatch.setattr(corpora, "list_corpora", lambda wb: counted.append(wb) or count(wb))
     shown = [p.proto.text for p in at.run().get("progress")]
-    assert shown == ["Semantic search: 0 % ready. Until then, search matches words only."] * 2
+    assert shown == ["Search by meaning: 0 % ready. Below 90 %, search matches words only."] * 2
     assert len(counted) == 2
 
 

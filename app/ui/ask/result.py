@@ -86,6 +86,11 @@ def search_as_typed() -> None:
     _forget()
 
 
+def search_again() -> None:
+    """Ask the current question again, over what the search has by now."""
+    _forget()
+
+
 def _is_as_typed(text: str) -> bool:
     state = st.session_state
     if url.get("as_typed") and url.get("q") == text:

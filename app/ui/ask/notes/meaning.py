@@ -1,0 +1,62 @@
+"""How far search by meaning is, above an answer that was found while vectors are computed.
+
+What polls is a fragment beside that of the result, never around or in it (decision 0014); it draws the page again when
+the answer can be found anew.
+"""
+
+import streamlit as st
+
+from app.ask.asking import Answer
+from app.corpora import indexing
+from app.jobs import queue
+from app.ranking import retrieval
+from app.ranking.retrieval import MeaningState
+from app.ui.ask import result
+from app.ui.errors import guarded
+from app.ui.job import WAIT_SECONDS
+from app.ui.page import Frame
+from app.ui.text import count
+from app.ui.wording import describe_wait
+from app.workbench.workbench import Workbench
+
+
+def draw_meaning_state(frame: Frame, answer: Answer) -> None:
+    """Nothing where all passages have their vectors and the answer was found with them."""
+    with st.container(key="as2-meaning"):  # in every run, so that nothing below moves to another place
+        state = retrieval.measure_meaning(frame.wb, frame.corpus.id)
+        if answer.awaits_vectors and state.is_used:
+            _draw_again()
+        elif not state.is_complete:
+            _poll(frame.wb, frame.corpus.id, state.is_used)
+
+
+def _draw_again() -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            ":material/check: Search by meaning is ready. This answer was found by its words alone.", width="content"
+        )
+        st.button("Search again", key="as2_again", icon=":material/refresh:", on_click=result.search_again)
+
+
+@st.fragment(run_every=WAIT_SECONDS)
+def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
+    state = retrieval.measure_meaning(wb, corpus_id)
+    if state.is_used != was_used or state.is_complete:
+        st.rerun()
+    st.progress(state.done / max(1, state.total), text=describe_meaning(state))
+    jobs = [j for j in queue.list_active(wb) if j.kind == "embed" and j.corpus_id == corpus_id]
+    if not jobs:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("No job is preparing the rest.", width="content")
+            st.button("Prepare it now", key="as2_prepare", type="tertiary",
+                      on_click=guarded(indexing.request_vectors), args=(wb, corpus_id))  # fmt: skip
+    elif why := describe_wait(wb, jobs[0]):
+        st.caption(why)
+
+
+def describe_meaning(state: MeaningState) -> str:
+    """A passage is up to five sentences."""
+    ready = f"ready for {state.done:,} of {count(state.total, 'passage')}"
+    if state.is_used:
+        return f"Search by meaning is {ready}; the rest is found by its words."
+    return f"Search by meaning is {ready}. It starts at {state.needed:,}; until then words alone decide."
