@@ -113,11 +113,13 @@ class MeasuredTimes:
 
 def preload(wb: Workbench) -> None:
     """Load the models that a question needs and put a first question to them, so that the next one is quick: code,
-    caches and the corpus's vectors are then where they are needed. Failures are left to that question."""
+    caches and the corpus's vectors are then where they are needed. A question that somebody asks meanwhile goes first.
+    Failures are left to that question."""
     for load in (partial(loading.load_version, wb), wb.models.embedder, partial(_rank_first, wb),
                  partial(scoring.load_generative, wb)):  # fmt: skip
         try:
             load()
+            ANSWERS.wait(MAX_PRELOAD_SECONDS)
         except As2Error as e:
             log.info("not loaded ahead: %s", e)
 
@@ -164,15 +166,15 @@ def ask(
     started = time.perf_counter()
     typed = normalise_question(question)
     check_exists(wb, corpus_id)
-    model = loading.load_version(wb, settings.get("version", "active"))
-
-    def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
-        return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
-
     limits, early = settings.get("limits"), settings.get("early")
     with ExitStack() as urgency:
         if early is not None:
             urgency.enter_context(ANSWERS.hold())
+        model = loading.load_version(wb, settings.get("version", "active"))
+
+        def correct(text: str, sentences: Sequence[RetrievedSentence]) -> str:
+            return text if as_typed else _correct_spelling(wb, corpus_id, text, sentences, model)
+
         early_run = None if early is None else _make_early_run(model, typed, early, urgency)
         result = scoring.rank_question(
             wb, corpus_id, typed, model, limits=limits, correct=correct, early=early_run, on_progress=on_progress
