@@ -127,6 +127,23 @@ WATCH = """() => {
     }).observe(document.body, {subtree: true, childList: true});
 }"""
 
+STEP = """share => {  // one step of the slider; what the picture took, and what the answer and the costs below it took
+    const slider = document.querySelector(".cascade .common"), begin = performance.now(), times = {};
+    const costs = () => document.querySelector(".as2-costs")?.textContent;
+    const before = costs();
+    slider.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}));
+    slider.value = share;
+    slider.dispatchEvent(new Event("input", {bubbles: true}));
+    slider.dispatchEvent(new Event("change", {bubbles: true}));
+    requestAnimationFrame(() => setTimeout(() => { times.picture = performance.now() - begin; }));
+    return new Promise(done => {
+        const look = () => costs() && costs() !== before
+            ? setTimeout(() => done({...times, page: performance.now() - begin})) : requestAnimationFrame(look);
+        look();
+    });
+}"""
+SHARES = (50, 20, 60, 10, 40, 25, 55, 15, 45, 35)  # per cent
+
 EMPTY = """
 import streamlit as st
 with st.form("form", border=False):
@@ -376,6 +393,9 @@ def time_browser(
                     note(what, c, drawn)
                     if ranked is not None:
                         note("a new question, with generative scores", c, ranked)
+        for c, url in urls.items():
+            for what, seconds in time_slider(browser, url, later[0]):
+                note(what, c, seconds)
         beyond = iter(questions[1 + sizes.browser :])
         for _ in range(sizes.together):
             those = [next(beyond, questions[0]) for _ in range(PEOPLE)]
@@ -395,6 +415,18 @@ def time_question(browser, url: str, question: str, *, generative: bool = False)
             page.get_by_text("Which words of the question it explains").wait_for()
             ranked = time.perf_counter() - began
         return drawn, ranked
+
+
+def time_slider(browser, url: str, question: str) -> Iterator[tuple[str, float]]:
+    """Seconds from a step of the slider until its picture is drawn, and until what the server draws under it is."""
+    with _served.ready(browser, url) as page:
+        ask_in(page, question)[1]()
+        page.locator(".as2-costs").wait_for(state="attached")
+        page.get_by_text("Computing the generative scores").wait_for(state="detached")
+        for share in SHARES:
+            times = page.evaluate(STEP, share)
+            yield "a slider step, the picture", times["picture"] / 1000
+            yield "a slider step, the rest of the page", times["page"] / 1000
 
 
 def time_together(browser, url: str, questions: Sequence[str]) -> list[float]:
