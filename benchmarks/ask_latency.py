@@ -127,14 +127,14 @@ WATCH = """() => {
     }).observe(document.body, {subtree: true, childList: true});
 }"""
 
-STEP = """share => {  // one step of the slider; what the picture took, and what the answer and the costs below it took
-    const slider = document.querySelector(".cascade .common"), begin = performance.now(), times = {};
+STEP = """(slider, share) => {  // one step of the slider; what the picture took, and what the answer and the costs below it took
+    const begin = performance.now(), times = {};
     const costs = () => document.querySelector(".as2-costs")?.textContent;
     const before = costs();
     slider.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}));
     slider.value = share;
-    slider.dispatchEvent(new Event("input", {bubbles: true}));
-    slider.dispatchEvent(new Event("change", {bubbles: true}));
+    slider.dispatchEvent(new Event("input", {bubbles: true, composed: true}));
+    slider.dispatchEvent(new Event("change", {bubbles: true, composed: true}));
     requestAnimationFrame(() => setTimeout(() => { times.picture = performance.now() - begin; }));
     return new Promise(done => {
         const look = () => costs() && costs() !== before
@@ -142,6 +142,7 @@ STEP = """share => {  // one step of the slider; what the picture took, and what
         look();
     });
 }"""
+SLIDER = ".cascade .common"
 SHARES = (50, 20, 60, 10, 40, 25, 55, 15, 45, 35)  # per cent
 
 EMPTY = """
@@ -424,7 +425,7 @@ def time_slider(browser, url: str, question: str) -> Iterator[tuple[str, float]]
         page.locator(".as2-costs").wait_for(state="attached")
         page.get_by_text("Computing the generative scores").wait_for(state="detached")
         for share in SHARES:
-            times = page.evaluate(STEP, share)
+            times = page.locator(SLIDER).evaluate(STEP, share)
             yield "a slider step, the picture", times["picture"] / 1000
             yield "a slider step, the rest of the page", times["page"] / 1000
 
