@@ -127,7 +127,7 @@ WATCH = """() => {
     }).observe(document.body, {subtree: true, childList: true});
 }"""
 
-STEP = """(slider, share) => {  // one step of the slider; what the picture took, and what the answer and the costs below it took
+STEP = """(slider, share) => {  // a step of the slider: ms for the picture, and for what the server draws
     const begin = performance.now(), times = {};
     const costs = () => document.querySelector(".as2-costs")?.textContent;
     const before = costs();
