@@ -31,7 +31,7 @@ def draw_candidate(
     scores are being computed; their place is held."""
     parts = [describe_drop(view.trace, run, position)]
     if position in run.exits[-1].alive and view.is_calibrated:
-        parts.append(f"Probability {percent(float(view.probability[position]))}.")
+        parts.append(describe_probability(view, run, position))
     if generative is not None and not np.isnan(generative[position]):
         rank, scored = int(to_ranks(generative)[position]), int(np.isfinite(generative).sum())
         parts.append(f"Generative rank {rank} of {scored}.")
@@ -40,6 +40,14 @@ def draw_candidate(
     attribution = load_attribution(wb, view, position) if has_context else None
     context = render_context(view.candidates[position], quiet=True, attribution=attribution) if has_context else ""
     st.html(f'<div class="as2-details"><p class="as2-why">{" ".join(parts)}</p>{context}</div>')
+
+
+def describe_probability(view: AskView, run: CascadeTrace, position: int) -> str:
+    """The answer card tells the best one's confidence, which must not seem to contradict its probability."""
+    probability, confidence = percent(float(view.probability[position])), view.rate_answer(run)
+    if confidence is None or position != run.ranking()[0]:
+        return f"Probability {probability}."
+    return f"Its score alone means {probability}; with its lead over the second candidate, {percent(confidence)}."
 
 
 def draw_standings(run: CascadeTrace, position: int) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from app.ui.ask.answer import describe_confidence, percent
+from app.ui.ask.candidate import describe_probability
 from app.ui.ask.candidates import describe_disagreement, rank_together, table_height
 from app.ui.ask.cost import compute_saving, describe_share, draw_costs, list_costs
 from app.ui.ask.drops import parse_percents
@@ -44,6 +45,16 @@ def test_a_confidence_has_words(confidence, words):
 )
 def test_a_share_is_never_rounded_to_certainty(share, told):
     assert percent(share) == told
+
+
+def test_the_probability_of_the_best_does_not_seem_to_contradict_the_answers_confidence():
+    run = a_trace([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    view = SimpleNamespace(probability=np.array([0.1, 0.34]), rate_answer=lambda run: 0.93)
+    assert describe_probability(view, run, 0) == "Probability 10 %."
+    best = describe_probability(view, run, 1)
+    assert best == "Its score alone means 34 %; with its lead over the second candidate, 93 %."
+    view.rate_answer = lambda run: None
+    assert describe_probability(view, run, 1) == "Probability 34 %."
 
 
 def test_together_the_two_rankers_add_their_standardised_scores_five_to_three():
