@@ -20,6 +20,8 @@ from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
 from app.ui.ask.notes.overlooked import draw_overlooked
 from app.ui.ask.notes.together import draw_together
+from app.ui.ask.pair import choice
+from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
 from app.ui.label.buttons import label_buttons
 from app.ui.landing import tour
@@ -121,6 +123,7 @@ def draw_result(current: result.Result) -> None:
             draw_buttons(position, "near")
             draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
         draw_standings(run, position)
+        choice.draw_link(frame.wb, view)
         draw_explanation(frame.wb, view, position, is_pending=is_pending)
     draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons)
     with st.expander("What each exit cost and saved"):
@@ -165,6 +168,7 @@ def draw_early_answer(answer: Answer) -> None:
 draw_question_box(question)
 if not question:
     url.put(q=None, as_typed=None)
+    choice.leave()
     left, right = st.columns([1.35, 1], gap="large")
     with left:
         draw_examples()
@@ -180,7 +184,11 @@ else:
     current = result.load_result(frame, question, draw_early_answer)
     if not early:
         draw_above(current.view)
-    if current.view.candidates:
+    if current.view.candidates and choice.read(choice.AGAINST):
+        current.is_drawn.set()
+        answer_slot.empty()
+        draw_pair(frame, current.view)
+    elif current.view.candidates:
         is_complete = current.generative.done()
         draw_result(current)
         current.is_drawn.set()

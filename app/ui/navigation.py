@@ -15,7 +15,7 @@ PAGES = {  # name -> icon, in the order of the navigation
 }
 CURRENT = "_as2_page"
 PLACES = {  # name -> query parameters that name a place on the page, which Back and Forward return to
-    "ask": ("q",),
+    "ask": ("q", "against"),
     "label": ("mode", "queue"),
     "agreement": ("view",),
     "adapt": ("job", "version"),

@@ -66,6 +66,11 @@ def has_moved(name: str, *, settling: float = 0.0) -> bool:
     return time.monotonic() - st.session_state.get(_REPLACEMENTS, {}).get((name, value), float("-inf")) > settling
 
 
+def is_written(name: str) -> bool:
+    """Whether it was written since the page was opened; before that, the address says what the page is to show."""
+    return name in st.session_state.get(_VALUES, {})
+
+
 def forget() -> None:
     """Forget what was written: the address that a page is opened with replaces all of it."""
     st.session_state.pop(_VALUES, None)

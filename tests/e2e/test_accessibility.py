@@ -16,6 +16,7 @@ ADDRESSES = {
     "landing": "/",
     "answer": f"/?q={quote(QUESTION)}",
     "words": f"/?q={quote(QUESTION)}",  # with the words of sentence and question marked
+    "pair": f"/?q={quote(QUESTION)}&against=generative",
     "label": "/label?queue=tops",
     "list": "/label?queue=tops&mode=list",
     "agreement": "/agreement",
@@ -44,8 +45,8 @@ def test_a_page_has_no_violation(page, server, axe, name, scheme):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto(f"{server}{ADDRESSES[name]}")
     wait_until_idle(page)
-    if name in ("answer", "words"):
-        expect(page.locator(".as2-answer")).to_be_visible()
+    if name in ("answer", "words", "pair"):
+        expect(page.locator(".as2-answer")).to_have_count(2 if name == "pair" else 1)
         wait_until_idle(page)
     if name == "words":
         page.get_by_text("Words that carried the score").click()

@@ -1,7 +1,7 @@
 """Slope picture: where several rankers put the candidates of one question.
 
-One line a candidate, one upright a ranker; correct ones green with diamonds, the best of any ranker blue with dots,
-the others grey. Ranks run downwards on a log axis, as in the cascade picture.
+One line a candidate, one upright a ranker; correct ones green with diamonds, the best of any ranker (or those that
+moved most between two) blue with dots, the others grey. Ranks run downwards on a log axis, as in the cascade picture.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,10 @@ from app.ui.theme import BLUE, GREEN, GREY
 
 HEIGHT_PX = 420
 MAX_LINES = 300
-KINDS = ["correct", "among the best", "other"]
+MAX_MOVES = 5  # in colour
+MIN_MOVE = 2  # ranks; less is no move worth a colour
+CORRECT, OTHER = "correct", "other"
+BEST, MOVE = "among the best", "moved most"
 
 
 def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> ChartType:
@@ -29,30 +32,57 @@ def slope(ranks: pd.DataFrame, rankers: Sequence[str], *, best: int = 5) -> Char
     rankers = list(rankers)
     wide = ranks.reset_index(drop=True)
     wide["top"] = wide[rankers].min(axis=1)
-    wide["kind"] = np.select([wide["label"] == 1, wide["top"] <= best], KINDS[:2], KINDS[2])
-    others = wide[wide["kind"] == "other"].nsmallest(MAX_LINES, "top")
-    wide = pd.concat([wide[wide["kind"] != "other"], others])
+    wide["kind"] = np.select([wide["label"] == 1, wide["top"] <= best], [CORRECT, BEST], OTHER)
+    others = wide[wide["kind"] == OTHER].nsmallest(MAX_LINES, "top")
+    return _draw(pd.concat([wide[wide["kind"] != OTHER], others]), rankers, BEST)
+
+
+def slope_moves(ranks: pd.DataFrame, rankers: tuple[str, str], *, highest: int) -> ChartType:
+    """As `slope`, of two rankers: the candidates among the `highest` of either and the correct ones, in blue those
+    that moved most."""
+    first, second = rankers
+    wide = ranks[(ranks[[first, second]].min(axis=1) <= highest) | (ranks["label"] == 1)].reset_index(drop=True)
+    move = (wide[first] - wide[second]).abs().where(wide["label"] != 1, 0)
+    largest = move[move >= MIN_MOVE].nlargest(MAX_MOVES)
+    wide["kind"] = np.select([wide["label"] == 1, wide.index.isin(largest.index)], [CORRECT, MOVE], OTHER)
+    return _draw(wide, list(rankers), MOVE, has_dots=True)
+
+
+def _draw(wide: pd.DataFrame, rankers: list[str], highlight: str, *, has_dots: bool = False) -> ChartType:
+    """`wide` with a column `kind`: correct, `highlight` or other. With `has_dots`, the others can be pointed at, too:
+    not for hundreds. Ranks are drawn from columns named by their place, because a ranker's name may have characters
+    that mean something in a field."""
+    kinds = [CORRECT, highlight, OTHER]
+    places = [f"rank{i}" for i in range(len(rankers))]
+    wide = wide.rename(columns=dict(zip(rankers, places, strict=True)))
     wide["text"] = [shorten(t, 160) for t in wide["candidate"]]
-    long = wide.rename_axis("cand").reset_index().melt(["cand", "kind", "text"], rankers, "ranker", "rank")
-    long["x"] = long["ranker"].map(rankers.index)
-    low, high = 0.8, max(float(ranks[rankers].max().max()), 2) * 1.12
+    wide = wide.rename_axis("cand").reset_index()
+    long = wide.melt(["cand", "kind", "text"], places, "place", "rank").merge(wide[["cand", *places]], on="cand")
+    long["x"] = long["place"].map(places.index)
+    low, high = 0.8, max(float(wide[places].max().max()), 2) * 1.12
     x, y = _axes(rankers, low, high)
     legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=4)
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=KINDS, range=[GREEN, BLUE, GREY]), legend=legend)
-    shapes = alt.Scale(domain=KINDS, range=["diamond", "circle", "circle"])
-    tip = [alt.Tooltip("text:N", title="candidate"), "ranker:N", "rank:Q", "kind:N"]
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[GREEN, BLUE, GREY]), legend=legend)
+    shapes = alt.Scale(domain=kinds, range=["diamond", "circle", "circle"])
+    tip = [
+        alt.Tooltip("text:N", title="candidate"),
+        *(alt.Tooltip(f"{place}:Q", title=f"rank by {name}") for place, name in zip(places, rankers, strict=True)),
+        "kind:N",
+    ]
     base = alt.Chart(long)
-    highlights = base.transform_filter("datum.kind != 'other'")
-    background = (
-        base.transform_filter("datum.kind == 'other'")
-        .mark_line(strokeWidth=0.9, opacity=0.3, color=GREY, aria=False)
-        .encode(x, y, detail="cand:N")
+    highlights = base.transform_filter(f"datum.kind != '{OTHER}'")
+    others = base.transform_filter(f"datum.kind == '{OTHER}'")
+    background: ChartType = others.mark_line(strokeWidth=0.9, opacity=0.3, color=GREY, aria=False).encode(
+        x, y, detail="cand:N"
     )
-    lines = highlights.mark_line(strokeWidth=2.6).encode(x, y, colour, detail="cand:N")
+    dots = others.mark_point(filled=True, size=36, opacity=0.7, color=GREY, aria=False)
+    if has_dots:
+        background = alt.layer(background, dots.encode(x, y, tooltip=tip))
+    lines = highlights.mark_line(strokeWidth=2.6).encode(x, y, colour, detail="cand:N", tooltip=tip)
     points = highlights.mark_point(filled=True, size=60, opacity=1).encode(
         x, y, colour, shape=alt.Shape("kind:N", scale=shapes, legend=None), tooltip=tip
     )
-    labels = _labels(long, rankers, low, high, colour)
+    labels = _labels(long, len(rankers) - 1, low, high, colour)
     return alt.layer(background, lines, points, labels).properties(height=HEIGHT_PX, width="container")
 
 
@@ -73,11 +103,11 @@ def _axes(rankers: list[str], low: float, high: float) -> tuple[alt.X, alt.Y]:
     return x, y
 
 
-def _labels(long: pd.DataFrame, rankers: list[str], low: float, high: float, colour: alt.Color) -> ChartType:
+def _labels(long: pd.DataFrame, last: int, low: float, high: float, colour: alt.Color) -> ChartType:
     """The coloured candidates' texts, right of the last ranker."""
-    at_end = long[(long["ranker"] == rankers[-1]) & (long["kind"] != "other")].copy()
+    at_end = long[(long["x"] == last) & (long["kind"] != OTHER)].copy()
     at_end["y"] = spread_labels(at_end["rank"].tolist(), height=HEIGHT_PX, low=low, high=high)
-    at_end["short"] = [("✓ " if k == "correct" else "") + shorten(t, 60) for k, t in
+    at_end["short"] = [("✓ " if k == CORRECT else "") + shorten(t, 60) for k, t in
                        zip(at_end["kind"], at_end["text"], strict=True)]  # fmt: skip
     return (
         alt.Chart(at_end)

@@ -8,7 +8,7 @@ import pytest
 
 from app.compare.comparison import Figure, RankerResult
 from app.ui.charts.intervals import Change, before_after, differences, intervals
-from app.ui.charts.slope import slope
+from app.ui.charts.slope import slope, slope_moves
 from app.ui.charts.tradeoff import tradeoff
 from app.ui.charts.training import dev_curve, loss_curve
 
@@ -120,3 +120,31 @@ def test_the_slope_picture_draws_at_most_so_many_other_lines():
     ranks["b"] = ranks["a"]
     chart = slope(ranks, ["a", "b"], best=5)
     assert len(set(data(chart, "text"))) == 305
+
+
+def test_the_slope_of_two_rankers_has_the_first_of_either_and_marks_those_that_moved_most():
+    n = 60
+    ranks = pd.DataFrame({"candidate": [f"s{i}" for i in range(1, n + 1)], "label": None, "a.1": range(1, n + 1)})
+    ranks["b[2]"] = ranks["a.1"]
+    ranks.loc[[4, 39], "b[2]"] = [40, 5]  # s5 and s40 change places
+    ranks.loc[[0, 1], "b[2]"] = [2, 1]  # a move of one rank is no move worth a colour
+    ranks.loc[[54], "label"] = 1
+    chart = slope_moves(ranks, ("a.1", "b[2]"), highest=20)
+    kinds = dict(zip(data(chart, "text"), data(chart, "kind"), strict=True))
+    assert kinds.keys() == {f"s{i}" for i in (*range(1, 21), 40, 55)}
+    assert {text for text, kind in kinds.items() if kind == "moved most"} == {"s5", "s40"}
+    assert {text for text, kind in kinds.items() if kind == "correct"} == {"s55"}
+
+
+def test_a_line_of_the_slope_of_two_rankers_says_its_sentence_and_both_ranks():
+    ranks = pd.DataFrame({"candidate": ["one", "two"], "label": None, "a.1": [1, 2], "b[2]": [2, 1]})
+    chart = slope_moves(ranks, ("a.1", "b[2]"), highest=20)
+    titles = [[t.get("title") for t in tip] for tip in find_tooltips(chart.to_dict())]
+    assert titles and all(t[:3] == ["candidate", "rank by a.1", "rank by b[2]"] for t in titles)
+    both = set(zip(data(chart, "text"), data(chart, "rank0"), data(chart, "rank1"), strict=True))
+    assert both == {("one", 1, 2), ("two", 2, 1)}
+
+
+def find_tooltips(layer):
+    own = [layer["encoding"]["tooltip"]] if "tooltip" in layer.get("encoding", {}) else []
+    return own + [tip for part in layer.get("layer", ()) for tip in find_tooltips(part)]
