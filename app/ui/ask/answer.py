@@ -46,8 +46,11 @@ def render_meter(confidence: float) -> str:
     return f'<div class="as2-meter" role="img" aria-label="confidence {percent(confidence)}">{bar}</div>'
 
 
-def draw_answer(view: Answer, run: CascadeTrace, position: int, attribution: Attribution | None = None) -> None:
-    """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it."""
+def draw_answer(
+    view: Answer, run: CascadeTrace, position: int, attribution: Attribution | None = None, *, name: str = ""
+) -> None:
+    """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it.
+    `name` tells screen readers whose answer it is, where there is more than one."""
     candidate, probability = view.candidates[position], float(view.probability[position])
     confidence = view.rate_answer(run)
     kind, label, note = "as2-answer", "Answer", ""
@@ -67,7 +70,8 @@ def draw_answer(view: Answer, run: CascadeTrace, position: int, attribution: Att
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
     note = f'<p class="as2-note">{note}</p>' if note else ""
     body = f'<p class="as2-verdict">{verdict}</p>{meter}{context}{note}'
-    st.html(f'<section class="{kind}" aria-label="{label}">{body}</section>')
+    by = f" ({escape(name)})" if name else ""
+    st.html(f'<section class="{kind}" aria-label="{label}{by}">{body}</section>')
 
 
 def draw_facts(view: AskView) -> None:

@@ -15,7 +15,8 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
               where: str) -> None:  # fmt: skip
     """`mine` and `visible`: sentence id -> label. `where` tells the two apart in widget keys."""
     view, best = side.view, int(run.ranking()[0])
-    draw_answer(view, run, best)
+    order = "first" if where == "base" else "second"
+    draw_answer(view, run, best, name=f"{order}, {side.name}")
     label = mine.get(view.candidates[best].sentence_id)
     label_buttons(frame, view, best, rank=1, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
