@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from app.corpora.corpora import CorpusView
     from app.workbench.workbench import Workbench
 
-CorpusName = Annotated[str | None, Option("--corpus", help="The corpus's name; the newest one if not given.")]
+CorpusName = Annotated[
+    str | None, Option("--corpus", help="The corpus's name; your newest one if not given, or the starter corpus.")
+]
 
 
 class NoCorpus(As2Error):
@@ -22,22 +24,23 @@ class NoCorpus(As2Error):
 
 @contextmanager
 def workbench(*, starter: bool = True) -> Iterator["Workbench"]:
-    """The workbench of AS2_HOME; the first call ever imports the starter corpus."""
+    """The workbench of AS2_HOME; the first call ever imports the shipped corpora."""
     from app import bootstrap
-    from app.exchange.starter import ensure_starter
+    from app.exchange.starter import ensure_shipped
 
     wb = bootstrap.open()
     try:
         if starter:
-            with show_progress("reading the starter corpus") as on_progress:
-                ensure_starter(wb, on_progress=on_progress)
+            with show_progress("reading the shipped corpora") as on_progress:
+                ensure_shipped(wb, on_progress=on_progress)
         yield wb
     finally:
         wb.close()
 
 
 def find_corpus(wb: "Workbench", name: str | None) -> "CorpusView":
-    """The corpus of that name, or the newest. Raises UnknownCorpus, NoCorpus."""
+    """The corpus of that name; without one the newest that is not shipped, else the starter corpus. Raises
+    UnknownCorpus, NoCorpus."""
     from app.corpora import corpora
 
     if name is not None:
@@ -45,7 +48,8 @@ def find_corpus(wb: "Workbench", name: str | None) -> "CorpusView":
     views = corpora.list_corpora(wb)
     if not views:
         raise NoCorpus("there is no corpus yet: `as2 ingest PATH...` makes one")
-    return max(views, key=lambda c: c.id)
+    own = [c for c in views if c.name not in corpora.SHIPPED]
+    return max(own, key=lambda c: c.id) if own else views[0]
 
 
 def ensure_corpus(wb: "Workbench", name: str) -> "CorpusView":

@@ -123,7 +123,7 @@ def list_rankers(wb: Workbench) -> list[str]:
 
 def list_datasets(wb: Workbench) -> list[str]:
     """The shipped sets that are there, and the labels of every corpus that has some."""
-    names = [n for n in datasets.SHIPPED_SETS if (wb.settings.starter_dir / f"{n.partition('-')[2]}.jsonl").is_file()]
+    names = [n for n in datasets.SHIPPED_SETS if datasets.find_shipped(n, wb.settings.corpora_dir).is_file()]
     return [*names, *(f"{CORPUS_PREFIX}{c.name}" for c in list_corpora(wb) if c.labels)]
 
 

@@ -14,7 +14,7 @@ from as2core.errors import As2Error, BadSetting
 from db.models import Corpus
 from db.repositories import corpora as rows
 
-STARTER = "starter"  # the name of the corpus that comes with the program
+SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
 
 
@@ -120,15 +120,17 @@ def create_corpus(wb: Workbench, name: str, *, by: int | None = None) -> CorpusV
 
 
 def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> None:
-    """With its documents, questions and labels. The starter corpus is not loaded again until somebody asks for it. `by`
+    """With its documents, questions and labels. A shipped corpus is not loaded again until somebody asks for it. `by`
     None is the command line. Raises UnknownCorpus, NotAllowed unless `by` is an admin."""
     view = get_corpus(wb, corpus_id)
     with wb.write(durable=True) as s:
         people.allow(s, by, people.ADMIN)
-        s.delete(s.get_one(Corpus, corpus_id))
+        row = s.get_one(Corpus, corpus_id)
+        is_shipped = view.name in SHIPPED and bool(row.digest)  # people may name theirs so, too
+        s.delete(row)
     wb.forget_index(corpus_id)
-    if view.name == STARTER:
-        wb.settings.starter_removed_mark.touch()
+    if is_shipped:
+        wb.settings.removed_mark(view.name).touch()
 
 
 def _make_view(wb: Workbench, corpus: Corpus, counts: Mapping[str, int]) -> CorpusView:

@@ -1,8 +1,10 @@
-"""The starter corpus: the documents and labelled questions that come with the program."""
+"""The shipped corpora: the documents and labelled questions that come with the program. The starter corpus is the one
+shown first; the handbook is one whose words the shipped model cannot know."""
 
 import hashlib
+from pathlib import Path
 
-from app.corpora.corpora import STARTER, CorpusView, get_corpus
+from app.corpora.corpora import HANDBOOK, STARTER, CorpusView, get_corpus
 from app.corpora.documents import ingest
 from app.exchange.imports import index_import
 from app.exchange.storage import ImportOptions, store_questions
@@ -13,42 +15,70 @@ from db.models import Corpus
 from db.repositories import corpora as rows
 from db.repositories import people as people_rows
 
+UNFINISHED = "unfinished"  # the digest of a shipped corpus that is being read
+
+
+def ensure_shipped(wb: Workbench, on_progress: OnProgress | None = None) -> None:
+    """Both shipped corpora, the starter corpus first."""
+    ensure_starter(wb, on_progress)
+    ensure_handbook(wb, on_progress)
+
 
 def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, again: bool = False) -> CorpusView | None:
     """The shipped corpus with its labelled questions, brought in unless it is there as it is shipped.
 
     None if somebody deleted it, or the program came without; `again` brings a deleted one back.
     """
-    folder = wb.settings.starter_dir
+    return _ensure(wb, STARTER, on_progress, again=again)
+
+
+def ensure_handbook(wb: Workbench, on_progress: OnProgress | None = None, *, again: bool = False) -> CorpusView | None:
+    """As `ensure_starter`. None also where a corpus of that name is somebody's own."""
+    return _ensure(wb, HANDBOOK, on_progress, again=again)
+
+
+def _ensure(wb: Workbench, name: str, on_progress: OnProgress | None, *, again: bool) -> CorpusView | None:
+    folder, mark = wb.settings.shipped_dir(name), wb.settings.removed_mark(name)
     files = sorted((folder / "articles").glob("*"))
     if again:
-        wb.settings.starter_removed_mark.unlink(missing_ok=True)
-    if not files or wb.settings.starter_removed_mark.exists():
+        mark.unlink(missing_ok=True)
+    if not files or mark.exists():
         return None
-    digest = hashlib.sha256()
-    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
-        digest.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
+    digest = _digest(folder)
     with wb.write() as s:
-        corpus = rows.find_corpus(s, STARTER) or rows.add_corpus(s, STARTER, wb.clock())
-    if corpus.digest == digest.hexdigest():
-        return get_corpus(wb, corpus.id)
-    ingest(wb, corpus.id, [(f.name, f) for f in files], on_progress)
+        corpus = rows.find_corpus(s, name)
+        if corpus is None:
+            corpus = rows.add_corpus(s, name, wb.clock())
+            corpus.digest = UNFINISHED
+        elif name != STARTER and not corpus.digest:
+            return None
+        corpus_id, last_digest = corpus.id, corpus.digest
+    if last_digest == digest:
+        return get_corpus(wb, corpus_id)
+    ingest(wb, corpus_id, [(f.name, f) for f in files], on_progress)
     for split in ("train", "dev", "test"):
         if on_progress:
             on_progress(Progress(0, 0, f"reading the {split} questions"))
-        import_starter_questions(wb, corpus.id, split)
+        _import_questions(wb, corpus_id, name, split)
     with wb.write() as s:
-        s.get_one(Corpus, corpus.id).digest = digest.hexdigest()
-    return get_corpus(wb, corpus.id)
+        s.get_one(Corpus, corpus_id).digest = digest
+    return get_corpus(wb, corpus_id)
 
 
-def import_starter_questions(wb: Workbench, corpus_id: int, split: str) -> None:
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        digest.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _import_questions(wb: Workbench, corpus_id: int, name: str, split: str) -> None:
     """The shipped questions of a split, labelled by the annotator "starter"; a label that changed since is replaced."""
-    file = wb.settings.starter_dir / f"{split}.jsonl"
+    file = wb.settings.shipped_dir(name) / f"{split}.jsonl"
     if not file.is_file():
         return
     questions, _ = jsonl.read(file, strict=True)
     with wb.write() as s:
         who = people_rows.ensure_annotator(s, STARTER, wb.clock(), is_imported=True)
-    store_questions(wb, corpus_id, questions, ImportOptions(who.id, origin=STARTER, split=split, override=True))
+    store_questions(wb, corpus_id, questions, ImportOptions(who.id, origin=name, split=split, override=True))
     index_import(wb, corpus_id)

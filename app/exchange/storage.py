@@ -13,7 +13,7 @@ from itertools import count, groupby
 
 from sqlalchemy.orm import Session
 
-from app.corpora.corpora import STARTER, lock_corpus
+from app.corpora.corpora import SHIPPED, lock_corpus
 from app.corpora.documents import content_digest
 from app.labels.agreement import tidy_note
 from app.labels.consensus import UNSURE, resolve_labels, sentences_by_candidate_id
@@ -156,7 +156,7 @@ class _BatchImport:
             if options.split and row.split != options.split:
                 self.counts.moved[row.split, options.split] += 1
                 row.split = options.split
-            if options.origin == STARTER:
+            if options.origin in SHIPPED:
                 row.kind = q.kind
             question_rows[q.qid] = row
         return question_rows

@@ -8,6 +8,7 @@ sign labels with someone else's name. Both stay when the page changes.
 """
 
 import gc
+import logging
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,7 +27,10 @@ from app.ui.text import count, plain
 from app.versions import registry
 from app.workbench.people import ADMIN, VIEWER, AnnotatorView
 from app.workbench.workbench import Workbench
+from as2core.errors import As2Error
 from as2core.types import Progress
+
+log = logging.getLogger(__name__)
 
 _NO_CORPUS = "There is no corpus called “{}” here."
 
@@ -105,8 +109,8 @@ def announce(message: str) -> None:
 
 
 def _first_start(wb: Workbench) -> None:
-    """Once per process: load the starter corpus, then preload the models in a thread. Other sessions wait until the
-    corpus is there."""
+    """Once per process: load the starter corpus, then the models and the handbook in a thread. Other sessions wait
+    until the starter corpus is there."""
     lock, loaded = _gate()
     slot = st.empty()  # in every run, or all that follows would move by one place and be drawn anew
     if loaded.is_set():
@@ -127,8 +131,13 @@ def _first_start(wb: Workbench) -> None:
 
 
 def _preload(wb: Workbench) -> None:
-    """Load the models, and exclude their half million objects from garbage collection."""
+    """Load the models, then the second shipped corpus, and exclude the models' half million objects from garbage
+    collection."""
     asking.preload(wb)
+    try:
+        starter.ensure_handbook(wb)
+    except As2Error as e:  # the next start tries again
+        log.warning("the handbook corpus could not be read: %s", e)
     gc.collect()
     gc.freeze()
 

@@ -56,13 +56,16 @@ class Settings(BaseSettings):
 
     @property
     def starter_dir(self) -> Path:
-        """The corpus that comes with the program: articles, and a file of labelled questions a part."""
-        return self.corpora_dir / "starter"
+        """The corpus that is shown first: articles, and a file of labelled questions a part."""
+        return self.shipped_dir("starter")
 
-    @property
-    def starter_removed_mark(self) -> Path:
-        """A file that is there when somebody deleted the starter corpus."""
-        return self.home / "starter-removed"
+    def shipped_dir(self, name: str) -> Path:
+        """Where a shipped corpus is read from."""
+        return self.corpora_dir / name
+
+    def removed_mark(self, name: str) -> Path:
+        """A file that is there when somebody deleted this shipped corpus."""
+        return self.home / f"{name}-removed"
 
     @property
     def graphs_dir(self) -> Path:

@@ -26,7 +26,8 @@ from as2core.data.source import Problem, Report, Source, Stream, name_source, re
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Question
 
-SHIPPED_SETS = ("starter-train", "starter-dev", "starter-test")
+SHIPPED = ("starter", "handbook")  # folders of corpora/
+SHIPPED_SETS = tuple(f"{name}-{split}" for name in SHIPPED for split in ("train", "dev", "test"))
 SETTINGS = {
     "raw": "every question",
     "no-all-neg": "only questions with a correct candidate; to train on",
@@ -90,8 +91,7 @@ def stream_questions(
     spec: str | Path, *, strict: bool = False, corpora: str | Path = CORPORA, split: str | None = None
 ) -> tuple[Iterator[Question], Report]:
     """As `load_questions`, one by one where the format allows it; the report is complete after the last."""
-    shipped = Path(corpora, "starter", f"{str(spec).removeprefix('starter-')}.jsonl")
-    path = shipped if spec in SHIPPED_SETS else Path(spec)
+    path = find_shipped(str(spec), corpora) if spec in SHIPPED_SETS else Path(spec)
     if path.is_dir():
         questions, report = beir.read(path, strict=strict, split=split or "test")
         return iter(questions), report
@@ -107,6 +107,12 @@ def stream_questions(
     stream = partial(yahooqa.stream, split=split) if split else STREAMS[kind]
     report = Report(path, strict=strict)
     return report.count_questions(stream(path, report)), report
+
+
+def find_shipped(name: str, corpora: str | Path = CORPORA) -> Path:
+    """The file of one of SHIPPED_SETS; it may be missing."""
+    folder, _, split = name.partition("-")
+    return Path(corpora, folder, f"{split}.jsonl")
 
 
 def sniff(source: Source) -> str | None:

@@ -1,8 +1,9 @@
-"""The starter corpus: labelled sets to train, test and demonstrate with, made from articles and questions.
+"""The shipped corpora: labelled sets to train, test and demonstrate with, made from articles and questions.
 
 `python -m as2core.data.starter` checks the articles and questions by their authors and writes train, dev and
-test.jsonl. A question's candidates are the sentences of its own article and of the two other articles that match its
-words best, document by document in the order of their names, so that the position in the list carries no information.
+test.jsonl of corpora/starter and corpora/handbook. A question's candidates are the sentences of its own article and of
+the two other articles that match its words best, document by document in the order of their names, so that the position
+in the list carries no information.
 """
 
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from as2core.data import jsonl
-from as2core.data.catalog import CORPORA
+from as2core.data.catalog import CORPORA, SHIPPED
 from as2core.data.documents import read_documents
 from as2core.data.source import Report, stream_records
 from as2core.errors import As2Error, UnreadableFile
@@ -67,7 +68,7 @@ def build(folder: Path) -> dict[str, list[Question]]:
     questions = list(read_questions(folder))
     problems = [*_article_problems(articles), *_question_problems(questions, articles, sentences)]
     if problems:
-        raise As2Error(f"{len(problems)} problems in the starter corpus:\n" + "\n".join(problems))
+        raise As2Error(f"{len(problems)} problems in {folder.name}:\n" + "\n".join(problems))
     splits: dict[str, list[Question]] = {split: [] for split in SPLITS}
     with TemporaryDirectory() as scratch:
         index = SqliteIndex(Path(scratch) / "starter.db")
@@ -124,18 +125,20 @@ def _question_problems(
 
 
 def main() -> int:
-    """Write the three files beside the articles."""
-    folder = CORPORA / "starter"
-    try:
-        splits = build(folder)
-    except As2Error as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    for split, questions in splits.items():
-        jsonl.write(questions, folder / f"{split}.jsonl")
-        answered = sum(q.positives > 0 for q in questions)
-        candidates = sum(len(q.candidates) for q in questions)
-        sys.stdout.write(f"{split}: {len(questions)} questions, {answered} answered, {candidates} candidates\n")
+    """Write the three files beside the articles of each shipped corpus."""
+    for name in SHIPPED:
+        folder = CORPORA / name
+        try:
+            splits = build(folder)
+        except As2Error as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
+        for split, questions in splits.items():
+            jsonl.write(questions, folder / f"{split}.jsonl")
+            answered = sum(q.positives > 0 for q in questions)
+            candidates = sum(len(q.candidates) for q in questions)
+            counts = f"{len(questions)} questions, {answered} answered, {candidates} candidates"
+            sys.stdout.write(f"{name}, {split}: {counts}\n")
     return 0
 
 

@@ -17,7 +17,12 @@ HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the read
 MAX_QUESTIONS, MAX_SENTENCE_CHARS = 6, 140
 CLASSES = {"correct": "up", "incorrect": "down"}
 MIN_FALL = 0.01  # AP lost on a frozen benchmark that is worth a word
-ORIGINS = {"asked": "typed", "listed": "from a list", "starter": "from the starter corpus"}  # others as they are
+ORIGINS = {  # others as they are
+    "asked": "typed",
+    "listed": "from a list",
+    "starter": "from the starter corpus",
+    "handbook": "from the handbook corpus",
+}
 LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read
 
 

@@ -1,5 +1,6 @@
-"""Corpora: list, create, delete, add documents, load the starter corpus."""
+"""Corpora: list, create, delete, add documents, load the shipped ones."""
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import streamlit as st
@@ -126,11 +127,26 @@ def _draw_starter(wb: Workbench) -> None:
     st.header("Starter corpus", anchor=False)
     st.caption("Short articles with labelled questions, to try every page. Loading it again restores what is missing.")
     if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
-        with boundary(), show_progress("Loading the starter corpus …") as on_progress:
-            corpus = starter.ensure_starter(wb, on_progress=on_progress, again=True)
-            if corpus is None:
-                st.warning("This installation does not include the starter corpus.", icon=":material/info:")
-                return
+        _load(wb, "starter corpus", starter.ensure_starter)
+    st.header("Handbook", anchor=False)
+    st.caption(
+        "The service handbook of an invented company, with labelled questions in its staff's own words. No model knows "
+        "these words, so a retrain shows here what labels bring."
+    )
+    if st.button("Load the handbook", icon=":material/restart_alt:", key="data_handbook"):
+        _load(wb, "handbook", starter.ensure_handbook)
+
+
+def _load(wb: Workbench, title: str, ensure: Callable[..., CorpusView | None]) -> None:
+    """Bring a shipped corpus back and use it."""
+    with boundary(), show_progress(f"Loading the {title} …") as on_progress:
+        corpus = ensure(wb, on_progress=on_progress, again=True)
+        if corpus is None:
+            st.warning(
+                f"The {title} is not part of this installation, or a corpus of yours has its name.",
+                icon=":material/info:",
+            )
+        else:
             use_corpus(corpus.name)
             announce(f"The corpus {corpus.name} is complete.")
             st.rerun()

@@ -22,6 +22,7 @@ ORIGINS = {
     "proposed": "Proposed",
     "imported": "Imported",
     "starter": "Starter corpus",
+    "handbook": "Handbook corpus",
 }
 DELETING, PAGE = "_data_question_deleting", "_data_question_page"  # of the session: a question's id; a number from 1
 

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 from sqlalchemy import text
@@ -6,10 +7,12 @@ from tower_texts import TOWER
 
 from app.ask import asking
 from app.ask.examples import list_examples
+from app.cli import context
 from app.corpora import corpora, documents, indexing
 from app.corpora.corpora import UnknownCorpus
 from app.exchange import exports
-from app.exchange.starter import ensure_starter
+from app.exchange import starter as starter_module
+from app.exchange.starter import ensure_handbook, ensure_shipped, ensure_starter
 from app.jobs import queue
 from app.labels import annotation
 from app.ranking import retrieval
@@ -262,6 +265,57 @@ def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
     assert ensure_starter(wb) is None
     assert corpora.list_corpora(wb) == []
     assert ensure_starter(wb, again=True).documents == 1
+
+
+@pytest.fixture
+def handbook(wb, starter):
+    shutil.copytree(starter, starter.parent / "handbook")
+
+
+def test_the_handbook_comes_second_with_its_labels(wb, handbook):
+    ensure_shipped(wb)
+    assert [(c.name, c.documents, c.questions, c.labels) for c in corpora.list_corpora(wb)] == [
+        ("starter", 1, 1, 3),
+        ("handbook", 1, 1, 3),
+    ]
+    question = exports.labelled_questions(wb, corpora.find_corpus(wb, "handbook").id)[0]
+    assert (question.text, question.kind) == ("What is tea?", "definition")
+
+
+def test_a_handbook_of_ones_own_is_left_alone_and_its_deletion_keeps_the_shipped_one_away_no_longer(wb, handbook):
+    own = corpora.create_corpus(wb, "handbook")
+    documents.ingest(wb, own.id, [("tower.txt", TOWER.encode())])
+    assert ensure_handbook(wb) is None
+    assert corpora.get_corpus(wb, own.id).documents == 1
+    corpora.delete_corpus(wb, own.id)
+    assert ensure_handbook(wb).questions == 1
+
+
+def test_a_handbook_somebody_deleted_stays_away_until_asked_for_and_the_starter_stays(wb, handbook):
+    ensure_shipped(wb)
+    corpora.delete_corpus(wb, corpora.find_corpus(wb, "handbook").id)
+    ensure_shipped(wb)
+    assert [c.name for c in corpora.list_corpora(wb)] == ["starter"]
+    assert ensure_handbook(wb, again=True).documents == 1
+
+
+def test_a_handbook_whose_reading_was_interrupted_is_completed(wb, handbook, monkeypatch):
+    def dies(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(starter_module, "store_questions", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ensure_handbook(wb)
+    assert corpora.find_corpus(wb, "handbook").labels == 0
+    assert ensure_handbook(wb).labels == 3
+
+
+def test_a_command_without_a_corpus_takes_ones_own_before_the_shipped_ones(wb, handbook):
+    ensure_shipped(wb)
+    assert context.find_corpus(wb, None).name == "starter"
+    corpora.create_corpus(wb, "notes")
+    assert context.find_corpus(wb, None).name == "notes"
 
 
 def test_a_deleted_document_is_found_no_more_and_its_labels_wait_for_it(wb, towers, ann):

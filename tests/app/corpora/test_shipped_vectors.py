@@ -79,11 +79,12 @@ def test_a_damaged_file_stops_no_ingest(wb, ship, caplog):
     assert "not a file of passage vectors" in caplog.text
 
 
-def test_every_passage_of_the_starter_corpus_is_shipped_for_the_default_weights():
-    file = VectorFile.load(SHIPPED)
+@pytest.mark.parametrize("name", corpora.SHIPPED)
+def test_every_passage_of_a_shipped_corpus_is_shipped_for_the_default_weights(name):
+    file = VectorFile.load(CORPORA / name / "vectors.npz")
     texts = [
         text
-        for article in sorted((CORPORA / "starter" / "articles").glob("*"))
+        for article in sorted((CORPORA / name / "articles").glob("*"))
         for text in list_passages(article.name, article.read_bytes())
     ]
     assert file.weights == DEFAULT_SHA256
