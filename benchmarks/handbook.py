@@ -40,7 +40,7 @@ def main() -> None:
             after = evaluate(fine_tune(base, sample, [], settings, workdir=Path(folder)).ranker, test)
         _print(f"{len(sample)} questions, seed {seed}", after.metrics)
         for measure in ("P@1", "AP"):
-            sys.stdout.write(f"  {measure}: {paired_test(before.per_question[measure], after.per_question[measure])}\n")
+            sys.stdout.write(f"  {measure}: {paired_test(after.per_question[measure], before.per_question[measure])}\n")
 
 
 def _print(name: str, metrics: dict[str, float]) -> None:
