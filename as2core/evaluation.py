@@ -14,9 +14,10 @@ from as2core import metrics
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
 from as2core.metrics import PairedTest, bootstrap, paired_test
-from as2core.rankers.base import KeepsTrace, Ranker, Trace, TracesTogether
+from as2core.rankers.base import ChoosesEngine, KeepsTrace, Ranker, Trace, TracesTogether
 from as2core.types import OnProgress, Progress, Question
 
+MAX_PREPARATION_SECONDS = 600.0  # of an engine, before anything is scored
 BATCH_CANDIDATES = 500  # of several questions that share a run, for rankers that can
 
 __all__ = ["Cut", "Evaluation", "PairedTest", "bootstrap", "compute_intervals", "count_cuts", "evaluate", "paired_test"]
@@ -68,6 +69,8 @@ def evaluate(
     counts = Counter(q.qid for q in questions)
     if len(counts) < len(questions):
         raise BadSetting(f"two questions have the id {counts.most_common(1)[0][0]!r}; give each its own")
+    if isinstance(ranker, ChoosesEngine):  # else the first questions may be scored by another engine than the last
+        ranker.wait_until_prepared(MAX_PREPARATION_SECONDS)
     scores: dict[str, np.ndarray] = {}
     seconds, flops, full_flops = 0.0, 0, 0
     cuts: dict[str, Cut] = {}

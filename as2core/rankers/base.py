@@ -163,6 +163,10 @@ class ChoosesEngine(ABC):
         on_progress: OnProgress | None = None,
     ) -> None: ...
 
+    @abstractmethod
+    def wait_until_prepared(self, seconds: float) -> None:
+        """Wait so long at most for an engine that is prepared in the background."""
+
 
 class TakesSettings(ABC):
     """A saved version of it takes settings behind the colon of its spec, `adjustable` by name. Their types and defaults

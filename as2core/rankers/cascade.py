@@ -186,7 +186,6 @@ class CascadeRanker(
             prepare()
 
     def wait_until_prepared(self, seconds: float) -> None:
-        """Wait so long at most for an engine that is prepared in the background."""
         if self._preparation is not None:
             self._preparation.join(seconds)
 

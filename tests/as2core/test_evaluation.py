@@ -11,7 +11,7 @@ from as2core.data import qrels
 from as2core.errors import BadSetting
 from as2core.evaluation import Cut, compute_intervals, count_cuts, evaluate
 from as2core.metrics import order
-from as2core.rankers.base import KeepsTrace, rank
+from as2core.rankers.base import ChoosesEngine, KeepsTrace, rank
 from as2core.rankers.catalog import get
 from as2core.types import Candidate, Question
 
@@ -46,6 +46,26 @@ class Longest:
 
     def score(self, question, candidates):
         return np.array([len(c.text) for c in candidates], dtype=np.float32)
+
+
+class Prepared(ChoosesEngine, Longest):
+    """Scores nothing until somebody has waited for its engine."""
+
+    preparing, engine, is_prepared = None, None, False
+
+    def use(self, engine, **settings):
+        raise NotImplementedError
+
+    def wait_until_prepared(self, seconds):
+        self.is_prepared = True
+
+    def score(self, question, candidates):
+        assert self.is_prepared
+        return super().score(question, candidates)
+
+
+def test_all_questions_are_scored_by_the_engine_that_was_chosen():
+    assert evaluate(Prepared(), QUESTIONS).questions == 3  # clean: a, b and the partly judged
 
 
 def add_grades(question):
