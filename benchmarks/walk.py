@@ -184,7 +184,7 @@ def walk(folder: Path, *, pdfs: int | None, proposals: int, asks: int) -> Walk:
     result = json.loads(path.step(f"`as2 adapt --corpus {CORPUS}`",
                                   lambda: as2(home, "adapt", "--corpus", CORPUS, "--json"), person=15))  # fmt: skip
     before, after = result["before"]["AP"], result["after"]["AP"]
-    reason = [] if after >= before else ["--reason", "a walk"]
+    reason = ["--reason", "a walk"] if result["objection"] else []
     path.step("Read the card and promote (Adapt)",
               lambda: as2(home, "versions", "promote", result["version"], *reason), person=CARD)  # fmt: skip
     question = me.asks[0].text

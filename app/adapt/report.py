@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.adapt.label_selection import LabelSelection
 from app.versions.benchmarks import FROZEN
 from app.versions.evaluations import ReliabilityBin, to_json
-from app.versions.outcome import Outcome, find_outcome
+from app.versions.outcome import COMPARISON_KEYS, Change, Outcome, find_change
 from as2core.errors import DamagedModel
 from as2core.evaluation import Evaluation
 from as2core.metrics import PairedTest, order
@@ -132,8 +132,17 @@ class RetrainReport:
     training_seconds: float = 0.0
 
     @property
+    def change(self) -> Change:
+        benchmarks = {
+            name: (sides.before["AP"], sides.after["AP"])
+            for name, sides in self.benchmarks.items()
+            if "AP" in sides.before and "AP" in sides.after
+        }
+        return find_change(self.before["AP"], self.after["AP"], self.paired, benchmarks)
+
+    @property
     def outcome(self) -> Outcome:
-        return find_outcome(self.paired)
+        return self.change.outcome
 
     @property
     def benchmarks(self) -> dict[str, BeforeAfter[Metrics]]:
@@ -156,6 +165,12 @@ class RetrainReport:
         record = {k: v for k, v in self.to_json().items() if k not in ("version", "kind", "labels", "snapshot")}
         data = {"sha256": self.snapshot, **to_json(self.labels)}
         return {"parent": record.pop("base"), "data": data, "metrics": record.pop("after"), **record}
+
+    def to_metrics(self) -> dict[str, Json]:
+        """What is stored with the version, for `app.versions.outcome` and the list."""
+        record = self.to_json()
+        before = {f"before {k}": v for k, v in self.before.items()}
+        return {**self.after, **before, **{key: record[key] for key in COMPARISON_KEYS}}
 
     @classmethod
     def from_card(cls, card: Mapping[str, Json]) -> "RetrainReport | None":

@@ -212,8 +212,9 @@ class _Retrain:
             name = registry.find_free_name(s, stem)
             row = s.get(ModelVersion, self.base.id) if self.base.id is not None else None
             parent = row.name if row else self.base.name  # it may have been renamed
-            metrics = report.after | {f"before {k}": v for k, v in report.before.items()}
-            registry.add_candidate(s, wb, name, path, parent=parent, note=self.settings.note, metrics=metrics)
+            details = rows.VersionDetails(parent=parent, note=self.settings.note, metrics=report.to_metrics())
+            is_rejected = self.settings.automatic and bool(report.change.objection)
+            registry.add_candidate(s, wb, name, path, rejected=is_rejected, **details)
         shutil.rmtree(self.workdir, ignore_errors=True)
         return replace(report, version=name)
 

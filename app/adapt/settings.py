@@ -31,7 +31,7 @@ MAX_EPOCHS = 100
 class RetrainSettings:
     """`kind`: of KINDS. `base`: a version, a catalog spec, or "active". `choice`: the labels. `replay`: share of the
     shipped questions mixed in, 0 to 1; always 0 for what is FITTED. `epochs`, `learning_rate`: None for the kind's
-    default. Raises BadSetting."""
+    default. `automatic`: nobody asked for it, and nobody looks at the result first. Raises BadSetting."""
 
     kind: str = CASCADE
     base: str = "active"
@@ -41,6 +41,7 @@ class RetrainSettings:
     learning_rate: float | None = None
     seed: int = 0
     note: str = ""
+    automatic: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -48,7 +48,7 @@ def adapt(
     seed: Annotated[int, Option(help="Makes the run repeatable.")] = 0,
     remark: Annotated[str, Option("--note", help="What the new version is for.")] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the training data, and train nothing.")] = False,
-    promote: Annotated[bool, Option(help="Promote the version if its held-out AP is not lower.")] = False,
+    promote: Annotated[bool, Option(help="Promote the version unless it is worse or forgets too much.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Retrain from a corpus's labels, and compare before and after on held-out questions."""
@@ -56,7 +56,7 @@ def adapt(
     from app.adapt.label_selection import KINDS, LabelSelection
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
-    from app.versions import promotion, registry
+    from app.versions import promotion
 
     choice = LabelSelection(
         annotators=tuple(annotator or ()),
@@ -79,23 +79,26 @@ def adapt(
             return
         job = follow(wb, readiness.start_retrain(wb, of.id, settings))
         report = RetrainReport.from_json(job.result)
-        is_promoted = promote and not registry.get_version(wb, report.version).is_below_parent
+        is_promoted = promote and not report.change.objection
         if is_promoted:
             promotion.promote(wb, report.version, reason="as2 adapt --promote")
     if as_json:
-        print_json({**job.result, **({"promoted": True} if is_promoted else {})})
+        verdict = {"verdict": report.outcome, "objection": report.change.objection}
+        print_json({**job.result, **verdict, **({"promoted": True} if is_promoted else {})})
         return
-    _print_report(report, view)
+    print_report(report, view)
     if promote:
-        echo("promoted" if is_promoted else "not promoted: its AP is lower than before")
+        echo("promoted" if is_promoted else f"not promoted: {report.change.objection}")
     else:
         echo(f"to use it: as2 versions promote {report.version}")
 
 
-def _print_report(report: "RetrainReport", view: "Readiness") -> None:
+def print_report(report: "RetrainReport", view: "Readiness") -> None:
     echo(f"{report.version}: {view.train_questions} training questions, {view.heldout_questions} held out")
     rows = [{"measure": m, "before": value, "after": report.after[m]} for m, value in report.before.items()]
     print_table(rows, ["measure", "before", "after"])
+    test = report.paired
+    echo(f"{report.change.headline}: AP {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})")
 
 
 def _print_readiness(view: "Readiness", as_json: bool) -> None:

@@ -34,14 +34,15 @@ def list_(as_json: JsonFlag = False) -> None:
         {
             "name": v.name,
             "kind": v.kind,
-            "state": v.state,
+            "state": f"rejected: {v.objection}" if v.state == "rejected" and v.objection else v.state,
+            "verdict": str(v.change.outcome) if v.change else "",
             "parent": v.parent,
             "created": f"{v.created:%Y-%m-%d %H:%M}",
             "note": v.problem or v.note,
         }
         for v in views
     ]
-    print_table(rows, ["name", "kind", "state", "parent", "created", "note"])
+    print_table(rows, ["name", "kind", "state", "verdict", "parent", "created", "note"])
 
 
 @versions.command()

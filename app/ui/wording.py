@@ -18,11 +18,6 @@ METRICS = {
     "P@1": "share of questions whose first sentence is correct",
     "nDCG@10": "how good the first ten are",
 }
-HEADLINES = {
-    Outcome.BETTER: "Better on the held-out questions",
-    Outcome.WORSE: "Worse on the held-out questions",
-    Outcome.UNCLEAR: "No clear difference on the held-out questions",
-}
 STATES = {
     "queued": "Waiting for the worker.",
     "running": "Training in the background.",
@@ -32,12 +27,6 @@ STATES = {
 }
 NO_WORKER = "No worker has started it yet. One may be busy with another job; if none runs, `as2 worker` starts one."
 PATIENCE_SECONDS = 30  # that a worker may take to start
-
-
-def headline(test: PairedTest) -> str:
-    if test.wins + test.losses == 0:
-        return "No difference on the held-out questions"
-    return HEADLINES[find_outcome(test)]
 
 
 def describe_test(test: PairedTest, *, metric: str = "AP") -> str:
@@ -50,7 +39,9 @@ def describe_test(test: PairedTest, *, metric: str = "AP") -> str:
     change = f"{counts}. {metric} changed by {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})"
     if changes < MIN_CHANGED_QUESTIONS:
         return f"{change}. Too few questions changed to tell ({p})."
-    return f"{change}. This {'could be' if find_outcome(test) is Outcome.UNCLEAR else 'is more than'} chance ({p})."
+    if find_outcome(test) is Outcome.UNCLEAR:
+        return f"{change}. This could be chance ({p})."
+    return f"{change}. This is more than chance ({p})."
 
 
 def describe_wait(wb: Workbench, job: JobView) -> str:

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from app.versions import registry
 from app.versions.directory import flatten_metrics, read_parts
-from app.versions.outcome import compare_with_parent
 from app.versions.promotion import rescore_queues
 from app.versions.registry import UnknownVersion, VersionView
 from app.versions.startup import is_in_home
@@ -79,7 +78,7 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
 def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
     """The row, its promotions with their reasons, its scores, and its directory if that is in this home. Raises
     UnknownVersion, NotAllowed for a viewer, or InUse for one that is active, is shipped, was promoted with a reason
-    although it was below its parent, has versions made from it, is part of a fusion, or is being retrained from."""
+    although it was worse than its parent, is a parent, is part of a fusion, or is being retrained from."""
     view = registry.get_version(wb, name)
     with wb.write() as s:  # checked and deleted in one transaction: nobody promotes it in between
         people.allow(s, by)
@@ -101,9 +100,9 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
         return "it is in use; promote another version or roll back first"
     if is_shipped(wb, row):
         return "it is shipped with the program"
-    change = compare_with_parent(flatten_metrics(row.metrics))
-    if change and change.is_loss and (reasons := rows.list_promotion_reasons(s, [row.id])):
-        return f"it was promoted although its AP was lower, and the reason is kept with it ({reasons[row.id][-1][0]!r})"
+    change = registry.compare_row(row)
+    if change and change.is_worse and (reasons := rows.list_promotion_reasons(s, [row.id])):
+        return f"it was promoted although it was worse, and the reason is kept with it ({reasons[row.id][-1][0]!r})"
     if children := [v.name for v in versions if v.parent == row.name]:
         return f"{', '.join(children)} was made from it"
     if fusions := [v.name for v in versions if v.kind == "fusion" and row.path in read_parts(Path(v.path))]:

@@ -1,55 +1,109 @@
-"""Is a version better than the one it was made from? The one rule for the card, the notice, promotions and the command.
+"""Is a version better than the one it was made from? The one rule for the card, the form, the list, the notice,
+promotions, automatic retraining and the commands.
 
-Average precision on the held-out questions decides. The paired randomisation test says whether a change is more than
-chance; see docs/decisions/0026-one-rule-for-better.md.
+The 95 % interval of the paired difference in average precision on the held-out questions decides: above zero is better,
+below zero is worse, and anything else is no clear difference. See docs/decisions/0036-the-interval-decides.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pydantic import TypeAdapter, ValidationError
+
+from app.versions.benchmarks import FROZEN, TITLES
 from as2core.metrics import PairedTest
 
-SIGNIFICANCE = 0.05
-MIN_CHANGED_QUESTIONS = 6  # fewer cannot be significant: six of six have p = 2 / 2**6 = 0.03
+MIN_CHANGED_QUESTIONS = 6  # the interval of fewer is too narrow: six of six have p = 2 / 2**6 = 0.03, five 0.06
+MAX_FORGOTTEN_POINTS = 2.0  # of AP on a frozen benchmark; automatic retraining rejects a version that loses more
+COMPARISON_KEYS = ("paired", "frozen", "frozen_others")  # of a card, and of a version's stored metrics
 
 
 class Outcome(StrEnum):
     BETTER = "better"
-    UNCLEAR = "unclear"
+    UNCLEAR = "no clear difference"
     WORSE = "worse"
+
+
+HEADLINES = {
+    Outcome.BETTER: "Better on the held-out questions",
+    Outcome.WORSE: "Worse on the held-out questions",
+    Outcome.UNCLEAR: "No clear difference on the held-out questions",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """AP on the held-out questions, `before` (the parent) and `after` (the version). `outcome` is UNCLEAR where the
-    paired test finds no significant difference, or is not known."""
+    """AP on the held-out questions, `before` (the parent) and `after` (the version). `outcome` is UNCLEAR where no
+    paired test is known. `losses`: frozen benchmark -> points of AP lost, where that is more than
+    MAX_FORGOTTEN_POINTS."""
 
     before: float
     after: float
     outcome: Outcome = Outcome.UNCLEAR
+    losses: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def is_gain(self) -> bool:
-        return self.after > self.before
+    def headline(self) -> str:
+        return HEADLINES[self.outcome]
 
     @property
-    def is_loss(self) -> bool:
-        """Such a version is promoted only with a reason."""
-        return self.after < self.before
+    def is_worse(self) -> bool:
+        return self.outcome is Outcome.WORSE
+
+    @property
+    def objection(self) -> str:
+        """Why it is never promoted automatically; "" if nothing speaks against it."""
+        reasons = [f"AP fell by {n:.1f} points on the frozen benchmark {name}" for name, n in self.losses.items()]
+        if self.is_worse:
+            reasons.insert(0, f"worse on the held-out questions (AP {self.before:.3f} → {self.after:.3f})")
+        return "; ".join(reasons)
 
 
 def find_outcome(test: PairedTest) -> Outcome:
-    changes = test.wins + test.losses
-    if changes < MIN_CHANGED_QUESTIONS or test.p >= SIGNIFICANCE:
+    if test.wins + test.losses < MIN_CHANGED_QUESTIONS:
         return Outcome.UNCLEAR
-    return Outcome.BETTER if test.difference > 0 else Outcome.WORSE
+    if test.low > 0:
+        return Outcome.BETTER
+    return Outcome.WORSE if test.high < 0 else Outcome.UNCLEAR
 
 
-def compare_with_parent(metrics: Mapping[str, float], test: PairedTest | None = None) -> Change | None:
-    """From a version's stored `metrics` ("AP" and "before AP"); None for one without a parent's figures, such as a
-    shipped one."""
-    if "AP" not in metrics or "before AP" not in metrics:
+def find_change(
+    before: float, after: float, test: PairedTest | None, benchmarks: Mapping[str, tuple[float, float]]
+) -> Change:
+    """`benchmarks`: frozen benchmark -> AP before and after."""
+    falls = {TITLES.get(name, name): 100 * (b - a) for name, (b, a) in benchmarks.items()}
+    losses = {name: points for name, points in falls.items() if points > MAX_FORGOTTEN_POINTS}
+    return Change(before, after, find_outcome(test) if test is not None else Outcome.UNCLEAR, losses)
+
+
+def compare_with_parent(record: Mapping[str, object]) -> Change | None:
+    """From a version's stored metrics: "AP", "before AP", and COMPARISON_KEYS as its card has them. None for one
+    without a parent's figures, such as a shipped one."""
+    before, after = record.get("before AP"), record.get("AP")
+    if not isinstance(before, int | float) or not isinstance(after, int | float):
         return None
-    outcome = find_outcome(test) if test is not None else Outcome.UNCLEAR
-    return Change(metrics["before AP"], metrics["AP"], outcome)
+    sides = {FROZEN: record.get("frozen"), **_as_dict(record.get("frozen_others"))}
+    values = {name: (_read_ap(pair, "before"), _read_ap(pair, "after")) for name, pair in sides.items()}
+    benchmarks = {name: (b, a) for name, (b, a) in values.items() if b is not None and a is not None}
+    return find_change(before, after, _read_test(record.get("paired")), benchmarks)
+
+
+def _read_test(record: object) -> PairedTest | None:
+    """None for one that is missing, or that another program wrote otherwise."""
+    try:
+        return _TEST.validate_python(record)
+    except ValidationError:
+        return None
+
+
+def _read_ap(pair: object, side: str) -> float | None:
+    value = _as_dict(_as_dict(pair).get(side)).get("AP")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _as_dict(record: object) -> Mapping[str, object]:
+    return record if isinstance(record, Mapping) else {}
+
+
+_TEST = TypeAdapter(PairedTest)

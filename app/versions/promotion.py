@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from app.jobs import queue
-from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version
+from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version, list_versions
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
@@ -22,18 +22,15 @@ class NothingToRollBack(As2Error):
 
 
 class NeedsReason(As2Error):
-    """A version with a lower AP than its parent is promoted only with a reason, which is stored."""
+    """A version that is worse than its parent is promoted only with a reason, which is stored."""
 
 
 def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None) -> VersionView:
     """Make a version the active one of its kind. Raises UnknownVersion, DamagedModel if it cannot be loaded,
-    NeedsReason if its AP is lower than its parent's and no reason is given, or NotAllowed for a viewer."""
+    NeedsReason for one that `needs_reason` if none is given, or NotAllowed for a viewer."""
     view = get_version(wb, name)
-    if (change := view.change) and change.is_loss and not reason.strip():
-        raise NeedsReason(
-            f"{view.name} has a lower AP than {view.parent or 'its parent'} on held-out questions ({change.after:.3f} "
-            f"against {change.before:.3f}): give a reason to promote it"
-        )
+    if needs_reason(wb, view) and not reason.strip():
+        raise NeedsReason(f"{view.name}: {view.objection}. Give a reason to promote it")
     wb.models.version(Path(view.path))
     with wb.write() as s:
         people.allow(s, by)
@@ -49,6 +46,15 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
     if is_new:
         rescore_queues(wb, view.kind)
     return get_version(wb, name)
+
+
+def needs_reason(wb: Workbench, version: VersionView) -> bool:
+    """Whether promoting it takes a reason: it is worse than its parent, or automatic retraining rejected it. Going back
+    from a version that is worse to its parent, which is then the better of the two, takes none."""
+    if not version.is_worse and not (version.state == "rejected" and version.objection):
+        return False
+    active = next((v for v in list_versions(wb, version.kind) if v.state == "active"), None)
+    return active is None or not (active.is_worse and active.parent == version.name)
 
 
 def reject(wb: Workbench, name: str, *, by: int | None = None) -> VersionView:

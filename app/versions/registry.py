@@ -13,8 +13,8 @@ from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.versions.directory import find_problem, flatten_metrics, read_kind
-from app.versions.outcome import Change, compare_with_parent
+from app.versions.directory import find_problem, flatten_metrics, read_json, read_kind
+from app.versions.outcome import COMPARISON_KEYS, Change, compare_with_parent
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, DamagedModel
 from as2core.rankers.versions import read_card
@@ -40,7 +40,7 @@ class Promotion:
 @dataclass(frozen=True, slots=True)
 class VersionView:
     """A model version. `problem` is empty, or why its directory can't be used. `promotions` are those with a reason,
-    oldest first."""
+    oldest first. `change` is against its parent, None without a parent's figures."""
 
     id: int
     name: str
@@ -53,15 +53,16 @@ class VersionView:
     path: str
     problem: str = ""
     promotions: tuple[Promotion, ...] = ()
+    change: Change | None = None
 
     @property
-    def change(self) -> Change | None:
-        """AP against the parent's, without the paired test, which is in the card; None without a parent's figures."""
-        return compare_with_parent(self.metrics)
+    def is_worse(self) -> bool:
+        return self.change is not None and self.change.is_worse
 
     @property
-    def is_below_parent(self) -> bool:
-        return self.change is not None and self.change.is_loss
+    def objection(self) -> str:
+        """Why it is never promoted automatically; "" if nothing speaks against it."""
+        return self.change.objection if self.change else ""
 
 
 def list_versions(wb: Workbench, kind: str | None = CASCADE) -> list[VersionView]:
@@ -121,10 +122,12 @@ def _add_numbers(name: str) -> Iterator[str]:
     yield from (f"{name} {n}" for n in count(2))
 
 
-def add_candidate(s: Session, wb: Workbench, name: str, path: Path, **details: Unpack[rows.VersionDetails]) -> None:
-    """Register the version that was saved at `path`."""
-    kind, now = read_kind(path), wb.clock()
-    rows.add_version(s, name, kind=kind, path=str(path), state="candidate", now=now, **details)
+def add_candidate(
+    s: Session, wb: Workbench, name: str, path: Path, *, rejected: bool = False, **details: Unpack[rows.VersionDetails]
+) -> None:
+    """Register the version that was saved at `path`; one that automatic retraining refuses is `rejected` at once."""
+    kind, state = read_kind(path), "rejected" if rejected else "candidate"
+    rows.add_version(s, name, kind=kind, path=str(path), state=state, now=wb.clock(), **details)
 
 
 def load_card(wb: Workbench, name: str) -> dict[str, Json]:
@@ -137,7 +140,16 @@ def _to_view(row: ModelVersion, active: bool, reasons: Iterable[tuple[str, datet
     return VersionView(
         **{name: getattr(row, name) for name in columns},
         state="active" if active else row.state,
-        metrics=flatten_metrics(row.metrics),
+        metrics=flatten_metrics({k: v for k, v in row.metrics.items() if k not in COMPARISON_KEYS}),
         problem=find_problem(Path(row.path)),
         promotions=tuple(Promotion(words, at) for words, at in reasons),
+        change=compare_row(row),
     )
+
+
+def compare_row(row: ModelVersion) -> Change | None:
+    """A version against its parent. An older program stored the paired test on the card alone."""
+    record = row.metrics
+    if "before AP" in record and "paired" not in record:
+        record = {**read_json(Path(row.path), "card.json"), **record}
+    return compare_with_parent(record)

@@ -284,6 +284,35 @@ def follow(monkeypatch, first, *later, sleep=lambda seconds: None):
     return watched, lambda: adapt.follow(None, first, sleep)
 
 
+@pytest.mark.parametrize(
+    ("difference", "verdict"),
+    [(0.1, "better"), (0.01, "no clear difference"), (-0.01, "no clear difference"), (-0.1, "worse")],
+)
+def test_adapt_and_versions_give_the_verdict_of_the_card(as2, as2_json, home, capsys, difference, verdict):
+    from pathlib import Path
+
+    from app.adapt.readiness import Readiness
+    from app.adapt.report import BeforeAfter, RetrainReport
+    from app.cli.adapt import print_report
+    from app.cli.context import workbench
+    from app.versions import registry
+    from as2core.metrics import PairedTest
+
+    test = PairedTest(difference, difference - 0.03, difference + 0.03, p=0.04, wins=9, losses=9, ties=9)
+    frozen = BeforeAfter({"AP": 0.8}, {"AP": 0.75})
+    report = RetrainReport("spring", {"AP": 0.7}, {"AP": 0.7 + difference}, test, frozen=frozen)
+    print_report(report, Readiness(0, 0, 0, 0, 0, 0, 0, 0, (), ()))
+    assert f"{verdict.capitalize()} on the held-out questions: AP {difference:+.3f} (95 %:" in capsys.readouterr().out
+    with workbench(starter=False) as wb, wb.write() as s:
+        metrics = report.to_metrics()
+        registry.add_candidate(s, wb, "spring", Path("gone"), rejected=True, parent="cascade", metrics=metrics)
+    first = next(v for v in as2_json("versions")["versions"] if v["name"] == "spring")
+    assert first["change"]["outcome"] == verdict
+    line = next(x for x in as2("versions")[1].splitlines() if x.startswith("spring"))
+    assert "rejected: " in line and "AP fell by 5.0 points on the frozen benchmark Starter, test" in line
+    assert (f"  {verdict}  " in line) and ("worse on the held-out questions" in line) == (verdict == "worse")
+
+
 def test_a_retrain_is_followed_to_its_end_and_every_evaluation_told_once(monkeypatch, capsys):
     evaluations = [{"kind": "eval", "step": n, "steps": 2, "dev_ap": {"6": n / 4}} for n in (1, 2)]
     _, run = follow(

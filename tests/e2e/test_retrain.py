@@ -47,7 +47,7 @@ def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small
     )
 
     reason = card.get_by_role("textbox")
-    if reason.count():  # it got worse: promoting asks why
+    if reason.count():  # it is worse: promoting asks why
         reason.fill("the test wants it")
         reason.press("Enter")
     card.get_by_role("button", name="Promote").click()

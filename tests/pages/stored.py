@@ -77,7 +77,8 @@ def put_version(wb: Workbench, name: str, *, parent: str | None = "cascade", kin
     folder = write_version(wb.settings.versions_dir / name, kind, parent=parent, seed=0, **(card or {}))
     with wb.write() as s:
         return version_rows.add_version(
-            s, name, kind=kind, path=str(folder), state=state, parent=parent, note=note, metrics=metrics, now=wb.clock()
+            s, name, kind=kind, path=str(folder), state=state, parent=parent, note=note, metrics=metrics or {},
+            now=wb.clock(),
         ).id  # fmt: skip
 
 

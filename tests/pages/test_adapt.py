@@ -22,7 +22,8 @@ from app.versions.registry import VersionView
 from app.workbench import people
 from as2core.metrics import PairedTest
 
-WORSE = {"AP": 0.672, "before AP": 0.702}
+PAIRED_WORSE = {"difference": -0.04, "low": -0.07, "high": -0.01, "p": 0.01, "wins": 2, "losses": 14, "ties": 19}
+WORSE = {"AP": 0.662, "before AP": 0.702, "paired": PAIRED_WORSE}
 
 
 @pytest.fixture
@@ -80,6 +81,7 @@ def test_the_start_takes_the_defaults_unless_they_are_set(wb):
         "learning_rate": None,
         "seed": 7,
         "note": "first try",
+        "automatic": False,
     }
     assert LabelSelection.from_json(read_settings(wb)["choice"]) == LabelSelection()
     job = stored.jobs(wb)[-1].id
@@ -314,11 +316,16 @@ def test_jobs_of_other_kinds_are_listed_and_run_again_in_place(wb):
     assert "job" not in at.query_params
 
 
-@pytest.mark.parametrize(("p", "how"), [(0.01, "is better than"), (0.4, "scored higher, but not clearly so, than")])
-def test_a_better_version_that_waits_is_told(wb, p, how):
+@pytest.mark.parametrize(
+    ("difference", "how"), [(0.041, "is better than"), (0.02, "makes no clear difference from"), (-0.04, None)]
+)
+def test_a_version_that_waits_is_told_in_the_words_of_its_verdict_unless_it_is_worse(wb, difference, how):
     change_version(wb, "starter-3", metrics={"AP": 0.75, "before AP": 0.7})
-    result = stored.retrain_result(p=p)
+    result = stored.retrain_result(difference=difference)
     stored.change_card(wb, "starter-3", paired=result["paired"], before=result["before"], metrics=result["after"])
+    if how is None:
+        assert "It is waiting for your decision" not in texts(open_adapt())
+        return
     at = open_adapt()
     assert how in texts(at) and "AP 0.700 → 0.750" in texts(at)
     at = at.button(key="adapt_look").click().run()
@@ -427,13 +434,42 @@ def test_a_better_version_is_promoted_with_one_click(wb):
 
 def test_a_worse_one_needs_a_reason(wb):
     change_version(wb, "starter-3", metrics=WORSE)
-    at = open_result(wb, difference=-0.03, wins=2, losses=14, p=0.01)
+    at = open_result(wb, difference=-0.04, wins=2, losses=14, p=0.01)
     assert "Worse on the held-out questions" in markup(at)
     at = at.button(key="adapt_promote").click().run()
-    assert "give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
+    assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
     at.text_input(key="adapt_reason").input("the held-out ones are of another field")
     at.button(key="adapt_promote").click().run()  # a click alone, without Enter before it
     assert [p.words for p in registry.get_active(wb).promotions] == ["the held-out ones are of another field"]
+
+
+@pytest.mark.parametrize(
+    ("difference", "headline", "colour"),
+    [(0.041, "Better", "green"), (0.02, "No clear difference", "gray"), (-0.02, "No clear difference", "gray"),
+     (-0.04, "Worse", "orange")],
+)  # fmt: skip
+def test_the_card_the_form_and_the_list_give_the_same_verdict(wb, difference, headline, colour):
+    result = stored.retrain_result(difference=difference)
+    metrics = {"AP": result["after"]["AP"], "before AP": result["before"]["AP"], "paired": result["paired"]}
+    change_version(wb, "starter-3", metrics=metrics)
+    at = open_result(wb, difference=difference)
+    assert f"<b>{headline} on the held-out questions</b>" in markup(at)
+    assert f"{headline} on the held-out questions. Promote it?" in texts(at)
+    assert f":{colour}[{headline.lower()}]" in texts(at)
+    assert any(t.key == "adapt_reason" for t in at.text_input) == (headline == "Worse")
+
+
+def test_a_version_that_automatic_retraining_rejected_says_why_and_needs_a_reason(wb):
+    frozen = {"before": {"AP": 0.81}, "after": {"AP": 0.76}}
+    paired = stored.retrain_result()["paired"]
+    metrics = {"AP": 0.743, "before AP": 0.702, "paired": paired, "frozen": frozen}
+    change_version(wb, "starter-3", metrics=metrics, state="rejected")
+    at = open_adapt({"version": "starter-3"})
+    why = "Rejected: AP fell by 5.0 points on the frozen benchmark Starter, test."
+    assert texts(at).count(why) == 2  # the form and the list
+    at.text_input(key="adapt_reason").input("our own field counts")
+    at.button(key="adapt_promote").click().run()
+    assert registry.get_active(wb).name == "starter-3"
 
 
 def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(wb):
@@ -441,7 +477,7 @@ def test_the_words_a_version_was_promoted_with_stand_in_its_row_and_on_its_card(
     for reason in ("a *try*", "it knows our words"):
         promotion.promote(wb, "starter-2", reason)
         promotion.promote(wb, "cascade")
-    last = "Promoted on 1 May 2024, 12:00, although its AP was lower: “it knows our words”"
+    last = "Promoted on 1 May 2024, 12:00, although it was worse: “it knows our words”"
     assert texts(open_adapt()).count(last) == 1
     at = open_adapt({"version": "starter-2"})
     assert texts(at).count(last) == 2 and "“a *try*”" in texts(at)
@@ -472,10 +508,22 @@ def test_a_version_can_be_rejected(wb):
     assert any("rejected" in t.value for t in at.toast)
 
 
-def test_rolling_back_asks_why_in_a_dialog(wb):
+def test_going_back_to_a_version_that_was_better_needs_no_reason(wb):
+    change_version(wb, "starter-3", metrics=WORSE, parent="starter-2")
+    promotion.promote(wb, "starter-2")
+    promotion.promote(wb, "starter-3", "a try")
+    at = open_adapt().button(key=f"adapt_use_{SECOND}").click().run()
+    assert at.text_input(key="adapt_use_reason").label == "Reason (optional)"
+    at.button(key="adapt_use_confirm").click().run()
+    assert registry.get_active(wb).name == "starter-2"
+
+
+def test_the_use_of_a_worse_version_asks_why_in_a_dialog(wb):
+    change_version(wb, "starter-2", metrics=WORSE)
     at = open_adapt()
     at = at.button(key=f"adapt_use_{SECOND}").click().run()
     assert "**starter-2** will be used instead of cascade" in texts(at)
+    assert "worse on the held-out questions (AP 0.702 → 0.662)" in texts(at)
     at = at.button(key="adapt_use_confirm").click().run()
     assert "Give a reason" in texts(at) and registry.get_active(wb).name == "cascade"
     at.text_input(key="adapt_use_reason").input("the newer one is slower")
@@ -528,7 +576,7 @@ def test_five_changed_questions_are_too_few_whatever_p_is():
 
 
 def test_a_difference_that_could_be_chance_is_described_as_such():
-    assert "This could be chance" in wording.describe_test(replace(PAIRED, p=0.2))
+    assert "This could be chance" in wording.describe_test(replace(PAIRED, low=-0.01))
 
 
 @pytest.mark.parametrize(

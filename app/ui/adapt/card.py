@@ -9,8 +9,9 @@ from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange,
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
-from app.ui.wording import METRICS, describe_seconds, describe_test, headline
+from app.ui.wording import METRICS, describe_seconds, describe_test
 from app.versions.benchmarks import TITLES
+from app.versions.outcome import Outcome
 from as2core.types import Json
 
 HiddenLabels = Collection[tuple[str, str]]  # (question, sentence) that the reader has to label first
@@ -40,7 +41,8 @@ def draw_card(card: Mapping[str, Json], hidden: HiddenLabels) -> None:
 
 def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
     st.html(
-        f'<div class="as2-outcome {report.outcome}" data-testid="as2-outcome"><b>{headline(report.paired)}</b>'
+        f'<div class="as2-outcome {report.outcome.name.lower()}" data-testid="as2-outcome">'
+        f"<b>{report.change.headline}</b>"
         f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
     )
     st.markdown(plain(describe_test(report.paired)))
@@ -62,7 +64,8 @@ def _draw_metrics(report: RetrainReport) -> None:
     names = [m for m in METRICS if m in report.before and m in report.after]
     before, after = report.intervals.before, report.intervals.after
     rows = [Change(m, report.before[m], report.after[m], *after.get(m, (None, None))) for m in names]
-    _draw_changes(rows, "adapt_before_after", "Each metric before (grey) and after (coloured) with its 95 % interval")
+    alt = "Each metric before (grey) and after (coloured) with its 95 % interval"
+    _draw_changes(rows, report.outcome, "adapt_before_after", alt)
     cells = "".join(
         f"<tr><th title='{METRICS[m]}'>{m}</th><td>{_format_interval(report.before[m], before.get(m))}</td>"
         f"<td>{_format_interval(report.after[m], after.get(m))}</td><td>{report.after[m] - report.before[m]:+.3f}</td>"
@@ -76,8 +79,8 @@ def _draw_metrics(report: RetrainReport) -> None:
     st.caption("Small: the 95 % interval, from resampling the held-out questions.")
 
 
-def _draw_changes(rows: Sequence[Change], key: str, alt: str) -> None:
-    st.altair_chart(before_after(rows), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
+def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:
+    st.altair_chart(before_after(rows, outcome), width="stretch", height=44 * len(rows) + 48, key=key, alt=alt)
 
 
 def _format_interval(value: float, interval: tuple[float, float] | None) -> str:
@@ -90,7 +93,8 @@ def _draw_exits(report: RetrainReport) -> None:
     rows = [Change(f"layer {n}", before[n], after[n]) for n in sorted(after, key=int) if n in before]
     if rows:
         st.markdown("**At every exit**")
-        _draw_changes(rows, "adapt_exits", "Average precision at every exit of the cascade, before and after")
+        alt = "Average precision at every exit of the cascade, before and after"
+        _draw_changes(rows, report.outcome, "adapt_exits", alt)
         st.caption("The small grey dot is before, the large one after, with the change above it.")
 
 

@@ -1,16 +1,14 @@
-"""Automatic retraining: off, after so many new labels, at night; and the note that a better version is waiting."""
+"""Automatic retraining: off, after so many new labels, at night; and the note that a version is waiting."""
 
 import streamlit as st
 
 from app.adapt import schedule
-from app.adapt.report import RetrainReport
 from app.jobs import retrain_rule
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.text import count, plain
-from app.versions import registry
-from app.versions.outcome import Outcome
+from app.versions.outcome import MAX_FORGOTTEN_POINTS, Outcome
 from app.workbench.workbench import Workbench
 
 
@@ -18,9 +16,7 @@ def draw_waiting(wb: Workbench) -> None:
     waiting = schedule.find_waiting(wb)
     if waiting is None or waiting.change is None or url.get("version") == waiting.name or url.get("job"):
         return
-    report = RetrainReport.from_card(registry.load_card(wb, waiting.name))
-    clearly = report is not None and report.outcome is Outcome.BETTER
-    result = "is better than" if clearly else "scored higher, but not clearly so, than"
+    result = "is better than" if waiting.change.outcome is Outcome.BETTER else "makes no clear difference from"
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="adapt_waiting"):
         st.markdown(
             f":material/notifications: **{plain(waiting.name)}** {result} the version in use on held-out questions "
@@ -42,7 +38,9 @@ def draw_rule(frame: Frame) -> None:
                   on_change=_set_rule, args=(frame,), disabled=is_closed)  # fmt: skip
         st.caption(
             f"{count(retrain_rule.count_new_labels(wb, corpus_id), 'new label')} since the last retrain. An automatic "
-            "version answers only once it is promoted. At night a worker has to run (`as2 worker`)."
+            "version answers only once it is promoted. One that is worse on the held-out questions, or loses more than "
+            f"{MAX_FORGOTTEN_POINTS:g} points of AP on a frozen benchmark, is rejected. "
+            "At night a worker has to run (`as2 worker`)."
         )
         if rule.refused:
             st.warning(f"The last automatic retrain could not start: {plain(rule.refused)}", icon=":material/block:")

@@ -11,6 +11,7 @@ from app.ui.errors import boundary, guarded
 from app.ui.page import Frame, announce
 from app.ui.text import plain
 from app.versions import management, promotion, registry
+from app.versions.outcome import Outcome
 from app.versions.registry import Promotion, VersionView
 from app.workbench.workbench import Workbench
 
@@ -22,13 +23,14 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
     "rejected": ("rejected", "orange", ":material/block:"),
     "former": ("used before", "gray", ":material/history:"),
 }
+COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
 
 def draw_decision(frame: Frame, version: VersionView) -> None:
-    """Promote or reject a candidate. One with a lower AP than its parent needs a reason."""
+    """Promote or reject a candidate, in the card's words. One that is worse needs a reason."""
     active = _find_active(frame.wb, version.kind)
     for past in version.promotions:
         st.caption(plain(describe_promotion(version, past)))
@@ -45,11 +47,13 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         st.error(plain(version.problem), icon=":material/error:")
         return
     current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
-    st.markdown(f"**{plain(version.name)}** is not in use; {current}. Promote it?")
-    if version.is_below_parent:
+    verdict = f"{version.change.headline}. " if version.change else ""
+    st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}Promote it?")
+    if rejection := describe_rejection(version):
+        st.caption(plain(rejection))
+    if promotion.needs_reason(frame.wb, version):
         st.text_input(
-            "Its AP on the held-out questions is lower than its parent's. To promote it, give a reason",
-            key="adapt_reason", max_chars=300,
+            "To promote it all the same, give a reason", key="adapt_reason", max_chars=300,
             placeholder="for example: the held-out questions are from another domain",
         )  # fmt: skip
     if version.state == "former":
@@ -64,9 +68,15 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
 
 
 def describe_promotion(version: VersionView, past: Promotion) -> str:
-    """`Promoted on 4 May 2024, 12:30, although its AP was lower: “it knows our words”`."""
-    although = ", although its AP was lower" if version.is_below_parent else ""
+    """`Promoted on 4 May 2024, 12:30, although it was worse: “it knows our words”`."""
+    although = ", although it was worse" if version.is_worse else ""
     return f"Promoted on {past.at.day} {past.at:%b %Y, %H:%M}{although}: “{past.words}”"
+
+
+def describe_rejection(version: VersionView) -> str:
+    """`Rejected: worse on the held-out questions (AP 0.702 → 0.672)`; "" for one that is not rejected, or that a person
+    rejected although nothing spoke against it."""
+    return f"Rejected: {version.objection}." if version.state == "rejected" and version.objection else ""
 
 
 def _against(*names: str | None) -> dict[str, str]:
@@ -145,7 +155,10 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
         parts += [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
         if version.note:
             parts.append(version.note)
-        st.caption(plain(" · ".join(parts)))
+        verdict = f":{COLOURS[version.change.outcome]}[{version.change.outcome}] · " if version.change else ""
+        st.caption(verdict + plain(" · ".join(parts)))
+        if rejection := describe_rejection(version):
+            st.caption(plain(rejection))
         if version.promotions:
             st.caption(plain(describe_promotion(version, version.promotions[-1])))
         if version.problem:
@@ -205,11 +218,11 @@ def _use(frame: Frame, version: VersionView) -> None:
     instead = f" instead of {plain(before)}" if before else ""
     where = ", on every page at once." if version.kind in ANSWERING else f". {NOT_ANSWERING}"
     st.markdown(f"**{plain(version.name)}** will be used{instead}{where}")
-    reason = st.text_input("Reason", key="adapt_use_reason", max_chars=300, placeholder="saved with the version")
+    if needs_reason := promotion.needs_reason(frame.wb, version):
+        st.markdown(plain(f"{version.name}: {version.objection}."))
+    reason = st.text_input("Reason" if needs_reason else "Reason (optional)", key="adapt_use_reason", max_chars=300,
+                           placeholder="saved with the version")  # fmt: skip
     if st.button("Use this version", type="primary", key="adapt_use_confirm"):
-        if not reason.strip():
-            st.error("Give a reason: it is saved with the version.", icon=":material/edit:")
-            return
         with boundary():
             promotion.promote(frame.wb, version.name, reason.strip(), by=frame.annotator.id)
             _finish(f"{version.name} is in use.")

@@ -9,8 +9,10 @@ from altair.typing import ChartType
 
 from app.compare.comparison import RankerResult
 from app.ui.theme import BLUE, GREEN, GREY, ORANGE
+from app.versions.outcome import Outcome
 
 ROW_HEIGHT = 30  # pixels a line of a dot plot
+COLOURS = {Outcome.BETTER: GREEN, Outcome.WORSE: ORANGE, Outcome.UNCLEAR: BLUE}
 
 
 def intervals(results: Sequence[RankerResult], *, metric: str = "AP") -> ChartType:
@@ -46,8 +48,8 @@ class Change:
     high: float | None = None
 
 
-def before_after(rows: Sequence[Change]) -> ChartType:
-    """A line a row; green where it rose, orange where it fell."""
+def before_after(rows: Sequence[Change], outcome: Outcome) -> ChartType:
+    """A line a row, all in the colour of the outcome, whatever a single row did."""
     frame = pd.DataFrame([asdict(r) for r in rows])
     frame["difference"] = frame["after"] - frame["before"]
     frame["change"] = [f"{d:+.3f}" for d in frame["difference"]]
@@ -55,7 +57,7 @@ def before_after(rows: Sequence[Change]) -> ChartType:
     scale = alt.Scale(zero=False, nice=True, padding=16)
     within = "datum.value > 1.001 ? '' : datum.label"  # the room on the right is for the numbers
     x = alt.X("after:Q", title=None, scale=scale, axis=alt.Axis(format=".2f", tickCount=6, labelExpr=within))
-    colour = alt.condition("datum.difference >= 0", alt.value(GREEN), alt.value(ORANGE))
+    colour = alt.value(COLOURS[outcome])
     tip = ["name:N", *(alt.Tooltip(f"{c}:Q", format=".3f") for c in ("before", "after", "low", "high"))]
     base = alt.Chart(frame)
     spread = base.mark_rule(strokeWidth=7, opacity=0.22).encode(alt.X("low:Q"), y, alt.X2("high:Q"), color=colour)

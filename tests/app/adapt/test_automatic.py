@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -10,8 +11,10 @@ from app.jobs import retrain_rule
 from app.jobs.attempt import run_queued
 from app.jobs.retrain_rule import RetrainRule, is_due
 from app.labels import annotation
+from app.versions import promotion
 from app.worker import RUNNERS
 from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.metrics import PairedTest
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
@@ -145,7 +148,9 @@ def test_the_worker_s_look_starts_one_when_the_labels_are_there_and_does_not_ins
 
 def test_a_better_version_waits_until_somebody_decides(wb):
     assert schedule.find_waiting(wb) is None
-    for name, after in (("worse", 0.6), ("better", 0.8)):
+    for name, difference in (("better", 0.1), ("unclear", 0.0), ("worse", -0.1)):
+        low, high = difference - 0.05, difference + 0.05
+        paired = PairedTest(difference, low, high, p=0.5, wins=9, losses=9, ties=0)
         path = write_version(wb.settings.versions_dir / name, parent="cascade")
         with wb.write() as s:
             rows.add_version(
@@ -156,9 +161,9 @@ def test_a_better_version_waits_until_somebody_decides(wb):
                 state="candidate",
                 parent="cascade",
                 now=wb.clock(),
-                metrics={"AP": after, "before AP": 0.7},
+                metrics={"AP": 0.7 + difference, "before AP": 0.7, "paired": asdict(paired)},
             )
-    assert schedule.find_waiting(wb).name == "better"
-    with wb.write() as s:
-        rows.find_version(s, name="better").state = "rejected"
+    for name in ("better", "unclear"):
+        assert schedule.find_waiting(wb).name == name
+        promotion.reject(wb, name)
     assert schedule.find_waiting(wb) is None

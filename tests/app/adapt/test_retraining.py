@@ -19,7 +19,8 @@ from app.exchange import imports
 from app.jobs import queue, supervisor
 from app.jobs.attempt import run_queued
 from app.labels import annotation
-from app.versions import evaluations, loading, management, promotion, registry
+from app.versions import evaluations, loading, management, outcome, promotion, registry
+from app.versions.promotion import NeedsReason
 from app.workbench.models import LoadedModels
 from app.workbench.settings import Settings
 from app.worker import RUNNERS
@@ -117,6 +118,22 @@ def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id):
     assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
     promotion.promote(wb, made.name, "a try")
     assert asking.ask(wb, corpus_id, "What was built in oslo?").version == made.name
+
+
+def test_a_version_made_automatically_that_forgets_is_rejected_and_answers_only_with_a_reason(
+    wb, corpus_id, monkeypatch
+):
+    monkeypatch.setattr(outcome, "MAX_FORGOTTEN_POINTS", -200.0)  # whatever is lost is too much
+    settings = RetrainSettings(epochs=1)
+    by_hand = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, settings).id).result["version"]
+    automatic = replace(settings, automatic=True)
+    by_itself = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, automatic).id).result["version"]
+    assert [registry.get_version(wb, name).state for name in (by_hand, by_itself)] == ["candidate", "rejected"]
+    assert "on the frozen benchmark Starter, test" in registry.get_version(wb, by_itself).objection
+    with pytest.raises(NeedsReason, match="Starter, test"):
+        promotion.promote(wb, by_itself)
+    promotion.promote(wb, by_itself, "our own field counts")
+    assert registry.get_active(wb).name == by_itself
 
 
 def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_frozen_benchmark(wb, corpus_id):

@@ -1,8 +1,8 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
-from app.versions.outcome import Change, Outcome, compare_with_parent, find_outcome
+from app.versions.outcome import Change, Outcome, compare_with_parent, find_change, find_outcome
 from as2core.metrics import PairedTest
 
 PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losses=3, ties=20)
@@ -12,23 +12,40 @@ PAIRED = PairedTest(difference=0.04, low=0.01, high=0.07, p=0.03, wins=12, losse
     ("changes", "outcome"),
     [
         ({}, Outcome.BETTER),
-        ({"difference": -0.04, "wins": 3, "losses": 12}, Outcome.WORSE),
-        ({"p": 0.2}, Outcome.UNCLEAR),
-        ({"wins": 5, "losses": 0}, Outcome.UNCLEAR),  # too few changed, whatever p is
-        ({"difference": 0.0, "wins": 0, "losses": 0, "p": 1.0}, Outcome.UNCLEAR),
+        ({"difference": -0.04, "low": -0.07, "high": -0.01, "wins": 3, "losses": 12}, Outcome.WORSE),
+        ({"low": -0.001}, Outcome.UNCLEAR),
+        ({"difference": -0.04, "low": -0.08, "high": 0.0}, Outcome.UNCLEAR),
+        ({"wins": 5, "losses": 0}, Outcome.UNCLEAR),  # too few changed, whatever the interval is
+        ({"difference": 0.0, "low": 0.0, "high": 0.0, "wins": 0, "losses": 0, "p": 1.0}, Outcome.UNCLEAR),
     ],
 )
-def test_a_change_is_better_or_worse_only_if_it_is_significant(changes, outcome):
+def test_the_interval_decides_if_enough_questions_changed(changes, outcome):
     assert find_outcome(replace(PAIRED, **changes)) is outcome
 
 
-def test_a_version_is_compared_with_its_parent_by_ap_and_the_paired_test_if_there_is_one():
+def test_a_version_is_compared_with_its_parent_by_what_is_stored():
     metrics = {"AP": 0.75, "before AP": 0.7}
     assert compare_with_parent(metrics) == Change(0.7, 0.75, Outcome.UNCLEAR)
-    assert compare_with_parent(metrics, PAIRED).outcome is Outcome.BETTER
+    assert compare_with_parent(metrics | {"paired": asdict(PAIRED)}).outcome is Outcome.BETTER
+    assert compare_with_parent(metrics | {"paired": {"p": "?"}}).outcome is Outcome.UNCLEAR
     assert compare_with_parent({"AP": 0.75}) is None
 
 
-def test_a_version_with_the_same_ap_is_neither_gain_nor_loss():
-    change = compare_with_parent({"AP": 0.7, "before AP": 0.7})
-    assert not change.is_gain and not change.is_loss
+@pytest.mark.parametrize(("after", "points"), [(0.7801, None), (0.77, 3.0)])
+def test_more_than_two_losses_on_a_frozen_benchmark_speak_against_a_version(after, points):
+    change = find_change(0.7, 0.8, PAIRED, {"starter-test": (0.8, after), "wikiqa-dev": (0.7, 0.72)})
+    why = f"AP fell by {points} points on the frozen benchmark Starter, test" if points else ""
+    assert change.objection == why
+
+
+def test_a_worse_version_is_objected_to_with_its_figures():
+    worse = replace(PAIRED, difference=-0.05, low=-0.09, high=-0.01)
+    assert find_change(0.75, 0.7, worse, {}).objection == "worse on the held-out questions (AP 0.750 → 0.700)"
+
+
+def test_the_stored_benchmarks_are_read_as_the_card_has_them():
+    record = {"AP": 0.75, "before AP": 0.7, "frozen": {"before": {"AP": 0.8}, "after": {"AP": 0.7}}}
+    others = {"wikiqa-dev": {"before": {"AP": 0.7}, "after": {"AP": 0.6}}, "odd": {"before": {}, "after": None}}
+    change = compare_with_parent(record | {"frozen_others": others})
+    assert dict(change.losses) == pytest.approx({"Starter, test": 10, "WikiQA, dev": 10})
+    assert not compare_with_parent(record | {"frozen": {}}).losses

@@ -45,6 +45,14 @@ def test_a_renamed_version_keeps_its_place_in_the_tree_and_answers_by_its_new_na
         registry.get_version(wb, "towers-1")
 
 
+def paired(difference):
+    return {"difference": difference, "low": difference - 0.03, "high": difference + 0.03, "p": 0.01, "wins": 9,
+            "losses": 9, "ties": 9}  # fmt: skip
+
+
+WORSE = {"AP": 0.6, "before AP": 0.7, "paired": paired(-0.1)}
+
+
 @pytest.mark.parametrize("state", ["queued", "running", "failed", "cancelled", "lost"])
 def test_a_retrain_that_may_still_run_finds_its_base_under_the_new_name(wb, state):
     add_version(wb, "towers-1")
@@ -137,8 +145,8 @@ def test_what_a_fusion_is_made_of_cannot_be_deleted(wb):
 
 
 def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
-    add_version(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
-    with pytest.raises(NeedsReason, match=r"0\.600 against 0\.700"):
+    add_version(wb, "towers-1", **WORSE)
+    with pytest.raises(NeedsReason, match=r"towers-1: worse on the held-out questions \(AP 0\.700 → 0\.600\)\. Give"):
         promotion.promote(wb, "towers-1", "  ")
     assert registry.get_active(wb).name == "cascade"
     promotion.promote(wb, "towers-1", "it knows our words")
@@ -146,9 +154,34 @@ def test_a_version_that_got_worse_answers_only_with_words_that_are_kept(wb):
         assert rows.find_newest_activation(s, "cascade").reason == "it knows our words"
 
 
+@pytest.mark.parametrize("difference", [0.1, 0.02, -0.02])
+def test_a_version_that_is_better_or_not_clearly_different_needs_no_reason(wb, difference):
+    add_version(wb, "towers-1", **{"AP": 0.7 + difference, "before AP": 0.7, "paired": paired(difference)})
+    promotion.promote(wb, "towers-1")
+    assert registry.get_active(wb).name == "towers-1"
+
+
+def test_a_card_of_an_older_program_has_the_paired_test_that_its_row_lacks(wb):
+    path = add_version(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
+    card = json.loads((path / "card.json").read_text())
+    (path / "card.json").write_text(json.dumps(card | {"paired": paired(-0.1)}))
+    assert registry.get_version(wb, "towers-1").is_worse
+
+
+def test_going_back_from_a_worse_version_to_its_parent_needs_no_reason_though_that_was_worse_than_its_own(wb):
+    add_version(wb, "towers-1", **WORSE)
+    add_version(wb, "towers-2", parent="towers-1", **WORSE)
+    promotion.promote(wb, "towers-1", "a try")
+    promotion.promote(wb, "towers-2", "another try")
+    promotion.promote(wb, "towers-1")
+    assert registry.get_active(wb).name == "towers-1"
+    with pytest.raises(NeedsReason):
+        promotion.promote(wb, "towers-2")
+
+
 def test_the_words_for_a_worse_version_are_not_deleted_with_it(wb):
-    add_version(wb, "towers-1", **{"AP": 0.6, "before AP": 0.7})
-    add_version(wb, "towers-2", **{"AP": 0.8, "before AP": 0.7})
+    add_version(wb, "towers-1", **WORSE)
+    add_version(wb, "towers-2", **{"AP": 0.8, "before AP": 0.7, "paired": paired(0.1)})
     for name in ("towers-1", "towers-2"):
         promotion.promote(wb, name, f"{name} knows our words")
     promotion.promote(wb, "cascade")

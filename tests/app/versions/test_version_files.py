@@ -84,12 +84,13 @@ def test_a_version_goes_out_as_a_zip_and_comes_back_with_the_same_scores(wb, to)
 def test_a_worse_version_that_went_out_and_came_in_is_promoted_with_words_only(wb, tmp_path):
     management.export(wb, "cascade", "as2", tmp_path / "out")
     card = json.loads((tmp_path / "out" / "card.json").read_text())
-    worse = {"parent": "cascade", "metrics": {"AP": 0.6}, "before": {"AP": 0.7}}
+    paired = {"difference": -0.1, "low": -0.15, "high": -0.05, "p": 0.001, "wins": 1, "losses": 12, "ties": 9}
+    worse = {"parent": "cascade", "metrics": {"AP": 0.6}, "before": {"AP": 0.7}, "paired": paired}
     (tmp_path / "out" / "card.json").write_text(json.dumps(card | worse))
     management.import_version(wb, tmp_path / "out", name="worse")
     again = import_zip(wb, io.BytesIO(version_files.export_zip(wb, "worse", "hf")))
     for name in ("worse", again.name):
-        with pytest.raises(NeedsReason, match=r"a lower AP than cascade .* \(0\.600 against 0\.700\)"):
+        with pytest.raises(NeedsReason, match=r"worse on the held-out questions \(AP 0\.700 → 0\.600\)"):
             promotion.promote(wb, name)
         assert promotion.promote(wb, name, "our field").promotions[0].words == "our field"
 

@@ -11,6 +11,8 @@ from app.ui.charts.intervals import Change, before_after, differences, intervals
 from app.ui.charts.slope import slope, slope_moves
 from app.ui.charts.tradeoff import tradeoff
 from app.ui.charts.training import dev_curve, loss_curve
+from app.ui.theme import BLUE, GREEN, ORANGE
+from app.versions.outcome import Outcome
 
 ROWS = [
     RankerResult("bm25", {"AP": Figure(0.50, 0.40, 0.60)}, None, seconds=0.1),
@@ -60,7 +62,16 @@ def test_intervals_stand_best_first_and_mark_the_best():
 
 def test_before_and_after_say_the_difference_with_its_sign():
     rows = [Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)]
-    assert list(dict.fromkeys(data(before_after(rows), "change"))) == ["+0.040", "-0.050"]
+    assert list(dict.fromkeys(data(before_after(rows, Outcome.UNCLEAR), "change"))) == ["+0.040", "-0.050"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "colour"), [(Outcome.BETTER, GREEN), (Outcome.WORSE, ORANGE), (Outcome.UNCLEAR, BLUE)]
+)
+def test_before_and_after_has_the_colour_of_the_outcome_whatever_a_row_did(outcome, colour):
+    spec = before_after([Change("AP", 0.70, 0.74), Change("P@1", 0.6, 0.55)], outcome).to_dict()
+    colours = {layer["encoding"]["color"]["value"] for layer in spec["layer"] if "color" in layer["encoding"]}
+    assert colours == {colour}
 
 
 def test_differences_are_sorted_from_most_gained():
