@@ -185,3 +185,18 @@ def paired_test(a: Mapping[str, float], b: Mapping[str, float], *, seed: int = 0
     low, high = bootstrap(differences, seed=seed)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     return PairedTest(float(differences.mean()), low, high, p, wins, losses, len(differences) - wins - losses)
+
+
+def find_detectable_difference(
+    differences: Iterable[float], *, level: float = 0.95, power: float = 0.8
+) -> float | None:
+    """The smallest mean difference that a two-sided paired test at this level would have found with this probability,
+    given the spread of these differences: (z_(1+level)/2 + z_power) sd / sqrt(n) (Cohen, 1988). None for fewer than two
+    differences, or where all are the same."""
+    from scipy.stats import norm
+
+    values = np.asarray(list(differences), dtype=np.float64)  # (questions,)
+    if len(values) < 2 or np.ptp(values) < 1e-9:
+        return None
+    z = norm.ppf((1 + level) / 2) + norm.ppf(power)
+    return float(z * values.std(ddof=1) / np.sqrt(len(values)))

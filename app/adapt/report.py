@@ -12,7 +12,7 @@ from app.versions.evaluations import ReliabilityBin, to_json
 from app.versions.outcome import COMPARISON_KEYS, Change, Outcome, find_change
 from as2core.errors import DamagedModel
 from as2core.evaluation import Evaluation
-from as2core.metrics import PairedTest, order
+from as2core.metrics import PairedTest, find_detectable_difference, order
 from as2core.types import Candidate, Json, Question
 
 T = TypeVar("T")
@@ -62,6 +62,14 @@ class QuestionChange:
     @property
     def change(self) -> float:
         return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What before and after are compared with, on the same held-out questions. `name`: of `app.adapt.baselines`."""
+
+    name: str
+    metrics: Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,7 @@ class RetrainReport:
     per_question: tuple[QuestionChange, ...] = ()
     per_exit: BeforeAfter[Metrics] = field(default_factory=lambda: BeforeAfter({}, {}))
     reliability: BeforeAfter[tuple[ReliabilityBin, ...]] = field(default_factory=lambda: BeforeAfter((), ()))
+    baselines: tuple[Baseline, ...] = ()
     frozen: BeforeAfter[Metrics] | None = None
     frozen_others: dict[str, BeforeAfter[Metrics]] = field(default_factory=dict)
     labels: LabelCounts = field(default_factory=LabelCounts)
@@ -143,6 +152,12 @@ class RetrainReport:
     @property
     def outcome(self) -> Outcome:
         return self.change.outcome
+
+    @property
+    def detectable_difference(self) -> float | None:
+        """The smallest change of AP that the held-out questions would have shown four times in five; None where no
+        question changed."""
+        return find_detectable_difference(q.change for q in self.per_question)
 
     @property
     def benchmarks(self) -> dict[str, BeforeAfter[Metrics]]:

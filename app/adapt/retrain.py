@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.adapt import label_noise, training
+from app.adapt import baselines, label_noise, training
 from app.adapt import snapshot as snapshots
-from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
+from app.adapt.report import Baseline, BeforeAfter, LabelCounts, LeftOut, Metrics, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.corpora.corpora import get_corpus
@@ -149,6 +149,13 @@ class _Retrain:
         snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
         return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
+    def _measure_baselines(self, questions: Sequence[Question], before: Metrics) -> tuple[Baseline, ...]:
+        kind, base, span = self.settings.version_kind, (self.base.name, before), (0.97, 0.98)
+        on_progress = self._report_measuring("the shipped version", HELD_OUT, span)
+        shipped = baselines.measure_shipped(self.wb, kind, questions, base, data=HELD_OUT, on_progress=on_progress)
+        retrieval = baselines.measure_retrieval(self.wb, self.corpus_id, questions)
+        return (retrieval, shipped) if shipped else (retrieval,)
+
     def _report(
         self,
         held_out: BeforeAfter[Measurement],
@@ -170,6 +177,7 @@ class _Retrain:
             paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
             intervals=evaluations.map(lambda e: compute_intervals(e.per_question)),
             per_question=tuple(QuestionChange.build(q, before, after) for q in questions),
+            baselines=self._measure_baselines(questions, before.metrics),
             per_exit=held_out.map(lambda m: m.per_exit),
             reliability=held_out.map(lambda m: m.reliability),
             frozen=figures.pop(FROZEN, None),

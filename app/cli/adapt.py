@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from app.workbench.workbench import Workbench
 
 POLL_SECONDS = 0.5
+BASELINES = {"retrieval": "not reranked", "words": "by words (BM25)", "shipped": "shipped"}
 
 
 class NotAdapted(As2Error):
@@ -95,10 +96,15 @@ def adapt(
 
 def print_report(report: "RetrainReport", view: "Readiness") -> None:
     echo(f"{report.version}: {view.train_questions} training questions, {view.heldout_questions} held out")
-    rows = [{"measure": m, "before": value, "after": report.after[m]} for m, value in report.before.items()]
-    print_table(rows, ["measure", "before", "after"])
+    fixed = {BASELINES[b.name]: b.metrics for b in report.baselines}
+    sides = {**fixed, "before": report.before, "after": report.after}
+    print_table(
+        [{"measure": m} | {side: v[m] for side, v in sides.items()} for m in report.before], ["measure", *sides]
+    )
     test = report.paired
     echo(f"{report.change.headline}: AP {test.difference:+.3f} (95 %: {test.low:+.3f} to {test.high:+.3f})")
+    if (smallest := report.detectable_difference) is not None:
+        echo(f"these questions would have shown a change of {smallest:.3f} AP or more four times in five")
 
 
 def _print_readiness(view: "Readiness", as_json: bool) -> None:

@@ -216,6 +216,17 @@ def count_ranked_with(session: Session, candidate_id: int) -> int:
     return run.settings.get("ranked") or session.scalar(remaining) or 0
 
 
+def list_retrieval_ranks(session: Session, corpus_id: int, texts: Sequence[str]) -> list[Row]:
+    """(question, text, retrieval_rank) of the candidates of these questions that were retrieved."""
+    statement = (
+        select(Question.text.label("question"), Sentence.text, Candidate.retrieval_rank)
+        .join_from(Candidate, Question)
+        .join(Sentence, Sentence.id == Candidate.sentence_id)
+        .where(Question.corpus_id == corpus_id, Question.text.in_(texts), Candidate.retrieval_rank.is_not(None))
+    )
+    return list(session.execute(statement))
+
+
 def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
     """A row for every candidate of the corpus, by question, then in their order; exports and snapshots are made of
     these."""

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -9,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from as2core.errors import BadSetting
-from as2core.metrics import MEASURES, bootstrap, bounds, measure_each, measure_mean, order, paired_test, to_ranks
+from as2core.metrics import (
+    MEASURES,
+    bootstrap,
+    bounds,
+    find_detectable_difference,
+    measure_each,
+    measure_mean,
+    order,
+    paired_test,
+    to_ranks,
+)
 from as2core.types import Candidate, Question
 
 
@@ -209,3 +220,26 @@ def test_a_grade_that_the_label_contradicts_has_no_say():
 
 def test_ranks_are_the_inverse_of_an_order_and_what_has_no_score_comes_last():
     assert to_ranks(np.array([0.3, np.nan, 0.9, 0.3])).tolist() == [2, 4, 1, 3]
+
+
+def test_the_detectable_difference_is_2_8_standard_errors():
+    values = [0.5, -0.25, 0.0, 0.25, 0.1, -0.1, 0.0, 0.4]
+    normal = statistics.NormalDist()
+    z = normal.inv_cdf(0.975) + normal.inv_cdf(0.8)
+    assert z == pytest.approx(2.8016, abs=1e-4)  # 1.960 + 0.842, of the tables
+    assert find_detectable_difference(values) == pytest.approx(z * statistics.stdev(values) / math.sqrt(8))
+
+
+def test_a_two_sided_test_finds_the_detectable_difference_four_times_in_five():
+    rng = np.random.default_rng(0)
+    sample = rng.normal(size=200)
+    sample /= sample.std(ddof=1)
+    shift = find_detectable_difference(sample)
+    draws = rng.normal(shift, 1.0, size=(4000, 200))  # experiments whose true difference is just that
+    z = draws.mean(axis=1) / (draws.std(axis=1, ddof=1) / math.sqrt(200))
+    assert (np.abs(z) > 1.96).mean() == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize("values", [[], [0.3], [0.0, 0.0, 0.0]])
+def test_what_never_differs_has_no_detectable_difference(values):
+    assert find_detectable_difference(values) is None

@@ -1,5 +1,6 @@
 """The adapt page: what blocks, what runs, the card, and the decisions."""
 
+import statistics
 from dataclasses import replace
 from datetime import timedelta
 
@@ -389,6 +390,24 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     assert list(questions.iloc[0, -2:]) == ["It rained. (incorrect)", "The tower was finished in 1889. (correct)"]
     assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html
     assert "The small grey dot is before" in texts(at)
+
+
+def test_the_card_has_fixed_baselines_beside_before_and_after_and_what_could_have_been_seen(wb):
+    shipped = {"AP": 0.654, "RR": 0.7, "P@1": 0.6, "nDCG@10": 0.7}
+    rows = [{"name": "words", "metrics": shipped | {"AP": 0.512}}, {"name": "shipped", "metrics": shipped}]
+    result = stored.retrain_result() | {"baselines": rows}
+    job = put_retrain(wb, "done", result=result)
+    at = open_adapt({"job": str(job)})
+    assert "AP</th><td>0.512</td><td>0.654</td><td>0.702<small>" in markup(at)
+    assert "Not reranked: by words alone (BM25)" in texts(at) and "Before is the shipped model" not in texts(at)
+    spread = statistics.stdev([0.25] * 12 + [-0.2] * 3 + [0.0] * 20)
+    smallest = 2.8016 * spread / 35**0.5
+    assert f"With these 35 held-out questions, a change of {smallest:.3f} AP or more would have been seen" in texts(at)
+    result["baselines"] = [{"name": "retrieval", "metrics": shipped}, {"name": "shipped", "metrics": result["before"]}]
+    stored.change_job(wb, job, result=dict(result))
+    at = open_adapt({"job": str(job)})
+    assert "Not reranked: the order of retrieval. Before is the shipped model." in texts(at)
+    assert markup(at).count("not reranked</th><th>before</th>") == 1
 
 
 def test_what_was_forgotten_on_any_frozen_benchmark_is_named(wb):

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from app.adapt.baselines import RETRIEVAL, SHIPPED, WORDS
 from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
@@ -23,6 +24,11 @@ ORIGINS = {  # others as they are
     "listed": "from a list",
     "starter": "from the starter corpus",
     "handbook": "from the handbook corpus",
+}
+BASELINES = {  # name -> heading, explanation
+    RETRIEVAL: ("not reranked", "the order of retrieval"),
+    WORDS: ("not reranked", "by words alone (BM25), since not all of these candidates were retrieved here"),
+    SHIPPED: ("shipped", "the model that came with the program"),
 }
 LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above, or too long to read
 
@@ -46,6 +52,8 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
         f"<span>AP {report.before['AP']:.3f} → {report.after['AP']:.3f}</span></div>"
     )
     st.markdown(plain(describe_test(report.paired)))
+    if power := describe_power(report):
+        st.caption(power)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         _draw_metrics(report)
@@ -59,6 +67,17 @@ def draw(report: RetrainReport, hidden: HiddenLabels) -> None:
         st.html(f'<p class="as2-facts">{escape(facts)}</p>')
 
 
+def describe_power(report: RetrainReport) -> str:
+    """What the held-out questions could have shown at all; "" where no question changed."""
+    smallest, n = report.detectable_difference, len(report.per_question)
+    if smallest is None:
+        return ""
+    return (
+        f"With these {count(n, 'held-out question')}, a change of {smallest:.3f} AP or more would have been seen "
+        "four times in five. A smaller one is likely to go unnoticed: label more questions to see it."
+    )
+
+
 def _draw_metrics(report: RetrainReport) -> None:
     st.markdown("**Before and after, on held-out questions**")
     names = [m for m in METRICS if m in report.before and m in report.after]
@@ -66,17 +85,31 @@ def _draw_metrics(report: RetrainReport) -> None:
     rows = [Change(m, report.before[m], report.after[m], *after.get(m, (None, None))) for m in names]
     alt = "Each metric before (grey) and after (coloured) with its 95 % interval"
     _draw_changes(rows, report.outcome, "adapt_before_after", alt)
+    fixed = [b for b in report.baselines if b.metrics != report.before]
+    head = "".join(f"<th title='{BASELINES[b.name][1]}'>{BASELINES[b.name][0]}</th>" for b in fixed)
     cells = "".join(
-        f"<tr><th title='{METRICS[m]}'>{m}</th><td>{_format_interval(report.before[m], before.get(m))}</td>"
+        f"<tr><th title='{METRICS[m]}'>{m}</th>{''.join(f'<td>{b.metrics[m]:.3f}</td>' for b in fixed)}"
+        f"<td>{_format_interval(report.before[m], before.get(m))}</td>"
         f"<td>{_format_interval(report.after[m], after.get(m))}</td><td>{report.after[m] - report.before[m]:+.3f}</td>"
         "</tr>"
         for m in names
     )
     st.html(
-        '<table class="as2-table"><thead><tr><th></th><th>before</th><th>after</th><th>change</th></tr></thead>'
-        f"<tbody>{cells}</tbody></table>"
+        f'<table class="as2-table as2-wraps"><thead><tr><th></th>{head}'
+        f"<th>before</th><th>after</th><th>change</th></tr></thead><tbody>{cells}</tbody></table>"
     )
-    st.caption("Small: the 95 % interval, from resampling the held-out questions.")
+    st.caption(describe_baselines(report))
+
+
+def describe_baselines(report: RetrainReport) -> str:
+    """What the columns beside before and after are."""
+    is_shipped = any(b.name == SHIPPED and b.metrics == report.before for b in report.baselines)
+    texts = [
+        f"{BASELINES[b.name][0].capitalize()}: {BASELINES[b.name][1]}." for b in report.baselines if b.name != SHIPPED
+    ]
+    if is_shipped:
+        texts.append("Before is the shipped model.")
+    return " ".join(["Small: the 95 % interval, from resampling the held-out questions.", *texts])
 
 
 def _draw_changes(rows: Sequence[Change], outcome: Outcome, key: str, alt: str) -> None:

@@ -7,7 +7,16 @@ from dataclasses import replace
 import pytest
 
 from app.adapt.label_selection import LabelSelection
-from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, LeftOutLabel, QuestionChange, RetrainReport, TopSentence
+from app.adapt.report import (
+    Baseline,
+    BeforeAfter,
+    LabelCounts,
+    LeftOut,
+    LeftOutLabel,
+    QuestionChange,
+    RetrainReport,
+    TopSentence,
+)
 from app.adapt.settings import RetrainSettings
 from app.versions.evaluations import ReliabilityBin
 from as2core.errors import BadSetting, DamagedModel
@@ -24,6 +33,7 @@ REPORT = RetrainReport(
     per_question=(QuestionChange("q1", "Who?", 0.5, 1.0, TopSentence("It rained.", False), TopSentence("Ann.", True)),),
     per_exit=BeforeAfter({"2": 0.6}, {"2": 0.65}),
     reliability=BeforeAfter((), (ReliabilityBin(0.3, 0.25, 40),)),
+    baselines=(Baseline("retrieval", {"AP": 0.4}), Baseline("shipped", {"AP": 0.65})),
     frozen=BeforeAfter({"AP": 0.81}, {"AP": 0.8}),
     frozen_others={"wikiqa-dev": BeforeAfter({"AP": 0.7}, {"AP": 0.71})},
     labels=LabelCounts(questions=9, correct=12, incorrect=30, origins={"asked": 9}, givers={"ann": 42}),
@@ -78,6 +88,7 @@ def test_an_older_card_is_read_with_defaults_and_a_shipped_one_has_no_report():
     card = {"name": "old", "metrics": {"AP": 0.75}, "before": {"AP": 0.7}, "paired": paired, "left_out": {}}
     report = RetrainReport.from_card(card | {"data": {"sha256": "ab", "questions": 9}})
     assert (report.after["AP"], report.snapshot, report.labels) == (0.75, "ab", LabelCounts(questions=9))
+    assert (report.baselines, report.detectable_difference) == ((), None)
     assert (report.left_out, report.benchmarks, report.choice) == (None, {}, LabelSelection())
     assert RetrainReport.from_card({"metrics": {"AP": 0.75}}) is None
     with pytest.raises(DamagedModel, match="old"):

@@ -1,0 +1,44 @@
+"""What before and after are compared with: the order of retrieval, and the shipped version."""
+
+import pytest
+
+from app.adapt import baselines
+from app.adapt.baselines import RetrievalOrder
+from app.adapt.report import Baseline
+from app.ask import asking
+from as2core.rankers.bm25 import BM25Ranker
+from as2core.types import Candidate, Question
+
+TEXTS = ("The tower was finished in 1889.", "Rain falls.", "The tower has three lifts.")
+CANDIDATES = tuple(Candidate(str(i), text, int(i == 0)) for i, text in enumerate(TEXTS))
+QUESTION = Question("q", "When was the tower finished?", CANDIDATES)
+
+
+def test_candidates_follow_their_retrieval_rank_and_an_unretrieved_one_has_them_all_go_by_words():
+    ranks = {(QUESTION.text, text): rank for text, rank in zip(TEXTS, (3, 1, 2), strict=True)}
+    assert RetrievalOrder(ranks).score(QUESTION.text, CANDIDATES).argsort()[::-1].tolist() == [1, 2, 0]
+    del ranks[QUESTION.text, TEXTS[1]]
+    words = BM25Ranker().score(QUESTION.text, CANDIDATES)
+    assert RetrievalOrder(ranks).score(QUESTION.text, CANDIDATES).tolist() == words.tolist()
+
+
+def test_the_stored_ranks_of_a_question_asked_here_are_its_baseline(wb, towers):
+    asked = asking.ask(wb, towers.id, QUESTION.text)
+    wb.later.finish()
+    in_order = sorted(asked.candidates, key=lambda c: c.retrieval_rank)
+    third = in_order[2].sentence_id
+    labelled = tuple(Candidate(str(c.sentence_id), c.text, int(c.sentence_id == third)) for c in asked.candidates)
+    baseline = baselines.measure_retrieval(wb, towers.id, [Question("q", QUESTION.text, labelled)])
+    assert (baseline.name, baseline.metrics["RR"]) == ("retrieval", pytest.approx(1 / 3))
+
+
+def test_an_imported_list_is_ordered_by_words_and_said_so(wb, towers):
+    assert baselines.measure_retrieval(wb, towers.id, [QUESTION]).name == "words"
+
+
+def test_the_shipped_version_is_measured_unless_it_is_the_base_or_none_is_shipped(wb):
+    base = "cascade", {"AP": 0.5}
+    assert baselines.measure_shipped(wb, "cascade", [QUESTION], base, data="held-out") == Baseline("shipped", base[1])
+    other = baselines.measure_shipped(wb, "cascade", [QUESTION], ("towers-1", {"AP": 0.5}), data="held-out")
+    assert set(other.metrics) == {"AP", "RR", "P@1", "nDCG@10"}
+    assert baselines.measure_shipped(wb, "cosinet", [QUESTION], ("mine", {}), data="held-out") is None
