@@ -240,7 +240,10 @@ def _cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _ends_sentence(text: str, block: int, begin: int, cut: int, end: int, lower_case: bool) -> bool:
     """Does the sentence begun at `begin` end before `cut`?"""
-    before = text[max(begin, cut - 300) : cut].rstrip()
+    stop_end = cut  # many blanks may follow the stop
+    while stop_end > begin and text[stop_end - 1].isspace():
+        stop_end -= 1
+    before = text[max(begin, stop_end - 300) : stop_end]
     opening = _match_opening(text, cut, end)
     after = cut + len(opening)
     if _FREE_CLOSER.match(text, cut) or (opening == '" ' and text.count('"', block, cut) % 2):

@@ -6,6 +6,7 @@ Documents are stored in batches of one transaction each and indexed right after 
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from db.models import Document as DocumentRow
 from db.repositories import corpora as rows
 
 BATCH_DOCUMENTS, BATCH_CHARS = 400, 2_000_000
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,8 @@ def ingest(
 ) -> IngestView:
     """Add files, as (name, content or path). A document with the same content is left alone; changed content replaces
     the document, and labels stay with the sentences that did not change; no file replaces a document that another file
-    of this call added. Files and lines that cannot be read are reported, the others are added. Raises UnknownCorpus, or
-    NotAllowed for a viewer."""
+    of this call added. Files, lines and documents that cannot be read are reported, whatever went wrong in them, and
+    the others are added. Raises UnknownCorpus, NotAllowed for a viewer, or DatabaseTrouble."""
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     with wb.read() as s:
@@ -157,6 +160,12 @@ class _Tally:
     def documents(self) -> int:
         return self.added + self.updated + self.unchanged
 
+    def add_failure(self, name: str, error: Exception) -> None:
+        """A fault of the program, not of the file: reported beside the file, with its traceback in the log."""
+        log.warning("reading %s", name, exc_info=error)
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        self.failed.append((name, f"the program could not process it ({reason}); save it in another format"))
+
     def report(self) -> None:
         if self._on_progress:
             done = self.documents
@@ -179,6 +188,8 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[
             report(str(e).removeprefix(f"{name}: "))
         except OSError as e:
             report(f"cannot be read ({e.strerror})")
+        except Exception as e:
+            tally.add_failure(name, e)
 
 
 def _estimate_documents(name: str, source: bytes | Path) -> int:
@@ -237,10 +248,8 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
     digests = {d.id: content_digest(d.title, d.text) for d in batch}
     with wb.read() as s:
         existing = rows.find_documents_by_name(s, corpus_id, list(digests))
-    # split before the transaction begins, to keep it short
-    pieces: dict[str, list[Sentence]] = {
-        d.id: split_sentences(d.text) for d in batch if d.id not in existing or existing[d.id].digest != digests[d.id]
-    }
+    changed = [d for d in batch if d.id not in existing or existing[d.id].digest != digests[d.id]]
+    pieces = _split(changed, tally)  # before the transaction begins, to keep it short
     with wb.write() as s:
         lock_corpus(s, corpus_id)
         existing = rows.find_documents_by_name(s, corpus_id, list(digests))
@@ -253,8 +262,21 @@ def _store(wb: Workbench, corpus_id: int, batch: Sequence[Document], tally: _Tal
             rows.replace_document(s, document, d, digests[d.id], pieces[d.id], wb.clock())
     tally.added += len(new)
     tally.updated += len(changes)
-    tally.unchanged += len(batch) - len(new) - len(changes)
+    tally.unchanged += len(batch) - len(changed) + len(pieces) - len(new) - len(changes)
     tally.sentences += sum(len(pieces[d.id]) for d in (*new, *changes))
+
+
+def _split(documents: Sequence[Document], tally: _Tally) -> dict[str, list[Sentence]]:
+    """The sentences of each document, by its id; one that cannot be split is reported and left out."""
+    pieces: dict[str, list[Sentence]] = {}
+    for document in documents:
+        try:
+            pieces[document.id] = split_sentences(document.text)
+        except Exception as e:
+            has_own_name = document.source and not _is_whole_file(document)
+            name = f"{document.source}, {document.id}" if has_own_name else document.source or document.id
+            tally.add_failure(name, e)
+    return pieces
 
 
 def content_digest(title: str, text: str) -> str:

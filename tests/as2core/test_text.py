@@ -169,16 +169,27 @@ def test_no_text_has_no_sentences(text):
     assert split_sentences(text) == []
 
 
+def test_many_blanks_after_a_stop_change_no_sentence():
+    blanks = " " * 320
+    text = f"We open at 9 a.m.{blanks}Monday to Friday.{blanks}The shop is closed on Sunday."
+    assert [" ".join(s.text.split()) for s in split_sentences(text)] == [
+        "We open at 9 a.m. Monday to Friday.",
+        "The shop is closed on Sunday.",
+    ]
+
+
 WORDS_AND_MARKS = (
     "The river Dr. e.g. U.S. J. No. 5 3.5 . ... ! ? \" ' ( ) [ ] “ ” - • 1. # : ; , [3] iPod 好。 é Fig. a.b"
 )
-PIECES = st.sampled_from([*WORDS_AND_MARKS.split(), "\n", "\n\n", "\t", "-\n"])
+PIECES = st.sampled_from([*WORDS_AND_MARKS.split(), "\n", "\n\n", "\t", "-\n", " " * 400])
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.lists(PIECES, max_size=40).map(" ".join), st.text(max_size=200)))
 @example("- - - a")
 @example('a. " . b')
+@example("Open from 9 a.m." + " " * 320 + "Monday to Friday.")
+@example("One." + " " * 400 + "Two, " + " " * 400 + "three.")
 def test_offsets_are_exact_and_nothing_but_white_space_and_bullets_is_lost(text):
     end, paragraph, outside = 0, 0, ""
     for s in split_sentences(text):

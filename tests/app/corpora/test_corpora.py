@@ -92,6 +92,30 @@ def test_an_odd_file_name_or_line_takes_no_good_file_with_it(wb, towers):
     assert [d.title for d in documents.list_documents(wb, towers.id, search="che")] == ["B\u00e4che"]
 
 
+def test_a_document_with_many_blanks_after_a_stop_goes_in_with_its_batch(wb, towers):
+    blanks = b"Our office opens at 9 a.m." + b" " * 320 + b"Monday to Friday."
+    done = documents.ingest(wb, towers.id, [("office.txt", blanks), ("fine.txt", b"Fine.")])
+    assert (done.added, done.failed) == (2, ())
+
+
+@pytest.mark.parametrize("step", ["split_sentences", "read_documents"])
+def test_a_fault_in_one_document_is_a_line_of_the_report_and_the_others_go_in(wb, towers, monkeypatch, step):
+    work = getattr(documents, step)
+
+    def fail_on_bad(text, *args, **kwargs):
+        if "bad" in text:
+            raise IndexError("string index out of range")
+        return work(text, *args, **kwargs)
+
+    monkeypatch.setattr(documents, step, fail_on_bad)
+    files = [("good.txt", b"Good."), ("bad.txt", b"This is bad."), ("fine.txt", b"Fine.")]
+    done = documents.ingest(wb, towers.id, files)
+    assert (done.added, done.updated, done.unchanged) == (2, 0, 0)
+    (name, reason), *others = done.failed
+    assert name == "bad.txt" and "string index out of range" in reason and not others
+    assert {d.title for d in documents.list_documents(wb, towers.id)} >= {"good", "fine"}
+
+
 def test_progress_is_told_up_to_the_end(wb, towers):
     told: list[Progress] = []
     documents.ingest(wb, towers.id, [("many.jsonl", MANY.encode())], on_progress=told.append)
