@@ -1,6 +1,6 @@
 """Retraining from labels: the training data, whether it is enough, and the start; and watching any background job."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapt import label_selection, snapshot
@@ -10,15 +10,18 @@ from app.corpora.corpora import get_corpus, list_corpora
 from app.jobs import queue
 from app.labels import consensus
 from app.versions import loading
+from app.versions.benchmarks import load_starter
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import NotEnoughLabels
+from as2core.types import Question
 from db.repositories import labels as label_rows
 from db.repositories.questions import WRITTEN_HERE
 
 MIN_QUESTIONS = 4  # with a correct and an incorrect sentence each
 FEW_HELD_OUT_QUESTIONS = 10
 FEW_CORRECT_SHARE = 0.05
+FAMILIAR_SHARE = 0.5  # of the training questions: from here on, what to expect is said before the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Readiness:
     """Whether there is enough training data, for the labels selected. `problems` block the start, `warnings` don't.
 
     `presumed`: unlabelled candidates that count as incorrect; `replayed`: questions of the shipped training set mixed
-    in; `by_annotator`: who gave how many labels, selected or not.
+    in; `by_annotator`: who gave how many labels, selected or not. `familiar`: training questions that the shipped model
+    has learnt from, and with it the version to start from.
     """
 
     questions: int
@@ -44,10 +48,24 @@ class Readiness:
     train_correct: int = 0
     train_incorrect: int = 0
     by_annotator: Mapping[str, int] = field(default_factory=dict)
+    familiar: int = 0
 
     @property
     def is_ready(self) -> bool:
         return not self.problems
+
+    @property
+    def expectation(self) -> str:
+        """What a retrain can bring where the shipped model has learnt from these questions already; else ""."""
+        if not self.train_questions or self.familiar < FAMILIAR_SHARE * self.train_questions:
+            return ""
+        is_all = self.familiar == self.train_questions
+        share = "all" if is_all else f"{self.familiar:,} of the {self.train_questions:,}"
+        return (
+            f"The shipped model has already learnt from {share} training questions here. Expect little or no gain, and "
+            "possibly a small loss: retrain here to see how it works. Labels on documents that the model does not know "
+            "bring more."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +113,13 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         train_correct=composition.parts.train_labels[0],
         train_incorrect=composition.parts.train_labels[1],
         by_annotator=label_selection.count_annotators(wb, corpus_id),
+        familiar=_count_familiar(wb, train, base.trained_on),
     )
+
+
+def _count_familiar(wb: Workbench, train: Sequence[Question], trained_on: Sequence[str]) -> int:
+    shipped = {q.text for q in load_starter(wb, "train")}.intersection(trained_on)
+    return sum(q.text in shipped for q in train)
 
 
 def _find_problem(composition: snapshot.Composition, correct: int, incorrect: int) -> str:

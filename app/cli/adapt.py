@@ -73,7 +73,7 @@ def adapt(
     with workbench() as wb:
         of = find_corpus(wb, corpus)
         view = readiness.check_readiness(wb, of.id, settings)
-        for warning in view.warnings:
+        for warning in (*view.warnings, *filter(None, [view.expectation])):
             print_note(warning)
         if dry_run:
             _print_readiness(view, as_json)

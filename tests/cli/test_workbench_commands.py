@@ -191,6 +191,14 @@ def test_too_few_labels_are_told_before_anything_starts(as2, label_file):
     assert as2("jobs")[1].count("retrain") == 0
 
 
+def test_adapt_says_beforehand_that_the_shipped_model_knows_these_questions(as2, label_file, tmp_path):
+    starter = tmp_path / "no-corpora" / "starter"
+    starter.mkdir(parents=True)
+    (starter / "train.jsonl").write_text(json.dumps(QUESTION) + "\n")
+    as2("labels", "import", label_file)
+    assert "The shipped model has already learnt from all training questions here." in as2("adapt", "--dry-run")[2]
+
+
 def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
     as2("labels", "import", label_file)
     ready = as2_json("adapt", "--dry-run")
@@ -198,6 +206,7 @@ def test_a_dry_run_says_what_would_be_learnt_from(as2, as2_json, label_file):
     assert as2_json("adapt", "--dry-run", "--label-kind", "people")["labels"] == 0
     code, out, err = as2("adapt", "--dry-run")
     assert (code, out) == (1, "") and ready["problems"][0] in err
+    assert "already learnt" not in err
     assert "cannot be adapted; what can: cascade" in as2("adapt", "--dry-run", "--kind", "bm25")[2]
 
 

@@ -1,5 +1,6 @@
 """The adapt page: what blocks, what runs, the card, and the decisions."""
 
+import json
 import statistics
 from dataclasses import replace
 from datetime import timedelta
@@ -62,9 +63,19 @@ def test_too_few_labels_are_said_and_block_the_start(wb):
     assert at.button(key="adapt_start").disabled
 
 
+def test_beside_the_start_stands_that_the_shipped_model_knows_these_questions(wb):
+    lines = [json.dumps({"qid": f"q{i}", "question": text, "candidates": []})
+             for i, text in enumerate(stored.questions(wb, THINGS)[::2])]  # fmt: skip
+    wb.settings.starter_dir.mkdir(parents=True, exist_ok=True)
+    (wb.settings.starter_dir / "train.jsonl").write_text("\n".join(lines) + "\n")
+    at = open_adapt()
+    assert ["The shipped model has already learnt from" in i.value for i in at.info] == [True]
+
+
 def test_warnings_do_not_block(wb):
     at = open_adapt()
     assert "held out: before and after will be uncertain" in texts(at)
+    assert not at.info  # the shipped model does not know these questions
     assert not at.button(key="adapt_start").disabled
 
 

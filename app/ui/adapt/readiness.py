@@ -89,6 +89,8 @@ def draw_start(frame: Frame, view: Readiness) -> None:
     under_way = queue.list_active(frame.wb, "retrain")
     busy = any(j.corpus_id == frame.corpus.id for j in under_way)
     _draw_settings(_list_bases(frame.wb))
+    if view.expectation:
+        st.info(plain(view.expectation), icon=":material/school:")
     st.button(
         "Retrain from labels",
         type="primary",

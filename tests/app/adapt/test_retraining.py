@@ -1,5 +1,6 @@
 import json
 import random
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +119,17 @@ def test_from_labels_to_a_promoted_version_that_answers(wb, corpus_id):
     assert made.metrics["AP"] == pytest.approx(result["after"]["AP"])
     promotion.promote(wb, made.name, "a try")
     assert asking.ask(wb, corpus_id, "What was built in oslo?").version == made.name
+
+
+@pytest.mark.parametrize(
+    ("shipped", "share"),
+    [(24, "learnt from all training questions"), (14, r"learnt from 1\d of the 1\d training"), (3, None)],
+)
+def test_questions_the_shipped_model_has_learnt_from_are_named_before_the_start(wb, corpus_id, shipped, share):
+    jsonl.write(made_up(24)[:shipped], wb.settings.starter_dir / "train.jsonl")
+    expectation = readiness.check_readiness(wb, corpus_id).expectation
+    assert expectation == "" if share is None else re.search(share, expectation)
+    assert readiness.check_readiness(wb, corpus_id, RetrainSettings("cosinet", "cosinet")).expectation == ""
 
 
 def test_a_version_made_automatically_that_forgets_is_rejected_and_answers_only_with_a_reason(
