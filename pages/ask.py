@@ -1,21 +1,25 @@
 """Ask: a question over the corpus, its answer, and how the cascade ranked and dropped the candidates."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from app.ask.asking import Answer
 from app.ask.examples import list_examples
+from app.ask.pins import arrange, compare_pins, find_pins
 from app.labels import annotation
 from app.ui import errors, navigation, url
 from app.ui.ask import drops, result
-from app.ui.ask.answer import draw_answer, draw_facts
+from app.ui.ask.answer import draw_facts
 from app.ui.ask.candidate import draw_candidate, draw_explanation, draw_standings
-from app.ui.ask.candidates import draw_candidates, fill_columns, make_table
+from app.ui.ask.candidates import draw_candidates, fill_columns, make_table, order_rows
 from app.ui.ask.cascade import draw_cascade
 from app.ui.ask.cost import draw_costs, draw_measuring
 from app.ui.ask.history import draw_history
 from app.ui.ask.labelling import draw_hints, draw_label_count, draw_queue_state
+from app.ui.ask.notes import pinned
 from app.ui.ask.notes.document_link import draw_document_link
 from app.ui.ask.notes.meaning import draw_meaning_state
 from app.ui.ask.notes.overlooked import draw_overlooked
@@ -96,40 +100,50 @@ def draw_result(current: result.Result) -> None:
     labels = annotation.read_visible_labels(frame.wb, view.question_id, frame.annotator.id)
     mine = annotation.read_labels(frame.wb, view.question_id, frame.annotator.id)
 
-    def draw_buttons(position: int, where: str) -> None:
-        label = mine.get(view.candidates[position].sentence_id)
-        label_buttons(frame, view, position, rank=best_first.index(position) + 1, mine=label, where=where)
+    present = find_pins(frame.wb, frame.corpus.id, view, frame.annotator.id)
+    pins = compare_pins(result.load_pins(frame, view), present) if pinned.read_is_on() else {}
+    arrangement = arrange(frame.wb, view, run, pins)
+    first = arrangement.sentence(view)
+
+    def draw_buttons(sentence_id: int, position: int | None, where: str) -> None:
+        rank = None if position is None else best_first.index(position) + 1
+        label_buttons(frame, view, sentence_id, rank=rank, mine=mine.get(sentence_id), where=where)
+
+    def draw_buttons_at(position: int, where: str) -> None:
+        draw_buttons(view.candidates[position].sentence_id, position, where)
 
     with answer_slot.container():
-        draw_answer(view, run, best, load_attribution(frame.wb, view, best))
-    draw_overlooked(frame, view, run, best, labels)
+        pinned.draw_arranged(view, run, arrangement, frame.annotator.name, partial(load_attribution, frame.wb, view))
+    draw_overlooked(frame, view, run, best, {} if arrangement.top else labels)
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_buttons(best, "answer")
-        draw_document_link(frame, view.candidates[best].document_id, view.candidates[best].position)
+        draw_buttons(first.sentence_id, arrangement.first, "answer")
+        draw_document_link(frame, first.document_id, first.position)
         draw_queue_state(frame, view.question_id)
         draw_label_count(frame, view.question_id)
+        pinned.draw_switch(frame, view, run, arrangement, present)
         draw_toggle(view)
         draw_facts(view)
     picture, details = st.columns([2, 1], gap="medium")
     with picture:
-        draw_cascade(view, current.record, percents=percents, best=best, labels=labels)
+        draw_cascade(view, current.record, percents=percents, answer=first, labels=labels)
     with details:
         position = best if selection is None else selection
         st.header("Best candidate" if position == best else "Candidate details", anchor=False)
-        draw_candidate(frame.wb, view, run, position, generative, has_context=position != best, is_pending=is_pending)
+        has_context = position != arrangement.first
+        draw_candidate(frame.wb, view, run, position, generative, has_context=has_context, is_pending=is_pending)
         if position == best:
             st.caption("Click a line of the picture or a row of the table to see another candidate here.")
         else:
-            draw_buttons(position, "near")
+            draw_buttons_at(position, "near")
             draw_document_link(frame, view.candidates[position].document_id, view.candidates[position].position)
         draw_standings(run, position)
         choice.draw_link(frame.wb, view)
         draw_explanation(frame.wb, view, position, is_pending=is_pending)
-    draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons)
+    draw_together(view, run, generative, is_pending=is_pending, draw_buttons=draw_buttons_at)
     with st.expander("What each exit cost and saved"):
         draw_costs(run, view.trace)
         draw_measuring(frame.wb, view, run)
-    table = make_table(view, run, generative, labels)
+    table = order_rows(make_table(view, run, generative, labels), arrangement.order)
     draw_table(current, table if generative is not None else fill_columns(table, view, is_pending=is_pending))
 
 
@@ -162,7 +176,8 @@ def draw_early_answer(answer: Answer) -> None:
     early.append(answer)
     draw_above(answer)
     with answer_slot.container():
-        draw_answer(answer, answer.trace, int(answer.trace.ranking()[0]))
+        pins = result.load_pins(frame, answer) if pinned.read_is_on() else {}
+        pinned.draw_arranged(answer, answer.trace, arrange(frame.wb, answer, answer.trace, pins), frame.annotator.name)
 
 
 draw_question_box(question)

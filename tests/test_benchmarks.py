@@ -155,6 +155,18 @@ def test_words_that_carried_a_score_are_found_better_than_at_random():
 
 
 @pytest.mark.slow
+def test_fewer_questions_are_taken_for_another_one_with_the_words_than_by_the_cosine_alone():
+    lines = run_benchmark("same_question", "--limit", "700").splitlines()
+    cells = {
+        tuple(c.strip() for c in line.strip("|").split("|")[:3:2]): line.split("|")[4]
+        for line in lines
+        if "cosine" in line
+    }
+    false = {key: number(cell.split("/")[1]) for key, cell in cells.items() if "/" in cell}
+    assert false["asked", "words and cosine"] < false["asked", "cosine alone"] < 100
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_peers_run_the_very_weights_of_the_cascade(tmp_path):
     import _peers

@@ -14,6 +14,7 @@ import numpy as np
 
 from app.ask.language import is_english
 from app.ask.questions import find_or_add
+from app.ask.same_question import find_same_questions
 from app.corpora.corpora import check_exists, lock_corpus
 from app.labels import annotation
 from app.ranking import scoring
@@ -134,6 +135,7 @@ def _rank_first(wb: Workbench) -> None:
         if isinstance(model.ranker, CascadeRanker):  # torch would delay the very preparation
             model.ranker.wait_until_prepared(MAX_PRELOAD_SECONDS)
         correct_spelling(title, (), scoring.as_cascade(model).known_words)
+        find_same_questions(wb, corpus_id, title, by_meaning=False)
         scoring.rank_question(wb, corpus_id, title or "a first question", model)
 
 

@@ -10,7 +10,11 @@ from as2core.commands.options import JsonFlag
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.ask.asking import AskView
+    from app.ask.pins import Arrangement
+    from app.ranking.retrieval import RetrievedSentence
     from as2core.cascade.trace import CascadeTrace
 
 
@@ -29,11 +33,20 @@ def ask(
         float, Option(help="The share of candidates dropped at each exit, for the reported drops and cost.")
     ] = 0.3,
     as_typed: Annotated[bool, Option("--as-typed", help="Do not correct typos in the question.")] = False,
+    ignore_labels: Annotated[
+        bool,
+        Option(
+            "--ignore-labels",
+            help="Show the model's own ranking: do not put what was labelled correct for this question first, and what "
+            "was labelled incorrect last.",
+        ),
+    ] = False,
     top_n: Annotated[int, Option(min=1, help="How many sentences to show.")] = 5,
     as_json: JsonFlag = False,
 ) -> None:
     """Answer a question with a sentence of a corpus, and report which candidates were dropped and what that saved."""
     from app.ask import asking
+    from app.ask.pins import arrange, find_pins
     from app.ranking.scoring import RankLimits
     from as2core.cascade.schedule import DropSchedule
 
@@ -50,13 +63,17 @@ def ask(
         for note in (*view.hints, *view.notes):
             print_note(note)
         run = view.trace.replay(DropSchedule.constant(drop_ratio, exits=len(view.trace.exits)))
+        pins = {} if ignore_labels else find_pins(wb, source.id, view)
+        arrangement = arrange(wb, view, view.trace, pins) if view.candidates else None
         if as_json:
-            print_json(to_document(view, run, source.name))
+            print_json(to_document(view, run, source.name, arrangement))
         else:
-            _show(view, run, source.name, top_n)
+            _show(view, run, source.name, arrangement, top_n)
 
 
-def to_document(view: "AskView", run: "CascadeTrace", corpus: str) -> dict[str, object]:
+def to_document(
+    view: "AskView", run: "CascadeTrace", corpus: str, arrangement: "Arrangement | None"
+) -> dict[str, object]:
     """The answer as JSON; `run` is its trace under the drop ratio, which the drops and the cost are of."""
     exits = [
         {"layer": e.layer, "candidates": len(e.alive), "kept": e.survivors, "seconds": e.seconds, "flops": e.flops}
@@ -70,7 +87,7 @@ def to_document(view: "AskView", run: "CascadeTrace", corpus: str) -> dict[str, 
         "answered": view.answered,
         "threshold": view.threshold,
         "calibrated": view.is_calibrated,
-        "candidates": rank_candidates(view, run),
+        "candidates": list_candidates(view, run, arrangement),
         "exits": exits,
         "relative_cost": run.relative_cost,
         "cascade_cost": run.cascade_cost,
@@ -78,36 +95,75 @@ def to_document(view: "AskView", run: "CascadeTrace", corpus: str) -> dict[str, 
     }
 
 
-def rank_candidates(view: "AskView", run: "CascadeTrace") -> list[dict[str, object]]:
-    """Best first by the complete trace."""
+def list_candidates(view: "AskView", run: "CascadeTrace", arrangement: "Arrangement | None") -> list[dict[str, object]]:
+    """What is labelled correct first, then best first, what is labelled incorrect last; `rank` is the complete
+    trace's. A sentence that was not retrieved has none."""
+    if arrangement is None:
+        return []
+    ranks = {position: rank for rank, position in enumerate(view.trace.ranking().tolist(), 1)}
     dropped = run.dropped_at()
+    pins = {x.sentence.sentence_id: x.pin for x in (*arrangement.top, *arrangement.bottom)}
     names = ("text", "title", "document_id", "sentence_id", "retrieval_rank", "label")
-    return [
-        {
-            "rank": rank,
-            "probability": float(view.probability[i]),
-            **{name: getattr(view.candidates[i], name) for name in names},
-            "dropped_after_layer": None if dropped[i] < 0 else run.stages[dropped[i]].layer,
+
+    def describe(sentence: "RetrievedSentence", position: int | None) -> dict[str, object]:
+        pin = pins.get(sentence.sentence_id)
+        stage = -1 if position is None else dropped[position]
+        return {
+            "rank": None if position is None else ranks[position],
+            "probability": None if position is None else float(view.probability[position]),
+            **{name: getattr(sentence, name) for name in names},
+            "retrieval_rank": sentence.retrieval_rank or None,
+            "dropped_after_layer": None if stage < 0 else run.stages[stage].layer,
+            "labelled": pin and {"label": pin.label, "by": list(pin.by), "question": pin.question},
         }
-        for rank, i in enumerate(view.trace.ranking().tolist(), 1)
-    ]
+
+    top = [describe(x.sentence, x.position) for x in arrangement.top]
+    others = arrangement.order[sum(x.position is not None for x in arrangement.top) :]
+    return top + [describe(view.candidates[i], i) for i in others]
 
 
-def _show(view: "AskView", run: "CascadeTrace", corpus: str, top_n: int) -> None:
-    if view.best is None:
+def _show(view: "AskView", run: "CascadeTrace", corpus: str, arrangement: "Arrangement | None", top_n: int) -> None:
+    if arrangement is None:
         echo(f"Nothing in {corpus!r} shares a word with the question.")
         return
-    best = view.candidates[view.best]
-    if view.answered:
-        echo(" ".join(part for part in (best.before, f"[{best.text}]", best.after) if part))
-        echo(f"  {best.title}, probability {float(view.probability[view.best]):.2f}")
-    else:
-        echo(f"No sentence answers the question (none reaches probability {view.threshold:.2f}). The best candidates:")
+    _show_answer(view, arrangement)
     echo()
-    print_table(rank_candidates(view, run)[:top_n], ["rank", "probability", "title", "text"])
+    rows = list_candidates(view, run, arrangement)[:top_n]
+    columns = ["rank", "probability", "title", "text"]
+    if arrangement.top or arrangement.bottom:
+        columns.append("labelled")
+    print_table([row | {"labelled": _describe_label(row["labelled"])} for row in rows], columns)
     echo()
     steps = " -> ".join(str(len(e.alive)) for e in run.stages)
     echo(
         f"{steps} candidates, {max(0.0, 1 - run.cascade_cost):.0%} of the cascade's compute saved; "
         f"{view.seconds['total']:.2f} s with {view.version} on {corpus}"
     )
+
+
+def _show_answer(view: "AskView", arrangement: "Arrangement") -> None:
+    first, position = arrangement.sentence(view), arrangement.first
+    own, probability = view.candidates[arrangement.own], 0.0 if position is None else float(view.probability[position])
+    context = " ".join(part for part in (first.before, f"[{first.text}]", first.after) if part)
+    if arrangement.top:
+        pin = arrangement.top[0].pin
+        where = "" if pin.is_same_wording else f" for “{pin.question}”"
+        echo(context)
+        echo(f"  {first.title}, labelled correct{_name(pin.by)}{where}")
+    elif (arrangement.is_own and view.answered) or (position is not None and probability >= view.threshold):
+        echo(context)
+        echo(f"  {first.title}, probability {probability:.2f}")
+    else:
+        echo(f"No sentence answers the question (none reaches probability {view.threshold:.2f}). The best candidates:")
+    if not arrangement.is_own:
+        print_note(f"the model's own answer: {own.text} (--ignore-labels shows its ranking)")
+    for dispute in arrangement.disputed[:1]:
+        print_note(f"people disagree on this sentence, so it stays where the model ranks it: {dispute.sentence.text}")
+
+
+def _describe_label(entry: object) -> str:
+    return f"{entry['label']}{_name(entry['by'])}" if isinstance(entry, dict) else ""
+
+
+def _name(by: "Sequence[str]") -> str:
+    return f" by {', '.join(by)}" if by else ""

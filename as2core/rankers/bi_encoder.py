@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from as2core.cascade.text_engine import TextEngine
     from as2core.nn.backbone import Backbone, Packed
 
+MAX_CACHED_QUESTIONS = 2_000  # vectors in memory, some 3 MB
 MAX_TOKENS = 256  # the default backbone was trained to read so many
 
 
@@ -45,6 +46,7 @@ class BiEncoderRanker(CountsFlops):
         self.backbone, self.max_length, self.cache, self.name = backbone.eval(), max_length, cache, name
         self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked
         self.question_engine: PreparedEngine[TextEngine] = PreparedEngine()
+        self._questions: dict[tuple[bool, str], np.ndarray] = {}  # by whether the engine made it, and the text
 
     def prepare_questions(self, folder: Path | None = None) -> None:
         """Have `embed_question` run in int8 on ONNX Runtime, as soon as its graph, stored in `folder`, is there. Texts
@@ -60,9 +62,16 @@ class BiEncoderRanker(CountsFlops):
         self.question_engine.start(prepare)
 
     def embed_question(self, question: str) -> np.ndarray:
-        """The unit vector of a question, float32 `(hidden,)`, to be compared with those of `embed`."""
+        """The unit vector of a question, float32 `(hidden,)`, to be compared with those of `embed`; not to be written
+        to, for the last ones are kept."""
         engine = self.question_engine.wait(MAX_WAIT_SECONDS)
-        return (engine.embed if engine else self.embed)([question])[0]
+        key = (engine is not None, question)
+        if (vector := self._questions.get(key)) is None:
+            vector = (engine.embed if engine else self.embed)([question])[0]
+            if len(self._questions) >= MAX_CACHED_QUESTIONS:
+                self._questions = {}
+            self._questions[key] = vector
+        return vector
 
     def embed(self, texts: Sequence[str], on_progress: OnProgress | None = None) -> np.ndarray:
         """Unit vectors, float32 `(n, hidden)`."""

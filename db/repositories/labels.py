@@ -122,6 +122,20 @@ def list_labels_of_questions(session: Session, question_ids: Sequence[int]) -> l
     return list(session.execute(select_labels().where(CurrentLabel.question_id.in_(question_ids))))
 
 
+def find_newest_event_id(session: Session) -> int:
+    """Of all corpora; 0 without one."""
+    return session.scalar(select(func.max(LabelEvent.id))) or 0
+
+
+def list_questions_labelled_since(session: Session, corpus_id: int, event_id: int) -> list[Row]:
+    """Rows (id, text) of the corpus's questions that a person labelled after that event, whatever became of the label,
+    in the order of their ids."""
+    by_people = select(LabelEvent.question_id).join(Annotator).where(Annotator.imported.is_(False))
+    ids = by_people.where(LabelEvent.id > event_id).distinct()
+    questions = select(Question.id, Question.text).where(Question.corpus_id == corpus_id, Question.id.in_(ids))
+    return list(session.execute(questions.order_by(Question.id)))
+
+
 def list_labels_of_corpus(session: Session, corpus_id: int) -> list[Row]:
     """As `select_labels` gives them."""
     return list(session.execute(select_labels().where(Question.corpus_id == corpus_id)))

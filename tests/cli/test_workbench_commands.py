@@ -6,6 +6,9 @@ import contextlib
 import json
 
 import pytest
+from sqlalchemy import select
+
+from db.models import Question
 
 ARTICLES = {
     "tower.md": "# Kestrel Tower\n\nThe tower was finished in 1889. It has three lifts. Rain stops nobody.\n",
@@ -112,6 +115,42 @@ def test_a_question_is_answered_from_the_newest_corpus(as2, as2_json, articles):
     assert scored[0] == len(texts) and scored[1] == len(texts) - len(texts) // 2
     dropped = sum(c["dropped_after_layer"] is not None for c in document["candidates"])
     assert dropped == len(texts) - document["exits"][-1]["kept"]
+
+
+def label_last(question, ranked):
+    """Ann labels the last of the ranked candidates of a stored question correct, and the first incorrect."""
+    from app import bootstrap
+    from app.labels import annotation
+    from app.workbench import people
+    from db.models import Sentence
+
+    with contextlib.closing(bootstrap.open()) as wb:
+        ann = people.sign_in(wb, "ann")
+        with wb.read() as s:
+            ids = {s.get_one(Sentence, c["sentence_id"]).text: c["sentence_id"] for c in ranked}
+            question_id = s.scalars(select(Question.id).where(Question.text == question)).one()
+        for place, label in ((-1, "correct"), (0, "incorrect")):
+            sentence_id = ids[ranked[place]["text"]]
+            annotation.give_label(
+                wb, question_id=question_id, sentence_id=sentence_id, annotator_id=ann.id, label=label
+            )
+
+
+def test_asked_again_labels_come_first_and_last_unless_they_are_to_be_ignored(as2, as2_json, articles):
+    as2("ingest", articles, "--corpus", "mine")
+    question = "When was Kestrel Tower finished?"
+    ranked = as2_json("ask", question)["candidates"]
+    label_last(question, ranked)
+    texts = [c["text"] for c in ranked]
+    again = as2_json("ask", "when was the kestrel tower finished")["candidates"]
+    assert [c["text"] for c in again] == [texts[-1], *texts[1:-1], texts[0]]
+    assert [c["rank"] for c in again] == [len(texts), *range(2, len(texts)), 1]
+    assert again[0]["labelled"] == {"label": "correct", "by": ["ann"], "question": question}
+    assert again[-1]["labelled"]["label"] == "incorrect" and again[1]["labelled"] is None
+    assert [c["text"] for c in as2_json("ask", question, "--ignore-labels")["candidates"]] == texts
+    _, out, err = as2("ask", question)
+    assert f"[{texts[-1]}]" in out and "labelled correct by ann" in out
+    assert f"the model's own answer: {texts[0]} (--ignore-labels shows its ranking)" in err
 
 
 def test_the_answer_in_words_stands_in_its_document(as2, articles):

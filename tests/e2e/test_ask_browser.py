@@ -18,7 +18,7 @@ def ask_question(page: Page, server: str, **query: str) -> None:
     """Open the page with a question and wait until the generative scores are in, too."""
     address = "&".join(f"{name}={quote(value)}" for name, value in ({"q": QUESTION} | query).items())
     page.goto(f"{server}/?{address}")
-    expect(page.locator(".as2-answer")).to_be_visible()
+    expect(page.locator(".as2-answer").first).to_be_visible()  # the model's own may follow
     expect(page.get_by_text("Generative scores: ")).to_be_visible()
 
 
@@ -108,6 +108,32 @@ def test_a_label_given_on_the_page_is_there_after_a_reload(page, server):
     expect(page.get_by_text("Stored as correct").first).to_be_visible()
     page.get_by_role("button", name="Withdraw").first.click()  # at once: the page is still being drawn
     expect(page.get_by_text("Stored as correct")).to_have_count(0)
+
+
+def test_a_labelled_sentence_answers_the_question_asked_again_and_can_be_switched_off(page, server):
+    question = "Who was the engineer behind the Eiffel Tower?"
+    ask_question(page, server, q=question)
+    answer = page.locator(".as2-answer").first
+    own = answer.locator("mark").inner_text()
+    page.locator(".st-key-as2-labels-answer").get_by_role("button", name="Incorrect").click()
+    expect(page.get_by_text("Stored as incorrect").first).to_be_visible()
+    expect(answer.locator("mark")).to_have_text(own)  # nothing moves under the pointer
+    page.get_by_role("button", name="Apply labels").click()
+    expect(answer.locator("mark")).not_to_have_text(own)
+    page.locator(".st-key-as2-labels-answer").get_by_role("button", name="Correct", exact=True).click()
+    expect(page.get_by_text("Stored as correct").first).to_be_visible()
+    labelled = answer.locator("mark").inner_text()
+    ask_question(page, server, q="who was engineer behind eiffel tower")
+    expect(answer).to_contain_text("Labelled correct by you")
+    expect(answer).to_contain_text(f"Labelled for the question “{question}”")
+    expect(answer.locator("mark")).to_have_text(labelled)
+    page.get_by_text("The model’s own answer").click()
+    expect(page.locator(".as2-answer").nth(1).locator("mark")).to_have_text(own)
+    page.get_by_text("Labels first", exact=True).click()
+    expect(page).to_have_url(re.compile("labels=off"))
+    expect(answer.locator("mark")).to_have_text(own)
+    page.reload()
+    expect(answer.locator("mark")).to_have_text(own)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -47,10 +47,18 @@ def render_meter(confidence: float) -> str:
 
 
 def draw_answer(
-    view: Answer, run: CascadeTrace, position: int, attribution: Attribution | None = None, *, name: str = ""
+    view: Answer,
+    run: CascadeTrace,
+    position: int,
+    attribution: Attribution | None = None,
+    *,
+    name: str = "",
+    mark: str = "",
+    is_confirmed: bool = False,
 ) -> None:
     """The run's best candidate, at `position`, as the answer, or as the best candidate where nothing speaks for it.
-    `name` tells screen readers whose answer it is, where there is more than one."""
+    `name` tells screen readers whose answer it is, where there is more than one. `mark`: HTML of a note on it;
+    `is_confirmed`: it is labelled correct."""
     candidate, probability = view.candidates[position], float(view.probability[position])
     confidence = view.rate_answer(run)
     kind, label, note = "as2-answer", "Answer", ""
@@ -68,10 +76,16 @@ def draw_answer(
         verdict = f'{describe_confidence(confidence)} <span title="{CONFIDENCE_HELP}">{percent(confidence)}</span>'
         meter = render_meter(confidence)
     context = render_context(candidate, quiet=label == "No answer", attribution=attribution)
+    kind += " as2-answer-labelled" if is_confirmed else ""
+    label += f" ({name})" if name else ""
+    draw_card(kind, label, verdict, meter, context, " ".join(filter(None, (mark, note))))
+
+
+def draw_card(kind: str, label: str, verdict: str, meter: str, context: str, note: str) -> None:
+    """All but `kind` and `label` as HTML; `label` is for screen readers."""
     note = f'<p class="as2-note">{note}</p>' if note else ""
     body = f'<p class="as2-verdict">{verdict}</p>{meter}{context}{note}'
-    by = f" ({escape(name)})" if name else ""
-    st.html(f'<section class="{kind}" aria-label="{label}{by}">{body}</section>')
+    st.html(f'<section class="{kind}" aria-label="{escape(label)}">{body}</section>')
 
 
 def draw_facts(view: AskView) -> None:

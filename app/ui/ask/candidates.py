@@ -1,6 +1,6 @@
 """The table of candidates: their rank by each ranker and by both together, their scores, where the rankers disagree."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -76,6 +76,12 @@ def make_table(
             }
         )
     return pd.DataFrame(rows)
+
+
+def order_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
+    """The rows of the candidates in this order; their ranks stay the model's."""
+    rows = table.set_index("position", drop=False).loc[list(positions)]
+    return rows.reset_index(drop=True)
 
 
 def fill_columns(table: pd.DataFrame, view: AskView, *, is_pending: bool) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from app.ask.asking import AskView
 from app.labels.consensus import CORRECT
+from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask import drops, result
 from app.ui.ask.record import Record
 from app.ui.scripts import load_script, load_text
@@ -23,9 +24,10 @@ _SEQ = "_as2_drop_seq"  # number of the slider's newest release that arrived
 KEY = "as2_cascade"
 
 
-def draw_cascade(view: AskView, record: Record, *, percents: list[int], best: int, labels: Mapping[int, str]) -> None:
-    """`best` is the answer's position under the shares; `labels` by sentence id. A click chooses a candidate."""
-    answer = view.candidates[best]
+def draw_cascade(
+    view: AskView, record: Record, *, percents: list[int], answer: RetrievedSentence, labels: Mapping[int, str]
+) -> None:
+    """`answer` is what the page answers, for the clipboard; `labels` by sentence id. A click chooses a candidate."""
     state = {
         "id": record["id"],
         "percents": percents,

@@ -15,6 +15,7 @@ import streamlit as st
 
 from app.ask import asking
 from app.ask.asking import Answer, AskView, EarlyAnswer
+from app.ask.pins import Pin, find_pins
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
@@ -101,9 +102,25 @@ def _is_as_typed(text: str) -> bool:
 def _forget() -> None:
     """Drop the last result, and cancel its generative scores if they have not started."""
     st.session_state.pop("_as2_chosen", None)
+    forget_pins()
     entry = st.session_state.pop("_as2_result", None)
     if entry is not None:
         entry[1].generative.cancel()
+
+
+def load_pins(frame: Frame, answer: Answer) -> dict[int, Pin]:
+    """What was labelled for the current question when this person asked it. It stays until the question is asked
+    again."""
+    viewer_id, pins = st.session_state.get("_as2_pins", (None, {}))
+    if viewer_id != frame.annotator.id:
+        pins = find_pins(frame.wb, frame.corpus.id, answer, frame.annotator.id)
+        st.session_state["_as2_pins"] = frame.annotator.id, pins
+    return pins
+
+
+def forget_pins() -> None:
+    """Have them read again for the current result."""
+    st.session_state.pop("_as2_pins", None)
 
 
 def load_result(frame: Frame, text: str, show_early: Callable[[Answer], None]) -> Result:

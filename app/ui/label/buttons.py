@@ -20,10 +20,12 @@ LAST_LABELLED_ID = "_as2_labelled"  # of the session: the question that got a la
 LOCKED = "Someone else is labelling this item, or you have it open in another window. Press → for the next one."
 
 
-def label_buttons(frame: Frame, view: AskView, position: int, *, rank: int, mine: str | None, where: str) -> None:
-    """Draw them for the candidate at `position`. Keys are static a place: per-candidate ones replay old clicks when a
-    rerun interrupts the run. `mine` is this annotator's label at present, as the database has it."""
-    sentence = view.candidates[position].sentence_id
+def label_buttons(
+    frame: Frame, view: AskView, sentence: int, *, rank: int | None, mine: str | None, where: str
+) -> None:
+    """Draw them for the sentence of that id. Keys are static a place: per-candidate ones replay old clicks when a rerun
+    interrupts the run. `rank`: None if it was not retrieved. `mine` is this annotator's label at present, as the
+    database has it."""
     why = frame.explain_refusal()
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", width="content", key=f"as2-labels-{where}"
@@ -48,7 +50,7 @@ def label_buttons(frame: Frame, view: AskView, position: int, *, rank: int, mine
 
 
 @errors.guarded
-def _give(frame: Frame, view: AskView, sentence: int, rank: int, label: str) -> None:
+def _give(frame: Frame, view: AskView, sentence: int, rank: int | None, label: str) -> None:
     annotation.give_label(
         frame.wb,
         question_id=view.question_id,

@@ -37,7 +37,7 @@ def describe_overlooked(run: CascadeTrace, sentences: Sequence[OverlookedSentenc
     """As Markdown: the best-ranked of them, and how many more there are. `was_rejected`: the answer is labelled
     incorrect."""
     first, others = sentences[0], len(sentences) - 1
-    source = f"{name_document(first.title)}, sentence {first.position + 1}; {_describe_rank(run, first.candidate)}"
+    source = f"{name_document(first.title)}, sentence {first.position + 1}; {describe_rank(run, first.candidate)}"
     return (
         f":green[:material/check:] Labelled correct{' instead' if was_rejected else ''}: "
         f"“{plain(shorten(first.text, MAX_TEXT_CHARS))}” ({plain(source)})"
@@ -45,7 +45,8 @@ def describe_overlooked(run: CascadeTrace, sentences: Sequence[OverlookedSentenc
     )
 
 
-def _describe_rank(run: CascadeTrace, candidate: int | None) -> str:
+def describe_rank(run: CascadeTrace, candidate: int | None) -> str:
+    """Where the model has it."""
     if candidate is None:
         return "the search did not retrieve it"
     last = list_standings(run, candidate)[-1]

@@ -18,7 +18,7 @@ def draw_side(frame: Frame, side: PairSide, run: CascadeTrace, mine: dict[int, s
     order = "first" if where == "base" else "second"
     draw_answer(view, run, best, name=f"{order}, {side.name}")
     label = mine.get(view.candidates[best].sentence_id)
-    label_buttons(frame, view, best, rank=1, mine=label, where=where)
+    label_buttons(frame, view, view.candidates[best].sentence_id, rank=1, mine=label, where=where)
     correct = {i for i, c in enumerate(view.candidates) if visible.get(c.sentence_id) == CORRECT}
     lines = [describe_cuts(side.list_cuts(run), correct), *side.notes]
     st.caption(" ".join(plain(line) for line in lines if line))

@@ -1,0 +1,63 @@
+"""What people here judged about the sentences of a question, as one of them may see it, and who did.
+
+Labels that came with a corpus count for nothing here: nobody of this workbench gave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Row
+
+from app.labels.consensus import group_by_sentence, resolve_label
+from app.labels.guidelines import rules_of_corpus
+from app.workbench.workbench import Workbench
+from db.models import Question
+from db.repositories import labels as rows
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The label that counts, None where people disagree evenly; `by` are those who gave it, in the order they did:
+    nobody where only a verdict says so."""
+
+    label: str | None
+    by: tuple[str, ...]
+
+
+def read_judgements(
+    wb: Workbench, question_ids: Sequence[int], viewer_id: int | None = None
+) -> dict[int, dict[int, Judgement]]:
+    """Question id -> sentence id -> judgement, of the pairs that a person labelled. Where several people are to label a
+    pair, only those that the viewer has labelled; None is the command line, which sees all."""
+    if not question_ids:
+        return {}
+    with wb.read() as s:
+        labels = [label for label in rows.list_labels_of_questions(s, question_ids) if not label.imported]
+        if not labels:
+            return {}
+        verdicts = rows.find_verdicts(s, question_ids=question_ids)
+        question = s.get(Question, question_ids[0])
+        is_open = viewer_id is None or question is None or rules_of_corpus(s, question.corpus_id).overlap == 1
+    by_question: dict[int, list[Row]] = {}
+    for row in labels:
+        by_question.setdefault(row.question_id, []).append(row)
+    return {
+        question_id: {
+            sentence_id: _judge(votes, verdicts.get((question_id, sentence_id)))
+            for sentence_id, votes in group_by_sentence(of_one).items()
+            if is_open or any(v.annotator_id == viewer_id for v in votes)
+        }
+        for question_id, of_one in by_question.items()
+    }
+
+
+def _judge(votes: Sequence[Row], verdict: str | None) -> Judgement:
+    label = resolve_label(votes, verdict)
+    return Judgement(label, tuple(v.annotator for v in votes if v.label == label))
+
+
+def merge_judgements(in_order: Sequence[Mapping[int, Judgement]]) -> dict[int, Judgement]:
+    """By sentence id: of those about one sentence, the first counts."""
+    return {sentence_id: j for of_one in reversed(in_order) for sentence_id, j in of_one.items()}

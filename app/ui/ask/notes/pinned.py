@@ -1,0 +1,160 @@
+"""Labels first: what people labelled correct for the same question stands before the model's own answer, which is one
+click away, and what they labelled incorrect is no answer.
+
+What is shown stays while the page is open, so that no label button changes its sentence under the pointer: labels given
+meanwhile take effect when the question is asked again, or with **Apply labels**.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from app.ask.asking import Answer, AskView
+from app.ask.pins import Arrangement, Pin, PinnedSentence, arrange
+from app.labels.consensus import CORRECT, INCORRECT
+from app.ui import url
+from app.ui.ask import result
+from app.ui.ask.answer import draw_answer, draw_card, render_context
+from app.ui.ask.notes.overlooked import describe_rank
+from app.ui.page import Frame
+from app.ui.text import capitalize, escape, name_document, percent, plain, shorten
+from as2core.cascade.attribution import Attribution
+from as2core.cascade.trace import CascadeTrace
+
+MAX_QUESTION_CHARS, MAX_TEXT_CHARS, MAX_MORE, MAX_NAMES = 120, 90, 3, 3
+SETTLING_SECONDS = 2.0  # after a switch, the address may be behind
+_IS_ON, _SWITCH, OFF = "_as2_labels_first", "as2_labels_first", "off"
+
+
+def read_is_on() -> bool:
+    """Whether labels come first: the session's choice; the address's at first, and when the browser went back or
+    forward to it. Writes it to the address as `labels=off`."""
+    state = st.session_state
+    if url.has_moved("labels", settling=SETTLING_SECONDS) or _IS_ON not in state:
+        state[_IS_ON] = url.get("labels") != OFF
+    url.put(labels=None if state[_IS_ON] else OFF)
+    return bool(state[_IS_ON])
+
+
+def draw_switch(
+    frame: Frame, view: AskView, run: CascadeTrace, arrangement: Arrangement, present: Mapping[int, Pin]
+) -> None:
+    """The switch where there is something to switch; and a button where the labels at present, `present`, would change
+    the arrangement that is shown."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="as2-pins"):
+        if not (present or arrangement.top or arrangement.rejected):
+            return
+        is_on = read_is_on()
+        st.session_state[_SWITCH] = is_on
+        st.toggle(
+            "Labels first",
+            key=_SWITCH,
+            help="What was labelled correct for this question comes first, what was labelled incorrect last",
+            on_change=_switch,
+        )
+        if is_on and arrange(frame.wb, view, run, present).outline(view) != arrangement.outline(view):
+            st.button(
+                "Apply labels",
+                key="as2_apply_labels",
+                type="tertiary",
+                icon=":material/vertical_align_top:",
+                help="Labels of this question have changed since it was asked",
+                on_click=result.forget_pins,
+            )
+
+
+def _switch() -> None:
+    st.session_state[_IS_ON] = st.session_state[_SWITCH]
+
+
+def draw_arranged(
+    answer: Answer,
+    run: CascadeTrace,
+    arrangement: Arrangement,
+    me: str,
+    attribute: Callable[[int], Attribution | None] = lambda position: None,
+) -> None:
+    """The first sentence of the arrangement, and the model's own answer where that is another. `me`: the viewer's name.
+    `attribute`: the words that carried the score of the candidate at a position."""
+    own, first = arrangement.own, arrangement.first
+    if arrangement.top:
+        top, *more = arrangement.top
+        also = render_also(more)
+        if arrangement.is_own:
+            mark = f"<b>{describe_label(top.pin, me)}</b>{render_source(top.pin)}{also}"
+            draw_answer(answer, run, own, attribute(own), mark=mark, is_confirmed=top.pin.is_current)
+        else:
+            note = f"{render_source(top.pin)} By the model: {escape(describe_rank(run, top.position))}.{also}"
+            context = render_context(top.sentence, attribution=None if first is None else attribute(first))
+            verdict = f"{describe_label(top.pin, me)}"
+            draw_card("as2-answer as2-answer-labelled", "Labelled answer", verdict, "", context, note.strip())
+    elif arrangement.is_own:
+        draw_answer(answer, run, own, attribute(own))
+    else:
+        _draw_remaining(answer, run, arrangement, me, None if first is None else attribute(first))
+    for dispute in arrangement.disputed[:1]:
+        text = plain(shorten(dispute.sentence.text, MAX_TEXT_CHARS))
+        st.caption(f":material/group: People disagree on “{text}”: it stays where the model ranks it.")
+    if not arrangement.is_own:
+        _draw_own(answer, run, arrangement, me)
+
+
+def _draw_remaining(
+    answer: Answer, run: CascadeTrace, arrangement: Arrangement, me: str, attribution: Attribution | None
+) -> None:
+    """The best candidate that nobody labelled incorrect, if there is one."""
+    rejected = arrangement.rejected
+    if arrangement.answer is None:
+        note = f"All {len(rejected):,} candidates that reached the last exit are labelled incorrect."
+        best = render_context(answer.candidates[arrangement.own], quiet=True)
+        draw_card("as2-answer as2-answer-none", "No answer", "No answer found in this corpus", "", best, note)
+        return
+    probability = float(answer.probability[arrangement.answer])
+    better = "What the model ranks higher is" if len(rejected) > 1 else "The model’s own answer is"
+    note = f"{better} {describe_label(rejected[0].pin, me, lower=True)}.{render_source(rejected[0].pin)}"
+    kind, label, verdict = "as2-answer", "Answer", "Best candidate not labelled incorrect"
+    if answer.is_calibrated:
+        verdict += f" <span>probability {percent(probability)}</span>"
+        if probability < answer.threshold:
+            kind, label, verdict = f"{kind} as2-answer-none", "No answer", "No answer found in this corpus"
+            note += f" The best candidate left has a probability of {percent(probability)}."
+    context = render_context(answer.candidates[arrangement.answer], quiet=label == "No answer", attribution=attribution)
+    draw_card(kind, label, verdict, "", context, note)
+
+
+def _draw_own(answer: Answer, run: CascadeTrace, arrangement: Arrangement, me: str) -> None:
+    own = answer.candidates[arrangement.own]
+    label = next((x.pin for x in arrangement.rejected if x.position == arrangement.own), None)
+    with st.expander(f"The model’s own answer: “{plain(shorten(own.text, MAX_TEXT_CHARS))}”"):
+        mark = "" if label is None else f"<b>{describe_label(label, me)}</b>"
+        draw_answer(answer, run, arrangement.own, name="the model’s own", mark=mark)
+
+
+def render_also(more: Sequence[PinnedSentence]) -> str:
+    """The other sentences labelled correct, as HTML."""
+    if not more:
+        return ""
+    texts = [f"“{escape(shorten(x.sentence.text, MAX_TEXT_CHARS))}” ({escape(name_document(x.sentence.title))})"
+             for x in more[:MAX_MORE]]  # fmt: skip
+    rest = f" and {len(more) - MAX_MORE:,} more" if len(more) > MAX_MORE else ""
+    return f" Also labelled correct: {', '.join(texts)}{rest}."
+
+
+def render_source(pin: Pin) -> str:
+    """The question it was labelled for, as HTML, where that has other words."""
+    if pin.is_same_wording:
+        return ""
+    return f" Labelled for the question “{escape(shorten(pin.question, MAX_QUESTION_CHARS))}”."
+
+
+def describe_label(pin: Pin, me: str, *, lower: bool = False) -> str:
+    """`Labelled correct by you`, as HTML."""
+    label = {CORRECT: "correct", INCORRECT: "incorrect"}[pin.label or CORRECT]
+    if not pin.is_current:
+        return f"no longer labelled {label}" if lower else f"No longer labelled {label}"
+    names = ["you" if name == me else name for name in sorted(dict.fromkeys(pin.by), key=lambda name: name != me)]
+    if len(names) > MAX_NAMES:
+        names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
+    who = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "a verdict"
+    text = escape(f"labelled {label} by {who}")
+    return text if lower else capitalize(text)
