@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
     train, test = (load_questions(f"handbook-{split}").questions for split in ("train", "test"))
-    base = get("cascade:engine=torch")
+    base = get("cascade")
     before = evaluate(base, test)
     _print("before", before.metrics)
     for seed in range(arguments.seeds):

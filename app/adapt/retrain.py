@@ -114,9 +114,14 @@ class _Retrain:
 
     def _control(self, span: Span, message: str, *, has_events: bool = False) -> "training.RunControl":
         """For a training run that is this part of the whole; `has_events`: its events become the job's."""
+        from as2core.training.fine_tune import SCORING
         from as2core.training.loop import RunControl
 
         def report(event: dict) -> None:
+            if event["kind"] == SCORING:
+                done, total = event["done"], event["total"]
+                self.job.progress(span[0], f"looking for hard candidates, question {done + 1} of {total}")
+                return
             if has_events:
                 self.job.event(event)
             if steps := event.get("steps"):

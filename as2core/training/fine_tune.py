@@ -16,6 +16,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Generic
 
@@ -29,11 +30,14 @@ from as2core.nn.backbone import Backbone
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
 from as2core.training.batches import plan_batches
+from as2core.training.hard_negatives import keep_hardest
 from as2core.training.learners import R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
+
+SCORING = "scoring"  # the event of hard negatives being looked for, before the first step
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ def fine_tune(
     learner = learner_for(ranker, settings, teacher)
     device = next(learner.parameters()).device
     noisy, flips = flip_labels(train, settings.noise, seed=settings.seed)
+    if settings.hard_negatives and base.is_trained:
+        noisy = keep_hardest(base, noisy, settings.hard_negatives, partial(_report_scoring, control))
     batches = plan_batches(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
@@ -105,6 +111,13 @@ def fine_tune(
     watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, steering=score)
     early = end < len(batches)
     return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early)
+
+
+def _report_scoring(control: RunControl, done: int, total: int) -> None:
+    if control.is_stop_requested:
+        raise Cancelled(CANCELLED)
+    if control.on_event:
+        control.on_event({"kind": SCORING, "done": done, "total": total})
 
 
 class _Patience(EarlyStoppingCallback):

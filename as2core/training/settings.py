@@ -17,7 +17,8 @@ SCHEDULES = ("triangular", "slanted-triangular", "linear", "constant")
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """At most `positives` correct and `negatives` incorrect candidates a question, sampled anew each epoch;
-    with `negatives_from` incorrect ones of these grades only (ASNQ's labels 1 to 3). `batch_questions` a
+    with `negatives_from` incorrect ones of these grades only (ASNQ's labels 1 to 3), with `hard_negatives` from so many
+    that the base ranks highest (0: from all; as2core.training.hard_negatives). `batch_questions` a
     mini-batch, or as many as fit into `max_tokens`. `noise`: the share of labels flipped beforehand.
     `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
     lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill` that of a
@@ -41,6 +42,7 @@ class TrainSettings:
     positives: int = 2
     negatives: int = 4
     negatives_from: tuple[int, ...] = ()
+    hard_negatives: int = 0
     noise: float = 0.0
     loss: str | None = None
     margin: float = 3.0
@@ -70,6 +72,8 @@ class TrainSettings:
             raise BadSetting(
                 f"max_tokens={self.max_tokens}: it is a positive number; leave it out for batches of batch_questions"
             )
+        if self.hard_negatives < 0:
+            raise BadSetting(f"hard_negatives={self.hard_negatives}: give a number of candidates, or 0 for all")
         if self.frozen_layers < 0:
             raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
         if not 0 < self.temperature < math.inf:

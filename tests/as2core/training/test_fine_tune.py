@@ -52,6 +52,18 @@ def test_a_ranker_that_was_never_trained_is_levelled_before_its_first_step_and_a
     assert mean_logit(again) == pytest.approx(mean_logit(first), abs=1e-4)
 
 
+def test_hard_candidates_are_looked_for_by_a_trained_base_alone(base, tmp_path):
+    hard, events = dataclasses.replace(FAST, epochs=1, hard_negatives=1), []
+    known = [dataclasses.replace(q, candidates=q.candidates * 2) for q in questions(0, 4)]
+    first = fine_tune(base, known, [], hard, workdir=tmp_path / "a", control=RunControl(events.append)).ranker
+    assert all(e["kind"] != "scoring" for e in events)
+    fine_tune(first, known, [], hard, workdir=tmp_path / "b", control=RunControl(events.append))
+    assert [(e["done"], e["total"]) for e in events if e["kind"] == "scoring"] == [(i, 4) for i in range(4)]
+    control = RunControl(should_stop=lambda: True)
+    with pytest.raises(Cancelled):
+        fine_tune(first, known, [], hard, workdir=tmp_path / "c", control=control)
+
+
 def test_events_tell_the_start_every_step_each_evaluation_and_the_end(base, tmp_path):
     seen = []
     fine_tune(base, questions(0, 12), questions(12, 4), FAST, workdir=tmp_path, control=RunControl(seen.append))

@@ -1,0 +1,51 @@
+"""The incorrect candidates near the top of a list, which a retrain draws from."""
+
+import numpy as np
+import pytest
+
+from as2core.errors import Cancelled
+from as2core.training.hard_negatives import keep_hardest
+from as2core.types import Candidate, Question
+
+
+class Length:
+    """Longer texts rank higher."""
+
+    name = "length"
+
+    def score(self, question, candidates):
+        return np.array([len(c.text) for c in candidates], dtype=np.float32)
+
+
+def make_question(qid, *rows):
+    return Question(qid, "which ?", tuple(Candidate(f"{qid}{i}", "x" * n, label) for i, (n, label) in enumerate(rows)))
+
+
+def test_of_the_incorrect_candidates_those_that_rank_highest_stay_and_all_others_do():
+    question = make_question("a", (1, 0), (9, 0), (2, 1), (8, None), (7, 0), (3, 0), (6, 0))
+    [result] = keep_hardest(Length(), [question], 2, lambda done, total: None)
+    assert [c.id for c in result.candidates] == ["a1", "a2", "a3", "a4"]  # in their order
+
+
+def test_a_short_list_is_not_scored():
+    class Never:
+        name = "never"
+
+        def score(self, question, candidates):
+            raise AssertionError
+
+    questions = [make_question("a", (1, 0), (2, 1)), make_question("b", (1, 0), (2, 0))]
+    assert keep_hardest(Never(), questions, 2, lambda done, total: None) == questions
+
+
+def test_the_scoring_is_reported_and_can_be_ended():
+    questions = [make_question(q, (1, 0), (2, 0), (3, 1)) for q in "ab"]
+    calls = []
+    keep_hardest(Length(), questions, 1, lambda done, total: calls.append((done, total)))
+    assert calls == [(0, 2), (1, 2)]
+
+    def stop(done, total):
+        raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        keep_hardest(Length(), questions, 1, stop)
