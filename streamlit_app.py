@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import net_util
 
 from app.security import SecurityHeaders
 from app.ui.errors import on_script_error
@@ -19,6 +20,9 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     threading.Thread(target=import_libraries, name="imports", daemon=True).start()
     yield
 
+
+# Streamlit would ask other hosts for this machine's addresses, in order to compare them with a foreign Origin
+net_util.get_external_ip = net_util.get_internal_ip = lambda: None
 
 middleware = [Middleware(SecurityHeaders), Middleware(StartScript)]
 app = st.App("app/main.py", middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)

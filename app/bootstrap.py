@@ -4,9 +4,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from app.versions import startup
+from app.workbench.home import prepare_home
 from app.workbench.models import LoadedModels, ModelProvider
 from app.workbench.settings import Settings, get_settings
 from app.workbench.workbench import DatabaseTrouble, Workbench, translate_errors, utc_now
+from as2core.telemetry import remove_queue
 from db.session import open_database
 
 __all__ = ["DatabaseTrouble", "Workbench", "open"]
@@ -18,13 +20,15 @@ def open(
     clock: Callable[[], datetime] = utc_now,
 ) -> Workbench:
     """Open what the settings name: migrates the database, finds versions that were moved, registers the shipped ones.
+    Deletes the telemetry events of ONNX Runtime that earlier releases left in the user's cache folder.
 
     Raises As2Error when home or database cannot be used.
     """
     settings = settings or get_settings()
+    remove_queue()
     with translate_errors():
         try:
-            settings.home.mkdir(parents=True, exist_ok=True)
+            prepare_home(settings)
         except OSError as e:
             raise DatabaseTrouble(f"cannot make the folder {settings.home}: {e.strerror}; set AS2_HOME") from e
         database = open_database(settings.database)

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from torch import nn
 
 from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph, channel_peaks
-from as2core.data.source import sha256
+from as2core.data.source import match_mode, sha256
 from as2core.nn.backbone import Backbone
 from as2core.nn.heads import ExitHead
 from as2core.types import OnProgress, Progress
@@ -133,7 +133,7 @@ def _is_intact(home: Path, files: Sequence[Path]) -> bool:
 
 def _move_into_place(building: Path, home: Path, files: Sequence[Path]) -> None:
     """A damaged folder there is removed; one that another process has built stays."""
-    building.chmod(0o755)
+    match_mode(building, building / SUMS)
     for _ in range(2):
         try:
             building.rename(home)

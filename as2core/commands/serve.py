@@ -9,6 +9,7 @@ import typer
 
 from as2core.errors import BadSetting
 from as2core.lookup import list_versions
+from as2core.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
 
 MAX_CONNECTIONS = 100  # further requests get the status 503
@@ -36,6 +37,7 @@ def serve(
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
+    remove_queue()
     listening = _listen(address, port)
     with listening:
         with show_progress("loading"):

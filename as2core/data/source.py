@@ -334,6 +334,15 @@ def sha256(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
+def match_mode(folder: Path, file: Path) -> None:
+    """Let those who may read `file`, written by this process's umask, read `folder` and all files in it, too: temporary
+    folders and what safetensors writes are the owner's alone, and a container's user has to read the models."""
+    mode = file.stat().st_mode & 0o666
+    for path in folder.iterdir():
+        path.chmod(mode)
+    folder.chmod(mode | (mode & 0o444) >> 2)
+
+
 def write_text(text: str, path: str | Path) -> None:
     """Write UTF-8, the same bytes on every system."""
     with open_writer(path) as write:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from as2core.data.source import sha256
+from as2core.data.source import match_mode, sha256
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
 from as2core.rankers.specs import replace_directories
@@ -54,8 +54,7 @@ def save_version(ranker: Ranker, path: Path, card: Mapping[str, object], *, comp
         building = Path(folder)
         save_file(tensors, building / WEIGHTS)
         _write_description(building, ranker, {**card, "name": path.name})
-        (building / WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a container's user must read it
-        building.chmod(0o755)
+        match_mode(building, building / CARD)
         building.rename(path)
 
 

@@ -19,12 +19,12 @@ ROOT = Path(__file__).parents[2]
 @contextmanager
 def serving(home: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """The app as `as2 app` serves it, without a worker; its address."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)]
     with _process(command, environment, home / "server.log") as process:
         url = f"http://127.0.0.1:{port}"
         give_up = time.monotonic() + 90
-        while not _healthy(url):
+        while not is_healthy(url):
             if process.poll() is not None or time.monotonic() > give_up:
                 pytest.fail(f"the server did not start:\n{(home / 'server.log').read_text()[-3000:]}")
             time.sleep(0.2)
@@ -53,13 +53,13 @@ def _process(command: list[str], environment: Mapping[str, str], said: Path) -> 
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
 
-def _healthy(url: str) -> bool:
+def is_healthy(url: str) -> bool:
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(f"{url}/_stcore/health", timeout=2) as answer:

@@ -1,0 +1,49 @@
+"""The home is its owner's alone: nobody else on the machine reads labels, names, documents or versions.
+
+The folder has the mode 0700 and its files 0600, from their creation on (by the process's umask) and, where a release
+before this one or somebody else made them, from the next start on. A folder that is shared on purpose (with the sticky
+bit, as /tmp) or belongs to somebody else keeps its mode; the files of ours in it don't.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from app.workbench.settings import Settings
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO  # what the group and everybody else may do
+
+
+def prepare_home(settings: Settings) -> None:
+    """Make the folder, take from others what they may do with it and its files, and set this process's umask so that
+    new files are alike. Raises OSError if the folder cannot be made."""
+    os.umask(os.umask(OTHERS) | OTHERS)
+    settings.home.mkdir(parents=True, exist_ok=True)
+    if os.name == "posix":
+        if not settings.home.stat().st_mode & stat.S_ISVTX:
+            _close(settings.home)
+        for path in _list_files(settings):
+            _close(path)
+
+
+def _list_files(settings: Settings) -> Iterator[Path]:
+    """Those that this program makes in the home, and a SQLite database elsewhere."""
+    database = Path(settings.database.partition(":///")[2].partition("?")[0])
+    files = [settings.worker_log, settings.passages_file, settings.home / "vectors.npz"]
+    if settings.database.startswith("sqlite"):
+        files.append(database)
+    for file in files:
+        yield from (file.with_name(file.name + suffix) for suffix in ("", "-wal", "-shm"))
+    for folder in (settings.versions_dir, settings.jobs_dir, settings.graphs_dir, settings.home / "index"):
+        yield folder
+        yield from folder.rglob("*")
+
+
+def _close(path: Path) -> None:
+    """Leave a link, what is not there, and what belongs to somebody else as it is."""
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if mode & OTHERS and not stat.S_ISLNK(mode):
+            path.chmod(stat.S_IMODE(mode) & ~OTHERS)
