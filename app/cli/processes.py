@@ -46,6 +46,7 @@ def app(
     from app.workbench.settings import get_settings
 
     settings = get_settings()
+    check_login(settings)
     bootstrap.open(settings).close()  # an unusable home or database is reported here, in one line
     if not is_free(address, port):
         raise NotServing(f"port {port} of {address} cannot be used: choose another with --port")
@@ -62,6 +63,17 @@ def app(
         finally:
             processes.stop()
     raise NotServing(f"the server ended by itself with code {processes.server.returncode}")
+
+
+def check_login(settings: "Settings") -> None:
+    """Say here, in one line, what is wrong with the log-in: the server would refuse each page. Raises BadSetting."""
+    from app.workbench.login import needs_login
+    from app.workbench.settings import REPO
+
+    with contextlib.chdir(REPO):  # the server's folder, beneath which Streamlit looks
+        from app.ui.signin import list_secret_files
+
+        needs_login(settings, list_secret_files())
 
 
 def worker() -> None:

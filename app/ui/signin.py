@@ -1,22 +1,31 @@
 """Who is at the page: a name typed here, or whoever the identity provider says.
 
-Where `[auth]` is configured (.streamlit/secrets.toml), nobody gets further without logging in. Elsewhere a name is
-enough; the browser keeps it in a cookie, so that a reload does not change who signs. A second cookie names the desk:
-what was leased before a reload is still leased to whoever reloads.
+Where `[auth]` is configured (secrets.toml), nobody gets further without logging in; where it is damaged, or missing
+although it is required, nobody gets further at all (`app.workbench.login`). Elsewhere a name is enough; the browser
+keeps it in a cookie, so that a reload does not change who signs. A second cookie names the desk: what was leased before
+a reload is still leased to whoever reloads.
 """
 
+import logging
 import re
 import secrets
+from pathlib import Path
 from urllib.parse import unquote
 
 import streamlit as st
+from streamlit import config
 from streamlit.user_info import UserInfoProxy
 
 from app.ui.scripts import load_script
 from app.ui.text import plain
 from app.workbench import people
-from app.workbench.people import NOBODY, AnnotatorView
+from app.workbench.login import needs_login
+from app.workbench.people import NOBODY, AnnotatorView, NotAllowed
+from app.workbench.settings import get_settings
 from app.workbench.workbench import Workbench
+from as2core.errors import BadSetting
+
+log = logging.getLogger(__name__)
 
 NAME, DESK = "as2_name", "as2_desk"  # cookies
 A_YEAR = "max-age=31536000; "
@@ -25,7 +34,15 @@ _REMEMBERED = "_as2_remembered"
 
 def gate() -> None:
     """Offer the log-in and stop the run where there is one to pass; called before anything of the home is drawn."""
-    if provider_configured() and not getattr(st.user, "is_logged_in", False):
+    try:
+        configured = provider_configured()
+    except BadSetting as e:  # the reason names files of the server
+        log.error("%s", e)
+        reason = (
+            "the log-in is not set up correctly, so nobody gets in; whoever runs this app finds the reason in its log"
+        )
+        raise NotAllowed(reason) from e
+    if configured and not getattr(st.user, "is_logged_in", False):
         st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
         st.stop()
 
@@ -54,7 +71,17 @@ def desk() -> str:
 
 
 def provider_configured() -> bool:
-    return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
+    """Raises BadSetting where the log-in is damaged, or missing although required."""
+    settings, files = get_settings(), list_secret_files()
+    has_file = any(file.exists() for file in files)
+    if not has_file and settings.login != "off" and st.secrets.load_if_toml_exists() and "auth" in st.secrets:
+        return True  # given by other means
+    return needs_login(settings, files)
+
+
+def list_secret_files() -> list[Path]:
+    """Where Streamlit looks for secrets.toml."""
+    return [Path(file) for file in config.get_option("secrets.files") if str(file).endswith(".toml")]
 
 
 def _logged_in(wb: Workbench, user: UserInfoProxy) -> AnnotatorView:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from app.workbench.login import remember_login
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from db.models import Annotator
@@ -62,6 +63,7 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
 def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
     number."""
+    remember_login(wb.settings)
     with wb.read() as s:
         person = rows.find_annotator(s, subject=subject)
         has_admin = rows.count_people(s, ADMIN, but=(NOBODY,)) > 0

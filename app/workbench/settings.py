@@ -20,6 +20,7 @@ class Settings(BaseSettings):
 
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of people who sign in for the first time, after the first person.
+    `login`: "auto" is as configured; "required" refuses to start without, "off" opens the home to everyone.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
     `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads."""
 
@@ -33,6 +34,7 @@ class Settings(BaseSettings):
     worker: Literal["auto", "external"] = "auto"
     engine: Literal["auto", "torch", "onnx"] = "auto"
     newcomers: Literal["annotator", "viewer"] = "annotator"
+    login: Literal["auto", "required", "off"] = "auto"
     candidates: int = Field(default=1300, ge=1)
     first_keep: int = Field(default=100, ge=1)
 
@@ -88,6 +90,11 @@ class Settings(BaseSettings):
     def worker_lock(self) -> Path:
         """With PostgreSQL one a machine: workers of several machines may share the home."""
         return self.home / ("worker.lock" if self.database.startswith("sqlite") else f"worker-{gethostname()}.lock")
+
+    @property
+    def login_mark(self) -> Path:
+        """A file that is there since somebody used this home with a log-in."""
+        return self.home / "login-required"
 
     @property
     def worker_log(self) -> Path:

@@ -36,3 +36,13 @@ def test_a_port_that_is_taken_is_said_at_once(as2):
 def test_a_ranker_that_is_not_there_is_said_before_anything_is_served(as2):
     code, _, err = as2("serve", "--ranker", "grand", "--port", "0")
     assert code == 1 and "grand" in err and "/v1/rerank" not in err
+
+
+def test_the_app_does_not_start_with_a_damaged_log_in_and_names_the_line(tmp_path):
+    secrets = tmp_path / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir()
+    secrets.write_text('[auth]\nclient_id = "as2\n')
+    env = {**os.environ, "AS2_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    done = subprocess.run([Path(sys.executable).with_name("as2"), "app"], capture_output=True, text=True, env=env)
+    assert done.returncode == 1 and "line 2" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "home").exists()

@@ -1,0 +1,87 @@
+"""Whether people have to log in, and what is wrong with its configuration: it fails closed.
+
+Streamlit takes a secrets.toml that it cannot read, or one without the table `[auth]`, for none: the home would be open.
+Here such a file is an error with its line. A home that was once used with a log-in does not open without one, unless
+`AS2_LOGIN=off` says so.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+from app.workbench.settings import Settings
+from as2core.errors import BadSetting
+
+TABLE = "auth"
+KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+REMEDY = "correct the file, or set AS2_LOGIN=off to open the home without a log-in"
+
+
+def needs_login(settings: Settings, files: Iterable[Path]) -> bool:
+    """Whether a log-in is configured in one of these files and not switched off; the home remembers it. Raises
+    BadSetting where the configuration is damaged, or missing although it is required."""
+    if settings.login == "off":
+        return False
+    files = list(files)
+    configured = [file for file in files if _has_login(file)]
+    if configured:
+        if find_spec("authlib") is None:
+            raise BadSetting("the log-in needs the package authlib: install the extra `auth` (docs/running.md)")
+        remember_login(settings)
+        return True
+    where = " or ".join(map(str, files))
+    if settings.login == "required":
+        raise BadSetting(f"AS2_LOGIN=required, but no log-in is configured: write [{TABLE}] into {where}")
+    if settings.login_mark.exists():
+        raise BadSetting(
+            f"{settings.home} was used with a log-in, and none is configured now: restore [{TABLE}] in {where}, or set "
+            "AS2_LOGIN=off to open it without"
+        )
+    return False
+
+
+def remember_login(settings: Settings) -> None:
+    """From now on, the home does not open without a log-in unless told."""
+    if not settings.login_mark.exists():
+        settings.home.mkdir(parents=True, exist_ok=True)
+        settings.login_mark.touch()
+
+
+def _has_login(file: Path) -> bool:
+    """Whether the file configures a log-in. Raises BadSetting, with the line."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except FileNotFoundError:
+        return False
+    except OSError as e:
+        raise BadSetting(f"{file}: cannot be read ({e.strerror}); {REMEDY}") from e
+    except UnicodeDecodeError as e:
+        line = e.object[: e.start].count(b"\n") + 1
+        raise BadSetting(f"{file}, line {line}: not UTF-8; {REMEDY}") from e
+    except tomllib.TOMLDecodeError as e:
+        raise BadSetting(f"{file}: not valid TOML: {e}; {REMEDY}") from e
+    for key, value in content.items():
+        if key != TABLE and (key in KEYS or _looks_like_login(key, value)):
+            line, name = _find_line(text, key), key if key in KEYS else f"[{key}]"
+            raise BadSetting(f"{file}, line {line}: {name} must be written in or as [{TABLE}]; {REMEDY}")
+    if TABLE not in content:
+        return False
+    auth = content[TABLE]
+    missing = [key for key in KEYS if not isinstance(auth, dict) or not str(auth.get(key, "")).strip()]
+    if missing:
+        line = _find_line(text, TABLE)
+        raise BadSetting(f"{file}, line {line}: [{TABLE}] has no {', no '.join(missing)}; {REMEDY}")
+    return True
+
+
+def _looks_like_login(key: str, value: object) -> bool:
+    return key.strip().casefold() == TABLE or (isinstance(value, dict) and bool(set(KEYS) & set(value)))
+
+
+def _find_line(text: str, key: str) -> int:
+    """Where a table or a key first stands."""
+    pattern = re.compile(rf"""\s*\[?\s*["']?{re.escape(key)}\b""")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
