@@ -10,10 +10,12 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 from app.adapt import baselines, label_noise, training
 from app.adapt import snapshot as snapshots
+from app.adapt.pace import HELD_OUT, Pace, TrainingWatch, Work, describe_range, plan_stages
 from app.adapt.report import Baseline, BeforeAfter, LabelCounts, LeftOut, Metrics, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
@@ -30,10 +32,6 @@ from as2core.rankers.versions import save_version
 from as2core.types import Json, OnProgress, Progress, Question
 from db.models import ModelVersion
 from db.repositories import versions as rows
-
-HELD_OUT = "held-out"
-
-Span = tuple[float, float]  # of the job's progress
 
 
 def run_retrain(job: JobRun) -> dict[str, Json]:
@@ -53,82 +51,119 @@ class _Retrain:
         self.corpus_id, self.workdir = corpus_id, job.folder / "work"
         job.progress(0.0, "freezing the labels")
         self.base = loading.find_base(self.wb, self.settings.base, self.settings.version_kind)
-        self.snapshot = snapshots.freeze(self.wb, corpus_id, job.folder, self.settings, self.base.trained_on)
+        self.snapshot = snapshots.freeze(
+            self.wb, corpus_id, job.folder, self.settings, self.base.trained_on, self._report_freezing
+        )
         self.benchmarks = load_benchmarks(self.wb)
 
     def run(self) -> RetrainReport:
         job, questions = self.job, self.snapshot.parts.held_out
-        job.progress(0.01, f"loading {self.base.name}")
+        job.progress(0.0, f"loading {self.base.name}")
         ranker = self.base.load()
-        self._use_engine(ranker, None, (0.02, 0.03))
-        before = self._measure_base(ranker, questions, HELD_OUT, (0.03, 0.08))
+        self.pace = Pace(self._plan(ranker), job.seconds)
+        self._use_engine(ranker, None, "engine")
+        before = self._measure_base(ranker, questions, HELD_OUT)
         labels = self._filter_labels()
         result = self._train(ranker, labels)
         job.check()
-        self._use_engine(result.ranker, self.workdir / "graphs", (0.64, 0.66))
-        after = self._measure_new(result.ranker, questions, HELD_OUT, (0.66, 0.74))
+        self._use_engine(result.ranker, self.workdir / "graphs", "graphs")
+        if not self.settings.is_fitted:
+            on_progress = self._report_progress("calibration", "calibrating the probabilities")
+            result = training.calibrate_result(result, self.snapshot.parts.dev, on_progress)
+        after = self._measure_new(result.ranker, questions, HELD_OUT)
         benchmarks = self._measure_benchmarks(ranker, result.ranker)
+        self._advance("saving", 0.0, "saving the version")
         report = self._report(BeforeAfter(before, after), benchmarks, labels, result)
-        job.progress(0.98, "saving the version")
         report = self._save(report, result)
         evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
         for data, sides in benchmarks.items():
             evaluations.store_measurement(self.wb, report.version, self.benchmarks[data], sides.after, data=data)
         return report
 
-    def _report_progress(self, span: Span, message: str) -> OnProgress:
-        """For a stage that is this part of the whole. It also waits while the job is paused, and ends it when it is
-        cancelled."""
+    def _report_freezing(self, p: Progress) -> None:
+        self.job.progress(0.0, f"freezing the labels, {p.done:,} of {p.total:,} questions compared")
+        self.job.check()
+
+    def _plan(self, base: Ranker) -> dict[str, float]:
+        """The weights of the stages, before anything is known of the run but its data."""
+        parts, steps, epochs, negatives = self.snapshot.parts, 0, 0, 0
+        if not self.settings.is_fitted:
+            settings = training.choose_train_settings(base, self.settings)
+            epochs, negatives = settings.epochs, settings.hard_negatives
+            steps = epochs * ceil(len(self.snapshot.training_questions) / settings.batch_questions)
+        data = {HELD_OUT: parts.held_out, **self.benchmarks}
+        spec = self.base.spec
+        measured = [name for name, questions in data.items() if evaluations.has_measurement(self.wb, spec, questions)]
+        work = Work(steps, epochs, negatives, measured)
+        return plan_stages(parts, self.benchmarks, work)
+
+    def _advance(self, stage: str, share: float, message: str) -> None:
+        """Report how far a stage is, and how long the retrain still takes."""
+        self.pace.advance(stage, share)
+        remaining = self.pace.remaining
+        left = f", {describe_range(*remaining)} left" if remaining else ""
+        self.job.progress(self.pace.share, message + left)
+
+    def _report_progress(self, stage: str, message: str) -> OnProgress:
+        """For a stage. It also waits while the job is paused, and ends it when it is cancelled."""
 
         def report(p: Progress) -> None:
-            self.job.progress(span[0] + (span[1] - span[0]) * p.done / max(1, p.total), message)
+            self._advance(stage, p.done / max(1, p.total), f"{message}, {p.done:,} of {p.total:,}")
             self.job.check()
 
         return report
 
-    def _use_engine(self, ranker: Ranker, folder: Path | None, span: Span) -> None:
+    def _use_engine(self, ranker: Ranker, folder: Path | None, stage: str) -> None:
         message = "preparing the engine"
-        self.job.progress(span[0], message)
-        evaluations.use_engine(ranker, self.wb.settings.engine, folder, self._report_progress(span, message))
+        self._advance(stage, 0.0, message)
+        evaluations.use_engine(ranker, self.wb.settings.engine, folder, self._report_progress(stage, message))
 
-    def _measure_base(self, ranker: Ranker, questions: Sequence[Question], data: str, span: Span) -> Measurement:
-        spec, on_progress = self.base.spec, self._report_measuring(self.base.name, data, span)
+    def _measure_base(self, ranker: Ranker, questions: Sequence[Question], data: str) -> Measurement:
+        spec, on_progress = self.base.spec, self._report_measuring(self.base.name, data, f"base {data}")
         return evaluations.load_or_measure(self.wb, spec, questions, data=data, ranker=ranker, on_progress=on_progress)
 
-    def _measure_new(self, ranker: Ranker, questions: Sequence[Question], data: str, span: Span) -> Measurement:
-        on_progress = self._report_measuring("the new version", data, span)
+    def _measure_new(self, ranker: Ranker, questions: Sequence[Question], data: str) -> Measurement:
+        on_progress = self._report_measuring("the new version", data, f"new {data}")
         return evaluations.measure(ranker, questions, on_progress=on_progress)
 
-    def _report_measuring(self, name: str, data: str, span: Span) -> OnProgress:
-        return self._report_progress(span, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
+    def _report_measuring(self, name: str, data: str, stage: str) -> OnProgress:
+        return self._report_progress(stage, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
 
     def _measure_benchmarks(self, base: Ranker, new: Ranker) -> dict[str, BeforeAfter[Measurement]]:
         """On the frozen benchmarks that are available."""
-        share, measurements = 0.23 / max(1, len(self.benchmarks)), {}
-        for i, (data, questions) in enumerate(self.benchmarks.items()):
-            start, middle, end = (0.74 + (i + part) * share for part in (0, 0.5, 1))
-            before = self._measure_base(base, questions, data, (start, middle))
-            after = self._measure_new(new, questions, data, (middle, end))
-            measurements[data] = BeforeAfter(before, after)
-        return measurements
+        return {
+            data: BeforeAfter(self._measure_base(base, questions, data), self._measure_new(new, questions, data))
+            for data, questions in self.benchmarks.items()
+        }
 
-    def _control(self, span: Span, message: str, *, has_events: bool = False) -> "training.RunControl":
-        """For a training run that is this part of the whole; `has_events`: its events become the job's."""
-        from as2core.training.fine_tune import SCORING
+    def _control_judge(self, message: str) -> "training.RunControl":
+        """For the training of a judge, which the plan does not know of."""
         from as2core.training.loop import RunControl
 
         def report(event: dict) -> None:
-            if event["kind"] == SCORING:
-                done, total = event["done"], event["total"]
-                self.job.progress(span[0], f"looking for hard candidates, question {done + 1} of {total}")
-                return
-            if has_events:
-                self.job.event(event)
             if steps := event.get("steps"):
-                share, step = (span[1] - span[0]) / steps, event.get("step", 0)
-                self.job.progress(span[0] + share * step, f"{message} step {step} of {steps}")
+                self._advance("judges", 0.0, f"{message}, step {event.get('step', 0)} of {steps}")
 
         return RunControl(report, self.job.should_stop, self.job.seconds)
+
+    def _control_training(self) -> "training.RunControl":
+        """For the training itself: its events become the job's."""
+        from as2core.training.fine_tune import SCORING
+        from as2core.training.loop import RunControl
+
+        watch = TrainingWatch(self.pace)
+
+        def report(event: dict) -> None:
+            if event["kind"] == SCORING:
+                self._advance(*watch.follow_scoring(Progress(event["done"], event["total"])))
+                return
+            self.job.event(event)
+            self._advance(*watch.follow(event))
+
+        def report_dev(p: Progress) -> None:
+            self._advance(*watch.follow_dev(p))
+
+        return RunControl(report, self.job.should_stop, self.job.seconds, report_dev)
 
     def _filter_labels(self) -> label_noise.FilteredLabels:
         """The labels to train on. A fit of a few numbers uses all: wrong labels hardly change it."""
@@ -138,25 +173,26 @@ class _Retrain:
             return label_noise.FilteredLabels(train)
 
         def train_judge(half: Sequence[Question], number: int) -> CascadeRanker:
-            message = f"training on half of the labels to check the others, {number + 1} of 2:"
-            control, folder = self._control((0.09, 0.09), message), self.workdir / "judges" / str(number)
+            message = f"training on half of the labels to check the others, {number + 1} of 2"
+            control, folder = self._control_judge(message), self.workdir / "judges" / str(number)
             return training.train_judge(judge, half, folder, seed=seed, control=control)
 
-        on_progress = self._report_progress((0.08, 0.1), "looking for labels that look wrong")
+        on_progress = self._report_progress("check", "looking for labels that look wrong")
         labels = label_noise.filter_labels(judge, train, seed=seed, train_judge=train_judge, on_progress=on_progress)
         if labels.left_out:
             self.job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
         return labels
 
     def _train(self, ranker: Ranker, labels: label_noise.FilteredLabels) -> training.TrainedRanker:
-        control = self._control((0.1, 0.62), "training,", has_events=True)
-        on_progress = self._report_progress((0.1, 0.62), "scoring the training questions")
+        self._advance("negatives", 0.0, "preparing the training")
+        control = self._control_training()
+        on_progress = self._report_progress("training", "scoring the training questions")
         snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
         return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
 
     def _measure_baselines(self, questions: Sequence[Question], before: Metrics) -> tuple[Baseline, ...]:
-        kind, base, span = self.settings.version_kind, (self.base.name, before), (0.97, 0.98)
-        on_progress = self._report_measuring("the shipped version", HELD_OUT, span)
+        kind, base = self.settings.version_kind, (self.base.name, before)
+        on_progress = self._report_measuring("the shipped version", HELD_OUT, "shipped")
         shipped = baselines.measure_shipped(self.wb, kind, questions, base, data=HELD_OUT, on_progress=on_progress)
         retrieval = baselines.measure_retrieval(self.wb, self.corpus_id, questions)
         return (retrieval, shipped) if shipped else (retrieval,)

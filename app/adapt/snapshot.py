@@ -25,7 +25,7 @@ from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.errors import NotEnoughLabels
 from as2core.training.mining import VectorCache
-from as2core.types import Question
+from as2core.types import OnProgress, Question
 
 PARTS = ("train", "dev", "held_out", "replay")
 VALIDATION_QUESTIONS, VALIDATION_CANDIDATES = 40, 24  # scored after every epoch
@@ -58,14 +58,20 @@ class Snapshot:
 
 
 def compose(
-    wb: Workbench, corpus_id: int, settings: RetrainSettings, *, trained_on: Sequence[str] = (), preview: bool = False
+    wb: Workbench,
+    corpus_id: int,
+    settings: RetrainSettings,
+    *,
+    trained_on: Sequence[str] = (),
+    preview: bool = False,
+    on_progress: OnProgress | None = None,
 ) -> Composition:
     """`trained_on`: questions that the base or its ancestors were trained on. A `preview` embeds nothing."""
     starter, benchmarks = load_starter(wb, "train"), load_benchmarks(wb).values()
     questions = label_selection.load(wb, corpus_id, settings.choice)
     parts = splitting.split(
         questions,
-        embed=partial(embed_questions, wb, known_only=preview),
+        embed=partial(embed_questions, wb, known_only=preview, on_progress=on_progress),
         trained_on=list(dict.fromkeys([*trained_on, *(q.text for q in starter)])),
         benchmarks=[q.text for benchmark in benchmarks for q in benchmark],
         to_training=partial(label_selection.add_presumed, presumed=settings.choice.presumed, seed=settings.seed),
@@ -73,13 +79,15 @@ def compose(
     return Composition(tuple(questions), parts, sample_replay(starter, parts, settings.replay, settings.seed))
 
 
-def embed_questions(wb: Workbench, texts: Sequence[str], *, known_only: bool = False) -> np.ndarray | None:
+def embed_questions(
+    wb: Workbench, texts: Sequence[str], *, known_only: bool = False, on_progress: OnProgress | None = None
+) -> np.ndarray | None:
     """Unit vectors of questions `(n, width)`, each embedded once a home; None if `known_only` and some are not yet."""
     if known_only and not (wb.settings.home / "vectors.npz").exists():
         return None
     cache = VectorCache(wb.models.embedder, wb.settings.home)
     if not known_only:
-        cache.embed(texts)
+        cache.embed(texts, on_progress)
     return cache.get(texts) if cache.has_all(texts) else None
 
 
@@ -92,13 +100,18 @@ def sample_replay(starter: Sequence[Question], parts: splitting.Split, share: fl
 
 
 def freeze(
-    wb: Workbench, corpus_id: int, folder: Path, settings: RetrainSettings, trained_on: Sequence[str] = ()
+    wb: Workbench,
+    corpus_id: int,
+    folder: Path,
+    settings: RetrainSettings,
+    trained_on: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
 ) -> Snapshot:
     """The composition as it was when the job first ran, written to `folder` then. Raises NotEnoughLabels if nothing is
     left to train on or to hold out."""
     file = folder / "snapshot.jsonl"
     if not file.exists():
-        whole = compose(wb, corpus_id, settings, trained_on=trained_on)
+        whole = compose(wb, corpus_id, settings, trained_on=trained_on, on_progress=on_progress)
         train_ids = {q.qid for q in whole.parts.train}
         train = [x for x in whole.questions if x.question.qid in train_ids]
         head = {

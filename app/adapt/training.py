@@ -4,7 +4,7 @@ the probabilities and the no-answer threshold only.
 
 import copy
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ def train(
 ) -> TrainedRanker:
     """A trained copy of the base, which stays as it is. Raises NotEnoughLabels, BadSetting, Cancelled."""
     if settings.kind == CALIBRATION:
-        return _calibrate(base, snapshot, control)
+        return _calibrate(base, snapshot, control, on_progress)
     if settings.kind == FUSION and isinstance(base, FusionRanker):
         return _fit_weights(base, snapshot, control, on_progress)
     return _fine_tune(base, snapshot, settings, workdir, control)
@@ -84,27 +84,38 @@ def train_judge(
 
 
 def _fine_tune(
-    base: Ranker, snapshot: Snapshot, settings: RetrainSettings, workdir: Path, control: "RunControl"
+    base: Ranker,
+    snapshot: Snapshot,
+    settings: RetrainSettings,
+    workdir: Path,
+    control: "RunControl",
 ) -> TrainedRanker:
-    from as2core.training.calibrate import calibrate
     from as2core.training.fine_tune import fine_tune
     from as2core.training.learners import require_weights
 
     train_settings = choose_train_settings(base, settings)
-    dev = snapshot.parts.dev
     result = fine_tune(
         require_weights(base),
         snapshot.training_questions,
-        sample_validation(dev, settings.seed),
+        sample_validation(snapshot.parts.dev, settings.seed),
         train_settings,
         workdir=workdir,
         control=control,
         restart=True,  # the folder is the job's own: another run there is this one before an update changed a default
     )
-    ranker, complete = result.ranker, select_complete(dev)
-    report = calibrate(ranker, complete) if complete and isinstance(ranker, CascadeRanker) else None
     times = result.seconds, result.earlier_seconds
-    return TrainedRanker(ranker, asdict(train_settings), *times, result.stopped_early, calibration=report)
+    return TrainedRanker(result.ranker, asdict(train_settings), *times, result.stopped_early)
+
+
+def calibrate_result(result: TrainedRanker, dev: Sequence[Question], on_progress: OnProgress) -> TrainedRanker:
+    """Calibrate what gradient descent trained, on the engine it runs on, which scores several times as fast as the
+    weights in training; as it is for a ranker without probabilities, or without completely labelled questions."""
+    from as2core.training.calibrate import calibrate
+
+    complete = select_complete(dev)
+    if not complete or not isinstance(result.ranker, CascadeRanker):
+        return result
+    return replace(result, calibration=calibrate(result.ranker, complete, on_progress))
 
 
 def _fit_weights(
@@ -117,7 +128,7 @@ def _fit_weights(
     return TrainedRanker(ranker, {"how": how, "seed": 0}, control.clock() - start, weights=weights)
 
 
-def _calibrate(base: Ranker, snapshot: Snapshot, control: "RunControl") -> TrainedRanker:
+def _calibrate(base: Ranker, snapshot: Snapshot, control: "RunControl", on_progress: OnProgress) -> TrainedRanker:
     """The weights stay. Probabilities and the threshold are set on completely labelled questions, else on all."""
     from as2core.training.calibrate import calibrate
 
@@ -129,7 +140,7 @@ def _calibrate(base: Ranker, snapshot: Snapshot, control: "RunControl") -> Train
         raise NotEnoughLabels("probabilities need labels of both kinds: label correct and incorrect sentences")
     complete = select_complete(questions)
     ranker = copy.deepcopy(base)
-    report = {**calibrate(ranker, complete or questions), "complete": bool(complete)}
+    report = {**calibrate(ranker, complete or questions, on_progress), "complete": bool(complete)}
     return TrainedRanker(ranker, {"seed": 0}, control.clock() - start, calibration=report)
 
 

@@ -13,7 +13,7 @@ from app.ui import url
 from app.ui.charts.training import Event, dev_curve, loss_curve
 from app.ui.errors import guarded
 from app.ui.text import capitalize, escape, plain
-from app.ui.wording import describe_seconds, describe_state, describe_wait, format_event
+from app.ui.wording import describe_state, describe_wait, format_event
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
@@ -104,11 +104,7 @@ def _describe_progress(job: JobView) -> str:
         return "Queued …"
     if job.cancelling:
         return describe_state(job)
-    text = capitalize(job.message or describe_state(job))
-    seconds = next((e["seconds_left"] for e in reversed(job.events) if e.get("seconds_left") is not None), 0)
-    if seconds and not any(e.get("kind") == "end" for e in job.events):
-        text += f" · about {describe_seconds(seconds)} of training left"
-    return text
+    return capitalize(job.message or describe_state(job))
 
 
 def _draw_curves(job: JobView) -> None:

@@ -32,7 +32,7 @@ from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from db.models import JsonObject
 from db.repositories import versions as rows
 
-MAX_BATCH_CANDIDATES = 256  # between batches a run can be stopped
+MAX_BATCH_CANDIDATES = 128  # between batches progress is reported, and a run can be stopped
 SETTING = "clean"
 
 
@@ -93,6 +93,10 @@ def load_or_measure(
     measurement = measure(ranker, questions, on_progress=on_progress)
     store_measurement(wb, name, questions, measurement, data=data)
     return measurement
+
+
+def has_measurement(wb: Workbench, name: str, questions: Sequence[Question]) -> bool:
+    return "per_exit" in _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
 
 
 def store_measurement(wb: Workbench, name: str, questions: Sequence[Question], m: Measurement, *, data: str) -> None:

@@ -19,13 +19,13 @@ from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.base import Query
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.generative import GenerativeRanker
-from as2core.types import Question
+from as2core.types import OnProgress, Progress, Question
 
 FOLDS = 5
 MAX_LEVEL_QUESTIONS = 50  # with a correct candidate, and as many without
 
 
-def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
+def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress | None = None) -> dict:
     """Set the ranker's `calibration` and `threshold`; returns the report for its card. Unlabelled candidates are left
     out.
 
@@ -37,7 +37,9 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question]) -> dict:
     logits: list[np.ndarray] = []  # (exits, labelled candidates) a question
     labels: list[np.ndarray] = []
     best: list[tuple[float, bool, int]] = []  # the best logit, whether the question has an answer, and its number
-    for q in questions:
+    for done, q in enumerate(questions):
+        if on_progress:
+            on_progress(Progress(done, len(questions), q.text))
         has_label = np.array([c.label is not None for c in q.candidates])
         if not has_label.any():
             continue

@@ -22,7 +22,7 @@ from as2core.training.batches import PlannedBatch
 from as2core.training.learners import Learner
 from as2core.training.learners.base import Term
 from as2core.training.rates import rate_schedule
-from as2core.types import Question
+from as2core.types import OnProgress, Progress, Question
 
 OnEvent = Callable[[dict], None]
 DEV_QUESTIONS_PER_BATCH = 8  # `should_stop` is called between batches
@@ -31,13 +31,14 @@ CANCELLED = "training was cancelled; a later run with the same labels resumes fr
 
 @dataclass(frozen=True, slots=True)
 class RunControl:
-    """How a run is watched and stopped. `on_event` gets every event. `should_stop` is called between steps and between
-    dev questions; while it blocks, the run pauses. A `clock` (seconds) that stands still meanwhile keeps pauses out of
-    the time taken and the time left."""
+    """How a run is watched and stopped. `on_event` gets every event, `on_dev` how far an evaluation on the dev
+    questions is. `should_stop` is called between steps and between dev questions; while it blocks, the run pauses. A
+    `clock` (seconds) that stands still meanwhile keeps pauses out of the time taken and the time left."""
 
     on_event: OnEvent | None = None
     should_stop: Callable[[], bool] | None = None
     clock: Callable[[], float] = time.monotonic
+    on_dev: OnProgress | None = None
 
     @property
     def is_stop_requested(self) -> bool:
@@ -144,6 +145,8 @@ class PlannedTrainer(Trainer):
         for start in range(0, len(own), DEV_QUESTIONS_PER_BATCH):
             if self.args.world_size == 1 and self._watch.control.is_stop_requested:
                 raise Cancelled(CANCELLED)
+            if self._watch.control.on_dev:
+                self._watch.control.on_dev(Progress(start, len(own)))
             some = own[start : start + DEV_QUESTIONS_PER_BATCH]
             with self.accelerator.autocast():
                 scores += zip((q.qid for q in some), self._learner.dev_scores(some), strict=True)

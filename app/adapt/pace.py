@@ -1,0 +1,172 @@
+"""How far a retrain is, and how long it still takes: over all its stages, measuring and building graphs as well as
+training.
+
+Every stage has a weight, the seconds it takes on two idle cores. What a weighted second takes on this machine, now, is
+measured stage by stage. The remaining time is a range, from the fastest to the slowest pace so far: other programs come
+and go. It is for all epochs: training may stop early.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from app.adapt.snapshot import sample_validation
+from app.adapt.splitting import Split
+from as2core.types import Progress, Question
+
+HELD_OUT = "held-out"  # beside the names of the benchmarks
+MIN_WEIGHT = 4.0  # weighted seconds of a stage before its pace counts
+SPREAD = 0.15  # the range is at least so much below and above the pace that was measured
+# weights, in seconds on two idle cores, from one retrain of the starter corpus
+ENGINE_WEIGHT, SAVING_WEIGHT = 2.5, 1.0
+CANDIDATE_WEIGHT = 0.002  # measured in int8
+TORCH_CANDIDATE_WEIGHT = 0.01  # scored by the weights in training
+STEP_WEIGHT = 1.9
+
+
+@dataclass(slots=True)
+class _Stage:
+    weight: float
+    share: float = 0.0
+    seconds: float = 0.0
+    start: float = 0.0  # its share when this attempt took it up
+
+    @property
+    def done(self) -> float:
+        return self.weight * self.share
+
+    @property
+    def pace(self) -> float | None:
+        """Seconds for a weighted second, in this attempt; None before there is enough of it."""
+        measured = self.weight * (self.share - self.start)
+        return self.seconds / measured if measured >= MIN_WEIGHT and self.seconds else None
+
+
+class Pace:
+    """`weights`: stage -> weight, in their order. `clock`: seconds, which stands still while the job is paused."""
+
+    def __init__(self, weights: Mapping[str, float], clock: Callable[[], float]) -> None:
+        self._stages = {name: _Stage(weight) for name, weight in weights.items()}
+        self._clock, self._time, self._current = clock, clock(), ""
+
+    def advance(self, stage: str, share: float) -> None:
+        """The stage is this far, from 0 to 1; those before it are over. A stage that was not planned takes no part."""
+        now, seconds = self._clock(), self._clock() - self._time
+        self._time = now
+        if self._current in self._stages:
+            self._stages[self._current].seconds += seconds
+        self._current = stage
+        if stage not in self._stages:
+            return
+        for name, other in self._stages.items():
+            if name == stage:
+                break
+            other.share = 1.0
+        own = self._stages[stage]
+        own.share = max(own.share, min(1.0, share))
+
+    def resume(self, stage: str, share: float) -> None:
+        """An earlier attempt came this far with it."""
+        self._stages[stage].share = self._stages[stage].start = share
+
+    def finish_early(self, stage: str) -> None:
+        """The stage needs no more than what is done of it."""
+        self._stages[stage].weight *= self._stages[stage].share
+        self._stages[stage].share = 1.0
+
+    @property
+    def share(self) -> float:
+        total = sum(s.weight for s in self._stages.values())
+        return sum(s.done for s in self._stages.values()) / total if total else 0.0
+
+    @property
+    def remaining(self) -> tuple[float, float] | None:
+        """Seconds, from and to; None before any pace was measured."""
+        paces = {name: s.pace for name, s in self._stages.items() if s.pace is not None}
+        if not paces:
+            return None
+        left = {name: s.weight - s.done for name, s in self._stages.items()}
+        current = left.pop(self._current, 0.0) if self._current in paces else 0.0
+        own, others = paces.get(self._current, 0.0) * current, sum(left.values())
+        low, high = own + min(paces.values()) * others, own + max(paces.values()) * others
+        return low * (1 - SPREAD), high * (1 + SPREAD)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """`steps` of the training, `evaluations` on the validation questions, `hard_negatives`: more incorrect candidates
+    than that are ranked first (0: none are). `measured`: data that the base was measured on before."""
+
+    steps: int
+    evaluations: int
+    hard_negatives: int
+    measured: Collection[str]
+
+
+def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work: Work) -> dict[str, float]:
+    """Stage -> weight, in their order."""
+    data = {HELD_OUT: parts.held_out, **benchmarks}
+    weights = {name: CANDIDATE_WEIGHT * count_candidates(questions) for name, questions in data.items()}
+    validation = TORCH_CANDIDATE_WEIGHT * count_candidates(sample_validation(parts.dev, 0))
+    stages = {"engine": ENGINE_WEIGHT, "check": CANDIDATE_WEIGHT * count_candidates(parts.train)}
+    long = [q for q in parts.train if work.hard_negatives and q.negatives > work.hard_negatives]
+    stages |= {"negatives": CANDIDATE_WEIGHT * count_candidates(long), "validation": validation}
+    stages |= {"training": STEP_WEIGHT * work.steps + validation * work.evaluations}
+    stages |= {"graphs": ENGINE_WEIGHT, "calibration": CANDIDATE_WEIGHT * count_candidates(parts.dev)}
+    for name, weight in weights.items():
+        stages |= {f"base {name}": 0.0 if name in work.measured else weight, f"new {name}": weight}
+    in_order = ["engine", f"base {HELD_OUT}", *(s for s in stages if s not in ("engine", f"base {HELD_OUT}"))]
+    return {stage: stages[stage] for stage in in_order} | {"saving": SAVING_WEIGHT}
+
+
+class TrainingWatch:
+    """From a training run's events to the stage, its share and what to say of it."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace, self._is_training, self._last = pace, False, (0, 0)  # step of steps
+
+    def follow_scoring(self, p: Progress) -> tuple[str, float, str]:
+        """Before the training starts: which incorrect candidates are hard."""
+        return (
+            "negatives",
+            p.done / max(1, p.total),
+            f"looking for hard candidates, {p.done:,} of {p.total:,} questions",
+        )
+
+    def follow_dev(self, p: Progress) -> tuple[str, float, str]:
+        """An evaluation is a stage of its own before the first step, and a part of the training afterwards."""
+        message = f"scoring the validation questions, {p.done:,} of {p.total:,}"
+        return (
+            ("training", self._share, message)
+            if self._is_training
+            else ("validation", p.done / max(1, p.total), message)
+        )
+
+    def follow(self, event: Mapping[str, object]) -> tuple[str, float, str]:
+        kind, step, steps = event.get("kind"), int(str(event.get("step", 0))), int(str(event.get("steps", 0)))
+        if steps:
+            if kind == "step" and not self._last[0] and step > 1:
+                self._pace.resume("training", (step - 1) / steps)
+            self._is_training, self._last = True, (max(step, self._last[0]), steps)
+        if kind == "end":
+            self._pace.finish_early("training")
+            return ("graphs", 0.0, "preparing the engine")
+        return ("training", self._share, f"training, step {self._last[0]:,} of {self._last[1]:,}")
+
+    @property
+    def _share(self) -> float:
+        step, steps = self._last
+        return step / steps if steps else 0.0
+
+
+def count_candidates(questions: Iterable[Question]) -> int:
+    return sum(len(q.candidates) for q in questions)
+
+
+def describe_range(low: float, high: float) -> str:
+    """`20 to 40 s`, `1 to 3 min`, `about 5 s`: seconds as a range that a reader can hold in mind."""
+    if high < 90:
+        low, high = (5 * ceil(x / 5) for x in (low, high))
+        return f"about {high} s" if low == high else f"{low} to {high} s"
+    low, high = (ceil(x / 60) if x > high / 10 else 1 for x in (low, high))
+    return f"about {high} min" if low == high else f"{low} to {high} min"
