@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit import net_util
+from streamlit import config, net_util
 
 from app.security import SecurityHeaders
 from app.ui.errors import on_script_error
 from app.ui.start import StartScript
 from app.workbench.models import import_libraries
+from app.workbench.settings import get_settings
+from as2core.hosts import HostGuard, parse_hosts
 
 
 @asynccontextmanager
@@ -24,5 +26,10 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 # Streamlit would ask other hosts for this machine's addresses, in order to compare them with a foreign Origin
 net_util.get_external_ip = net_util.get_internal_ip = lambda: None
 
-middleware = [Middleware(SecurityHeaders), Middleware(StartScript)]
+hosts = parse_hosts(get_settings().allowed_hosts)
+middleware = [
+    Middleware(SecurityHeaders),
+    Middleware(HostGuard, address=config.get_option("server.address") or "0.0.0.0", names=hosts),
+    Middleware(StartScript),
+]
 app = st.App("app/main.py", middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)

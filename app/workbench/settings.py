@@ -21,6 +21,7 @@ class Settings(BaseSettings):
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of people who sign in for the first time, after the first person.
     `login`: "auto" is as configured; "required" refuses to start without, "off" opens the home to everyone.
+    `allowed_hosts`: names by which the pages may be opened, besides the loopback's and the bound address.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
     `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads."""
 
@@ -35,6 +36,7 @@ class Settings(BaseSettings):
     engine: Literal["auto", "torch", "onnx"] = "auto"
     newcomers: Literal["annotator", "viewer"] = "annotator"
     login: Literal["auto", "required", "off"] = "auto"
+    allowed_hosts: str = ""
     candidates: int = Field(default=1300, ge=1)
     first_keep: int = Field(default=100, ge=1)
 

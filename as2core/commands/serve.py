@@ -28,11 +28,19 @@ def serve(
     address: Annotated[
         str, typer.Option(help="The address to bind; 0.0.0.0 allows access from other machines.")
     ] = "127.0.0.1",
+    allowed_hosts: Annotated[
+        str,
+        typer.Option(
+            envvar="AS2_ALLOWED_HOSTS",
+            help="Names by which it may be reached, besides localhost and the address, with commas; * for all.",
+        ),
+    ] = "",
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
         import uvicorn
 
+        from as2core.hosts import HostGuard, parse_hosts
         from as2core.serving import ACTIVE, ServedRankers, build
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
@@ -45,7 +53,8 @@ def serve(
         rankers.follow_on()
         host, at = listening.getsockname()[:2]
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        config = uvicorn.Config(build(rankers), log_level="warning", limit_concurrency=MAX_CONNECTIONS)
+        guarded = HostGuard(build(rankers), address, parse_hosts(allowed_hosts))
+        config = uvicorn.Config(guarded, log_level="warning", limit_concurrency=MAX_CONNECTIONS)
         uvicorn.Server(config).run(sockets=[listening])
 
 

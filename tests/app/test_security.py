@@ -38,6 +38,7 @@ def test_nothing_may_be_loaded_from_another_host():
     policy = dict(part.split(maxsplit=1) for part in HEADERS["Content-Security-Policy"].split("; "))
     hosts = {source for sources in policy.values() for source in sources.split()}
     assert not [h for h in hosts if "." in h or "//" in h or h == "*"]
+    assert not {"ws:", "wss:", "http:", "https:"} & hosts
     assert policy["default-src"] == "'self'"
     assert policy["frame-ancestors"] == "'none'"
 

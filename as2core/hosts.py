@@ -1,0 +1,94 @@
+"""Which names a server answers to, and which pages may speak to it.
+
+A page of another site can have its own name resolve to this machine (DNS rebinding) and then read and drive a local
+server as if it were its own; the requests give that away by their `Host`. A page can also open a WebSocket to any
+server; that one gives itself away by its `Origin`. So a request is answered if its host is a loopback name, the bound
+address or in the list, and if its origin, if it has one, is that very host or in the list.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+VARIABLE = "AS2_ALLOWED_HOSTS"
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+ANY_ADDRESS = ("0.0.0.0", "::")
+REFUSED_STATUS, REFUSED_CODE = 403, 1008  # of HTTP, of a WebSocket
+
+
+def parse_hosts(text: str) -> tuple[str, ...]:
+    """The names of a list with commas or blanks."""
+    return tuple(text.replace(",", " ").lower().split())
+
+
+class HostGuard:
+    """ASGI middleware that refuses what comes by another name or from another page.
+
+    `address` is the bound one; bound to every address, a server answers to each as a number, which no foreign name can
+    pose as. `names` are further hosts: "labels.example.org", "*.example.org", or "*" for all.
+    """
+
+    def __init__(self, app: ASGIApp, address: str, names: Iterable[str] = ()) -> None:
+        self.app = app
+        self.names = tuple(names)
+        self.is_bound_to_all = address in ANY_ADDRESS
+        self.own = {*LOOPBACK, address.strip("[]").lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or not (refusal := self.explain_refusal(Headers(scope=scope))):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            await PlainTextResponse(refusal, REFUSED_STATUS)(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": REFUSED_CODE, "reason": refusal})
+
+    def explain_refusal(self, headers: Headers) -> str:
+        """Why a request with these headers is refused, "" if it is not."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self._is_host(_read_name(host)):
+            return f"This server does not answer to this name. {VARIABLE} lists further ones.\n"
+        if (
+            origin is None
+            or origin.lower().partition("://")[2] == host.lower()
+            or self._is_listed(_read_origin(origin))
+        ):
+            return ""
+        return f"This server does not answer to pages of another site. {VARIABLE} lists further ones.\n"
+
+    def _is_host(self, name: str) -> bool:
+        return name in self.own or (self.is_bound_to_all and _is_number(name)) or self._is_listed(name)
+
+    def _is_listed(self, name: str) -> bool:
+        return bool(name) and any(
+            pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
+            for pattern in self.names
+        )
+
+
+def _read_name(host: str) -> str:
+    """The name in "name:port", "" if it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        is_plain = parts.netloc == host and "@" not in host and parts.port != -1  # asking for the port checks it
+        return (parts.hostname or "").rstrip(".") if is_plain else ""
+    except ValueError:
+        return ""
+
+
+def _read_origin(origin: str) -> str:
+    try:
+        return (urlsplit(origin).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
