@@ -25,7 +25,7 @@ from as2core.training.rates import rate_schedule
 from as2core.types import OnProgress, Progress, Question
 
 OnEvent = Callable[[dict], None]
-DEV_QUESTIONS_PER_BATCH = 8  # `should_stop` is called between batches
+DEV_QUESTIONS_PER_BATCH = 2  # `on_dev` and `should_stop` are called between batches
 CANCELLED = "training was cancelled; a later run with the same labels resumes from the last checkpoint"
 
 
