@@ -21,13 +21,14 @@ from as2core.data.catalog import load_questions
 from as2core.evaluation import evaluate
 from as2core.metrics import paired_test
 from as2core.rankers.catalog import get
-from as2core.training.fine_tune import fine_tune
+from as2core.training.fine_tune import fine_tune, override
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--questions", type=int, default=100, help="whole labelled questions to learn from")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--hard-negatives", type=int, help="draw from so many incorrect candidates; 0: from all")
     arguments = parser.parse_args()
     train, test = (load_questions(f"handbook-{split}").questions for split in ("train", "test"))
     base = get("cascade")
@@ -36,8 +37,12 @@ def main() -> None:
     for seed in range(arguments.seeds):
         sample = random.Random(seed).sample(train, min(arguments.questions, len(train)))
         with tempfile.TemporaryDirectory() as folder:
-            settings = choose_train_settings(base, RetrainSettings(seed=seed))
-            after = evaluate(fine_tune(base, sample, [], settings, workdir=Path(folder)).ranker, test)
+            settings = override(
+                choose_train_settings(base, RetrainSettings(seed=seed)), hard_negatives=arguments.hard_negatives
+            )
+            ranker = fine_tune(base, sample, [], settings, workdir=Path(folder)).ranker
+            ranker.use("auto", folder=Path(folder) / "graphs")
+            after = evaluate(ranker, test)
         _print(f"{len(sample)} questions, seed {seed}", after.metrics)
         for measure in ("P@1", "AP"):
             sys.stdout.write(f"  {measure}: {paired_test(after.per_question[measure], before.per_question[measure])}\n")
