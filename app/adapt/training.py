@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from as2core.training.loop import RunControl
 
 FAST_RATE = 6e-5
-HARD_NEGATIVES = 15  # incorrect candidates of a question from which an epoch draws
 MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
 
 
@@ -59,27 +58,24 @@ def train(
 
 def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
-    a generative ranker are trained at twice the rate, and in a cascade every step trains all exits, on incorrect
-    candidates that are hard for it."""
+    a generative ranker are trained at twice the rate, and in a cascade every step trains all exits."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
     is_cascade = isinstance(base, CascadeRanker)
     rate = FAST_RATE if is_cascade or isinstance(base, GenerativeRanker) else None
-    of_cascade = {"exit_draw": "all", "hard_negatives": HARD_NEGATIVES} if is_cascade else {}
-    defaults = override(suggest_settings(base), learning_rate=rate, **of_cascade)
+    defaults = override(suggest_settings(base), learning_rate=rate, exit_draw="all" if is_cascade else None)
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
 
 def train_judge(
     base: CascadeRanker, questions: Sequence[Question], workdir: Path, *, seed: int, control: "RunControl | None" = None
 ) -> CascadeRanker:
-    """A copy of the base, trained on these questions as in a retrain, without validation questions, and without a
-    preference for hard candidates: among those are the wrong labels that it is to find. Raises NotEnoughLabels,
-    Cancelled."""
-    from as2core.training.fine_tune import fine_tune, override
+    """A copy of the base, trained on these questions as in a retrain, without validation questions. Raises
+    NotEnoughLabels, Cancelled."""
+    from as2core.training.fine_tune import fine_tune
 
-    settings = override(choose_train_settings(base, RetrainSettings(seed=seed)), hard_negatives=0)
+    settings = choose_train_settings(base, RetrainSettings(seed=seed))
     return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
 
 
