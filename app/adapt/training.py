@@ -58,24 +58,27 @@ def train(
 
 def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
-    a generative ranker are trained at twice the rate, and in a cascade every step trains all exits."""
+    a generative ranker are trained at twice the rate, and in a cascade every step trains all exits; its weights become
+    a mean with the base's, nearer to these where the validation questions ask for it."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
     is_cascade = isinstance(base, CascadeRanker)
     rate = FAST_RATE if is_cascade or isinstance(base, GenerativeRanker) else None
-    defaults = override(suggest_settings(base), learning_rate=rate, exit_draw="all" if is_cascade else None)
+    defaults = override(suggest_settings(base), learning_rate=rate)
+    if is_cascade:
+        defaults = replace(defaults, exit_draw="all", tuned_share=None)
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
 
 def train_judge(
     base: CascadeRanker, questions: Sequence[Question], workdir: Path, *, seed: int, control: "RunControl | None" = None
 ) -> CascadeRanker:
-    """A copy of the base, trained on these questions as in a retrain, without validation questions. Raises
-    NotEnoughLabels, Cancelled."""
+    """A copy of the base, trained on these questions with a retrain's rate and exits, without validation questions and
+    without a mean with the base, as the estimate of wrong labels was measured. Raises NotEnoughLabels, Cancelled."""
     from as2core.training.fine_tune import fine_tune
 
-    settings = choose_train_settings(base, RetrainSettings(seed=seed))
+    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed)), tuned_share=1.0)
     return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
 
 
@@ -100,7 +103,8 @@ def _fine_tune(
         restart=True,  # the folder is the job's own: another run there is this one before an update changed a default
     )
     times = result.seconds, result.earlier_seconds
-    return TrainedRanker(result.ranker, asdict(train_settings), *times, result.stopped_early)
+    as_run = asdict(replace(train_settings, tuned_share=result.tuned_share))
+    return TrainedRanker(result.ranker, as_run, *times, result.stopped_early)
 
 
 def calibrate_result(result: TrainedRanker, dev: Sequence[Question], on_progress: OnProgress) -> TrainedRanker:

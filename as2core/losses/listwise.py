@@ -28,3 +28,16 @@ def relevance(labels: Tensor, sizes: list[int]) -> Tensor:
 def soften(scores: Tensor, sizes: list[int], temperature: float) -> Tensor:
     """A teacher's scores (n,) as one distribution a question: softmax(scores / temperature)."""
     return torch.cat([(s.float() / temperature).softmax(0) for s in scores.split(sizes)])
+
+
+def contrast(logits: Tensor, labels: Tensor, sizes: list[int]) -> tuple[Tensor, int]:
+    """InfoNCE within a question (van den Oord et al., 2018, Eq. 4; several positives as in Khosla et al., 2020, Eq. 2):
+    logits (n,) and labels (n,) -> the mean over correct candidates of -log softmax, each against the incorrect ones of
+    its question, and over how many questions. Zero of a question without both kinds."""
+    losses = []
+    for x, y in zip(logits.float().split(sizes), labels.split(sizes), strict=True):
+        correct, incorrect = x[y == 1], x[y == 0]
+        if len(correct) and len(incorrect):
+            others = incorrect.logsumexp(0)
+            losses.append((correct.logaddexp(others) - correct).mean())
+    return (torch.stack(losses).mean() if losses else logits.float().sum() * 0), len(losses)

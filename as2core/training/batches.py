@@ -20,7 +20,7 @@ from as2core.types import Candidate, Question
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`rows` are positions in the question's candidates, all labelled."""
+    """`rows` are positions in the question's candidates: labelled ones, and those that a run's `unlabelled` adds."""
 
     question: Question
     rows: tuple[int, ...]
@@ -36,6 +36,10 @@ class Group:
     @property
     def labels(self) -> list[int]:
         return [int(c.label or 0) for c in self.candidates]
+
+    @property
+    def has_label(self) -> list[bool]:
+        return [c.label is not None for c in self.candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,16 @@ def _sample_group(q: Question, settings: TrainSettings, rng: random.Random) -> G
     for label, most in ((1, settings.positives), (0, settings.negatives)):
         indices = [i for i, c in enumerate(q.candidates) if c.label == label]
         rows += rng.sample(indices, min(len(indices), most))
+    if settings.unlabelled:
+        indices = [i for i, c in enumerate(q.candidates) if c.label is None]
+        rows += rng.sample(indices, min(len(indices), settings.unlabelled))
+    if settings.title_dropout:
+        q = replace(q, candidates=tuple(_drop_title(c, settings.title_dropout, rng) for c in q.candidates))
     return Group(q, tuple(sorted(rows)))
+
+
+def _drop_title(candidate: Candidate, share: float, rng: random.Random) -> Candidate:
+    return replace(candidate, title="") if candidate.title and rng.random() < share else candidate
 
 
 def _split_groups(

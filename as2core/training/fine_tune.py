@@ -14,27 +14,30 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic
 
+import numpy as np
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl, TrainerState, TrainingArguments
 
 from as2core.data import jsonl
 from as2core.data.source import write_text
 from as2core.errors import BadSetting, Cancelled
+from as2core.metrics import average
 from as2core.nn.backbone import Backbone
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
-from as2core.training.batches import plan_batches
+from as2core.training.batches import PlannedBatch, plan_batches
 from as2core.training.hard_negatives import keep_hardest
-from as2core.training.learners import R, Teacher, learner_for
+from as2core.training.learners import Learner, R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
+from as2core.training.weight_mean import DEFAULT_SHARE, MIN_QUESTIONS, SHARES, choose_share, copy_state, load_mean
 from as2core.types import Question
 
 SCORING = "scoring"  # the event of hard negatives being looked for, before the first step
@@ -44,7 +47,8 @@ SCORING = "scoring"  # the event of hard negatives being looked for, before the 
 class TrainingResult(Generic[R]):
     """`ranker` holds the best state on dev by `selection_score` (as2core.training.loop), the last state without dev;
     `best_dev_ap` is the AP of its last exit there. `history` is every event, in order. `seconds` include the
-    `earlier_seconds` of the attempts whose checkpoint this one resumed from. `stopped_early`: by patience."""
+    `earlier_seconds` of the attempts whose checkpoint this one resumed from. `stopped_early`: by patience.
+    `tuned_share`: how far the weights are from the base's (0) to the trained ones (1), whose dev AP is reported."""
 
     ranker: R
     history: list[dict]
@@ -53,6 +57,7 @@ class TrainingResult(Generic[R]):
     seconds: float
     earlier_seconds: float
     stopped_early: bool
+    tuned_share: float = 1.0
 
 
 def fine_tune(
@@ -83,9 +88,7 @@ def fine_tune(
     batches = plan_batches(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
-    if not ranker.is_trained:
-        learner.prepare(noisy, control.should_stop)
-    ranker.is_trained = True
+    _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
     _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
@@ -97,7 +100,8 @@ def fine_tune(
         trainer.add_callback(_Patience(settings.patience))
     if settings.noise:
         watch.emit("noise", **asdict(flips))
-    watch.emit("start", steps=len(batches), questions=len(train), dev_ap=trainer.dev_ap())
+    at_start = trainer.dev_ap_each()
+    watch.emit("start", steps=len(batches), questions=len(train), dev_ap=average(at_start))
     frozen.requires_grad_(False)
     try:
         trainer.train(resume_from_checkpoint=_last_checkpoint(workdir))
@@ -107,10 +111,47 @@ def fine_tune(
         raise Cancelled(CANCELLED)
     learner.to(device).eval()
     best, score = trainer.best()
+    share = _mix_with_base(trainer, ranker, base, settings.tuned_share, at_start) if base.is_trained else 1.0
+    if share != 1:
+        watch.emit("mean", tuned_share=share)
     end = trainer.state.global_step
     watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, steering=score)
     early = end < len(batches)
-    return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early)
+    return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early, share)
+
+
+def _prepare(learner: Learner, questions: Sequence[Question], batches: list[PlannedBatch], control: RunControl) -> None:
+    """Put an untrained ranker's heads, or a trained one's loss, on the level of the labels."""
+    if not learner.ranker.is_trained:
+        learner.prepare(questions, control.should_stop)
+    elif learner.settings.match_prior:
+        learner.match_prior(batches, control.should_stop)
+    learner.ranker.is_trained = True
+
+
+def _mix_with_base(
+    trainer: PlannedTrainer,
+    ranker: HasWeights,
+    base: HasWeights,
+    share: float | None,
+    at_start: Mapping[str, Mapping[str, float]],
+) -> float:
+    """Set the ranker to a mean of the base's weights and its own; returns the share of its own. `at_start`: the base's
+    AP on each dev question, by exit."""
+    if share == 1:
+        return 1.0
+    before, after = base.module.state_dict(), copy_state(ranker.module)
+
+    def measure(share: float) -> np.ndarray:
+        if share:
+            load_mean(ranker.module, before, after, share)
+        by_exit = trainer.dev_ap_each() if share else at_start
+        return np.array([*by_exit[trainer.last_exit].values()])
+
+    if share is None:
+        share = choose_share({s: measure(s) for s in SHARES}) if trainer.dev_count >= MIN_QUESTIONS else DEFAULT_SHARE
+    load_mean(ranker.module, before, after, share)
+    return share
 
 
 def _report_scoring(control: RunControl, done: int, total: int) -> None:

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from as2core.errors import Cancelled
-from as2core.metrics import measure_mean
+from as2core.metrics import average, measure_each
 from as2core.training.batches import PlannedBatch
 from as2core.training.learners import Learner
 from as2core.training.learners.base import Term
@@ -135,8 +135,20 @@ class PlannedTrainer(Trainer):
         weights = own * self.args.world_size / self.accelerator.reduce(own, "sum")
         return torch.stack([value * weight for (value, _), weight in zip(terms, weights, strict=True)]).sum()
 
+    @property
+    def dev_count(self) -> int:
+        return len(self._dev)
+
+    @property
+    def last_exit(self) -> str:
+        return self._learner.exits[-1]
+
     def dev_ap(self) -> dict[str, float]:
         """AP on dev by exit. Raises Cancelled when a stop is requested meanwhile."""
+        return average(self.dev_ap_each())
+
+    def dev_ap_each(self) -> dict[str, dict[str, float]]:
+        """Each dev question's AP by exit. Raises Cancelled when a stop is requested meanwhile."""
         if not self._dev:
             return {}
         self._learner.eval()
@@ -152,7 +164,7 @@ class PlannedTrainer(Trainer):
                 scores += zip((q.qid for q in some), self._learner.dev_scores(some), strict=True)
         by_question = dict(gather_object(scores))
         return {
-            e: measure_mean(self._dev, {qid: s[e] for qid, s in by_question.items()}, ("AP",))["AP"]
+            e: measure_each(self._dev, {qid: s[e] for qid, s in by_question.items()}, ("AP",))["AP"]
             for e in self._learner.exits
         }
 

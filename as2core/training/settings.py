@@ -23,6 +23,11 @@ class TrainSettings:
     `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
     lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill` that of a
     cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
+    `contrast` weighs InfoNCE within a question, beside the loss. `unlabelled`: so many of a question's candidates
+    without a label learn from the teacher too. `title_dropout`: the share of candidates read without their title.
+    `match_prior`: a trained cascade's logits are on the level of its labels within the loss (as2core.training.prior).
+    `tuned_share`: how far the result is from the base's weights (0) to the trained ones (1); None leaves it to the dev
+    questions (as2core.training.weight_mean).
     `exit_draw`, the exit a mini-batch trains: "uniform" draws it (the paper), "round-robin" takes them in turn, "early"
     draws with odds of exp(`early_bias`) between neighbours, falling to even odds at half of the steps; "all" takes the
     mean loss of all exits. `stop_gradient` keeps an exit's gradient above the exit before it.
@@ -46,9 +51,14 @@ class TrainSettings:
     noise: float = 0.0
     loss: str | None = None
     margin: float = 3.0
+    contrast: float = 0.0
     distill: float = 0.0
     temperature: float = 0.05
     self_distill: float = 0.0
+    unlabelled: int = 0
+    title_dropout: float = 0.0
+    match_prior: bool = False
+    tuned_share: float | None = 1.0
     exit_draw: str = "uniform"
     early_bias: float = 1.0
     stop_gradient: bool = False
@@ -78,7 +88,7 @@ class TrainSettings:
             raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
         if not 0 < self.temperature < math.inf:
             raise BadSetting(f"temperature={self.temperature:g}: it divides a teacher's scores, so give one above 0")
-        for name in ("weight_decay", "margin", "distill", "self_distill", "early_bias"):
+        for name in ("weight_decay", "margin", "contrast", "distill", "self_distill", "early_bias"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise BadSetting(f"{name}={getattr(self, name):g}: give 0 or more")
         if not 0 <= self.seed < 2**32:
@@ -88,6 +98,14 @@ class TrainSettings:
                 f"self_distill={self.self_distill:g}: the last exit teaches the others, so all have to be computed: "
                 'set exit_draw="all" too'
             )
+        if self.unlabelled < 0 or (self.unlabelled and not self.distill):
+            raise BadSetting(
+                f"unlabelled={self.unlabelled}: candidates without a label learn from a teacher: set distill"
+            )
+        if self.tuned_share is not None and not 0 <= self.tuned_share <= 1:
+            raise BadSetting(f"tuned_share={self.tuned_share:g}: it is the share of the trained weights, 0 to 1")
+        if not 0 <= self.title_dropout <= 1:
+            raise BadSetting(f"title_dropout={self.title_dropout:g}: give a share of the candidates, 0 to 1")
         if not 0 <= self.noise < 1 or not 0 <= self.warmup <= 1:
             raise BadSetting("noise is a share of the labels, 0 to below 1, and warmup a share of the steps, 0 to 1")
 

@@ -30,11 +30,13 @@ class Learner(nn.Module, ABC, Generic[R]):
     """The loss of a ranker as a module: `forward(**collate(batch))` gives the terms whose sum it is. They let several
     processes compute exactly the loss of one.
 
-    `losses` are the names that the settings may give; `loss` is theirs, or the ranker's own. `exits` names the scores
-    of `dev_scores`. `teacher` is None where nothing is distilled. Raises BadSetting for a loss not in `losses`.
+    `losses` are the names that the settings may give, `extras` the settings that only some learners know. `loss` is
+    the settings', or the ranker's own. `exits` names the scores of `dev_scores`. `teacher` is None where nothing is
+    distilled. Raises BadSetting for a loss not in `losses`, and for a setting not in `extras`.
     """
 
     losses: ClassVar[tuple[str, ...]] = ("pointwise", "pairwise", "listwise")
+    extras: ClassVar[tuple[str, ...]] = ()
     exits: tuple[str, ...]
 
     def __init__(self, ranker: R, settings: TrainSettings, teacher: Teacher | None = None, *, loss: str) -> None:
@@ -42,6 +44,9 @@ class Learner(nn.Module, ABC, Generic[R]):
         if settings.loss not in (None, *self.losses):
             names = ", ".join(self.losses)
             raise BadSetting(f"the loss {settings.loss!r} is not for {ranker.name}; use one of: {names}")
+        for name in ("contrast", "match_prior", "unlabelled"):
+            if getattr(settings, name) and name not in self.extras:
+                raise BadSetting(f"{name} is for a cascade or a cross-encoder, not for {ranker.name}; leave it out")
         self.ranker, self.settings, self.module = ranker, settings, ranker.module
         self.loss = settings.loss or loss
         self.teacher = teacher if settings.distill else None
@@ -64,6 +69,10 @@ class Learner(nn.Module, ABC, Generic[R]):
 
     def prepare(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
         """Prepare a ranker that was never trained for its first step."""
+        return None
+
+    def match_prior(self, batches: Sequence[PlannedBatch], should_stop: Callable[[], bool] | None = None) -> None:
+        """Fit what the setting `match_prior` asks for; only where it is one of the `extras`."""
         return None
 
     def discriminative_loss(self, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int]) -> Term:

@@ -8,27 +8,51 @@ import numpy as np
 import torch
 
 from as2core.errors import BadSetting
-from as2core.losses.listwise import listwise, soften
+from as2core.losses.listwise import contrast, listwise, soften
 from as2core.nn.backbone import Packed, micro_batches
 from as2core.rankers.cascade import CascadeRanker
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits, level_heads
 from as2core.training.learners.base import Learner, Teacher, Term, label_tensors
+from as2core.training.prior import fit_offset
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
+
+MAX_PRIOR_CANDIDATES = 200  # that the offsets are fitted on; the last batch of questions may exceed it
+PRIOR_QUESTIONS_PER_BATCH = 16
 
 
 class CascadeLearner(Learner[CascadeRanker]):
     """Cascade and cross-encoder (a cascade of one exit). Pointwise by default, as the papers."""
+
+    extras = ("contrast", "match_prior", "unlabelled")
 
     def __init__(self, ranker: CascadeRanker, settings: TrainSettings, teacher: Teacher | None) -> None:
         super().__init__(ranker, settings, teacher, loss="pointwise")
         if settings.distill and teacher is None:
             raise BadSetting("distillation needs a teacher: set distill to 0, or give fine_tune a teacher")
         self.exits = tuple(str(layer) for layer in ranker.exits)
+        self.offsets = dict.fromkeys(ranker.exits, 0.0)
 
     def prepare(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
         level_heads(self.ranker, questions, should_stop)
+
+    def match_prior(self, batches: Sequence[PlannedBatch], should_stop: Callable[[], bool] | None = None) -> None:
+        """Fit each exit's offset to the share of correct labels, on the first batches. The heads stay as they are."""
+        groups = [g for batch in batches for g in batch.groups]
+        share = float(
+            np.mean([y for g in groups for y, is_known in zip(g.labels, g.has_label, strict=True) if is_known])
+        )
+        logits: list[np.ndarray] = []
+        for start in range(0, len(groups), PRIOR_QUESTIONS_PER_BATCH):
+            if sum(x.shape[1] for x in logits) >= MAX_PRIOR_CANDIDATES or (should_stop and should_stop()):
+                break
+            part = groups[start : start + PRIOR_QUESTIONS_PER_BATCH]
+            queries = [(g.question.text, [c for c in g.candidates if c.label is not None]) for g in part]
+            logits += exit_logits(self.ranker, queries)
+        if logits:
+            by_exit = np.concatenate(logits, axis=1)
+            self.offsets = {e: fit_offset(x, share) for e, x in zip(self.ranker.exits, by_exit, strict=True)}
 
     def count_tokens(self, group: Group) -> int:
         return sum(self._encode(PlannedBatch((group,), None)).lengths)
@@ -45,6 +69,8 @@ class CascadeLearner(Learner[CascadeRanker]):
             **label_tensors(batch),
             "exit_index": batch.exit_index,
         }
+        if self.settings.unlabelled:
+            out["has_label"] = torch.tensor([y for g in batch.groups for y in g.has_label])
         if self.teacher is not None:
             scores = [self.teacher(g.question.text, g.readings) for g in batch.groups]
             out["teacher"] = torch.from_numpy(np.concatenate(scores))
@@ -62,6 +88,7 @@ class CascadeLearner(Learner[CascadeRanker]):
         sizes: list[int],
         exit_index: int | None,
         teacher: torch.Tensor | None = None,
+        has_label: torch.Tensor | None = None,
     ) -> list[Term]:
         """`parts` are the pairs by length, as ids and masks; `rows` (n,) are their places in the batch."""
         settings, exits = self.settings, self.ranker.exits
@@ -69,15 +96,29 @@ class CascadeLearner(Learner[CascadeRanker]):
             exits = (exits[exit_index],)
         logits = [self.module(*part, exits=exits, stop_gradient=settings.stop_gradient) for part in parts]
         back = torch.argsort(rows)
-        by_exit = [torch.cat([x[e] for x in logits])[back] for e in exits]
-        losses = [self.discriminative_loss(x, labels, sizes) for x in by_exit]
-        terms: list[Term] = [(torch.stack([value for value, _ in losses]).mean(), losses[0][1])]
+        by_exit = [torch.cat([x[e] for x in logits])[back] + self.offsets[e] for e in exits]
+        terms = self._label_terms(by_exit, labels, sizes, has_label)
         if teacher is not None:
             target = soften(teacher, sizes, settings.temperature)
             terms.append((settings.distill * _distillation_loss(by_exit, target, sizes), len(sizes)))
         if settings.self_distill and len(exits) > 1:
             target = soften(by_exit[-1].detach(), sizes, 1.0)
             terms.append((settings.self_distill * _distillation_loss(by_exit[:-1], target, sizes), len(sizes)))
+        return terms
+
+    def _label_terms(
+        self, by_exit: list[torch.Tensor], labels: torch.Tensor, sizes: list[int], has_label: torch.Tensor | None
+    ) -> list[Term]:
+        """The exits' mean loss over the labelled candidates, and the contrast between those of one question."""
+        if has_label is not None:
+            sizes = [int(part.sum()) for part in has_label.split(sizes)]
+            by_exit, labels = [x[has_label] for x in by_exit], labels[has_label]
+        losses = [self.discriminative_loss(x, labels, sizes) for x in by_exit]
+        terms: list[Term] = [(torch.stack([value for value, _ in losses]).mean(), losses[0][1])]
+        if self.settings.contrast:
+            contrasts = [contrast(x, labels, sizes) for x in by_exit]
+            value = torch.stack([value for value, _ in contrasts]).mean()
+            terms.append((self.settings.contrast * value, contrasts[0][1]))
         return terms
 
 

@@ -383,7 +383,9 @@ def test_a_trained_base_counts_with_its_head(base, tmp_path):
 def script_dev_aps(monkeypatch, *looks):
     """Dev APs of exits 1 and 2, one pair a look, in place of what the model has."""
     at = iter(looks)
-    monkeypatch.setattr(PlannedTrainer, "dev_ap", lambda self: dict(zip("12", next(at), strict=True)))
+    monkeypatch.setattr(
+        PlannedTrainer, "dev_ap_each", lambda self: {e: {"q": ap} for e, ap in zip("12", next(at), strict=True)}
+    )
 
 
 LATER = dataclasses.replace(FAST, epochs=4, patience=2)  # 8 questions: two steps an epoch, and a look at its end

@@ -1,7 +1,9 @@
 import dataclasses
 import random
 
+import numpy as np
 import pytest
+import torch
 from year_questions import questions, tiny_ranker
 
 from as2core.errors import BadSetting, NotEnoughLabels
@@ -107,3 +109,52 @@ def test_processes_share_a_batch_without_rest():
     assert [len(p) for p in parts] == [2, 2, 1]
     assert {g.question.qid for p in parts for g in p} == {f"q{i}" for i in range(5)}
     assert batch.share(7, 8).groups == ()
+
+
+def with_open_ones(n: int) -> list[Question]:
+    """Each question has two candidates without a label behind its four; all have a title."""
+    opened = [
+        (*q.candidates, *(Candidate(f"{q.qid}-u{i}", f"the music {i} is long", None) for i in range(2)))
+        for q in questions(0, n)
+    ]
+    return [
+        dataclasses.replace(q, candidates=tuple(dataclasses.replace(c, title="Iron") for c in candidates))
+        for q, candidates in zip(questions(0, n), opened, strict=True)
+    ]
+
+
+def test_candidates_without_a_label_go_along_where_a_teacher_scores_them():
+    settings = dataclasses.replace(FAST, unlabelled=1, distill=1.0)
+    batches = plan_batches(with_open_ones(8), settings, exits=1, needs="label")
+    groups = [g for b in batches for g in b.groups]
+    assert all(g.has_label.count(False) == 1 and g.has_label.count(True) == 4 for g in groups)
+    assert len({g.rows for g in groups if g.question.qid == "q0"} | {g.rows for g in groups}) > 1  # they are drawn
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0, 0), (0.3, 0.2, 0.4), (1.0, 1, 1)])
+def test_of_all_titles_a_share_is_left_out(share, least, most):
+    settings = dataclasses.replace(FAST, title_dropout=share)
+    batches = plan_batches(with_open_ones(40), settings, exits=1, needs="label")
+    readings = [text for b in batches for text in b.readings]
+    assert least <= sum(not text.startswith("Iron") for text in readings) / len(readings) <= most
+
+
+def test_candidates_without_a_label_need_a_teacher():
+    with pytest.raises(BadSetting, match="set distill"):
+        TrainSettings(unlabelled=2)
+
+
+def test_a_candidate_without_a_label_is_in_the_teacher_s_term_and_in_no_other(tiny):
+    settings = dataclasses.replace(FAST, unlabelled=2, distill=1.0, contrast=1.0, exit_draw="all")
+    ranker = tiny_ranker("cascade", tiny("bert", 2), dropout=False)
+    learner = learner_for(ranker, settings, lambda _q, texts: np.arange(len(texts), dtype=np.float32))
+    all_of_it, labelled = (
+        plan_batches(with_open_ones(4), s, exits=2, needs="label")[0]
+        for s in (settings, dataclasses.replace(settings, unlabelled=0))
+    )
+    order = {g.question.qid: g for g in labelled.groups}
+    labelled = dataclasses.replace(labelled, groups=tuple(order[g.question.qid] for g in all_of_it.groups))
+    with torch.no_grad():
+        more, fewer = (learner(**learner.collate(batch)) for batch in (all_of_it, labelled))
+    assert [value.item() for value, _ in more[:2]] == pytest.approx([value.item() for value, _ in fewer[:2]], abs=1e-5)
+    assert more[2][0].item() != pytest.approx(fewer[2][0].item(), abs=1e-3)
