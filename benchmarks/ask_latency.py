@@ -413,7 +413,7 @@ def time_question(browser, url: str, question: str, *, generative: bool = False)
         drawn = end()
         ranked = None
         if generative:
-            page.get_by_text("Which words of the question it explains").wait_for()
+            _served.wait_for_generative(page)
             ranked = time.perf_counter() - began
         return drawn, ranked
 
@@ -423,7 +423,7 @@ def time_slider(browser, url: str, question: str) -> Iterator[tuple[str, float]]
     with _served.ready(browser, url) as page:
         ask_in(page, question)[1]()
         page.locator(".as2-costs").wait_for(state="attached")
-        page.get_by_text("Computing the generative scores").wait_for(state="detached")
+        _served.wait_for_generative(page)
         for share in SHARES:
             times = page.locator(SLIDER).evaluate(STEP, share)
             yield "a slider step, the picture", times["picture"] / 1000
