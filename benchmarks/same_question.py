@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from _texts import DATA
 
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.catalog import get
@@ -32,31 +33,30 @@ from as2core.text import STOP_WORDS, tokenize
 from as2core.wording import MIN_COSINE, find_exact_form, find_loose_form, may_ask_alike
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = (ROOT.parent / "shared" / "data", Path("/work/shared/data"))
 THRESHOLDS = (0.85, 0.9, 0.93, MIN_COSINE, 0.97)
 MAX_MEDQUAD, MAX_WAIT_SECONDS, QUESTIONS = 6_000, 120.0, 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SetQuestion:
     """`answers`: what two questions share if they are the same."""
 
     text: str
     answers: frozenset[str]
 
 
-def read_corpus(name: str) -> list[Asked]:
+def read_corpus(name: str) -> list[SetQuestion]:
     lines = (x for f in sorted((ROOT / "corpora" / name).glob("questions-*.jsonl")) for x in f.read_text().splitlines())
     rows = map(json.loads, lines)
-    return [Asked(r["question"], frozenset(a["text"] for a in r["answers"])) for r in rows]
+    return [SetQuestion(r["question"], frozenset(a["text"] for a in r["answers"])) for r in rows]
 
 
-def read_candidates(*files: Path) -> list[Asked]:
+def read_candidates(*files: Path) -> list[SetQuestion]:
     rows = (json.loads(line) for f in files if f.is_file() for line in f.read_text().splitlines())
-    return [Asked(r["question"], frozenset(c["text"] for c in r["candidates"] if c["label"])) for r in rows]
+    return [SetQuestion(r["question"], frozenset(c["text"] for c in r["candidates"] if c["label"])) for r in rows]
 
 
-def read_medquad(file: Path) -> list[Asked]:
+def read_medquad(file: Path) -> list[SetQuestion]:
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
     random.Random(1).shuffle(rows)
 
@@ -64,16 +64,15 @@ def read_medquad(file: Path) -> list[Asked]:
         words = (w.rstrip("s") for w in tokenize(row["focus"]) if w not in STOP_WORDS)
         return f"{' '.join(words)}|{row['type']}"
 
-    return [Asked(r["question"], frozenset((name(r),))) for r in rows[:MAX_MEDQUAD]]
+    return [SetQuestion(r["question"], frozenset((name(r),))) for r in rows[:MAX_MEDQUAD]]
 
 
-def read_sets() -> dict[str, list[Asked]]:
-    data = next((folder for folder in SHARED if folder.is_dir()), SHARED[0])
-    wikiqa = sorted((data / "wikiqa").glob("*.jsonl"))
+def read_sets() -> dict[str, list[SetQuestion]]:
+    wikiqa = sorted((DATA / "wikiqa").glob("*.jsonl"))
     sets = {name: read_corpus(name) for name in ("starter", "reworded", "asked")}
     sets["WikiQA"] = read_candidates(*wikiqa)
-    sets["TREC-QA"] = read_candidates(data / "trecqa" / "train-all.jsonl")
-    sets["MedQuAD"] = read_medquad(data / "medquad" / "qa.jsonl")
+    sets["TREC-QA"] = read_candidates(DATA / "trecqa" / "train-all.jsonl")
+    sets["MedQuAD"] = read_medquad(DATA / "medquad" / "qa.jsonl")
     return {name: questions for name, questions in sets.items() if questions}
 
 
@@ -98,7 +97,9 @@ def is_alike(one: str, other: str) -> bool:
     return find_loose_form(one) == find_loose_form(other) != () and may_ask_alike(one, other)
 
 
-def find_matches(questions: Sequence[Asked], vectors: np.ndarray, *, by_words: bool) -> list[tuple[float, int, int]]:
+def find_matches(
+    questions: Sequence[SetQuestion], vectors: np.ndarray, *, by_words: bool
+) -> list[tuple[float, int, int]]:
     """(cosine, question, the nearest other one), of those with one: of the same exact form is none."""
     exact = [find_exact_form(q.text) for q in questions]
     groups: dict[object, list[int]] = defaultdict(list)

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TypedDict, Unpack
 
@@ -191,8 +191,9 @@ def ask(
     labels = annotation.read_labels(wb, question_id)
     candidates = tuple(replace(c, label=labels[c.sentence_id]) if c.sentence_id in labels else c for c in candidates)
     ended = time.perf_counter()
+    answer = _make_answer(model, typed, replace(result, candidates=candidates))
     return AskView(
-        **_describe_answer(model, typed, replace(result, candidates=candidates)),
+        **{f.name: getattr(answer, f.name) for f in fields(answer)},
         question_id=question_id,
         run=run,
         corpus_id=corpus_id,
@@ -202,33 +203,20 @@ def ask(
     )
 
 
-class _AnswerFields(TypedDict):
-    question: str
-    candidates: tuple[RetrievedSentence, ...]
-    trace: CascadeTrace
-    probability: np.ndarray
-    threshold: float
-    is_calibrated: bool
-    answer_calibration: tuple[float, float] | None
-    hints: tuple[str, ...]
-    typed: str
-    awaits_vectors: bool
-
-
-def _describe_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> _AnswerFields:
+def _make_answer(model: loading.LoadedVersion, typed: str, result: RankedQuestion) -> Answer:
     ranker = scoring.as_cascade(model)
-    return {
-        "question": result.question,
-        "candidates": result.candidates,
-        "trace": result.trace,
-        "probability": result.probability,
-        "threshold": float(ranker.threshold),
-        "is_calibrated": ranker.is_calibrated,
-        "answer_calibration": ranker.answer_calibration,
-        "hints": _list_hints(result.question, model),
-        "typed": typed if tokenize(result.question) != tokenize(typed) else "",
-        "awaits_vectors": result.awaits_vectors,
-    }
+    return Answer(
+        question=result.question,
+        candidates=result.candidates,
+        trace=result.trace,
+        probability=result.probability,
+        threshold=float(ranker.threshold),
+        is_calibrated=ranker.is_calibrated,
+        answer_calibration=ranker.answer_calibration,
+        hints=_list_hints(result.question, model),
+        typed=typed if tokenize(result.question) != tokenize(typed) else "",
+        awaits_vectors=result.awaits_vectors,
+    )
 
 
 def _make_early_run(
@@ -236,7 +224,7 @@ def _make_early_run(
 ) -> EarlyRun[RankedQuestion]:
     def show(result: RankedQuestion) -> None:
         if result.candidates:
-            early.show(Answer(**_describe_answer(model, typed, result)))
+            early.show(_make_answer(model, typed, result))
         urgency.close()
         ANSWERS.wait()
 

@@ -29,10 +29,10 @@ class Precedence:
                 self._urgent -= 1
                 self._changed.notify_all()
 
-    def wait(self, seconds: float = MAX_WAIT_SECONDS) -> None:
-        """Until no answer is being made, or the time is over."""
+    def wait(self, seconds: float = MAX_WAIT_SECONDS) -> bool:
+        """Until no answer is being made, or the time is over; whether none is."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._urgent, seconds)
+            return self._changed.wait_for(lambda: not self._urgent, seconds)
 
 
 ANSWERS = Precedence()  # of this process

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from app.ranking.precedence import Precedence
 
 
@@ -18,15 +20,14 @@ def test_who_waits_goes_on_when_the_last_answer_is_made():
 
 def test_nobody_waits_when_no_answer_is_made_and_none_for_ever():
     answers = Precedence()
-    answers.wait(3600.0)
+    assert answers.wait(3600.0)
     with answers.hold():
-        answers.wait(0.0)
+        assert not answers.wait(0.0)
 
 
 def test_an_answer_that_fails_holds_nobody_up():
     answers = Precedence()
-    try:
-        with answers.hold():
-            raise ValueError
-    except ValueError:
-        answers.wait(3600.0)
+    with pytest.raises(ValueError, match="no answer"), answers.hold():
+        raise ValueError("no answer")
+    assert not answers.is_held
+    assert answers.wait(3600.0)
