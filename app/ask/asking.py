@@ -61,10 +61,12 @@ class Answer:
 
     @property
     def answered(self) -> bool:
-        if not len(self.probability):
-            return False
-        confidence = self.rate_answer(self.trace)
-        return float(self.probability.max()) >= self.threshold or (confidence or 0.0) >= MIN_CONFIDENCE
+        return bool(self.candidates) and self.has_answer(self.trace, int(self.trace.ranking()[0]))
+
+    def has_answer(self, run: CascadeTrace, position: int) -> bool:
+        """Whether the candidate that is shown counts as an answer: by its probability, or by the best one's lead."""
+        is_likely = float(self.probability[position]) >= self.threshold
+        return is_likely or (self.rate_answer(run) or 0.0) >= MIN_CONFIDENCE
 
     def rate_answer(self, run: CascadeTrace) -> float | None:
         """The confidence in the run's best candidate, None if the version was not calibrated for it."""

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.ask.asking import MIN_CONFIDENCE, Answer, AskView
+from app.ask.asking import Answer, AskView
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.score_words import render_summary, render_words
 from app.ui.text import count, escape, name_document, percent, plain
@@ -67,7 +67,7 @@ def draw_answer(
         note = (
             f"Score {probability:.2f}. This model is not calibrated: its scores only rank, they are not probabilities."
         )
-    elif probability < view.threshold and (confidence or 0.0) < MIN_CONFIDENCE:
+    elif not view.has_answer(run, position):
         kind, label = "as2-answer as2-answer-none", "No answer"
         verdict, meter = "No answer found in this corpus", ""
         note = f"The best candidate has a probability of {percent(probability)} and no clear lead over the second one."

@@ -45,7 +45,7 @@ def draw_candidate(
 def describe_probability(view: AskView, run: CascadeTrace, position: int) -> str:
     """The answer card tells the best one's confidence, which must not seem to contradict its probability."""
     probability, confidence = percent(float(view.probability[position])), view.rate_answer(run)
-    if confidence is None or position != run.ranking()[0]:
+    if confidence is None or position != run.ranking()[0] or not view.has_answer(run, position):
         return f"Probability {probability}."
     return f"Its score alone means {probability}; with its lead over the second candidate, {percent(confidence)}."
 
