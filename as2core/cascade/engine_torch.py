@@ -72,7 +72,7 @@ class _TorchRun:
         e = self.engine
         if below == 0:
             ids, mask, second = e.backbone.pad(self.packed, members)
-            hidden = e.backbone.embed(ids)
+            hidden = e.backbone.embed(ids, second)
         else:
             hidden = nn.utils.rnn.pad_sequence([self.states.pop(m) for m in members], batch_first=True)
             mask, second = e.backbone.masks(

@@ -63,7 +63,8 @@ def graphs_for(
 
     spans = zip((0, *exits), exits, heads, strict=False)
     builders = {f"to-layer-{layer}": partial(build, below, layer, head) for below, layer, head in spans}
-    name = name_folder([GRAPH_VERSION, bits, list(exits), backbone.config.to_json_string()], (backbone, heads))
+    settings = [GRAPH_VERSION, bits, list(exits), backbone.config.to_json_string()]
+    name = name_folder([*settings, *(["segments"] if backbone.segments else [])], (backbone, heads))
     return store_graphs(name, builders, folder, on_progress=on_progress)
 
 

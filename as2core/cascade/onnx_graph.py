@@ -59,7 +59,8 @@ def channel_peaks(backbone: Backbone, *, sequences: int = 16, tokens: int = 48, 
         ids[:, 0], ids[:, -1] = backbone.tokenizer.cls_token_id, backbone.tokenizer.sep_token_id
         mask = torch.ones(ids.shape, dtype=torch.bool, device=device)
         with torch.no_grad():
-            backbone.run(backbone.embed(torch.from_numpy(ids).to(device)), mask, 0, backbone.layers)
+            second = (torch.arange(tokens, device=device) >= tokens // 4).expand(ids.shape)
+            backbone.run(backbone.embed(torch.from_numpy(ids).to(device), second), mask, 0, backbone.layers)
     finally:
         for hook in hooks:
             hook.remove()
@@ -158,16 +159,19 @@ def _array(t: Tensor) -> np.ndarray:
 
 
 def _embed(g: Graph, backbone: Backbone) -> str:
-    """Token, position and (always the first) type embeddings, summed and normed."""
+    """Token, position and type embeddings, summed and normed. `pool` says which tokens are the second text's."""
     e = backbone.embeddings
-    places = (
-        _array(e.get_parameter("position_embeddings.weight"))[backbone.first_position :]
-        + _array(e.get_parameter("token_type_embeddings.weight"))[0]
-    )
+    types = _array(e.get_parameter("token_type_embeddings.weight"))
+    places = _array(e.get_parameter("position_embeddings.weight"))[backbone.first_position :] + types[0]
     words = g.op("Gather", g.constant(_array(e.word_embeddings.weight)), "ids")
     length = g.op("Slice", g.op("Shape", "ids"), g.axis(1), g.axis(2), g.axis(0))
     here = g.op("Slice", g.constant(places), g.axis(0), length, g.axis(0))
-    return norm_embedded(g, backbone, g.op("Add", words, here))
+    total = g.op("Add", words, here)
+    if backbone.segments:
+        weights = g.op("Squeeze", g.op("Gather", "pool", g.axis(2), axis=1), g.axis(1))  # 0 outside the second text
+        second = g.op("Cast", g.op("Greater", weights, g.scalar(0.0)), to=TensorProto.FLOAT)  # (batch, length)
+        total = g.op("Add", total, g.op("Mul", g.op("Unsqueeze", second, g.axis(2)), g.constant(types[1] - types[0])))
+    return norm_embedded(g, backbone, total)
 
 
 def norm_embedded(g: Graph, backbone: Backbone, x: str) -> str:

@@ -35,12 +35,15 @@ class EmbeddingTables:
         e = backbone.embeddings
         self.words = _read(e.word_embeddings.weight)
         types = _read(e.get_parameter("token_type_embeddings.weight"))
+        self.second = types[1] - types[0] if backbone.segments else np.float32(0)  # what a second text's tokens add
         self.places = _read(e.get_parameter("position_embeddings.weight"))[backbone.first_position :] + types[0]
 
     def sum_up(self, ids: np.ndarray, first: np.ndarray | None = None) -> np.ndarray:
-        """(batch, length) -> float32 (batch, length, width); `first` (batch,) are the positions of the first ones."""
+        """(batch, length) -> float32 (batch, length, width); `first` (batch,) are the positions of the first ones where
+        the tokens are the second text of a pair."""
         at = np.arange(ids.shape[1])[None, :] + (0 if first is None else first[:, None])
-        return self.words[ids] + self.places[np.minimum(at, len(self.places) - 1)]  # beyond its end is padding
+        total = self.words[ids] + self.places[np.minimum(at, len(self.places) - 1)]  # beyond its end is padding
+        return total if first is None else total + self.second
 
 
 class TextEngine:

@@ -73,6 +73,7 @@ def _config(ranker: CascadeRanker) -> modeling_as2.As2Config:
         encoder={**encoder, "num_hidden_layers": depth},
         separators=backbone.tokenizer.num_special_tokens_to_add(pair=True) - 2,
         separator_id=backbone.tokenizer.sep_token_id,
+        segments=backbone.segments,
         hidden_size=backbone.hidden,
         pad_token_id=backbone.tokenizer.pad_token_id,
         as2=last_exit.describe(ranker),

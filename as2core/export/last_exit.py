@@ -26,6 +26,7 @@ def describe(ranker: CascadeRanker) -> VersionConfig:
         "backbone": ranker.backbone.name,
         "depth": ranker.exits[-1],
         "max_length": ranker.max_length,
+        "segments": ranker.backbone.segments,
         "calibration": [list(ranker.calibration[-1])] if ranker.is_calibrated else None,
         "threshold": ranker.threshold,
     }
@@ -47,7 +48,8 @@ def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEnco
     """The ranker that `describe` described, `tensors` under the names of a CascadeModule with one exit. Raises
     DamagedModel where one of the layers it uses is missing."""
     names = ("depth", "max_length", "calibration", "threshold")
-    ranker = CrossEncoderRanker(load_backbone(settings["backbone"]), **{name: settings[name] for name in names})
+    backbone = load_backbone(settings["backbone"], segments=settings.get("segments", False))
+    ranker = CrossEncoderRanker(backbone, **{name: settings[name] for name in names})
     ranker.is_trained = True
     absent, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
     missing = [name for name in absent if not name.startswith(_unused_layers(ranker))]

@@ -16,7 +16,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 class As2Config(PretrainedConfig):
     """`encoder`: the encoder's own configuration. `separators`: separator tokens between question and candidate.
-    `as2`: what the workbench needs to take the model back."""
+    `segments`: the candidate's tokens have type 1. `as2`: what the workbench needs to take the model back."""
 
     model_type = "as2-cross-encoder"
 
@@ -25,11 +25,12 @@ class As2Config(PretrainedConfig):
         encoder: dict | None = None,
         separators: int = 1,
         separator_id: int = 102,
+        segments: bool = False,
         as2: dict | None = None,
         **more: Any,
     ) -> None:
         self.encoder, self.separators, self.separator_id = encoder or {}, separators, separator_id
-        self.as2 = as2 or {}
+        self.segments, self.as2 = segments, as2 or {}
         more.setdefault("num_labels", 1)
         super().__init__(**more)
 
@@ -59,13 +60,14 @@ class As2CrossEncoder(PreTrainedModel):
         token_type_ids: torch.Tensor | None = None,
         **_: object,
     ) -> SequenceClassifierOutput:
-        """`token_type_ids` are not used: the encoder was trained with type 0 throughout."""
+        """`token_type_ids` are not read: where the encoder was trained with them they follow from the separators."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         mask = mask.bool()
-        hidden = self.encoder(input_ids=input_ids, attention_mask=mask.long()).last_hidden_state
         first = (input_ids == self.config.separator_id).int().argmax(1, keepdim=True)
         at = torch.arange(input_ids.shape[1], device=input_ids.device)[None, :]
         second = mask & (at >= first + self.config.separators)
+        types = {"token_type_ids": second.long()} if self.config.segments else {}
+        hidden = self.encoder(input_ids=input_ids, attention_mask=mask.long(), **types).last_hidden_state
         question = normalize(_mean(hidden, mask & ~second), dim=1)
         candidate = normalize(_mean(hidden, second), dim=1)
         logits = self.net(_mean(hidden, mask)) + ((question * candidate) @ self.cosine)[:, None]

@@ -41,7 +41,7 @@ class _Scorer(nn.Module):
         first = (input_ids == self.separator_id).int().argmax(1, keepdim=True)
         at = torch.arange(input_ids.shape[1])[None, :]
         second = mask & (at >= first + self.separators)
-        hidden = self.backbone.run(self.backbone.embed(input_ids), mask, 0, self.depth)
+        hidden = self.backbone.run(self.backbone.embed(input_ids, second), mask, 0, self.depth)
         return self.heads[0](hidden, mask, second)
 
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from as2core.cost import EncoderShape
 from as2core.data.source import sha256
-from as2core.errors import DamagedModel, UnsupportedBackbone
+from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
 
 if TYPE_CHECKING:
     from transformers import BertModel, Cache, PreTrainedTokenizerBase
@@ -48,9 +48,16 @@ class Packed:
 
 class Backbone(nn.Module):
     """A BERT-like encoder and its tokenizer. `layers` counts its transformer blocks, `first_position` is the number
-    of a text's first position."""
+    of a text's first position.
 
-    def __init__(self, model: BertModel, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+    `segments`: the second text of a pair has type 1, as in BERT (TandA, section 3.2). None: where encoder and tokenizer
+    tell the two apart, but not for the default encoder, which was trained with type 0 alone. Raises BadSetting for
+    segments that the encoder does not have.
+    """
+
+    def __init__(
+        self, model: BertModel, tokenizer: PreTrainedTokenizerBase, name: str, *, segments: bool | None = None
+    ) -> None:
         super().__init__()
         self.name, self.tokenizer, self.config = name, tokenizer, model.config
         self.embeddings = model.embeddings
@@ -58,10 +65,20 @@ class Backbone(nn.Module):
         self.project: nn.Module | None = getattr(model, "embeddings_project", None)
         self.blocks = model.encoder.layer
         self.uses_types = getattr(model.config, "type_vocab_size", 1) > 1
+        self.segments = self._choose_segments(segments)
         self.layers, self.hidden = len(self.blocks), model.config.hidden_size
         self.shape = EncoderShape(self.hidden, model.config.intermediate_size, self.layers)
         # RoBERTa counts positions from behind its padding
         self.first_position = getattr(self.embeddings, "padding_idx", -1) + 1
+
+    def _choose_segments(self, asks: bool | None) -> bool:
+        if asks is False:
+            return False
+        pair = self.tokenizer("a", "a", return_token_type_ids=True, return_attention_mask=False)
+        has_segments = self.uses_types and max(pair["token_type_ids"]) > 0  # RoBERTa's tokenizer gives 0 throughout
+        if asks and not has_segments:
+            raise BadSetting(f"{self.name} has no segment embeddings: leave segments out, or take a BERT or an ELECTRA")
+        return has_segments and (bool(asks) or self.name != DEFAULT_BACKBONE)
 
     @property
     def positions(self) -> int:
@@ -79,18 +96,19 @@ class Backbone(nn.Module):
         """The paper's layers 4, 6, 8, 10, 12 of 12, scaled to this depth: 2, 3, 4, 5, 6 of 6."""
         return tuple(sorted({max(1, round(self.layers * share / 12)) for share in (4, 6, 8, 10, 12)}))
 
-    def embed(self, ids: Tensor, types: Tensor | None = None, *, first: Tensor | None = None) -> Tensor:
+    def embed(self, ids: Tensor, second: Tensor | None = None, *, first: Tensor | None = None) -> Tensor:
         """Token ids (batch, length) -> embeddings (batch, length, hidden).
 
-        Without `types` every token has type 0, as the sentence encoders among the backbones were trained. `first`
-        (batch,) is each row's first position where the ids go on from a text read before.
+        `second`, of the same shape, is true for the tokens of a pair's second text; they have type 1 if the backbone
+        has `segments`. `first` (batch,) is each row's first position where the ids go on from a text read before.
         """
         at = None
         if first is not None:
             at = first[:, None] + torch.arange(
                 self.first_position, self.first_position + ids.shape[1], device=ids.device
             )
-        hidden = self.embeddings(input_ids=ids, token_type_ids=types if self.uses_types else None, position_ids=at)
+        types = second.long() if self.segments and second is not None else None  # None: type 0
+        hidden = self.embeddings(input_ids=ids, token_type_ids=types, position_ids=at)
         return hidden if self.project is None else self.project(hidden)
 
     def run(self, hidden: Tensor, mask: Tensor, first: int, last: int, *, past: Cache | None = None) -> Tensor:
@@ -182,8 +200,8 @@ def micro_batches(lengths: list[int], *, max_tokens: int = 2048) -> list[list[in
     return batches
 
 
-def load_backbone(name: str | None = None) -> Backbone:
-    """A backbone by directory or hub name; the default one if none is given.
+def load_backbone(name: str | None = None, *, segments: bool | None = None) -> Backbone:
+    """A backbone by directory or hub name; the default one if none is given. `segments` as `Backbone` takes it.
 
     Raises UnsupportedBackbone for another architecture, DamagedModel if the weights are absent or not the known ones.
     """
@@ -207,7 +225,7 @@ def load_backbone(name: str | None = None) -> Backbone:
             f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "
             f"tokenizer, or a hub name while there is a network ({str(e).splitlines()[0]})"
         ) from e
-    return Backbone(model.eval(), tokenizer, name)
+    return Backbone(model.eval(), tokenizer, name, segments=segments)
 
 
 def hide_progress_bars() -> None:

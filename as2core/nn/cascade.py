@@ -30,7 +30,7 @@ class CascadeModule(nn.Module):
         `stop_gradient` lets an exit's gradient reach down to the exit before it and no further (section 4.3.1).
         """
         layers = self.exits if exits is None else exits
-        hidden, below, out = self.backbone.embed(ids), 0, {}
+        hidden, below, out = self.backbone.embed(ids, second), 0, {}
         for layer, head in zip(self.exits, self.heads, strict=True):
             if layer > max(layers):
                 break

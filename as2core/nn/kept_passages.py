@@ -158,7 +158,7 @@ class _PrefixReading(_CachedReading):
         return self._append_similarity(self.first[:, None], self.so_far[:, None])
 
     def extend(self, ids: Tensor) -> Tensor:
-        embedded = self.lm.backbone.embed(ids, first=self._append(ids))
+        embedded = self.lm.backbone.embed(ids, torch.ones_like(ids), first=self._append(ids))
         at = torch.arange(self.real.shape[1], device=ids.device)
         mask = self.real[:, None, :] & (at[None, None, :] <= at[None, -ids.shape[1] :, None])  # (batch, m, all)
         hidden = self.lm.backbone.run(embedded, mask, 0, self.lm.backbone.layers, past=self.cache)

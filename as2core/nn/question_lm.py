@@ -5,7 +5,8 @@ and `forward(**batch)` gives the log-probabilities of the question's tokens `(ba
 Only the question's tokens count, including its end (the paper's `<eoq>`; left out where the tokenizer has no end of
 text).
 
-- PrefixLM: an encoder read as a prefix language model: `[CLS] passage [SEP] question`, the passage attends both ways
+- PrefixLM: an encoder read as a prefix language model: `[CLS] passage [SEP] question [SEP]`, the question the second
+  segment where the backbone has any; the passage attends both ways
   but never to the question, the question left to right; the input embeddings are the output layer, after one dense
   transform. The passage side does not depend on the question, so its states can be kept. The logit of the last [SEP],
   the end of the question, has a second term: `end_scale` times the cosine of the mean states of the question so far and
@@ -98,7 +99,7 @@ class PrefixLM(nn.Module):
         # a passage position sees the passage; a question position sees the passage and the question up to itself
         causal = (at[None, :, None] >= at[None, None, :]) & ~in_passage[:, :, None]
         mask = (in_passage[:, None, :] | causal) & real[:, None, :]  # (batch, query, key)
-        hidden = self.backbone.run(self.backbone.embed(ids), mask, 0, self.backbone.layers)
+        hidden = self.backbone.run(self.backbone.embed(ids, ~in_passage), mask, 0, self.backbone.layers)
         question = real & ~in_passage  # the question's tokens, each predicted from the position before it
         before = torch.roll(question, -1, dims=1)
         words = (question & before)[..., None]  # all of the question but its end

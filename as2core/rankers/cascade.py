@@ -268,6 +268,7 @@ class CascadeRanker(
                 "drop_ratio": ratio if isinstance(ratio, int | float) else list(ratio),
                 "keep": self.keep,
                 "max_length": self.max_length,
+                "segments": self.backbone.segments,
                 "calibration": [list(c) for c in self.calibration] if self.is_calibrated else None,
                 "threshold": self.threshold,
                 **({"answer": list(self.answer_calibration)} if self.answer_calibration else {}),
@@ -280,7 +281,8 @@ class CascadeRanker(
 
         settings = dict(config["settings"])
         answer = settings.pop("answer", None)
-        ranker = cls(load_backbone(config["backbone"]), **settings)
+        backbone = load_backbone(config["backbone"], segments=settings.pop("segments", False))  # once there were none
+        ranker = cls(backbone, **settings)
         ranker.answer_calibration = None if answer is None else (float(answer[0]), float(answer[1]))
         return ranker
 
@@ -310,6 +312,7 @@ def build(
     shipped: CascadeRanker | None,
     *,
     backbone: str | None = None,
+    segments: bool | None = None,
     drop_ratio: float | tuple[float, ...] = 0.3,
     keep: int = 5,
     engine: str = "auto",
@@ -318,7 +321,7 @@ def build(
 ) -> CascadeRanker:
     from as2core.nn.backbone import load_backbone
 
-    ranker = shipped or CascadeRanker(load_backbone(backbone))
+    ranker = shipped or CascadeRanker(load_backbone(backbone, segments=segments))
     ranker.adjust({"drop_ratio": drop_ratio, "keep": keep, "first": first, "first_keep": first_keep})
     ranker.use("torch" if shipped is None and engine == "auto" else engine)  # an untrained one is made to be trained
     return ranker

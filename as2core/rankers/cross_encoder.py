@@ -100,14 +100,16 @@ class CrossEncoderRanker(CascadeRanker):
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CrossEncoderRanker:
         from as2core.nn.backbone import load_backbone
 
-        settings = {k: v for k, v in config["settings"].items() if k not in ("exits", "drop_ratio")}
-        return cls(load_backbone(config["backbone"]), depth=config["settings"]["exits"][-1], **settings)
+        settings = {k: v for k, v in config["settings"].items() if k not in ("exits", "drop_ratio", "segments")}
+        backbone = load_backbone(config["backbone"], segments=config["settings"].get("segments", False))
+        return cls(backbone, depth=config["settings"]["exits"][-1], **settings)
 
 
 def build(
     shipped: CascadeRanker | None,
     *,
     backbone: str | None = None,
+    segments: bool | None = None,
     depth: int | None = None,
     pool: str = "mean",
     engine: str = "auto",
@@ -122,12 +124,12 @@ def build(
         ranker.use(engine)
         return ranker
     if backbone is not None and is_seq2seq(backbone):
-        if depth is not None or pool != "mean" or engine == "onnx":
-            raise BadSetting("an encoder-decoder has no depth, pool or onnx engine: give its backbone alone")
+        if depth is not None or pool != "mean" or engine == "onnx" or segments:
+            raise BadSetting("an encoder-decoder has no depth, pool, segments or onnx engine: give its backbone alone")
         return Seq2SeqClassifierRanker(load_seq2seq_classifier(backbone))
     from as2core.nn.backbone import load_backbone
 
-    ranker = CrossEncoderRanker(load_backbone(backbone), depth=depth, pool=pool)
+    ranker = CrossEncoderRanker(load_backbone(backbone, segments=segments), depth=depth, pool=pool)
     ranker.use("torch" if engine == "auto" else engine)
     return ranker
 

@@ -229,19 +229,24 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
 
         lm = self.module
         name = lm.backbone.name if isinstance(lm, PrefixLM) else lm.model.config._name_or_path
-        return {"backbone": name, "settings": {"max_length": lm.max_length, "direction": self.direction}}
+        settings = {"max_length": lm.max_length, "direction": self.direction}
+        if isinstance(lm, PrefixLM):
+            settings["segments"] = lm.backbone.segments
+        return {"backbone": name, "settings": settings}
 
     @classmethod
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> GenerativeRanker:
         settings = config["settings"]
-        lm = load_question_lm(config["backbone"], max_length=settings["max_length"])
+        segments = settings.get("segments", False)  # once there were none
+        lm = load_question_lm(config["backbone"], max_length=settings["max_length"], segments=segments)
         return cls(lm, direction=settings.get("direction", "question"))
 
 
-def load_question_lm(name: str | None = None, *, max_length: int = 128) -> QuestionLM:
+def load_question_lm(name: str | None = None, *, max_length: int = 128, segments: bool | None = None) -> QuestionLM:
     """An untrained question model by name: an encoder becomes a PrefixLM, causal and seq2seq models are themselves.
+    `segments` is for encoders, as `Backbone` takes it.
 
-    Raises UnsupportedBackbone for anything else.
+    Raises UnsupportedBackbone for anything else, BadSetting for segments that there are not.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
@@ -250,7 +255,7 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> Quest
     from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, CausalLM, PrefixLM, Seq2SeqLM
 
     if name is None or name == DEFAULT_BACKBONE:
-        return PrefixLM(load_backbone(), max_length=max_length)
+        return PrefixLM(load_backbone(segments=segments), max_length=max_length)
     hide_progress_bars()
     try:
         config = AutoConfig.from_pretrained(name)
@@ -260,7 +265,9 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> Quest
         ) from e
     kind = config.model_type
     if kind in SUPPORTED:
-        return PrefixLM(load_backbone(name), max_length=max_length)
+        return PrefixLM(load_backbone(name, segments=segments), max_length=max_length)
+    if segments:
+        raise BadSetting(f"{name} is a {kind} model, which has no segment embeddings: leave segments out")
     for kinds, loader, lm in ((SEQ2SEQ, AutoModelForSeq2SeqLM, Seq2SeqLM), (CAUSAL, AutoModelForCausalLM, CausalLM)):
         if kind in kinds:
             model = loader.from_pretrained(name, dtype=torch.float32)
@@ -272,10 +279,14 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128) -> Quest
 
 
 def build(
-    shipped: GenerativeRanker | None, *, backbone: str | None = None, direction: str = "question"
+    shipped: GenerativeRanker | None,
+    *,
+    backbone: str | None = None,
+    segments: bool | None = None,
+    direction: str = "question",
 ) -> GenerativeRanker:
     if shipped is None:
-        return GenerativeRanker(load_question_lm(backbone), direction=direction)
+        return GenerativeRanker(load_question_lm(backbone, segments=segments), direction=direction)
     return GenerativeRanker(shipped.module, direction=direction, is_trained=True, name=shipped.name)
 
 

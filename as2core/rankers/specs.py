@@ -15,6 +15,8 @@ from as2core.rankers.base import HasWeights, Ranker
 STRUCTURE = "Bonadiman and Moschitti 2020"  # papers that several rankers come from
 RERANK = "Matsubara et al. 2020"
 
+OF_UNTRAINED = ("backbone", "segments")  # settings that no trained weights can have otherwise than they were trained
+
 Setting = bool | int | float | str | tuple[float, ...] | None
 
 
@@ -50,7 +52,7 @@ class Entry:
 
     def shipped_model(self, settings: Mapping[str, Setting]) -> str | None:
         """The shipped model whose weights it takes with these settings; None where it starts untrained."""
-        untrained = settings.get("backbone") is not None or settings.get("pool", "mean") != "mean"
+        untrained = settings.get("pool", "mean") != "mean" or any(settings.get(n) is not None for n in OF_UNTRAINED)
         return None if untrained else self.shipped
 
     def nested_spec(self, settings: Mapping[str, Setting]) -> str:
@@ -130,7 +132,8 @@ def replace_directories(spec: str, moved: Mapping[str, str]) -> str:
 
 
 def _read_value(name: str, key: str, text: str, default: Setting, several: bool) -> Setting:
-    """A setting's value, of its default's type (a number where the default is None and it looks like one). `several`
+    """A setting's value, of its default's type (a number or a truth value where the default is None and it looks like
+    one). `several`
     numbers are divided by `/`: `drop_ratio=0.3/0.1/0.4/0.2`; where the default is a tuple so is the value."""
     try:
         if isinstance(default, bool):
@@ -140,6 +143,8 @@ def _read_value(name: str, key: str, text: str, default: Setting, several: bool)
         if isinstance(default, int | float):
             values = tuple(type(default)(t) for t in text.split("/"))
             return values if several and len(values) > 1 else type(default)(text)
+        if default is None and text in ("true", "false"):
+            return text == "true"
         return int(text) if text.isdigit() else text
     except (ValueError, KeyError):
         raise BadSetting(f"{name}: {key}={text!r} is not a {type(default).__name__}") from None

@@ -216,6 +216,7 @@ def _describe_run(
     module = base.module if base.is_trained or base.encoder is None else base.encoder
     config = base.config()["settings"]
     kind = {name: config[name] for name in ("exits", "pool", "direction") if name in config}
+    kind |= {name: True for name in ("segments",) if config.get(name)}  # settings that runs before them did not have
     return {
         "settings": asdict(settings),
         "train": _digest_questions(train),

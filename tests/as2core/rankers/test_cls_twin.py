@@ -23,9 +23,9 @@ def test_its_score_is_a_linear_layer_over_the_first_token_of_a_plain_pass(tiny):
     model, tok = AutoModel.from_pretrained(tiny()).eval(), AutoTokenizer.from_pretrained(tiny())
     (w1, b1), (w2, b2) = ((m.weight, m.bias) for m in ranker.module.heads[0].net if hasattr(m, "weight"))
     for candidate, score in zip(PAIR, ranker.score(QUESTION, PAIR), strict=True):
-        ids = tok(QUESTION, candidate.text, return_tensors="pt")["input_ids"]
+        batch = tok(QUESTION, candidate.text, return_tensors="pt", return_token_type_ids=True)
         with torch.no_grad():
-            first = model(input_ids=ids).last_hidden_state[0, 0]
+            first = model(**batch).last_hidden_state[0, 0]
             expected = w2 @ torch.tanh(w1 @ first + b1) + b2
         assert score == pytest.approx(expected.item(), abs=1e-5)
 
