@@ -11,6 +11,7 @@ from streamlit import config, net_util
 from app.security import SecurityHeaders
 from app.ui.errors import on_script_error
 from app.ui.start import StartScript
+from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries
 from app.workbench.settings import get_settings
 from as2core.hosts import HostGuard, parse_hosts
@@ -30,6 +31,7 @@ hosts = parse_hosts(get_settings().allowed_hosts)
 middleware = [
     Middleware(SecurityHeaders),
     Middleware(HostGuard, address=config.get_option("server.address") or "0.0.0.0", names=hosts),
+    Middleware(UploadGuard),
     Middleware(StartScript),
 ]
 app = st.App("app/main.py", middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)

@@ -16,7 +16,8 @@ from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
 from app.workbench import people
 from app.workbench.workbench import Workbench
-from as2core.data.documents import clean_file_name, read_documents
+from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
+from as2core.data.parser_process import ParserProcess
 from as2core.errors import UnreadableFile
 from as2core.text import split_sentences
 from as2core.types import Document, OnProgress, Progress, Sentence
@@ -133,15 +134,16 @@ def ingest(
     get_corpus(wb, corpus_id)
     with wb.read() as s:
         people.allow(s, by)
-    tally = _Tally(on_progress)
+    tally, parser = _Tally(on_progress), ParserProcess()
     try:
         sources: dict[str, str] = {}
-        for batch in _make_batches(_read(files, tally)):
+        for batch in _make_batches(_read(files, tally, parser.parse)):
             _store(wb, corpus_id, _assign_ids(wb, corpus_id, batch, sources), tally)
             index_pending(wb, corpus_id)
             tally.report()
         wb.analyze()
     finally:  # leaving the page ends this in `report`
+        parser.close()
         job_id = request_vectors(wb, corpus_id)
     counts, seconds = (tally.added, tally.updated, tally.unchanged), time.monotonic() - started
     return IngestView(*counts, tuple(tally.failed), tally.documents, tally.sentences, seconds, job_id)
@@ -163,8 +165,7 @@ class _Tally:
     def add_failure(self, name: str, error: Exception) -> None:
         """A fault of the program, not of the file: reported beside the file, with its traceback in the log."""
         log.warning("reading %s", name, exc_info=error)
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        self.failed.append((name, f"the program could not process it ({reason}); save it in another format"))
+        self.failed.append((name, describe_fault(error)))
 
     def report(self) -> None:
         if self._on_progress:
@@ -172,7 +173,7 @@ class _Tally:
             self._on_progress(Progress(done, max(done, self.expected), f"{done:,} documents, reading {self.file}"))
 
 
-def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[Document]:
+def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally, parse: ParseSingle) -> Iterator[Document]:
     files = [(clean_file_name(name), source) for name, source in files]
     tally.expected = sum(_estimate_documents(name, source) for name, source in files)
     for name, source in files:
@@ -183,7 +184,7 @@ def _read(files: Iterable[tuple[str, bytes | Path]], tally: _Tally) -> Iterator[
 
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
-            yield from read_documents(name, data, on_problem=report)
+            yield from read_documents(name, data, on_problem=report, parse=parse)
         except UnreadableFile as e:
             report(str(e).removeprefix(f"{name}: "))
         except OSError as e:

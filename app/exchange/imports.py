@@ -25,6 +25,7 @@ from app.workbench.workbench import Workbench, storable
 from as2core.data import beir
 from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
 from as2core.data.source import read_all, read_bytes
+from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
 from as2core.types import Question
 from db.repositories import people as people_rows
@@ -36,6 +37,7 @@ IMPORTS = (
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
 TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets")
 IMPORT = NO_PERSON[1]
+MAX_ARCHIVE_FILES = 1000
 SPLITS = {
     "": "split automatically when a model is adapted",
     "train": "used for training",
@@ -180,17 +182,21 @@ def _name_file(name: str) -> Iterator[None]:
 
 def _unzip_beir(content: bytes, folder: Path) -> None:
     """Extract BEIR's files, wherever they are in the archive."""
+    quota = Quota(MAX_WHOLE_BYTES)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for member in archive.namelist():
-                path = PurePosixPath(member)
+            if len(archive.infolist()) > MAX_ARCHIVE_FILES:
+                raise UnreadableFile(f"the archive holds more than {MAX_ARCHIVE_FILES:,} files; BEIR's has three or so")
+            for member in archive.infolist():
+                path = PurePosixPath(member.filename)
                 if path.name.startswith("."):  # added by macOS
                     continue
                 inside = path.name if path.parent.name != "qrels" else f"qrels/{path.name}"
                 if path.name in ("corpus.jsonl", "queries.jsonl") or inside.startswith("qrels/"):
                     target = folder / inside
                     target.parent.mkdir(exist_ok=True)
-                    target.write_bytes(archive.read(member))
+                    with archive.open(member) as packed, target.open("wb") as out:
+                        copy_member(packed, out, member.compress_size, quota)
     except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError) as e:
         raise UnreadableFile(f"the archive cannot be unpacked ({e})") from e
 

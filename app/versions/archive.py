@@ -17,6 +17,7 @@ from app.versions.directory import read_json
 from app.versions.registry import VersionView
 from app.workbench import people
 from app.workbench.workbench import Workbench
+from as2core.data.unpacking import MAX_RATIO, RATIO_FREE_BYTES
 from as2core.errors import BadSetting, DamagedModel, UnreadableFile
 from as2core.export import FORMATS
 from as2core.types import Json
@@ -68,6 +69,10 @@ def _unpack(file: BinaryIO, folder: Path) -> None:
                 raise UnreadableFile(
                     f"it would unpack to {size / 1e6:,.0f} MB in {len(members):,} files, more than a version has "
                     f"({MAX_BYTES / 1e6:,.0f} MB, {MAX_FILES} files): use `as2 versions import`"
+                )
+            if size > max(RATIO_FREE_BYTES, MAX_RATIO * sum(m.compress_size for m in members)):
+                raise UnreadableFile(
+                    f"it would unpack to {size / 1e6:,.0f} MB, far more than its size, as no weights do"
                 )
             for member in members:
                 path = PurePosixPath(member.filename)

@@ -17,6 +17,7 @@ from as2core.data.html import html_text
 from as2core.data.markdown import front_matter, markdown_text
 from as2core.data.pdf import pdf_text
 from as2core.data.source import Problem, describe_problem, read_bytes, read_lines, read_text
+from as2core.data.unpacking import TooLarge
 from as2core.errors import UnreadableFile
 from as2core.types import Document
 
@@ -33,13 +34,22 @@ SUFFIXES = {
 }
 _TEXT_COLUMNS = ("text", "answer", "content", "body")
 
+PARSED_SUFFIXES = (".html", ".htm", ".md", ".markdown", ".pdf")  # whose parsers may take long or fail
+MAX_DOCUMENT_CHARS = 20_000_000
+
 OnMalformed = Callable[[int, str], None]  # line, reason
+ParseSingle = Callable[[str, str, bytes], Document]  # name without suffix, suffix, content
 
 
 def read_documents(
-    path_or_name: str | Path, data: bytes | None = None, *, on_problem: Callable[[Problem], None] | None = None
+    path_or_name: str | Path,
+    data: bytes | None = None,
+    *,
+    on_problem: Callable[[Problem], None] | None = None,
+    parse: ParseSingle | None = None,
 ) -> Iterator[Document]:
-    """The documents of a file, or of `data` under that name.
+    """The documents of a file, or of `data` under that name. `parse` takes the place of `parse_single` for the kinds in
+    PARSED_SUFFIXES.
 
     Raises UnreadableFile (its text begins with the name). A malformed line of a CSV or JSONL file raises too, unless
     `on_problem` takes it: then the other lines are read.
@@ -58,22 +68,25 @@ def read_documents(
 
     content = data if data is not None else read_bytes(path_or_name)
     try:
-        yield from _number_repeated(_read(name, suffix, content, report), name)
+        yield from _number_repeated(_read(name, suffix, content, report, parse), name)
     except UnreadableFile as error:
         reason = str(error).removeprefix("the data given: ").removeprefix(f"{name}: ")
         raise UnreadableFile(f"{name}: {reason}") from error
 
 
-def _read(name: str, suffix: str, content: bytes, report: OnMalformed) -> Iterator[Document]:
+def _read(name: str, suffix: str, content: bytes, report: OnMalformed, parse: ParseSingle | None) -> Iterator[Document]:
     stem = PurePosixPath(name).with_suffix("").as_posix()
     if suffix == ".jsonl":
         return _read_jsonl(stem, content, report)
     if suffix in (".csv", ".tsv"):
         return _read_table(stem, content, "\t" if suffix == ".tsv" else None, report)
-    return iter([_read_single(stem, suffix, content)])
+    if parse is None or suffix not in PARSED_SUFFIXES:
+        parse = parse_single
+    return iter([parse(stem, suffix, content)])
 
 
-def _read_single(stem: str, suffix: str, content: bytes) -> Document:
+def parse_single(stem: str, suffix: str, content: bytes) -> Document:
+    """The document that is all of a file; its text may be empty. Raises UnreadableFile."""
     meta: dict[str, str] = {}
     if suffix == ".pdf":
         title, text = pdf_text(content)
@@ -86,7 +99,16 @@ def _read_single(stem: str, suffix: str, content: bytes) -> Document:
     else:
         title, text = "", _decode(content)
     title = clean_text(title).strip() or PurePosixPath(stem).name.replace("_", " ")
-    return Document(stem, title, clean_text(text).strip(), "", meta)
+    text = clean_text(text).strip()
+    if len(text) > MAX_DOCUMENT_CHARS:
+        raise UnreadableFile(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
+    return Document(stem, title, text, "", meta)
+
+
+def describe_fault(error: Exception) -> str:
+    """Of the program, not of the file."""
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"the program could not process it ({reason}); save it in another format"
 
 
 def _number_repeated(documents: Iterator[Document], name: str) -> Iterator[Document]:
@@ -147,6 +169,8 @@ def _from_fields(record: dict, stem: str, number: int) -> Document:
     text = record.get(column)
     if not isinstance(text, str) or not clean_text(text).strip():
         raise ValueError(f"no {' or '.join(_TEXT_COLUMNS)}" if column is None else f"{column!r} holds no text")
+    if len(text) > MAX_DOCUMENT_CHARS:
+        raise ValueError(f"its text has more than {MAX_DOCUMENT_CHARS:,} characters; divide it")
     is_medquad = "focus" in record and column == "answer"
     ids = (str(record[key]).strip() for key in ("_id", "id") if record.get(key) is not None)
     docid = next(filter(None, ids), f"{stem}-{number}")
@@ -164,6 +188,8 @@ def _decode(content: bytes) -> str:
         return content.decode("utf-16", "replace")
     try:
         return read_text(content).replace("\x00", "")
+    except TooLarge:
+        raise
     except UnreadableFile:
         if b"\x00" in content:
             raise UnreadableFile("it holds bytes that are not text") from None

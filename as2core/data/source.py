@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2s, file_digest
 from pathlib import Path
-from typing import IO, Protocol, Self, TypeVar, cast
+from typing import IO, AnyStr, Protocol, Self, TypeVar
 
+from as2core.data.unpacking import GZIP_MAGIC, MAX_LINE_BYTES, MAX_WHOLE_BYTES, Quota, TooLarge, open_gzip
 from as2core.errors import UnreadableFile
 from as2core.types import Candidate, Question
 
@@ -171,14 +172,18 @@ def name_source(source: Source) -> str:
 
 
 @contextmanager
-def _open(source: Source) -> Iterator[IO[bytes]]:
-    """The content, unpacked when it is gzip. Raises UnreadableFile, also for what fails while it is read."""
+def _open(source: Source, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
+    """The content, unpacked when it is gzip; `is_whole`: it will be read into memory as a whole. Raises UnreadableFile,
+    also for what fails while it is read, and for packed content beyond the limits of `as2core.data.unpacking`."""
+    max_bytes = MAX_WHOLE_BYTES if is_whole or isinstance(source, bytes) else None
     try:
         with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
-            is_packed = file.read(2) == b"\x1f\x8b"
+            is_packed = file.read(2) == GZIP_MAGIC
             file.seek(0)
-            with gzip.GzipFile(fileobj=file) if is_packed else file as content:
-                yield cast(IO[bytes], content)
+            with open_gzip(file, Quota(max_bytes)) if is_packed else file as content:
+                yield content
+    except TooLarge as error:
+        raise TooLarge(f"{name_source(source)}: {error}") from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(f"{name_source(source)}: cannot be read ({reason})") from error
@@ -186,8 +191,11 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
 
 def read_bytes(source: Source, size: int = -1) -> bytes:
     """The content, or its first `size` bytes, unpacked when it is gzip. Raises UnreadableFile."""
-    with _open(source) as file:
-        return file.read(size)
+    with _open(source, is_whole=True) as file:
+        content = file.read(size)
+        if content.startswith(GZIP_MAGIC):
+            raise TooLarge("it is packed twice; unpack it first")
+        return content
 
 
 def read_text(source: Source) -> str:
@@ -219,7 +227,7 @@ def read_lines(source: Source) -> list[tuple[int, str]]:
 def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
     """As `read_lines`, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
     with _open(source) as file:
-        for number, raw in enumerate(file, 1):
+        for number, raw in enumerate(_iterate_lines(file), 1):
             report.lines += 1
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -228,6 +236,14 @@ def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
                 continue
             if line.strip():
                 yield number, line.removesuffix("\n").removesuffix("\r")
+
+
+def _iterate_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
+    """Raises TooLarge for a line that is too long to be one."""
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        if len(line) > MAX_LINE_BYTES:
+            raise TooLarge(f"a line has more than {MAX_LINE_BYTES / 1e6:,.0f} MB; divide it")
+        yield line
 
 
 def parse_each(
@@ -301,7 +317,7 @@ def stream_rows(source: Source, report: Report, delimiter: str = ",") -> Iterato
     """`(its first line, fields)` of a CSV's rows but for blank ones; one that is not UTF-8, or no CSV, is a problem."""
     with _open(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        rows = csv.reader(text, delimiter=delimiter)
+        rows = csv.reader(_iterate_lines(text), delimiter=delimiter)
         row: list[str] | None = []
         while row is not None:
             before = rows.line_num

@@ -6,7 +6,6 @@ of its word pieces' embeddings, less the mean of the whole table, since what all
 (Mu and Viswanath, 2018).
 """
 
-import gzip
 import math
 import os
 import re
@@ -20,6 +19,7 @@ from typing import IO, Self
 
 import numpy as np
 
+from as2core.data.unpacking import GZIP_MAGIC, Quota, TooLarge, open_gzip
 from as2core.errors import BadSetting, UnreadableFile
 
 MAX_CACHED_WORDS = 50_000  # whose vectors are held in memory
@@ -76,13 +76,13 @@ class _TextFile:
         self.name = path.name
         try:
             self._file: IO[bytes] = path.open("rb")
-            if self._file.read(2) == b"\x1f\x8b":
+            if self._file.read(2) == GZIP_MAGIC:
                 self._file.seek(0)
-                with self._file as raw, gzip.open(raw) as packed:
+                with self._file as raw, open_gzip(raw, Quota()) as packed:
                     self._file = tempfile.TemporaryFile()  # noqa: SIM115 (read as long as the table lives)
                     shutil.copyfileobj(packed, self._file)
             self._file.seek(0)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, TooLarge) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise UnreadableFile(
                 f"the word vectors {path} cannot be read ({reason}): give a word2vec-text file, plain or gzip"

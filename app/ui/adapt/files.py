@@ -5,6 +5,7 @@ import streamlit as st
 from app.ui.errors import boundary
 from app.ui.page import Frame, announce
 from app.ui.text import plain
+from app.ui.uploads import offer_upload
 from app.versions import archive
 from app.versions.registry import VersionView
 from app.workbench.workbench import Workbench
@@ -38,8 +39,7 @@ def draw_import(frame: Frame) -> None:
     with st.expander("Import a version", icon=":material/upload_file:", key="adapt_import"):
         st.caption("A zip from Export, made here or elsewhere. The version becomes a candidate.")
         round_ = st.session_state.setdefault("_adapt_import_round", 0)
-        file = st.file_uploader("Zip file", key=f"adapt_import_file_{round_}", type="zip", disabled=bool(why),
-                                help=why)  # fmt: skip
+        file = offer_upload("Zip file", is_allowed=not why, key=f"adapt_import_file_{round_}", type="zip", help=why)
         name = st.text_input("Name", key=f"adapt_import_name_{round_}", max_chars=60, disabled=bool(why))
         is_ready = file is not None and bool(name.strip()) and not why
         if st.button("Import", type="primary", key="adapt_import_start", disabled=not is_ready, help=why) and file:

@@ -16,6 +16,7 @@ from app.ui.errors import boundary
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, describe_vectors, use_corpus
 from app.ui.text import count, plain
+from app.ui.uploads import offer_upload
 from app.workbench.workbench import Workbench
 from as2core.data.documents import SUFFIXES
 
@@ -157,8 +158,9 @@ def _draw_ingest(frame: Frame) -> None:
     st.header("Add documents", anchor=False)
     st.caption(f"Files are added to {plain(corpus.name)}. Adding the same document again changes nothing.")
     turn = st.session_state.setdefault("_data_upload_turn", 0)
-    files = st.file_uploader(
-        "Files", accept_multiple_files=True, type=sorted(s.lstrip(".") for s in SUFFIXES), key=f"data_files_{turn}",
+    files = offer_upload(
+        "Files", is_allowed=not why, accept_multiple_files=True,
+        type=sorted(s.lstrip(".") for s in SUFFIXES), key=f"data_files_{turn}",
         label_visibility="collapsed",
     )  # fmt: skip
     # keyed by the corpus: if it was deleted meanwhile, a click must not apply to the one shown in its place

@@ -12,6 +12,7 @@ from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
 from app.ui.page import Frame, use_corpus
 from app.ui.text import capitalize, count, plain
+from app.ui.uploads import offer_upload
 from app.versions import registry
 
 NEW_CORPUS = "A new corpus"
@@ -53,7 +54,7 @@ def _draw_import(frame: Frame) -> None:
     st.header("Import", anchor=False)
     st.caption("Questions with labelled sentences, from your own file or a benchmark.")
     turn = st.session_state.setdefault("_data_import_turn", 0)
-    file = st.file_uploader("A label file", key=f"data_label_file_{turn}", label_visibility="collapsed")
+    file = offer_upload("A label file", is_allowed=not why, key=f"data_label_file_{turn}", label_visibility="collapsed")
     fmt = st.selectbox("Format", (AUTO, *imports.IMPORTS), key="data_import_format", format_func=_format_name)
     targets = [NEW_CORPUS, corpus.name] if corpus else [NEW_CORPUS]
     about = ("With the documents and sentences of the file", "Labels for its sentences; CSV and qrels need this")

@@ -1,3 +1,4 @@
+import gzip
 import json
 import shutil
 
@@ -377,3 +378,16 @@ def test_a_viewer_deletes_no_document(wb, towers, ann, bob):
     with pytest.raises(people.NotAllowed):
         documents.delete_document(wb, documents.list_documents(wb, towers.id)[0].id, by=bob.id)
     assert corpora.get_corpus(wb, towers.id).documents == towers.documents
+
+
+def test_a_page_that_no_parser_ends_and_a_packed_bomb_are_reported_and_the_others_go_in(wb, towers, monkeypatch):
+    monkeypatch.setattr("as2core.data.parser_process.BASE_SECONDS", 2)
+    monkeypatch.setattr("as2core.data.parser_process.SECONDS_PER_MB", 0)
+    attributes = b"<html><body><p " + b" ".join(b"a%d=1" % i for i in range(300_000)) + b">x</p></body></html>"
+    bomb = gzip.compress(b"a" * 100_000_000)
+    files = [("good.html", b"<p>Good.</p>"), ("attributes.html", attributes), ("bomb.txt", bomb), ("fine.md", b"Fine.")]
+    done = documents.ingest(wb, towers.id, files)
+    assert done.added == 2
+    assert {name: reason[:22] for name, reason in done.failed} == {
+        "attributes.html": "reading it took more t", "bomb.txt": "it unpacks to more tha",
+    }  # fmt: skip

@@ -1,0 +1,168 @@
+"""HTML, Markdown and PDF are parsed in a process of their own, which may hang, die or eat memory without harm.
+
+A page of 60 kB can keep libxml2 busy for minutes, in C code that no thread can interrupt. So each document has a time
+and a memory limit, which the operating system enforces on the process (`alarm`, `RLIMIT_AS`). One process serves many
+documents, and a new one is started after one that died. It is sent a JSON header and the file, and answers with JSON:
+nothing that it writes is run or unpickled.
+"""
+
+import json
+import logging
+import os
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from as2core.data.documents import describe_fault, parse_single
+from as2core.errors import UnreadableFile
+from as2core.types import Document
+
+log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES = 500_000_000
+MAX_MEMORY_BYTES = 4_000_000_000
+BASE_SECONDS, SECONDS_PER_MB, MAX_SECONDS = 20, 20, 600  # for one document
+SIZES = struct.Struct(">II")  # of the header and of the file
+
+ALARM = 14  # SIGALRM, which Windows does not have
+
+
+def limit_seconds(content_bytes: int) -> int:
+    """How long parsing a file of that size may take."""
+    return min(MAX_SECONDS, BASE_SECONDS + content_bytes * SECONDS_PER_MB // 1_000_000)
+
+
+class ParserProcess:
+    """Parses one document at a time; started when first needed, and safe to share between threads."""
+
+    def __init__(self, limit: Callable[[int], int] = limit_seconds) -> None:
+        self._limit = limit
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def parse(self, stem: str, suffix: str, content: bytes) -> Document:
+        """As `as2core.data.documents.parse_single`. Raises UnreadableFile, also for a file beyond the limits."""
+        if len(content) > MAX_FILE_BYTES:
+            raise UnreadableFile(f"it is larger than {MAX_FILE_BYTES // 1_000_000} MB; divide it")
+        seconds = self._limit(len(content))
+        header = json.dumps({"stem": stem, "suffix": suffix, "seconds": seconds}).encode()
+        with self._lock:
+            answer = self._exchange(header, content, seconds)
+        if error := answer.get("error"):
+            if trace := answer.get("trace"):
+                log.warning("parsing %s%s: %s", stem, suffix, trace)
+            raise UnreadableFile(error)
+        return Document(stem, answer["title"], answer["text"], "", answer["meta"])
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _exchange(self, header: bytes, content: bytes, seconds: int) -> dict:
+        process = self._process = self._process or _start()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(SIZES.pack(len(header), len(content)) + header)
+            process.stdin.write(content)
+            process.stdin.flush()
+            size = _read(process.stdout, 4)
+            return json.loads(_read(process.stdout, int.from_bytes(size, "big")))
+        except (OSError, EOFError, ValueError) as error:
+            code = self._end()
+            is_over_time = os.name == "posix" and code == -ALARM
+            reason = f"took more than {seconds} s" if is_over_time else f"failed (the parser ended with code {code})"
+            raise UnreadableFile(f"reading it {reason}; save it in a simpler form, for instance as text") from error
+        except BaseException:  # Streamlit stops a script by an exception, and the answer would be taken for the next's
+            self._end(0)
+            raise
+
+    def _end(self, patience_seconds: float = 1.0) -> int:
+        """Have the process end, by force if it takes longer; returns its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(patience_seconds)
+        process.kill()
+        return process.wait()
+
+
+def _start() -> "subprocess.Popen[bytes]":
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    return subprocess.Popen(
+        [sys.executable, "-m", "as2core.data.parser_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,  # Ctrl-C is for the program that reads, which then closes the pipe
+    )
+
+
+def _read(file: IO[bytes], size: int) -> bytes:
+    content = file.read(size)
+    if len(content) < size:
+        raise EOFError
+    return content
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Until the requests end. Dies where a limit is passed."""
+    _limit_memory()
+    while sizes := requests.read(SIZES.size):
+        header_bytes, content_bytes = SIZES.unpack(sizes)
+        header = json.loads(requests.read(header_bytes))
+        content = requests.read(content_bytes)
+        _set_alarm(header["seconds"])
+        answer = _answer(header["stem"], header["suffix"], content)
+        _set_alarm(0)
+        answers.write(len(answer).to_bytes(4, "big") + answer)
+        answers.flush()
+
+
+def _answer(stem: str, suffix: str, content: bytes) -> bytes:
+    try:
+        document = parse_single(stem, suffix, content)
+        answer: dict[str, object] = {"title": document.title, "text": document.text, "meta": dict(document.meta)}
+    except UnreadableFile as error:
+        answer = {"error": str(error)}
+    except RecursionError:
+        answer = {"error": "nested too deeply to read"}
+    except MemoryError:
+        answer = {"error": f"reading it takes more than {MAX_MEMORY_BYTES // 1_000_000_000} GB of memory; divide it"}
+    except Exception as error:  # a fault of a parser
+        answer = {"error": describe_fault(error), "trace": traceback.format_exc()}
+    return json.dumps(answer).encode()
+
+
+def _limit_memory() -> None:
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _set_alarm(seconds: int) -> None:
+    """The signal's default ends the process, whatever it is in the middle of; 0 calls it off."""
+    import signal
+
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+if __name__ == "__main__":
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    serve(sys.stdin.buffer, stdout)

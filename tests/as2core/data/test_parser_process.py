@@ -1,0 +1,93 @@
+"""Documents that keep a parser busy, kill it, or are fine."""
+
+import threading
+import time
+
+import psutil
+import pytest
+
+from as2core.data.documents import parse_single
+from as2core.data.parser_process import ParserProcess, limit_seconds
+from as2core.errors import UnreadableFile
+
+ATTRIBUTES = b"<html><body><p " + b" ".join(b"a%d=1" % i for i in range(300_000)) + b">x</p></body></html>"
+
+
+@pytest.fixture
+def parser():
+    parser = ParserProcess(limit=lambda size: 3)
+    yield parser
+    parser.close()
+
+
+def find_child(parser):
+    return psutil.Process(parser._process.pid)
+
+
+def test_a_document_is_parsed_as_in_this_process(parser):
+    for suffix, content in (
+        (".md", b"---\ntitle: A\nby: me\n---\n# Head\n\nSome *text*."),
+        (".html", "<html><head><title>T</title></head><body><p>Gr\u00fc\u00dfe.</p></body></html>".encode()),
+    ):
+        assert parser.parse("a/b\ud800", suffix, content) == parse_single("a/b\ud800", suffix, content)
+
+
+def test_one_process_serves_many_documents(parser):
+    parser.parse("a", ".md", b"One.")
+    child = find_child(parser)
+    for number in range(20):
+        assert parser.parse("a", ".md", b"Number %d." % number).text == f"Number {number}."
+    assert find_child(parser) == child
+
+
+def test_a_page_that_takes_too_long_is_refused_and_the_next_is_read(parser):
+    parser.parse("warm", ".html", b"<p>Warm.</p>")
+    child, started = find_child(parser), time.monotonic()
+    with pytest.raises(UnreadableFile, match="took more than 3 s"):
+        parser.parse("a", ".html", ATTRIBUTES)
+    assert time.monotonic() - started < 10
+    assert not child.is_running()
+    assert parser.parse("b", ".html", b"<p>Fine.</p>").text == "Fine."
+
+
+def test_a_parser_that_is_killed_is_one_documents_failure(parser):
+    parser.parse("a", ".md", b"One.")
+    find_child(parser).kill()
+    with pytest.raises(UnreadableFile, match="code -9"):
+        parser.parse("b", ".md", b"Two.")
+    assert parser.parse("c", ".md", b"Three.").text == "Three."
+
+
+def test_what_cannot_be_read_has_its_own_reason(parser):
+    with pytest.raises(UnreadableFile, match="not a PDF that can be read"):
+        parser.parse("a", ".pdf", b"no pdf")
+
+
+def test_a_thread_that_is_stopped_leaves_no_answer_for_the_next(parser, monkeypatch):
+    parser.parse("a", ".md", b"One.")
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("as2core.data.parser_process._read", stop)
+        parser.parse("b", ".md", b"Two.")
+    assert parser.parse("c", ".md", b"Three.").text == "Three."
+
+
+def test_threads_take_turns(parser):
+    texts: dict[int, str] = {}
+
+    def work(number):
+        texts[number] = parser.parse("a", ".md", b"Number %d." % number).text
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert texts == {n: f"Number {n}." for n in range(8)}
+
+
+def test_the_limit_grows_with_the_file_and_ends():
+    assert [limit_seconds(size) for size in (0, 1_000_000, 5_000_000, 10**9)] == [20, 40, 120, 600]

@@ -1,0 +1,87 @@
+"""Packed files that hold far more than they seem to."""
+
+import gzip
+import io
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from as2core.data import jsonl, unpacking
+from as2core.data.documents import read_documents
+from as2core.data.source import read_bytes
+from as2core.errors import UnreadableFile
+
+MB = 1_000_000
+
+
+def pack_zeros(megabytes):
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9) as file:
+        for _ in range(megabytes):
+            file.write(b"a" * MB)
+    return out.getvalue()
+
+
+def test_a_text_file_that_is_a_packed_bomb_is_refused_in_little_memory():
+    """300 MB in 0.3 MB, read by a process that stays below 200 MB."""
+    program = (
+        "import sys\n"
+        "from as2core.data.documents import read_documents\n"
+        "from as2core.errors import UnreadableFile\n"
+        "content = sys.stdin.buffer.read()\n"
+        "try:\n    list(read_documents('a.txt', content))\n"
+        "except UnreadableFile as e:\n    print(e)\n"
+        "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=pack_zeros(300), capture_output=True, check=True)
+    message, kilobytes = done.stdout.decode().splitlines()
+    assert message == "a.txt: it unpacks to more than 200 times its size, as no text does; unpack it first"
+    assert int(kilobytes) < 200_000
+
+
+def test_a_packed_file_within_the_limits_is_read(tmp_path):
+    text = "".join(f"Sentence {i} of many.\n" for i in range(400_000)).encode()
+    packed = gzip.compress(text)
+    assert len(text) / len(packed) < 10
+    assert read_bytes(packed) == text
+    (tmp_path / "a.gz").write_bytes(packed)
+    assert read_bytes(tmp_path / "a.gz") == text
+
+
+def test_content_beyond_the_size_limit_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr("as2core.data.source.MAX_WHOLE_BYTES", MB)
+    packed = gzip.compress(bytes(range(256)) * 4000)
+    (tmp_path / "a.gz").write_bytes(packed)
+    for source in (packed, tmp_path / "a.gz"):
+        with pytest.raises(UnreadableFile, match="it unpacks to more than 1 MB"):
+            read_bytes(source)
+
+
+def test_what_is_packed_twice_is_refused():
+    with pytest.raises(UnreadableFile, match=r"a\.txt: it is packed twice"):
+        list(read_documents("a.txt", gzip.compress(gzip.compress(b"text"))))
+
+
+def test_a_line_without_end_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr("as2core.data.source.MAX_LINE_BYTES", 1000)
+    (tmp_path / "a.jsonl").write_text("x" * 2000)
+    with pytest.raises(UnreadableFile, match=r"a\.jsonl: a line has more than"):
+        jsonl.read(tmp_path / "a.jsonl")
+
+
+def test_the_members_of_an_archive_are_counted_together_and_each_alone():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", b"\0" * (30 * MB))
+        archive.writestr("again", gzip.compress(b"x"))
+    with zipfile.ZipFile(packed) as archive:
+        for name, reason in (("zeros", "far more than its size|200 times"), ("again", "packed once more")):
+            with archive.open(name) as source, pytest.raises(UnreadableFile, match=reason):
+                member = archive.getinfo(name)
+                unpacking.copy_member(source, io.BytesIO(), member.compress_size, unpacking.Quota())
+        quota = unpacking.Quota(40)
+        with pytest.raises(UnreadableFile, match="more than"):
+            for _ in range(2):
+                unpacking.copy_member(io.BytesIO(b"x" * 30), io.BytesIO(), 30, quota)
