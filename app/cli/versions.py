@@ -35,7 +35,7 @@ def list_(as_json: JsonFlag = False) -> None:
             "name": v.name,
             "kind": v.kind,
             "state": f"rejected: {v.objection}" if v.state == "rejected" and v.objection else v.state,
-            "verdict": str(v.change.outcome) if v.change else "",
+            "verdict": f"{v.change.outcome}{', claimed' if v.is_imported else ''}" if v.change else "",
             "parent": v.parent,
             "created": f"{v.created:%Y-%m-%d %H:%M}",
             "note": v.problem or v.note,

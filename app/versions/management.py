@@ -19,13 +19,13 @@ from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from as2core.export import export_ranker, import_ranker
 from as2core.rankers.catalog import CATALOG
-from as2core.rankers.versions import save_version
+from as2core.rankers.versions import Card, save_version
 from db.models import ModelVersion
 from db.repositories import jobs as job_rows
 from db.repositories import versions as rows
 
-IMPORTS_FOLDER = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
 SIDES = {"": "metrics", "before ": "before"}  # prefix of a row's figures -> where the card has them
+MAX_NOTE_CHARS = 300  # of a card from elsewhere
 NAME = re.compile(r"[\w][\w .-]{0,59}")
 
 
@@ -132,14 +132,23 @@ def import_version(
         people.allow(s, by)
         _check_free(s, name)
     ranker, card = import_ranker(Path(folder))
-    path = registry.find_free_folder(wb, name, wb.settings.versions_dir / IMPORTS_FOLDER)
+    path = registry.find_free_folder(wb, name, wb.settings.versions_dir / registry.IMPORTS_FOLDER)
     if path.exists():
         shutil.rmtree(path)  # left by an import that was interrupted
-    save_version(ranker, path, {**card, "imported_from": source or str(folder)})
+    try:
+        save_version(ranker, path, {**card, "imported_from": source or str(folder)})
+        _register(wb, name, path, card)
+    except BaseException:  # a failed import leaves nothing
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return registry.get_version(wb, name)
+
+
+def _register(wb: Workbench, name: str, path: Path, card: Card) -> None:
     parent = str(card.get("parent") or "")
     metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
     with wb.write() as s:
+        _check_free(s, name)  # somebody may have taken it meanwhile
         existing = parent if rows.find_version(s, name=parent) is not None else None
-        note = str(card.get("note", ""))
+        note = storable(str(card.get("note", "")))[:MAX_NOTE_CHARS]
         registry.add_candidate(s, wb, name, path, parent=existing, note=note, metrics=metrics)
-    return registry.get_version(wb, name)

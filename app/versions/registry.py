@@ -23,6 +23,7 @@ from db.models import ModelVersion
 from db.repositories import versions as rows
 
 CASCADE, GENERATIVE = "cascade", "generative"
+IMPORTS_FOLDER = "@imported"  # folder of imported versions; no version's name, so no retrain writes there
 
 
 class UnknownVersion(As2Error):
@@ -40,7 +41,8 @@ class Promotion:
 @dataclass(frozen=True, slots=True)
 class VersionView:
     """A model version. `problem` is empty, or why its directory can't be used. `promotions` are those with a reason,
-    oldest first. `change` is against its parent, None without a parent's figures."""
+    oldest first. `change` is against its parent, None without a parent's figures. `is_imported`: its figures and its
+    change are those that the imported card claims; none was measured here."""
 
     id: int
     name: str
@@ -54,6 +56,7 @@ class VersionView:
     problem: str = ""
     promotions: tuple[Promotion, ...] = ()
     change: Change | None = None
+    is_imported: bool = False
 
     @property
     def is_worse(self) -> bool:
@@ -144,6 +147,7 @@ def _to_view(row: ModelVersion, active: bool, reasons: Iterable[tuple[str, datet
         problem=find_problem(Path(row.path)),
         promotions=tuple(Promotion(words, at) for words, at in reasons),
         change=compare_row(row),
+        is_imported=Path(row.path).parent.name == IMPORTS_FOLDER,
     )
 
 

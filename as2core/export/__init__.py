@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from as2core.errors import BadSetting, DamagedModel
+from as2core.errors import As2Error, BadSetting, DamagedModel
+from as2core.types import Candidate
 
 if TYPE_CHECKING:
     from as2core.rankers.base import HasWeights, Ranker
@@ -19,6 +21,12 @@ FORMATS = {
     "onnx": "one ONNX file with its tokenizer",
     "as2": "a version's directory as the workbench keeps it: all exits, any trainable ranker",
 }
+
+PROBES = (  # short, long, and without a known word
+    ("When was the tower finished?", "The tower was finished in 1889."),
+    ("What keeps bread fresh for longer than a day or two in summer?", "Bread keeps for days in a cloth. " * 40),
+    ("Qwxz vbnm?", "Zzyzx 12 %$ \u00e9\u00e9 \u4e16\u754c."),
+)
 
 
 def export_ranker(ranker: Ranker, to: str, folder: Path, *, card: Card) -> list[Path]:
@@ -59,21 +67,47 @@ def _write(ranker: Ranker, to: str, folder: Path, card: Card) -> None:
 
 
 def import_ranker(folder: Path) -> tuple[HasWeights, Card]:
-    """A ranker and its card from a version's directory, or whatever `export_ranker` made of one.
+    """A ranker and its card from a version's directory, or whatever `export_ranker` made of one. It is complete, and
+    scores the PROBES with finite numbers.
 
     Raises DamagedModel for anything else.
     """
+    folder = Path(folder)
+    try:
+        ranker, card = _read(folder)
+        _check_numbers(ranker, folder)
+    except As2Error:
+        raise
+    except Exception as e:  # a file from anywhere may hold anything
+        raise DamagedModel(f"{folder} holds no version that can be used ({type(e).__name__}: {e})") from e
+    if not isinstance(card, dict):
+        raise DamagedModel(f"{folder} has a card that is no JSON object: export the version again")
+    return ranker, card
+
+
+def _read(folder: Path) -> tuple[HasWeights, Card]:
     from as2core.export import hugging_face, onnx_file
     from as2core.rankers.catalog import load_version
     from as2core.rankers.versions import read_card
 
-    folder = Path(folder)
     if (folder / onnx_file.FILE).is_file():
         return onnx_file.read(folder)
     try:
         config = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as e:
         raise DamagedModel(f"{folder} holds no version: give a directory that as2 exported") from e
-    if config.get("model_type") == "as2-cross-encoder":
+    if isinstance(config, dict) and config.get("model_type") == "as2-cross-encoder":
         return hugging_face.read(folder)
     return load_version(folder), read_card(folder)
+
+
+def _check_numbers(ranker: HasWeights, folder: Path) -> None:
+    """Raises DamagedModel unless all weights are finite, also those of exits that few candidates pass, and so is the
+    score of each of the PROBES."""
+    for name, tensor in ranker.module.state_dict().items():
+        if not bool(tensor.isfinite().all()):
+            raise DamagedModel(f"{folder} has weights that are no numbers: {name}")
+    for question, text in PROBES:
+        scores = ranker.score(question, [Candidate("probe", text), Candidate("empty", ".")])
+        if scores.shape != (2,) or not all(map(isfinite, scores.tolist())):
+            raise DamagedModel(f"{folder} gives {question!r} scores that are no numbers: its weights are damaged")

@@ -62,6 +62,8 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
         tensors, card = load_file(folder / "model.safetensors"), last_exit.read_card(folder)
     except (OSError, ValueError, KeyError, SafetensorError) as e:
         raise DamagedModel(f"{folder} is no model that as2 exported ({e}): export it again") from e
+    if unknown := [name for name in tensors if not name.startswith(tuple(PLACES.values()))]:
+        raise DamagedModel(f"{folder} holds tensors that as2 does not export: {unknown[0]}")
     return last_exit.restore(settings, _rename(tensors, {theirs: ours for ours, theirs in PLACES.items()})), card
 
 

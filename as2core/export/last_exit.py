@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as2core.errors import DamagedModel
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.base import VersionConfig
 from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.config_schema import check_config, check_settings
 from as2core.rankers.cross_encoder import CrossEncoderRanker
+from as2core.rankers.tensor_check import check_tensors
 from as2core.rankers.versions import Card
 
 if TYPE_CHECKING:
@@ -46,15 +47,17 @@ def _unused_layers(ranker: CrossEncoderRanker) -> tuple[str, ...]:
 
 def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEncoderRanker:
     """The ranker that `describe` described, `tensors` under the names of a CascadeModule with one exit. Raises
-    DamagedModel where one of the layers it uses is missing."""
+    DamagedModel for tensors that are not exactly those of the layers it uses, BadSetting, KeyError."""
+    check_config(settings)
+    check_settings({name: value for name, value in settings.items() if name != "backbone"})
     names = ("depth", "max_length", "calibration", "threshold")
     backbone = load_backbone(settings["backbone"], segments=settings.get("segments", False))
     ranker = CrossEncoderRanker(backbone, **{name: settings[name] for name in names})
     ranker.is_trained = True
-    absent, _ = ranker.module.load_state_dict(dict(tensors), strict=False)
-    missing = [name for name in absent if not name.startswith(_unused_layers(ranker))]
-    if missing:
-        raise DamagedModel(f"the export lacks {missing[0]}: export the version again")
+    state = ranker.module.state_dict()
+    unused = [name for name in state if name.startswith(_unused_layers(ranker))]
+    check_tensors(tensors, state, "the export", unused)
+    ranker.module.load_state_dict(dict(tensors), strict=False)
     return ranker
 
 

@@ -78,7 +78,7 @@ def read(folder: Path) -> tuple[CrossEncoderRanker, Card]:
     from google.protobuf.message import DecodeError
 
     try:
-        graph = onnx.load(folder / FILE)
+        graph = onnx.load(folder / FILE, load_external_data=False)  # ours has none
         metadata = json.loads({p.key: p.value for p in graph.metadata_props}[KEY])
         weights = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.graph.initializer}
         places = metadata["tensors"].items()

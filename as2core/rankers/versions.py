@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 from as2core.data.source import match_mode, sha256
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import HasWeights, JsonObject, Ranker, VersionConfig
+from as2core.rankers.config_schema import check_config
 from as2core.rankers.specs import replace_directories
+from as2core.rankers.tensor_check import check_tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -96,8 +98,6 @@ def _write_json(path: Path, content: Mapping[str, object]) -> None:
 def read_version(path: Path, restore: Callable[[VersionConfig, Path], HasWeights]) -> HasWeights:
     """The ranker saved at `path`, ready to score; `restore` makes it of its configuration. Raises DamagedModel, saying
     what is wrong and how to repair it."""
-    from safetensors.torch import load_file
-
     config, card = _read(path, CONFIG), read_card(path)
     weights = path / WEIGHTS
     if not weights.is_file():
@@ -109,14 +109,15 @@ def read_version(path: Path, restore: Callable[[VersionConfig, Path], HasWeights
     if "config_sha256" in card and sha256(path / CONFIG) != card["config_sha256"]:  # older cards have none
         raise DamagedModel(f"{path / CONFIG} is damaged (its SHA-256 is not the card's): {_remedy(path)}")
     try:
+        check_config(config)
         ranker = restore(config, path)
     except (BadSetting, KeyError, TypeError) as e:  # a setting that is missing, unknown, or of another kind
         raise DamagedModel(f"{path / CONFIG} cannot be used ({_describe_error(e)}): {_remedy(path)}") from e
     state = ranker.module.state_dict()
-    tensors = _expand(load_file(weights), state)
-    unknown = set(tensors) - set(state)
-    if unknown:
-        raise DamagedModel(f"{weights} holds tensors this version of the program does not know: {sorted(unknown)[0]}")
+    tensors = _expand(_load_tensors(weights), state, weights)
+    has_backbone = bool(_backbone_state(ranker))
+    optional = [name for name in state if has_backbone and name.startswith("backbone.")]  # as `_own_tensors` leaves out
+    check_tensors(tensors, state, str(weights), optional)
     ranker.module.load_state_dict(tensors, strict=False)
     ranker.module.eval()
     ranker.name, ranker.is_trained = path.name, True
@@ -195,17 +196,31 @@ def _compact(tensors: Mapping[str, Tensor], original: Mapping[str, Tensor]) -> d
     return out
 
 
-def _expand(tensors: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Half precision as float32, what `_compact` stored as steps laid over `state`, the backbone's."""
+def _expand(tensors: Mapping[str, Tensor], state: Mapping[str, Tensor], where: Path) -> dict[str, Tensor]:
+    """Half precision as float32, what `_compact` stored as steps laid over `state`, the backbone's. Raises DamagedModel
+    for steps that do not fit."""
     import torch
 
     out: dict[str, Tensor] = {}
     for name, t in tensors.items():
         if name.endswith(STEPS) and (whole := name.removesuffix(STEPS)) in state:
-            out[whole] = state[whole] + t.float() * tensors[whole + SCALE][:, None]
+            scale, expected = tensors.get(whole + SCALE), state[whole]
+            if scale is None or (t.dtype, t.shape, scale.shape) != (torch.int8, expected.shape, expected.shape[:1]):
+                raise DamagedModel(f"{where}: the steps of {whole} do not fit {tuple(expected.shape)}")
+            out[whole] = expected + t.float() * scale.float()[:, None]
         elif not name.endswith(SCALE) or name.removesuffix(SCALE) + STEPS not in tensors:
             out[name] = t.float() if t.dtype in (torch.float16, torch.bfloat16) else t
     return out
+
+
+def _load_tensors(file: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError) as e:
+        raise DamagedModel(f"{file} is no file of weights ({e}): {_remedy(file.parent)}") from e
 
 
 def deduplicate_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -36,11 +36,13 @@ LONG_KEYS = ("trained_on", "per_question", "left_out")  # of a card; shown above
 def draw_card(card: Mapping[str, Json], hidden: HiddenLabels) -> None:
     """A version's card: its figures if it was made here, and its full content. Raises DamagedModel."""
     report = RetrainReport.from_card(card)
+    if card.get("imported_from"):
+        st.info("This version was imported. Its figures are the importer's claim; none was measured here. Compare "
+                "measures it.", icon=":material/move_to_inbox:")  # fmt: skip
     if report is not None:
         draw(report, hidden)
-    else:
-        origin = "was imported" if card.get("imported_from") else "came with the program"
-        st.caption(f"This version {origin}; it was not retrained here.")
+    elif not card.get("imported_from"):
+        st.caption("This version came with the program; it was not retrained here.")
     with st.expander("Full card", icon=":material/data_object:", expanded=report is None, key="adapt_whole_card"):
         st.json({k: v for k, v in card.items() if k not in LONG_KEYS}, expanded=2)
 

@@ -26,6 +26,7 @@ BADGES: dict[str, tuple[str, Colour, str]] = {
 COLOURS: dict[Outcome, Colour] = {Outcome.BETTER: "green", Outcome.WORSE: "orange", Outcome.UNCLEAR: "gray"}
 DIALOG = "_adapt_dialog"  # of the session: "use", "edit" or "delete", and a version's name
 ANSWERING = (registry.CASCADE, registry.GENERATIVE)
+CLAIM = "claimed by the import"  # of figures that were not measured here
 NOT_ANSWERING = "The next retrain of its kind starts from it. Ask and Label use the cascade and the generative ranker."
 
 
@@ -47,7 +48,8 @@ def draw_decision(frame: Frame, version: VersionView) -> None:
         st.error(plain(version.problem), icon=":material/error:")
         return
     current = f"{plain(active)} is" if active else f"no {version.kind} version is yet"
-    verdict = f"{version.change.headline}. " if version.change else ""
+    claim = f"{CLAIM}: " if version.is_imported else ""
+    verdict = f"{claim}{version.change.headline}. " if version.change else ""
     st.markdown(f"**{plain(version.name)}** is not in use; {current}. {verdict}Promote it?")
     if rejection := describe_rejection(version):
         st.caption(plain(rejection))
@@ -152,10 +154,14 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
         parts = [f"{version.created:%d %b %Y, %H:%M}"]
         if version.parent:
             parts.append(f"from {version.parent}")
-        parts += [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+        figures = [f"{name} {value:.3f}" for name, value in list(version.metrics.items())[:3]]
+        parts += [f"{CLAIM}: {', '.join(figures)}"] if version.is_imported and figures else figures
         if version.note:
             parts.append(version.note)
-        verdict = f":{COLOURS[version.change.outcome]}[{version.change.outcome}] · " if version.change else ""
+        verdict = ""
+        if version.change:
+            claim = f"{CLAIM}: " if version.is_imported else ""
+            verdict = f":{COLOURS[version.change.outcome]}[{claim}{version.change.outcome}] · "
         st.caption(verdict + plain(" · ".join(parts)))
         if rejection := describe_rejection(version):
             st.caption(plain(rejection))

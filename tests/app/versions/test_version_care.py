@@ -256,7 +256,7 @@ def test_a_copied_home_uses_its_own_weights_and_deletes_its_own_alone(wb, open_h
 
 def test_a_moved_home_has_all_its_versions(wb, open_home, tmp_path):
     add_version(wb, "towers-1")
-    add_version(wb, f"{management.IMPORTS_FOLDER}/spring")
+    add_version(wb, f"{registry.IMPORTS_FOLDER}/spring")
     management.rename(wb, "towers-1", "towers")
     wb.settings.home.rename(tmp_path / "versions")  # a name that is in the middle of a path, too
     again = open_home(home=tmp_path / "versions")
