@@ -26,7 +26,7 @@ from torch import nn
 from as2core.cascade.onnx_graph import GRAPH_VERSION, build_graph, channel_peaks
 from as2core.data.source import match_mode, sha256
 from as2core.nn.backbone import Backbone
-from as2core.nn.heads import ExitHead
+from as2core.nn.heads import ExitHead, PaperHead
 from as2core.types import OnProgress, Progress
 
 log = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ def graphs_for(
     peaks = cache(lambda: channel_peaks(backbone))
 
     def build(below: int, layer: int, head: nn.Module) -> bytes:
+        head = head.to_exit_head() if isinstance(head, PaperHead) else head
         assert isinstance(head, ExitHead)
         return build_graph(backbone, head, below, layer, final=layer == exits[-1], bits=bits, peaks=peaks())
 

@@ -59,9 +59,7 @@ def stats(
     with show_progress("reading") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
         rankers = None if counts else {name: get(name) for name in BASELINES}
-        result = compute_statistics(
-            _Watched(questions, on_progress), setting=setting, rankers=rankers, shuffled=("wo",)
-        )
+        result = compute_statistics(_Watched(questions, on_progress), setting=setting, rankers=rankers)
     read = _print_problems(report)
     if as_json:
         print_json({"set": set_, "setting": setting, "read": read, **asdict(result)})

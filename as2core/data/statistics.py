@@ -6,10 +6,9 @@
 - candidates and correct ones a question (the Generation paper, Table 1; the Rerank paper, Table 1).
 """
 
-import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -62,12 +61,10 @@ def compute_statistics(
     *,
     setting: str = "raw",
     rankers: Mapping[str, Scorer] | None = None,
-    shuffled: Collection[str] = (),
 ) -> Statistics:
     """Counts of every setting, and the rest of `setting` alone; without `rankers` neither lengths nor baselines.
 
-    Equal scores are broken by the original order; a ranker named in `shuffled` gets the candidates in a random one, so
-    that its ties carry no information. Memory does not grow with the data. Raises BadSetting.
+    Equal scores are broken by the original order. Memory does not grow with the data. Raises BadSetting.
     """
     totals = {name: np.zeros(3, dtype=int) for name in SETTINGS}
     grades: Counter[int] = Counter()
@@ -87,7 +84,7 @@ def compute_statistics(
         if rankers is not None:
             for q in in_setting:
                 tokens += (_count_tokens(q.text), sum(_count_tokens(c.text) for c in q.candidates))
-            _add_baselines(sums, with_answer, rankers, shuffled)
+            _add_baselines(sums, with_answer, rankers)
     number, candidates, correct = map(int, totals[setting])
     has_lengths = rankers is not None
     return Statistics(
@@ -113,23 +110,14 @@ def expect_random_order(correct: int, candidates: int) -> dict[str, float]:
     return {"P@1": correct / candidates, "AP": (harmonic + (candidates - harmonic) * others) / candidates}
 
 
-def _add_baselines(
-    sums: dict[str, dict[str, float]], batch: list[Question], rankers: Mapping[str, Scorer], shuffled: Collection[str]
-) -> None:
+def _add_baselines(sums: dict[str, dict[str, float]], batch: list[Question], rankers: Mapping[str, Scorer]) -> None:
     for q in batch:
         for measure, value in expect_random_order(q.positives, len(q.candidates)).items():
             sums["random"][measure] += value
     for name, ranker in rankers.items():
-        questions = [shuffle_candidates(q) for q in batch] if name in shuffled else batch
-        scores = {q.qid: ranker.score(q.text, q.candidates) for q in questions}
-        for measure, values in measure_each(questions, scores, MEASURES).items():
+        scores = {q.qid: ranker.score(q.text, q.candidates) for q in batch}
+        for measure, values in measure_each(batch, scores, MEASURES).items():
             sums[name][measure] += sum(values.values())
-
-
-def shuffle_candidates(question: Question) -> Question:
-    """Its candidates in random order, always the same for a qid: ties broken by the order then carry no information."""
-    order = random.Random(question.qid).sample(question.candidates, len(question.candidates))
-    return replace(question, candidates=tuple(order))
 
 
 def _share(part: float, whole: int) -> float:

@@ -18,11 +18,11 @@ from as2core.nn.backbone import Backbone, load_backbone
 from as2core.training.fine_tune import TrainingResult, fine_tune, override
 from as2core.training.learners import R
 from as2core.training.loop import RunControl
-from as2core.training.settings import TrainSettings
+from as2core.training.settings import UNLIMITED, TrainSettings
 from as2core.types import Progress, Question
 
-UNLIMITED = 10_000  # more candidates than any question has, more evaluations than any run
-ALL_PAIRS = TrainSettings(max_tokens=2000, positives=UNLIMITED, negatives=UNLIMITED, patience=UNLIMITED)  # as the paper
+# as the paper; more evaluations in vain than any run has
+ALL_PAIRS = TrainSettings(max_tokens=2000, positives=UNLIMITED, negatives=UNLIMITED, patience=UNLIMITED)
 
 Course = list[dict[str, float]]  # AP by exit, after every epoch
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import chain
 from statistics import mean, stdev
 
-from as2core.data.statistics import shuffle_candidates
 from as2core.evaluation import evaluate
 from as2core.experiments.base import Options, Report, Row, count_steps, table
 from as2core.experiments.courses import Runner, Target
@@ -83,8 +82,7 @@ def run(
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = options.seeds or sizes.seeds
     target = Target(options.questions("wikiqa-train", "no-all-neg"), options.questions("wikiqa-dev"))
-    shuffled = {"wo": [shuffle_candidates(q) for q in target.dev]}  # in the original order its ties would make it wo-rr
-    plain = {name: evaluate(get(name), shuffled.get(name, target.dev)).metrics["AP"] for name in BASELINES}
+    plain = {name: evaluate(get(name), target.dev).metrics["AP"] for name in BASELINES}
     keys = [(family, *variant) for family, variants in sizes.variants.items() for variant in variants]
     runner = Runner(options, count_steps(on_progress, seeds * len(keys)))
     vectors = vectors or backbone_vectors()

@@ -28,6 +28,7 @@ def describe(ranker: CascadeRanker) -> VersionConfig:
         "depth": ranker.exits[-1],
         "max_length": ranker.max_length,
         "segments": ranker.backbone.segments,
+        "titles": ranker.reads_titles,
         "calibration": [list(ranker.calibration[-1])] if ranker.is_calibrated else None,
         "threshold": ranker.threshold,
     }
@@ -53,7 +54,7 @@ def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEnco
     names = ("depth", "max_length", "calibration", "threshold")
     backbone = load_backbone(settings["backbone"], segments=settings.get("segments", False))
     ranker = CrossEncoderRanker(backbone, **{name: settings[name] for name in names})
-    ranker.is_trained = True
+    ranker.is_trained, ranker.reads_titles = True, settings.get("titles", True)
     state = ranker.module.state_dict()
     unused = [name for name in state if name.startswith(_unused_layers(ranker))]
     check_tensors(tensors, state, "the export", unused)

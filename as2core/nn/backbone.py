@@ -65,20 +65,19 @@ class Backbone(nn.Module):
         self.project: nn.Module | None = getattr(model, "embeddings_project", None)
         self.blocks = model.encoder.layer
         self.uses_types = getattr(model.config, "type_vocab_size", 1) > 1
-        self.segments = self._choose_segments(segments)
+        if segments and not self.has_segments:
+            raise BadSetting(f"{name} has no segment embeddings: leave segments out, or take a BERT or an ELECTRA")
+        self.segments = self.has_segments and name != DEFAULT_BACKBONE if segments is None else segments
         self.layers, self.hidden = len(self.blocks), model.config.hidden_size
         self.shape = EncoderShape(self.hidden, model.config.intermediate_size, self.layers)
         # RoBERTa counts positions from behind its padding
         self.first_position = getattr(self.embeddings, "padding_idx", -1) + 1
 
-    def _choose_segments(self, asks: bool | None) -> bool:
-        if asks is False:
-            return False
+    @cached_property
+    def has_segments(self) -> bool:
+        """Whether encoder and tokenizer tell the two texts of a pair apart; RoBERTa's tokenizer gives 0 throughout."""
         pair = self.tokenizer("a", "a", return_token_type_ids=True, return_attention_mask=False)
-        has_segments = self.uses_types and max(pair["token_type_ids"]) > 0  # RoBERTa's tokenizer gives 0 throughout
-        if asks and not has_segments:
-            raise BadSetting(f"{self.name} has no segment embeddings: leave segments out, or take a BERT or an ELECTRA")
-        return has_segments and (bool(asks) or self.name != DEFAULT_BACKBONE)
+        return self.uses_types and max(pair["token_type_ids"]) > 0
 
     @property
     def positions(self) -> int:

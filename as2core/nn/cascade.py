@@ -1,20 +1,20 @@
 """The cascade's network: an encoder walked exit by exit, with a classifier at each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
 from as2core.nn.backbone import Backbone
-from as2core.nn.heads import ExitHead
+from as2core.nn.heads import ExitHead, Head
 
 
 class CascadeModule(nn.Module):
-    """Backbone and heads, for training and for saving."""
+    """Backbone and heads, for training and for saving; `head` makes a classifier for a hidden size."""
 
-    def __init__(self, backbone: Backbone, exits: Sequence[int]) -> None:
+    def __init__(self, backbone: Backbone, exits: Sequence[int], head: Callable[[int], Head] = ExitHead) -> None:
         super().__init__()
         self.backbone, self.exits = backbone, tuple(exits)
-        self.heads = nn.ModuleList(ExitHead(backbone.hidden) for _ in exits)
+        self.heads = nn.ModuleList(head(backbone.hidden) for _ in exits)
 
     def forward(
         self,

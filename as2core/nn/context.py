@@ -13,12 +13,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from as2core.errors import BadSetting
+from as2core.nn.bilstm_compare_aggregate import BiLSTMCompareAggregate
 from as2core.nn.compare_aggregate import CompareAggregate
 from as2core.nn.cosinet import Cosinet
 from as2core.nn.rel_cnn import RelCNN
 from as2core.nn.word_pairs import WordPairs
 
-PairEncoder: TypeAlias = Cosinet | CompareAggregate | RelCNN
+PairEncoder: TypeAlias = Cosinet | CompareAggregate | BiLSTMCompareAggregate | RelCNN
 
 CONTEXTS = {
     "none": None,

@@ -34,16 +34,7 @@ class ExitHead(Head):
 
     def __init__(self, hidden: int, dropout: float = 0.1) -> None:
         super().__init__()
-        self.net = nn.Sequential(
-            nn.Dropout(dropout),
-            nn.Linear(hidden, hidden),
-            nn.Tanh(),
-            nn.Dropout(dropout),
-            nn.Linear(hidden, hidden),
-            nn.Tanh(),
-            nn.Dropout(dropout),
-            nn.Linear(hidden, 1),
-        )
+        self.net = _feed_forward(hidden, 1, dropout)
         for parameter in self.net[-1].parameters():
             nn.init.zeros_(parameter)
         self.cosine = nn.Parameter(torch.full((hidden,), COSINE_SCALE))
@@ -53,6 +44,43 @@ class ExitHead(Head):
         candidate = normalize(mean_pool(hidden, mask & second), dim=1)
         similarity = (question * candidate) @ self.cosine
         return self.net(mean_pool(hidden, mask)).squeeze(-1) + similarity
+
+
+class PaperHead(Head):
+    """The paper's own: the three feed-forward layers over the mean state, and two classes. The logit is the difference
+    of theirs, whose sigmoid is their softmax."""
+
+    def __init__(self, hidden: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.hidden, self.net = hidden, _feed_forward(hidden, 2, dropout)
+
+    def classify(self, hidden: Tensor, mask: Tensor, second: Tensor) -> Tensor:
+        wrong, right = self.net(mean_pool(hidden, mask)).unbind(-1)
+        return right - wrong
+
+    @torch.no_grad()
+    def to_exit_head(self) -> ExitHead:
+        """The same function with one logit, its cosine of weight 0: what graphs and exports are made of."""
+        head = ExitHead(self.hidden)
+        state = {f"net.{name}": t.clone() for name, t in self.net.state_dict().items()}
+        last = len(self.net) - 1
+        for name in (f"net.{last}.weight", f"net.{last}.bias"):
+            state[name] = state[name][1:] - state[name][:1]
+        head.load_state_dict({**state, "cosine": torch.zeros(self.hidden)})
+        return head.to(next(self.parameters()).device).train(self.training)
+
+
+def _feed_forward(hidden: int, outputs: int, dropout: float) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Dropout(dropout),
+        nn.Linear(hidden, hidden),
+        nn.Tanh(),
+        nn.Dropout(dropout),
+        nn.Linear(hidden, hidden),
+        nn.Tanh(),
+        nn.Dropout(dropout),
+        nn.Linear(hidden, outputs),
+    )
 
 
 class ClsHead(Head):

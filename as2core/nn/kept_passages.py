@@ -228,7 +228,7 @@ def _(lm: Seq2SeqLM, texts: Sequence[str]) -> list[PassageState]:
 
 
 class _Seq2SeqReading(Reading):
-    """The decoder over kept encoder states; it begins with its own start token."""
+    """The decoder over kept encoder states; it begins with its own start tokens."""
 
     def __init__(self, lm: Seq2SeqLM, passages: Sequence[PassageState]) -> None:
         self.lm = lm
@@ -236,8 +236,8 @@ class _Seq2SeqReading(Reading):
         self.cache: Cache | None = None
 
     def start(self) -> Tensor:
-        begin = self.lm.model.config.decoder_start_token_id
-        return self.extend(torch.full((len(self.states), 1), begin, device=self.states.device))
+        starts = torch.tensor(self.lm.starts, device=self.states.device).expand(len(self.states), -1)
+        return self.extend(starts)[:, -1:]
 
     def extend(self, ids: Tensor) -> Tensor:
         from transformers.modeling_outputs import BaseModelOutput

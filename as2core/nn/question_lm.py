@@ -11,8 +11,10 @@ text).
   transform. The passage side does not depend on the question, so its states can be kept. The logit of the last [SEP],
   the end of the question, has a second term: `end_scale` times the cosine of the mean states of the question so far and
   of the passage, which is what the backbone knows before any training (docs/decisions/0006).
-- CausalLM: `passage <sep> question <eos>` in a GPT-like model.
-- Seq2SeqLM: passage to the encoder, question to the decoder, as in BART.
+- CausalLM: `passage <sep> question <eos>` in a GPT-like model; `as_paper`: `<bos> passage <boq> question <eoq>` with
+  tokens of their own, whose vectors are drawn about the mean of the others.
+- Seq2SeqLM: passage to the encoder, question to the decoder, as in BART; `as_paper`: the decoder reads the tokenizer's
+  `<s>` before the question, as BART was pretrained, and it counts no more than `<boq>` does.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
+from as2core.errors import UnsupportedBackbone
 from as2core.nn.backbone import QUESTION_TOKENS, Backbone, pad_rows, token_ids
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Batch = dict[str, Tensor]
+BOQ, EOQ = "<boq>", "<eoq>"  # begin and end of a question
 
 # The architectures of each kind that the tests run.
 CAUSAL = (
@@ -127,20 +131,46 @@ class PrefixLM(nn.Module):
 class _HubLM(nn.Module):
     """A language model of the hub with its tokenizer."""
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, max_length: int = 128) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        max_length: int = 128,
+        as_paper: bool = False,
+    ) -> None:
         super().__init__()
-        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
+        self.model, self.tokenizer, self.max_length, self.as_paper = model, tokenizer, max_length, as_paper
+
+    @property
+    def ends(self) -> list[int]:
+        """What ends a question."""
+        return _end_tokens(self.tokenizer)
 
 
 class CausalLM(_HubLM):
-    """A causal model of the hub; the separator is a newline where the tokenizer has none."""
+    """A causal model of the hub; the separator is a newline where the tokenizer has none, if not `as_paper`."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        max_length: int = 128,
+        as_paper: bool = False,
+    ) -> None:
+        super().__init__(model, tokenizer, max_length=max_length, as_paper=as_paper)
+        if as_paper:
+            begin = {} if tokenizer.bos_token_id is not None else {"bos_token": "<bos>"}
+            tokenizer.add_special_tokens({**begin, "sep_token": BOQ, "eos_token": EOQ})
+            model.resize_token_embeddings(max(len(tokenizer), model.config.vocab_size))
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         tok = self.tokenizer
         separator = [tok.sep_token_id] if tok.sep_token_id is not None else tok.encode("\n", add_special_tokens=False)
         first = [tok.bos_token_id] if tok.bos_token_id is not None else []
         p = [first + i + separator for i in token_ids(tok, passages, self.max_length, special=False)]
-        q = [i + _end_tokens(tok) for i in token_ids(tok, questions, limit, special=False)]
+        q = [i + self.ends for i in token_ids(tok, questions, limit, special=False)]
         return _join(p, q, tok.pad_token_id or 0)
 
     def forward(self, ids: Tensor, prefix: Tensor, length: Tensor) -> tuple[Tensor, Tensor]:
@@ -153,7 +183,17 @@ class CausalLM(_HubLM):
 
 
 class Seq2SeqLM(_HubLM):
-    """An encoder-decoder of the hub: the passage is encoded, the question decoded."""
+    """An encoder-decoder of the hub: the passage is encoded, the question decoded. `starts` are the tokens that the
+    decoder reads before it. Raises UnsupportedBackbone for one `as_paper` whose tokenizer has no `<s>`."""
+
+    @property
+    def starts(self) -> list[int]:
+        first = self.model.config.decoder_start_token_id
+        if not self.as_paper:
+            return [first]
+        if self.tokenizer.bos_token_id is None:
+            raise UnsupportedBackbone("as=paper needs a tokenizer with a begin-of-text token, as BART's: leave as out")
+        return [first, self.tokenizer.bos_token_id]
 
     def encode(self, passages: Sequence[str], questions: Sequence[str], *, limit: int = QUESTION_TOKENS) -> Batch:
         p = token_ids(self.tokenizer, passages, self.max_length)
@@ -161,15 +201,15 @@ class Seq2SeqLM(_HubLM):
         return {
             "ids": pad_rows(p, self.tokenizer.pad_token_id or 0),
             "mask": pad_rows([[1] * len(i) for i in p], 0),
-            "targets": pad_rows([i + _end_tokens(self.tokenizer) for i in q], -100),
+            "targets": pad_rows([i + self.ends for i in q], -100),
         }
 
     def forward(self, ids: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        start = self.model.config.decoder_start_token_id
-        shifted = torch.cat([torch.full_like(targets[:, :1], start), targets[:, :-1]], dim=1)
+        starts = torch.tensor(self.starts, device=targets.device).expand(len(targets), -1)
+        shifted = torch.cat([starts, targets[:, :-1]], dim=1)
         logits = self.model(
             input_ids=ids, attention_mask=mask, decoder_input_ids=shifted.clamp(min=0), use_cache=False
-        ).logits
+        ).logits[:, starts.shape[1] - 1 :]
         valid = targets >= 0
         return _token_log_p(logits[valid], targets[valid], valid), valid
 

@@ -2,18 +2,20 @@
 a share of the candidates dropped at each.
 
 Where we differ: an exit's logit has a cosine term beside the paper's classifier (as2core.nn.heads); the exits' places
-scale with the encoder's depth; each exit carries a calibration, so that its logits read as probabilities.
+scale with the encoder's depth; each exit carries a calibration, so that its logits read as probabilities; a candidate
+is read after its document's title. `cascade:as=paper` does none of it.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -39,13 +41,14 @@ from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.bm25 import BM25Ranker
 from as2core.rankers.first_stage import FirstStage, with_first
 from as2core.rankers.passage_cache import PassageCache
-from as2core.rankers.specs import Entry
+from as2core.rankers.specs import Entry, Setting
 from as2core.types import Candidate, OnProgress, Progress
 
 if TYPE_CHECKING:
     from as2core.cascade.engine_torch import TorchEngine
     from as2core.nn.backbone import Backbone
     from as2core.nn.cascade import CascadeModule
+    from as2core.nn.heads import Head
 
 log = logging.getLogger(__name__)
 ENGINES = ("auto", "torch", "onnx")
@@ -57,7 +60,8 @@ class CascadeRanker(
 ):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
-    If `first` is set, a cheap ranker passes on only its best before the encoder reads any.
+    If `first` is set, a cheap ranker passes on only its best before the encoder reads any. `reads_titles`: a candidate
+    is read after its document's title.
 
     It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
     engine's graphs would not see their weights move.
@@ -65,6 +69,7 @@ class CascadeRanker(
 
     kind: ClassVar[str] = "cascade"
     adjustable: ClassVar[tuple[str, ...]] = ("drop_ratio", "keep", "engine", "first", "first_keep")
+    style: ClassVar[str] = "shipped"
     module: CascadeModule
     first: FirstStage | None
 
@@ -87,15 +92,22 @@ class CascadeRanker(
         if not are_layers or list(exits) != sorted(set(exits)):
             raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
-        self.drop_ratio, self.first = drop_ratio, None
+        self.drop_ratio, self.first, self.reads_titles = drop_ratio, None, True
         self.preparing: Progress | None = None  # the engine asked for in the background
         self.calibration = tuple((scale, shift) for scale, shift in calibration or [(1.0, 0.0)] * len(exits))
         self.is_calibrated = calibration is not None
         self.threshold = 0.5 if threshold is None else threshold
-        self.module, self.is_trained = CascadeModule(backbone, exits).eval(), False
+        self.module, self.is_trained = CascadeModule(backbone, exits, self.head_class()).eval(), False
         self._onnx: Engine | None = None  # once `use` has asked for it and it is ready
         self._preparation: Thread | None = None  # in the background
         _ = self.schedule  # a bad ratio is refused here, not at the first question
+
+    @classmethod
+    def head_class(cls) -> type[Head]:
+        """The classifier at an exit."""
+        from as2core.nn.heads import ExitHead
+
+        return ExitHead
 
     @property
     def backbone(self) -> Backbone:
@@ -212,12 +224,19 @@ class CascadeRanker(
 
     def trace_many(self, queries: Sequence[Query], schedule: DropSchedule | None = None) -> list[CascadeTrace]:
         cuts = [self.first.cut(q, candidates) if self.first else None for q, candidates in queries]
-        texts = [(q, _entering_texts(candidates, cut)) for (q, candidates), cut in zip(queries, cuts, strict=True)]
+        texts = [
+            (q, self.list_texts(_list_entering(candidates, cut)))
+            for (q, candidates), cut in zip(queries, cuts, strict=True)
+        ]
         traces = run_cascade(self.engine, texts, schedule or self.schedule)
         return [
             trace if cut is None else with_first(trace, cut, candidates)
             for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)
         ]
+
+    def list_texts(self, candidates: Sequence[Candidate]) -> list[str]:
+        """What it reads of each candidate."""
+        return [c.titled_text if self.reads_titles else c.text for c in candidates]
 
     def _last_exit(self) -> TorchEngine:
         """The same weights in float32, with the last exit alone."""
@@ -232,7 +251,7 @@ class CascadeRanker(
             run = self._last_exit().start([question] * len(texts), texts)
             return run.advance(np.arange(len(texts)), 0, 1)[0][0]
 
-        return attribute_by_occlusion(score, candidate)
+        return attribute_by_occlusion(score, candidate if self.reads_titles else replace(candidate, title=""))
 
     def trace_completely(
         self,
@@ -243,10 +262,10 @@ class CascadeRanker(
     ) -> CascadeTrace:
         """A trace that can be replayed, of all the candidates. `on_answer` gets the run under the schedule as soon as
         its last exit has scored, before the candidates it dropped go through the exits they missed."""
-        return run_completely(self.engine, question, [c.titled_text for c in candidates], schedule, on_answer)
+        return run_completely(self.engine, question, self.list_texts(candidates), schedule, on_answer)
 
     def full_flops(self, question: str, candidates: Sequence[Candidate]) -> int:
-        texts = [c.titled_text for c in candidates]
+        texts = self.list_texts(candidates)
         lengths = self.backbone.encode([question] * len(texts), texts, max_length=self.max_length).lengths
         shape = self.backbone.shape
         return self.exits[-1] * layer_flops(np.array(lengths), shape) + head_flops(len(texts), shape)
@@ -272,6 +291,8 @@ class CascadeRanker(
                 "calibration": [list(c) for c in self.calibration] if self.is_calibrated else None,
                 "threshold": self.threshold,
                 **({"answer": list(self.answer_calibration)} if self.answer_calibration else {}),
+                **({} if self.reads_titles else {"titles": False}),
+                **({} if self.style == "shipped" else {"as": self.style}),
             },
         }
 
@@ -280,16 +301,42 @@ class CascadeRanker(
         from as2core.nn.backbone import load_backbone
 
         settings = dict(config["settings"])
-        answer = settings.pop("answer", None)
+        answer, titles = settings.pop("answer", None), settings.pop("titles", True)
         backbone = load_backbone(config["backbone"], segments=settings.pop("segments", False))  # once there were none
-        ranker = cls(backbone, **settings)
+        ranker = find_style(settings.pop("as", "shipped"))(backbone, **settings)
+        ranker.reads_titles = titles
         ranker.answer_calibration = None if answer is None else (float(answer[0]), float(answer[1]))
         return ranker
 
 
-def _entering_texts(candidates: Sequence[Candidate], cut: ExitRecord | None) -> list[str]:
+class PaperCascadeRanker(CascadeRanker):
+    """The paper's model without what we added: no cosine, and so nothing to level before training; a sentence is read
+    without its title. Its settings to train with are `as2core.training.learners.cascade.PAPER`."""
+
+    style = "paper"
+
+    def __init__(self, backbone: Backbone, *, keep: int = 1, name: str = "cascade", **settings: Any) -> None:
+        super().__init__(backbone, keep=keep, name=name, **settings)
+        self.reads_titles = False
+
+    @classmethod
+    def head_class(cls) -> type[Head]:
+        from as2core.nn.heads import PaperHead
+
+        return PaperHead
+
+
+def find_style(name: str) -> type[CascadeRanker]:
+    """The class of `as=name`. Raises BadSetting."""
+    styles = {cls.style: cls for cls in (CascadeRanker, PaperCascadeRanker)}
+    if name not in styles:
+        raise BadSetting(f"no cascade as={name}; known: {', '.join(styles)}")
+    return styles[name]
+
+
+def _list_entering(candidates: Sequence[Candidate], cut: ExitRecord | None) -> list[Candidate]:
     dropped = set() if cut is None else set(cut.dropped.tolist())
-    return [c.titled_text for i, c in enumerate(candidates) if i not in dropped]
+    return [c for i, c in enumerate(candidates) if i not in dropped]
 
 
 def build_first_stage(backbone: str, name: str, keep: int) -> FirstStage | None:
@@ -308,23 +355,38 @@ def build_first_stage(backbone: str, name: str, keep: int) -> FirstStage | None:
     raise BadSetting(f"first={name!r}: no such first stage; known: none, bm25, bi-encoder")
 
 
-def build(
-    shipped: CascadeRanker | None,
-    *,
-    backbone: str | None = None,
-    segments: bool | None = None,
-    drop_ratio: float | tuple[float, ...] = 0.3,
-    keep: int = 5,
-    engine: str = "auto",
-    first: str = "none",
-    first_keep: int = FIRST_KEEP,
-) -> CascadeRanker:
-    from as2core.nn.backbone import load_backbone
+SETTINGS: Mapping[str, Setting] = {
+    "as": "shipped",
+    "backbone": None,
+    "segments": None,
+    "exits": (),
+    "drop_ratio": 0.3,
+    "keep": 5,
+    "engine": "auto",
+    "first": "none",
+    "first_keep": FIRST_KEEP,
+}
 
-    ranker = shipped or CascadeRanker(load_backbone(backbone, segments=segments))
-    ranker.adjust({"drop_ratio": drop_ratio, "keep": keep, "first": first, "first_keep": first_keep})
+
+def build(shipped: CascadeRanker | None, **changes: Any) -> CascadeRanker:
+    settings = {**SETTINGS, **changes}
+    ranker = shipped or _make_untrained(settings)
+    if ranker.style == "paper" and "keep" not in changes:
+        settings["keep"] = ranker.keep
+    ranker.adjust({name: settings[name] for name in ("drop_ratio", "keep", "first", "first_keep")})
+    engine = settings["engine"]
     ranker.use("torch" if shipped is None and engine == "auto" else engine)  # an untrained one is made to be trained
     return ranker
+
+
+def _make_untrained(settings: Mapping[str, Any]) -> CascadeRanker:
+    from as2core.nn.backbone import load_backbone
+
+    cls = find_style(settings["as"])
+    backbone = load_backbone(settings["backbone"], segments=settings["segments"])
+    if cls.style == "paper" and settings["segments"] is None:
+        backbone.segments = backbone.has_segments
+    return cls(backbone, exits=settings["exits"] or None)
 
 
 RANKER = Entry(
@@ -335,4 +397,5 @@ RANKER = Entry(
     several=("drop_ratio",),
     shipped="cascade",
     saved=(CascadeRanker,),
+    settings=SETTINGS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from as2core.rankers.specs import STRUCTURE
 from as2core.rankers.word_ranker import WordRanker, declare_word_ranker
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class CosinetRanker(WordRanker):
     kind = "cosinet"
 
-    def make_encoder(self, width: int, **sizes: int) -> PairEncoder:
+    def make_encoder(self, width: int, **sizes: Any) -> PairEncoder:
         from as2core.nn.cosinet import Cosinet
 
         return Cosinet(width, **sizes)

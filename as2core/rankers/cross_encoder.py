@@ -74,7 +74,10 @@ class CrossEncoderRanker(CascadeRanker):
 
     @classmethod
     def from_cascade(cls, cascade: CascadeRanker, *, depth: int | None = None) -> CrossEncoderRanker:
-        """One exit of a trained cascade as a monolithic model; the weights are shared, not copied."""
+        """One exit of a trained cascade as a monolithic model; the weights are shared, not copied (those of the paper's
+        classifier, which has two classes, are copied)."""
+        from as2core.nn.heads import PaperHead
+
         at = cascade.exits.index(cascade.exits[-1] if depth is None else depth)
         ranker = cls(
             cascade.backbone,
@@ -83,7 +86,9 @@ class CrossEncoderRanker(CascadeRanker):
             calibration=[cascade.calibration[at]] if cascade.is_calibrated else None,
             threshold=cascade.threshold,
         )
-        ranker.module.heads[0], ranker.is_trained = cascade.module.heads[at], cascade.is_trained
+        head = cascade.module.heads[at]
+        ranker.module.heads[0] = head.to_exit_head() if isinstance(head, PaperHead) else head
+        ranker.is_trained, ranker.reads_titles = cascade.is_trained, cascade.reads_titles
         ranker.module.eval()
         return ranker
 
@@ -100,9 +105,12 @@ class CrossEncoderRanker(CascadeRanker):
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> CrossEncoderRanker:
         from as2core.nn.backbone import load_backbone
 
-        settings = {k: v for k, v in config["settings"].items() if k not in ("exits", "drop_ratio", "segments")}
+        others = ("exits", "drop_ratio", "segments", "titles")
+        settings = {k: v for k, v in config["settings"].items() if k not in others}
         backbone = load_backbone(config["backbone"], segments=config["settings"].get("segments", False))
-        return cls(backbone, depth=config["settings"]["exits"][-1], **settings)
+        ranker = cls(backbone, depth=config["settings"]["exits"][-1], **settings)
+        ranker.reads_titles = config["settings"].get("titles", True)
+        return ranker
 
 
 def build(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from as2core.nn.kept_passages import PassageState
     from as2core.nn.question_lm import Batch, QuestionLM
 
+STYLES = ("shipped", "paper")
 DIRECTIONS = ("question", "answer")
 EMPTY_ANSWER_SCORE = -1e4  # for models without an end of text
 BATCH_TOKENS = 8192
@@ -99,6 +100,11 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
         return self.module.backbone if isinstance(self.module, PrefixLM) else self.module.model
 
     @property
+    def reads_titles(self) -> bool:
+        """Whether a sentence is read after its title: not where the sentence is generated, nor in the paper."""
+        return self.direction == "question" and not getattr(self.module, "as_paper", False)
+
+    @property
     def max_length(self) -> int:
         return self.module.max_length
 
@@ -109,7 +115,7 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
         return self.module.encode(texts, questions)
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
-        texts = [c.text if self.direction == "answer" else c.titled_text for c in candidates]
+        texts = [c.titled_text if self.reads_titles else c.text for c in candidates]
         if texts and (engine := self.prepared.wait(MAX_WAIT_SECONDS)) is not None:
             return self._score_on(engine, question, texts)
         if self.cache is not None and self.direction == "question" and texts:
@@ -232,19 +238,26 @@ class GenerativeRanker(HasWeights, ExplainsQuestion):
         settings = {"max_length": lm.max_length, "direction": self.direction}
         if isinstance(lm, PrefixLM):
             settings["segments"] = lm.backbone.segments
+        elif lm.as_paper:
+            settings["as"] = "paper"
         return {"backbone": name, "settings": settings}
 
     @classmethod
     def restore(cls, config: VersionConfig, path: Path, load: LoadRanker) -> GenerativeRanker:
         settings = config["settings"]
         segments = settings.get("segments", False)  # once there were none
-        lm = load_question_lm(config["backbone"], max_length=settings["max_length"], segments=segments)
+        as_paper = settings.get("as", "shipped") == "paper"
+        lm = load_question_lm(
+            config["backbone"], max_length=settings["max_length"], segments=segments, as_paper=as_paper
+        )
         return cls(lm, direction=settings.get("direction", "question"))
 
 
-def load_question_lm(name: str | None = None, *, max_length: int = 128, segments: bool | None = None) -> QuestionLM:
+def load_question_lm(
+    name: str | None = None, *, max_length: int = 128, segments: bool | None = None, as_paper: bool = False
+) -> QuestionLM:
     """An untrained question model by name: an encoder becomes a PrefixLM, causal and seq2seq models are themselves.
-    `segments` is for encoders, as `Backbone` takes it.
+    `segments` is for encoders, as `Backbone` takes it, `as_paper` for the two others.
 
     Raises UnsupportedBackbone for anything else, BadSetting for segments that there are not.
     """
@@ -254,8 +267,12 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128, segments
     from as2core.nn.backbone import DEFAULT_BACKBONE, SUPPORTED, hide_progress_bars, load_backbone
     from as2core.nn.question_lm import CAUSAL, SEQ2SEQ, CausalLM, PrefixLM, Seq2SeqLM
 
-    if name is None or name == DEFAULT_BACKBONE:
+    if (name is None or name == DEFAULT_BACKBONE) and not as_paper:
         return PrefixLM(load_backbone(segments=segments), max_length=max_length)
+    if name is None or name == DEFAULT_BACKBONE:
+        raise BadSetting(
+            "as=paper is for the paper's models: give backbone=openai-community/gpt2 or facebook/bart-base"
+        )
     hide_progress_bars()
     try:
         config = AutoConfig.from_pretrained(name)
@@ -264,6 +281,8 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128, segments
             f"no model {name!r}: give a directory or a hub name ({str(e).splitlines()[0]})"
         ) from e
     kind = config.model_type
+    if kind in SUPPORTED and as_paper:
+        raise BadSetting(f"{name} is an encoder, and the paper's models are causal or encoder-decoders: leave as out")
     if kind in SUPPORTED:
         return PrefixLM(load_backbone(name, segments=segments), max_length=max_length)
     if segments:
@@ -271,7 +290,7 @@ def load_question_lm(name: str | None = None, *, max_length: int = 128, segments
     for kinds, loader, lm in ((SEQ2SEQ, AutoModelForSeq2SeqLM, Seq2SeqLM), (CAUSAL, AutoModelForCausalLM, CausalLM)):
         if kind in kinds:
             model = loader.from_pretrained(name, dtype=torch.float32)
-            return lm(model, AutoTokenizer.from_pretrained(name), max_length=max_length)
+            return lm(model, AutoTokenizer.from_pretrained(name), max_length=max_length, as_paper=as_paper)
     raise UnsupportedBackbone(
         f"{name} is a {kind} model, which cannot give log P(question | passage) here; use an encoder "
         f"({', '.join(SUPPORTED)}), a causal model ({', '.join(CAUSAL)}) or an encoder-decoder ({', '.join(SEQ2SEQ)})"
@@ -284,9 +303,14 @@ def build(
     backbone: str | None = None,
     segments: bool | None = None,
     direction: str = "question",
+    **others: str,
 ) -> GenerativeRanker:
+    style = others.get("as", "shipped")
+    if style not in STYLES:
+        raise BadSetting(f"no generative as={style}; known: {', '.join(STYLES)}")
     if shipped is None:
-        return GenerativeRanker(load_question_lm(backbone, segments=segments), direction=direction)
+        lm = load_question_lm(backbone, segments=segments, as_paper=style == "paper")
+        return GenerativeRanker(lm, direction=direction)
     return GenerativeRanker(shipped.module, direction=direction, is_trained=True, name=shipped.name)
 
 
@@ -297,4 +321,5 @@ RANKER = Entry(
     build,
     shipped="generative",
     saved=(GenerativeRanker,),
+    settings={"as": "shipped"},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from as2core.rankers.word_ranker import WordRanker, declare_word_ranker
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class RelCNNRanker(WordRanker):
     kind = "rel-cnn"
 
-    def make_encoder(self, width: int, **sizes: int) -> PairEncoder:
+    def make_encoder(self, width: int, **sizes: Any) -> PairEncoder:
         from as2core.nn.rel_cnn import RelCNN
 
         return RelCNN(width, **sizes)

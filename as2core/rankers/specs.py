@@ -15,7 +15,14 @@ from as2core.rankers.base import HasWeights, Ranker
 STRUCTURE = "Bonadiman and Moschitti 2020"  # papers that several rankers come from
 RERANK = "Matsubara et al. 2020"
 
-OF_UNTRAINED = ("backbone", "segments")  # settings that no trained weights can have otherwise than they were trained
+# Settings that trained weights cannot have otherwise than they were trained, and how the shipped ones were.
+SHIPPED_SETTINGS: Mapping[str, "Setting"] = {
+    "as": "shipped",
+    "backbone": None,
+    "segments": None,
+    "exits": (),
+    "pool": "mean",
+}
 
 Setting = bool | int | float | str | tuple[float, ...] | None
 
@@ -52,7 +59,7 @@ class Entry:
 
     def shipped_model(self, settings: Mapping[str, Setting]) -> str | None:
         """The shipped model whose weights it takes with these settings; None where it starts untrained."""
-        untrained = settings.get("pool", "mean") != "mean" or any(settings.get(n) is not None for n in OF_UNTRAINED)
+        untrained = any(settings.get(name, default) != default for name, default in SHIPPED_SETTINGS.items())
         return None if untrained else self.shipped
 
     def nested_spec(self, settings: Mapping[str, Setting]) -> str:

@@ -10,7 +10,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class WordRanker(HasWeights):
     module: ListScorer
 
     def __init__(
-        self, vectors: WordVectors, *, listwise: bool = False, context: str = "none", seed: int = 0, **sizes: int
+        self, vectors: WordVectors, *, listwise: bool = False, context: str = "none", seed: int = 0, **sizes: Any
     ) -> None:
         import torch
 
@@ -53,7 +53,7 @@ class WordRanker(HasWeights):
             self.module = ListScorer(self.make_encoder(vectors.size, **sizes), context).eval()
 
     @abstractmethod
-    def make_encoder(self, width: int, **sizes: int) -> PairEncoder:
+    def make_encoder(self, width: int, **sizes: Any) -> PairEncoder:
         """The network that encodes pairs, over word vectors of `width` numbers."""
 
     @property
@@ -97,7 +97,7 @@ class WordRanker(HasWeights):
         return cls(vectors, **config["settings"])
 
 
-def declare_word_ranker(cls: type[WordRanker], description: str, paper: str, **defaults: int) -> Entry:
+def declare_word_ranker(cls: type[WordRanker], description: str, paper: str, **defaults: Any) -> Entry:
     """The catalog entry of such a ranker; `defaults` are the settings of its encoder."""
 
     def build(
@@ -107,7 +107,7 @@ def declare_word_ranker(cls: type[WordRanker], description: str, paper: str, **d
         vectors: str | None = None,
         backbone: str | None = None,
         seed: int = 0,
-        **sizes: int,
+        **sizes: Any,
     ) -> WordRanker:
         table = word_vectors(backbone=backbone, path=vectors)
         return cls(table, listwise=listwise, context=context, seed=seed, **{**defaults, **sizes})

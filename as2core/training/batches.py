@@ -103,6 +103,8 @@ def plan_batches(
     batches: list[tuple[Group, ...]] = []
     for _ in range(settings.epochs):
         groups = [_sample_group(q, settings, rng) for q in usable]
+        if settings.by_pairs:
+            groups = [Group(g.question, (row,)) for g in groups for row in g.rows if _is_useful(g, row, needs)]
         rng.shuffle(groups)
         epoch: list[tuple[Group, ...]] = []
         window = settings.batch_questions * 32  # sorted by length inside a window: less padding, still shuffled
@@ -112,6 +114,10 @@ def plan_batches(
         rng.shuffle(epoch)
         batches += epoch
     return [PlannedBatch(g, _draw_exit(i, len(batches), exits, settings, rng)) for i, g in enumerate(batches)]
+
+
+def _is_useful(group: Group, row: int, needs: str) -> bool:
+    return needs != "positive" or group.question.candidates[row].label == 1
 
 
 def _sample_group(q: Question, settings: TrainSettings, rng: random.Random) -> Group:

@@ -83,7 +83,7 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
 def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[np.ndarray]:
     """Each query's logits `(exits, candidates)`, without the first stage, which would pass on only some of them."""
     complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-    texts = [(question, [c.titled_text for c in candidates]) for question, candidates in queries]
+    texts = [(question, ranker.list_texts(candidates)) for question, candidates in queries]
     return [np.stack([e.scores for e in trace.exits]) for trace in run_cascade(ranker.engine, texts, complete)]
 
 
@@ -125,6 +125,8 @@ def level_heads(
     Nothing changes where all have one label, nor in a head without a cosine; where the fit would turn the order round
     (by chance, with few labels), a head is only shifted. `should_stop` is called between questions; once it is true the
     ranker stays as it was."""
+    if not any(isinstance(head, ExitHead) for head in ranker.module.heads):
+        return
     answered, others = [q for q in questions if q.positives], [q for q in questions if q.negatives and not q.positives]
     logits: list[np.ndarray] = []
     labels: list[int] = []

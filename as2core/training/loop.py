@@ -133,6 +133,8 @@ class PlannedTrainer(Trainer):
         """The terms weighted so that the mean of the processes' gradients is the gradient of the whole batch's loss."""
         own = torch.tensor([float(n * counts) for _, n in terms], device=self.args.device)
         weights = own * self.args.world_size / self.accelerator.reduce(own, "sum")
+        if self._learner.settings.reduction == "sum":  # of sums each counts as it is
+            weights = (own > 0) * float(self.args.world_size)
         return torch.stack([value * weight for (value, _), weight in zip(terms, weights, strict=True)]).sum()
 
     @property

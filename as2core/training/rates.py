@@ -15,7 +15,7 @@ MIN_RATE_SHARE = 1 / 32  # of the rate, where the slanted triangle starts and en
 
 def rate_schedule(settings: TrainSettings, optimizer: Optimizer, steps: int) -> LambdaLR:
     """The scheduler of `settings.schedule` over `steps` updates, the first `warmup` share of them climbing."""
-    climb = 0 if settings.schedule == "linear" else round(settings.warmup * steps)
+    climb = 0 if settings.schedule == "linear" else settings.warmup_updates or round(settings.warmup * steps)
     if settings.schedule == "slanted-triangular":
         return LambdaLR(optimizer, slanted_triangle(climb, steps))
     if settings.schedule == "constant":

@@ -11,6 +11,8 @@ from as2core.errors import BadSetting
 
 LOSSES = ("pointwise", "pairwise", "listwise", "mle", "lul", "rll")
 EXIT_DRAWS = ("uniform", "round-robin", "early", "all")
+REDUCTIONS = ("mean", "sum")
+UNLIMITED = 10_000  # more candidates than any question has
 SCHEDULES = ("triangular", "slanted-triangular", "linear", "constant")
 
 
@@ -19,10 +21,12 @@ class TrainSettings:
     """At most `positives` correct and `negatives` incorrect candidates a question, sampled anew each epoch;
     with `negatives_from` incorrect ones of these grades only (ASNQ's labels 1 to 3), with `hard_negatives` from so many
     that the base ranks highest (0: from all; as2core.training.hard_negatives). `batch_questions` a
-    mini-batch, or as many as fit into `max_tokens`. `noise`: the share of labels flipped beforehand.
+    mini-batch, or as many as fit into `max_tokens`; `by_pairs`: pairs of a question and one candidate, shuffled over
+    all questions, in place of whole questions. `noise`: the share of labels flipped beforehand.
     `loss`: None lets the ranker choose (pointwise; generative: mle). `margin`: the hinge's, pairwise in logits, RLL's
-    lambda in nats. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill` that of a
-    cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
+    lambda in nats. `reduction` "sum": the losses of a generative ranker are sums over tokens and pairs, as its paper
+    writes them, else means. `distill` weighs the KL to a teacher's scores, softened by `temperature`; `self_distill`
+    that of a cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
     `contrast` weighs InfoNCE within a question, beside the loss. `unlabelled`: so many of a question's candidates
     without a label learn from the teacher too. `title_dropout`: the share of candidates read without their title.
     `match_prior`: a trained cascade's logits are on the level of its labels within the loss (as2core.training.prior).
@@ -32,6 +36,7 @@ class TrainSettings:
     draws with odds of exp(`early_bias`) between neighbours, falling to even odds at half of the steps; "all" takes the
     mean loss of all exits. `stop_gradient` keeps an exit's gradient above the exit before it.
     `schedule` of the rate: "triangular" climbs over `warmup`, a share of the steps, then falls in a line to 0;
+    (`warmup_updates`, if not 0, are a number of them instead);
     "slanted-triangular" goes between a 32nd of the rate and the rate (Howard and Ruder, 2018); "linear" falls from the
     first step; "constant" stays, once climbed. `frozen_layers` counts from the bottom. `patience`: evaluations without
     a better dev AP before stopping. `bf16`: half precision where the processor has instructions for it, else float32.
@@ -41,8 +46,10 @@ class TrainSettings:
     learning_rate: float = 8e-5
     schedule: str = "triangular"
     warmup: float = 0.1
+    warmup_updates: int = 0
     weight_decay: float = 0.01
     batch_questions: int = 8
+    by_pairs: bool = False
     max_tokens: int | None = None
     positives: int = 2
     negatives: int = 4
@@ -51,6 +58,7 @@ class TrainSettings:
     noise: float = 0.0
     loss: str | None = None
     margin: float = 3.0
+    reduction: str = "mean"
     contrast: float = 0.0
     distill: float = 0.0
     temperature: float = 0.05
@@ -71,7 +79,8 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         names = (("loss", self.loss, (None, *LOSSES)), ("exit draw", self.exit_draw, EXIT_DRAWS))
-        for kind, name, choices in (*names, ("schedule", self.schedule, SCHEDULES)):
+        more = (("schedule", self.schedule, SCHEDULES), ("reduction", self.reduction, REDUCTIONS))
+        for kind, name, choices in (*names, *more):
             if name not in choices:
                 raise BadSetting(f"no {kind} {name!r}; known: {', '.join(filter(None, choices))}")
         if min(self.epochs, self.batch_questions, self.positives, self.negatives, self.patience) < 1:
@@ -81,6 +90,10 @@ class TrainSettings:
         if self.max_tokens is not None and (not isinstance(self.max_tokens, int) or self.max_tokens < 1):
             raise BadSetting(
                 f"max_tokens={self.max_tokens}: it is a positive number; leave it out for batches of batch_questions"
+            )
+        if self.warmup_updates < 0:
+            raise BadSetting(
+                f"warmup_updates={self.warmup_updates}: give a number of updates, or 0 for a share (warmup)"
             )
         if self.hard_negatives < 0:
             raise BadSetting(f"hard_negatives={self.hard_negatives}: give a number of candidates, or 0 for all")

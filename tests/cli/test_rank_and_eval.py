@@ -29,17 +29,17 @@ def questions(tmp_path):
     return path
 
 
-def test_shared_words_decide_the_order_and_ties_go_to_the_earlier_line(as2_json, tmp_path):
+def test_shared_words_decide_the_order_and_the_earlier_line_their_ties(as2_json, tmp_path):
     texts = tmp_path / "texts.txt"
     texts.write_text("bread\nthe paris metro\nrain\nparis tower\n")
-    document = as2_json("rank", "built tower paris", "--candidates", texts, "--ranker", "wo")
+    document = as2_json("rank", "built tower paris", "--candidates", texts, "--ranker", "wo-rr")
     assert [(r["rank"], r["id"], r["corpus_id"], r["score"]) for r in document["results"]] == [
-        (1, "3", 3, 2.0),
-        (2, "1", 1, 1.0),
-        (3, "0", 0, 0.0),
-        (4, "2", 2, 0.0),
+        (1, "3", 3, 2.125),
+        (2, "1", 1, 1.25),
+        (3, "0", 0, 0.5),
+        (4, "2", 2, pytest.approx(1 / 6)),
     ]
-    assert document["question"] == "built tower paris" and document["ranker"] == "wo"
+    assert document["question"] == "built tower paris" and document["ranker"] == "wo-rr"
 
 
 def test_top_n_cuts_the_list_and_ids_come_from_the_file(as2_json, tmp_path):

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from as2core.errors import BadSetting
+from as2core.nn.question_lm import Seq2SeqLM
 from as2core.rankers.base import HasWeights, Ranker
-from as2core.rankers.cascade import CascadeRanker
+from as2core.rankers.cascade import CascadeRanker, PaperCascadeRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker
 from as2core.rankers.word_ranker import WordRanker
+from as2core.training.learners import cascade, generative
 from as2core.training.learners.base import Learner, R, Teacher
 from as2core.training.learners.cascade import CascadeLearner
 from as2core.training.learners.generative import GenerativeLearner
 from as2core.training.learners.seq2seq import Seq2SeqLearner
-from as2core.training.learners.structure import LISTWISE, POINTWISE, StructureLearner
+from as2core.training.learners.structure import LISTWISE, POINTWISE, RERANK, StructureLearner
 from as2core.training.settings import ADAPT, TrainSettings
 
 __all__ = ["Learner", "R", "Teacher", "learner_for", "require_weights", "suggest_settings"]
@@ -51,5 +53,11 @@ def suggest_settings(ranker: Ranker) -> TrainSettings:
     """The default settings to train a ranker with: its paper's, or those of adapting a transformer. A generative ranker
     learns to rank (RLL) from labels: more MLE makes every question likely, also given wrong passages."""
     if isinstance(ranker, WordRanker):
+        if ranker.settings.get("as") == "rerank":
+            return RERANK
         return LISTWISE if ranker.listwise else POINTWISE
+    if isinstance(ranker, PaperCascadeRanker):
+        return cascade.PAPER
+    if isinstance(ranker, GenerativeRanker) and getattr(ranker.module, "as_paper", False):
+        return generative.PAPER_SEQ2SEQ if isinstance(ranker.module, Seq2SeqLM) else generative.PAPER
     return replace(ADAPT, loss="rll") if isinstance(ranker, GenerativeRanker) else ADAPT

@@ -37,6 +37,7 @@ class Learner(nn.Module, ABC, Generic[R]):
 
     losses: ClassVar[tuple[str, ...]] = ("pointwise", "pairwise", "listwise")
     extras: ClassVar[tuple[str, ...]] = ()
+    sums: ClassVar[bool] = False  # whether `reduction` may be a sum
     exits: tuple[str, ...]
 
     def __init__(self, ranker: R, settings: TrainSettings, teacher: Teacher | None = None, *, loss: str) -> None:
@@ -47,6 +48,12 @@ class Learner(nn.Module, ABC, Generic[R]):
         for name in ("contrast", "match_prior", "unlabelled"):
             if getattr(settings, name) and name not in self.extras:
                 raise BadSetting(f"{name} is for a cascade or a cross-encoder, not for {ranker.name}; leave it out")
+        if settings.by_pairs and ((settings.loss or loss) in NEEDS_PAIR or settings.distill or settings.contrast):
+            raise BadSetting("pairs one by one leave nothing to compare: with by_pairs use pointwise, mle or lul alone")
+        if settings.reduction != "mean" and not self.sums:
+            raise BadSetting(
+                f"reduction=sum is for the losses of a generative ranker, not for {ranker.name}; leave it out"
+            )
         self.ranker, self.settings, self.module = ranker, settings, ranker.module
         self.loss = settings.loss or loss
         self.teacher = teacher if settings.distill else None

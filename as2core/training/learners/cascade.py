@@ -15,9 +15,23 @@ from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits, level_heads
 from as2core.training.learners.base import Learner, Teacher, Term, label_tensors
 from as2core.training.prior import fit_offset
-from as2core.training.settings import TrainSettings
+from as2core.training.settings import UNLIMITED, TrainSettings
 from as2core.types import Question
 
+# The paper's own (section 5.2), which gives no number of epochs: TandA's at most 3.
+PAPER = TrainSettings(
+    epochs=3,
+    learning_rate=1e-6,
+    warmup_updates=4_000,
+    weight_decay=0.0,
+    by_pairs=True,
+    max_tokens=2_000,
+    positives=UNLIMITED,
+    negatives=UNLIMITED,
+    freeze_embeddings=False,
+    exit_draw="uniform",
+    bf16=False,
+)
 MAX_PRIOR_CANDIDATES = 200  # that the offsets are fitted on; the last batch of questions may exceed it
 PRIOR_QUESTIONS_PER_BATCH = 16
 
@@ -58,7 +72,8 @@ class CascadeLearner(Learner[CascadeRanker]):
         return sum(self._encode(PlannedBatch((group,), None)).lengths)
 
     def _encode(self, batch: PlannedBatch) -> Packed:
-        return self.ranker.backbone.encode(batch.questions, batch.readings, max_length=self.ranker.max_length)
+        texts = self.ranker.list_texts([c for g in batch.groups for c in g.candidates])
+        return self.ranker.backbone.encode(batch.questions, texts, max_length=self.ranker.max_length)
 
     def collate(self, batch: PlannedBatch) -> dict:
         packed = self._encode(batch)

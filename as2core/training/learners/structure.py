@@ -1,7 +1,8 @@
 """Learning Cosinet, Rel-CNN and Compare-Aggregate (Bonadiman and Moschitti, 2020, section 5.2).
 
 All of a question's candidates go through the recurrent layer, in training as in use, so nothing is sampled here:
-`positives` and `negatives` of the settings have no effect. Candidates without a label are read but not in the loss.
+`positives` and `negatives` of the settings have no effect, except with `by_pairs`, for a ranker without that layer.
+Candidates without a label are read but not in the loss.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from as2core.nn.word_pairs import WordPairs, join, word_pairs
 from as2core.rankers.word_ranker import WordRanker
 from as2core.training.batches import PlannedBatch
 from as2core.training.learners.base import Learner, Term
-from as2core.training.settings import TrainSettings
+from as2core.training.settings import UNLIMITED, TrainSettings
 
 POINTWISE = TrainSettings(
     epochs=3,
@@ -27,6 +28,21 @@ POINTWISE = TrainSettings(
     bf16=False,  # so small a network gains nothing by it
 )
 LISTWISE = replace(POINTWISE, learning_rate=2e-4, batch_questions=1, loss="listwise")
+# Compare-Aggregate of Matsubara et al. (2020, section 4.1.4): batches of 32 pairs. The dev MAP ends the training; the
+# paper gives no number of epochs.
+RERANK = TrainSettings(
+    epochs=10,
+    learning_rate=1e-4,
+    schedule="constant",
+    warmup=0.0,
+    weight_decay=0.0,
+    by_pairs=True,
+    batch_questions=32,
+    positives=UNLIMITED,
+    negatives=UNLIMITED,
+    loss="pointwise",
+    bf16=False,
+)
 
 
 class StructureLearner(Learner[WordRanker]):
@@ -38,10 +54,14 @@ class StructureLearner(Learner[WordRanker]):
         super().__init__(ranker, settings, loss="listwise" if ranker.listwise else "pointwise")
         if settings.distill:
             raise BadSetting(f"{ranker.kind} learns from labels alone: set distill to 0")
+        if settings.by_pairs and ranker.settings["context"] != "none":
+            raise BadSetting("a recurrent layer over the candidates reads them all: leave by_pairs out, or the context")
         self.exits = (ranker.kind,)
 
     def collate(self, batch: PlannedBatch) -> dict:
         questions = [g.question for g in batch.groups]
+        if self.settings.by_pairs:
+            questions = [replace(g.question, candidates=tuple(g.candidates)) for g in batch.groups]
         labels = [[c.label for c in q.candidates] for q in questions]
         return {
             "pairs": join([word_pairs(q.text, [c.text for c in q.candidates], self.ranker.vectors) for q in questions]),

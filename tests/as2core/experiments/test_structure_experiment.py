@@ -58,7 +58,7 @@ def test_ties_of_wo_are_broken_at_random_and_those_of_wo_rr_by_the_order(tmp_pat
         def questions(self, name, setting="clean"):
             """Every sentence shares one word with the question, and the first is the right one."""
             rows = tuple(Candidate(str(i), f"the tower {w}", int(i == 0)) for i, w in enumerate(WORDS))
-            return [Question(f"{name} {i}", "which tower", rows) for i in range(200)]
+            return [Question(f"{name} {i}", f"which tower {i}", rows) for i in range(200)]
 
     monkeypatch.setattr(structure, "_train_seeds", lambda *_: structure.ModelResult([0.5], [0.5], 1, 1.0))
     report = structure.run(Tied(tmp_path, seeds=1), None, structure.SMALL, vectors())
