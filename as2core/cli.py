@@ -12,16 +12,16 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
 
 import as2core
 from as2core.commands import data, generate
-from as2core.commands.options import JsonFlag, Setting, bundle_options
+from as2core.commands.eval import eval_
+from as2core.commands.options import JsonFlag, bundle_options
 from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
 from as2core.commands.train import train
@@ -34,12 +34,8 @@ from as2core.lookup import (
     load_entry_points,
     load_ranker,
     read_candidates,
-    read_questions,
 )
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
-
-if TYPE_CHECKING:
-    from as2core.evaluation import Evaluation
 
 RANKER_HELP = "A catalog name, a version's name, or its directory."
 
@@ -103,70 +99,6 @@ def rank(
         print_json({"question": question, "ranker": ranker, **cite(ranker), "results": rows})
     else:
         print_table(rows, ["rank", "score", "id", "text"])
-
-
-def eval_(
-    ranker: Annotated[str, typer.Argument(metavar="RANKER", help=RANKER_HELP)],
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
-    ],
-    setting: Setting = "clean",
-    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
-    run: Annotated[Path | None, typer.Option(help="Write the scores as a trec_eval run.")] = None,
-    qrels: Annotated[Path | None, typer.Option(help="Write the labels as trec_eval qrels.")] = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Evaluate a ranker on labelled questions."""
-    from as2core.data import qrels as trec
-    from as2core.data.catalog import apply_setting
-    from as2core.data.source import write_text
-    from as2core.evaluation import evaluate
-    from as2core.metrics import MEASURES, bootstrap, bounds
-
-    questions = apply_setting(read_questions(data), setting)[:limit]
-    if not questions:
-        raise BadSetting(f"{data} has no question in the setting {setting!r}: try --setting raw, or other data")
-    with show_progress(f"{ranker} on {data}") as on_progress:
-        result = evaluate(load_ranker(ranker), questions, setting=setting, on_progress=on_progress)
-    if run:
-        write_text("".join(trec.run_to_lines(questions, result.scores, tag=ranker)), run)
-    if qrels:
-        write_text("".join(trec.to_lines(questions)), qrels)
-    intervals = {name: bootstrap(result.per_question[name].values()) for name in MEASURES}
-    unlabelled = sum(c.label is None for q in questions for c in q.candidates)
-    limits = bounds(questions, result.scores) if unlabelled else {}
-    if as_json:
-        print_json({
-            "ranker": ranker,
-            **cite(ranker),
-            "data": data,
-            "setting": setting,
-            "questions": result.questions,
-            **{name: result.metrics[name] for name in MEASURES},
-            "seconds": result.seconds,
-            "relative_cost": result.relative_cost,
-            "intervals": intervals,
-            "cuts": [asdict(cut) for cut in result.cuts],
-            **({"unlabelled": unlabelled, "bounds": limits} if unlabelled else {}),
-        })  # fmt: skip
-        return
-    echo(f"{ranker} on {data}, {setting}: {result.questions} questions in {result.seconds:.1f} s")
-    rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
-    print_table(rows, ["measure", "mean", "low", "high"])
-    if unlabelled:
-        ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
-        echo(f"{unlabelled:,} candidates carry no label and count as not correct; with theirs it could be {ranges}")
-    _print_cuts(result)
-
-
-def _print_cuts(result: Evaluation) -> None:
-    for cut in (c for c in result.cuts if c.dropped):
-        echo(
-            f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "
-            f"questions left without a correct one: {len(cut.lost):,}"
-        )
-    if result.relative_cost is not None:
-        echo(f"cost: {result.relative_cost:.2f} of the monolithic model's")
 
 
 def transfer(

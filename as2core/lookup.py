@@ -53,9 +53,14 @@ def list_versions() -> dict[str, Path]:
     return {name: Path(path) for list_ in load_entry_points(VERSIONS).values() for name, path in list_().items()}
 
 
-def read_questions(spec: str) -> list[Question]:
-    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`.
-    Raises UnknownData, or UnreadableFile."""
+def read_questions(spec: str, *, titles: bool = True) -> list[Question]:
+    """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`; without
+    the titles of their sentences' documents if not `titles`. Raises UnknownData, or UnreadableFile."""
+    questions = _read_questions(spec)
+    return questions if titles else [q.drop_titles() for q in questions]
+
+
+def _read_questions(spec: str) -> list[Question]:
     from as2core.data.catalog import load_questions
 
     name, _, which = spec.partition(":")

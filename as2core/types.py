@@ -64,6 +64,11 @@ class Question:
         return replace(self, candidates=tuple(replace(c, title="") for c in self.candidates))
 
     @property
+    def has_titles(self) -> bool:
+        """Whether the document of any candidate has one."""
+        return any(c.title for c in self.candidates)
+
+    @property
     def positives(self) -> int:
         return sum(c.label == 1 for c in self.candidates)
 

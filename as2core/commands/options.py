@@ -18,6 +18,13 @@ Setting = Annotated[
     ),
 ]
 
+Titles = Annotated[
+    bool,
+    typer.Option(
+        "--titles/--no-titles", help="Read a sentence after its document's title, where DATA has one, or without it."
+    ),
+]
+
 
 def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command for typer to register: each parameter that is a dataclass becomes one option for each of its fields

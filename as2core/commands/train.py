@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from as2core.commands.options import JsonFlag
+from as2core.commands.options import JsonFlag, Titles
 from as2core.errors import BadSetting
 from as2core.lookup import load_ranker, read_questions
 from as2core.metrics import MEASURES
-from as2core.terminal import echo, print_json, print_table, show_progress, show_training
+from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
 from as2core.types import Question
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def train(
     setting: Annotated[
         Literal["raw", "no-all-neg", "clean"], typer.Option(help="Which questions of DATA to train on.")
     ] = "no-all-neg",
+    titles: Titles = True,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over DATA.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="The highest rate of the schedule.")] = None,
@@ -51,7 +52,7 @@ def train(
         raise BadSetting(f"{out} exists already: choose another name for the version")
     changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}
     changes["batch_questions"] = batch_questions
-    card = _train(TrainingData(data, setting, limit, dev), ranker, out, changes, others or ())
+    card = _train(TrainingData(data, setting, limit, dev, titles), ranker, out, changes, others or ())
     if as_json:
         print_json({"path": out, "card": card})
         return
@@ -69,17 +70,26 @@ class TrainingData:
     setting: str
     limit: int | None
     dev: str | None
+    titles: bool = True
 
     def read(self) -> tuple[list[Question], list[Question]]:
         from as2core.data.catalog import apply_setting
 
-        questions = apply_setting(read_questions(self.data), self.setting)[: self.limit]
-        dev = apply_setting(read_questions(self.dev), "clean") if self.dev else []
+        questions = apply_setting(read_questions(self.data, titles=self.titles), self.setting)[: self.limit]
+        dev = apply_setting(read_questions(self.dev, titles=self.titles), "clean") if self.dev else []
         if self.dev and not dev:
             raise BadSetting(
                 f"{self.dev} has no question with a correct and an incorrect candidate: nothing to measure on"
             )
         return questions, dev
+
+
+def _note_titles(data: TrainingData, questions: Sequence[Question], dev: Sequence[Question]) -> None:
+    """Say where one part has titles and the other has none: what is learned on one is then measured on the other."""
+    in_train, in_dev = (any(q.has_titles for q in part) for part in (questions, dev))
+    if dev and in_train != in_dev:
+        titled, bare = (data.data, data.dev) if in_train else (data.dev, data.data)
+        print_note(f"as2: {titled} has titles and {bare} has none: --no-titles reads both without")
 
 
 def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]) -> Card:
@@ -91,6 +101,7 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
     from as2core.evaluation import evaluate
     from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import read_card, save_version
+    from as2core.rankers.word_ranker import WordRanker
     from as2core.training.fine_tune import fine_tune, override
     from as2core.training.learners import require_weights, suggest_settings
     from as2core.training.loop import RunControl
@@ -102,6 +113,8 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
     seed = override(TrainSettings(), seed=values["seed"]).seed
     torch.manual_seed(seed)
     base = require_weights(load_ranker(spec))
+    if not isinstance(base, WordRanker):  # those read the sentence alone
+        _note_titles(data, questions, dev)
     settings = override(suggest_settings(base), **values)
     digest = hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
     run = json.dumps([spec, digest, data.dev, asdict(settings)])
@@ -116,7 +129,7 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
     card = {
         "ranker": spec,
         "parent": spec,
-        "data": [{"name": data.data, "setting": data.setting, "sha256": digest}],
+        "data": [{"name": data.data, "setting": data.setting, "titles": data.titles, "sha256": digest}],
         "questions": len(questions),
         "settings": {"train": asdict(settings)},
         "seed": seed,

@@ -51,6 +51,7 @@ class Report:
 class Options:
     """How to run. `seeds`: how many seeds where training is compared, None for the experiment's own number.
     `workdir` is for checkpoints and models, deleted afterwards. `pictures` is the folder for pictures, None for none.
+    `titles`: sentences keep their documents' titles; the papers' have none.
     """
 
     workdir: Path
@@ -58,10 +59,11 @@ class Options:
     full: bool = False
     seeds: int | None = None
     pictures: Path | None = None
+    titles: bool = False
 
     def questions(self, name: str, setting: str = "clean") -> list[Question]:
-        """A set of SETS, or a shipped one, without its titles: the papers' rankers read the sentence alone. Raises
-        BadSetting without a `data_dir` for a set of SETS, UnknownData when it is missing."""
+        """A set of SETS, or a shipped one, without its titles unless `titles`: the papers' rankers read the sentence
+        alone. Raises BadSetting without a `data_dir` for a set of SETS, UnknownData when it is missing."""
         source: str | Path = name
         if name in SETS:
             if self.data_dir is None:
@@ -69,7 +71,8 @@ class Options:
             source = self.data_dir / SETS[name]
             if not source.exists():
                 raise UnknownData(f"{source} is missing: it is the file of {name}, below --data-dir")
-        return [q.drop_titles() for q in apply_setting(load_questions(source).questions, setting)]
+        questions = apply_setting(load_questions(source).questions, setting)
+        return questions if self.titles else [q.drop_titles() for q in questions]
 
 
 Step = Callable[[str], OnProgress]

@@ -31,3 +31,13 @@ def as2_json(as2):
         return json.loads(out)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tiny_backbone(tmp_path_factory):
+    """The folder of a tiny encoder."""
+    from tiny_models import tiny_models
+
+    folder = tmp_path_factory.mktemp("tiny")
+    tiny_models(folder, ["the tower stands in paris", "rain and bread"])
+    return folder / "backbone"

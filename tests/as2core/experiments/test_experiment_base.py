@@ -58,6 +58,11 @@ def test_an_experiment_runs_in_a_folder_of_its_own_that_is_gone_afterwards(monke
     assert seen[0].seeds == 2 and seen[0].workdir.parent == tmp_path and not list(tmp_path.iterdir())
 
 
+def test_sets_are_without_titles_unless_they_are_asked_for(tmp_path):
+    assert not any(q.has_titles for q in Options(tmp_path).questions("starter-dev"))
+    assert any(q.has_titles for q in Options(tmp_path, titles=True).questions("starter-dev"))
+
+
 def test_data_that_is_not_at_hand_is_named_with_the_option_that_gives_it(tmp_path):
     with pytest.raises(BadSetting, match="--data-dir"):
         Options(tmp_path).questions("wikiqa-dev")

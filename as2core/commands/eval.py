@@ -1,0 +1,189 @@
+"""`as2 eval`: how well a ranker orders labelled questions; of several, whether they differ by more than chance."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from as2core.commands.options import JsonFlag, Setting, Titles
+from as2core.errors import BadSetting
+from as2core.lookup import cite, load_ranker, read_questions
+from as2core.terminal import echo, print_json, print_table, show_progress
+from as2core.types import Question
+
+if TYPE_CHECKING:
+    from as2core.evaluation import Evaluation
+    from as2core.metrics import PairedTest
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What is written beside the table."""
+
+    run: Annotated[Path | None, typer.Option(help="Write the scores as a trec_eval run.")] = None
+    qrels: Annotated[Path | None, typer.Option(help="Write the labels as trec_eval qrels.")] = None
+    per_question: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write each question's measures as CSV.")
+    ] = None
+
+
+def eval_(
+    rankers: Annotated[
+        list[str], typer.Argument(metavar="RANKER", help="A catalog name, a version's name, or its directory.")
+    ],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A file of labelled questions, starter-train|dev|test, or labels.")
+    ],
+    files: Files,
+    setting: Setting = "clean",
+    titles: Titles = True,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Evaluate a ranker on labelled questions, or compare several."""
+    from as2core.data.catalog import apply_setting
+
+    if files.run and len(rankers) > 1:
+        raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
+    if len(set(rankers)) < len(rankers):
+        raise BadSetting(f"{', '.join(rankers)}: one ranker twice; give different ones")
+    questions = apply_setting(read_questions(data, titles=titles), setting)[:limit]
+    if not questions:
+        raise BadSetting(f"{data} has no question in the setting {setting!r}: try --setting raw, or other data")
+    results = {spec: _evaluate(spec, questions, data, setting) for spec in rankers}
+    _write_files(files, questions, results)
+    source = {"data": data, "setting": setting, "titles": titles}
+    if as_json:
+        print_json(_describe_all(source, questions, results))
+        return
+    for spec, result in results.items():
+        _print_result(spec, result, questions, f"{data}, {setting}{'' if titles else ', without titles'}")
+    for a, b in _pair_up(results):
+        _print_comparison(a, b, results)
+
+
+def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:
+    from as2core.evaluation import evaluate
+
+    with show_progress(f"{spec} on {data}") as on_progress:
+        return evaluate(load_ranker(spec), questions, setting=setting, on_progress=on_progress)
+
+
+def _pair_up(results: dict[str, Evaluation]) -> list[tuple[str, str]]:
+    """The first ranker with each of the others."""
+    first, *others = results
+    return [(first, other) for other in others]
+
+
+def _write_files(files: Files, questions: Sequence[Question], results: dict[str, Evaluation]) -> None:
+    from as2core.data import qrels as trec
+    from as2core.data.source import write_text
+
+    if files.run:
+        [(spec, result)] = results.items()
+        write_text("".join(trec.run_to_lines(questions, result.scores, tag=spec)), files.run)
+    if files.qrels:
+        write_text("".join(trec.to_lines(questions)), files.qrels)
+    if files.per_question:
+        write_text(_tabulate(questions, results), files.per_question)
+
+
+def _tabulate(questions: Sequence[Question], results: dict[str, Evaluation]) -> str:
+    """CSV: a row for each question and ranker."""
+    from as2core.metrics import MEASURES
+
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["qid", "question", "candidates", "correct", "ranker", *MEASURES])
+    for q in questions:
+        for spec, result in results.items():
+            values = [result.per_question[name].get(q.qid, "") for name in MEASURES]
+            rows.writerow([q.qid, q.text, len(q.candidates), q.positives, spec, *values])
+    return out.getvalue()
+
+
+def _describe_all(
+    source: dict[str, object], questions: Sequence[Question], results: dict[str, Evaluation]
+) -> dict[str, object]:
+    """The JSON: of one ranker its own, of several a list of them with the paired tests."""
+    each = [{"ranker": spec, **cite(spec), **_describe(r, questions)} for spec, r in results.items()]
+    if len(each) == 1:
+        identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
+        return {**identity, **source, **each[0]}
+    tests = [
+        {"a": a, "b": b, **{name: {**asdict(t), "detectable": d} for name, (t, d) in _test(a, b, results).items()}}
+        for a, b in _pair_up(results)
+    ]
+    return {**source, "rankers": each, "comparisons": tests}
+
+
+def _describe(result: Evaluation, questions: Sequence[Question]) -> dict[str, object]:
+    from as2core.metrics import MEASURES, bounds
+
+    unlabelled = _count_unlabelled(questions)
+    return {
+        "questions": result.questions,
+        **{name: result.metrics[name] for name in MEASURES},
+        "seconds": result.seconds,
+        "relative_cost": result.relative_cost,
+        "intervals": _compute_intervals(result),
+        "cuts": [asdict(cut) for cut in result.cuts],
+        **({"unlabelled": unlabelled, "bounds": bounds(questions, result.scores)} if unlabelled else {}),
+    }
+
+
+def _count_unlabelled(questions: Sequence[Question]) -> int:
+    return sum(c.label is None for q in questions for c in q.candidates)
+
+
+def _compute_intervals(result: Evaluation) -> dict[str, tuple[float, float]]:
+    from as2core.metrics import MEASURES, bootstrap
+
+    return {name: bootstrap(result.per_question[name].values()) for name in MEASURES}
+
+
+def _test(a: str, b: str, results: dict[str, Evaluation]) -> dict[str, tuple[PairedTest, float | None]]:
+    """By measure the paired test of a against b, and the smallest difference that these questions would have shown."""
+    from as2core.metrics import MEASURES, find_detectable_difference, paired_test
+
+    tests = {}
+    for name in MEASURES:
+        of_a, of_b = (results[spec].per_question[name] for spec in (a, b))
+        tests[name] = paired_test(of_a, of_b), find_detectable_difference(of_a[qid] - of_b[qid] for qid in of_a)
+    return tests
+
+
+def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], where: str) -> None:
+    from as2core.metrics import bounds
+
+    echo(f"{spec} on {where}: {result.questions} questions in {result.seconds:.1f} s")
+    intervals = _compute_intervals(result)
+    rows = [{"measure": n, "mean": result.metrics[n], "low": low, "high": high} for n, (low, high) in intervals.items()]
+    print_table(rows, ["measure", "mean", "low", "high"])
+    if unlabelled := _count_unlabelled(questions):
+        limits = bounds(questions, result.scores)
+        ranges = ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in limits.items())
+        echo(f"{unlabelled:,} candidates carry no label and count as not correct; with theirs it could be {ranges}")
+    for cut in (c for c in result.cuts if c.dropped):
+        echo(
+            f"{cut.stage}: dropped {cut.dropped:,} of {cut.entered:,}, {cut.correct:,} of them correct; "
+            f"questions left without a correct one: {len(cut.lost):,}"
+        )
+    if result.relative_cost is not None:
+        echo(f"cost: {result.relative_cost:.2f} of the monolithic model's")
+
+
+def _print_comparison(a: str, b: str, results: dict[str, Evaluation]) -> None:
+    echo()
+    echo(f"{a} minus {b}, the mean of the differences over the same questions:")
+    rows = [
+        {"measure": name, **asdict(test), "detectable": detectable}
+        for name, (test, detectable) in _test(a, b, results).items()
+    ]
+    print_table(rows, ["measure", "difference", "low", "high", "p", "wins", "losses", "ties", "detectable"])
