@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import as2core
+from as2core.data.source import is_file, is_folder
 from as2core.errors import UnknownData, UnreadableFile
 from as2core.rankers.base import Ranker
 from as2core.terminal import print_note
@@ -65,9 +66,9 @@ def _read_questions(spec: str) -> list[Question]:
 
     name, _, which = spec.partition(":")
     readers = load_entry_points(DATA)
-    if name in readers and not Path(spec).exists():
+    if name in readers and not (is_file(spec) or is_folder(spec)):
         return readers[name](which)
-    if name == "labels" and not Path(spec).exists():
+    if name == "labels" and not (is_file(spec) or is_folder(spec)):
         raise UnknownData(
             "labels are in the workbench's database: run this in a checkout, with its `app` extra installed"
         )

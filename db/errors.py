@@ -11,3 +11,7 @@ class DatabaseBusy(DbError):
 
 class DatabaseTooNew(DbError):
     """The database was migrated by a newer version of this program."""
+
+
+class BadValue(DbError):
+    """A value that no database holds: a whole number beyond 64 bits, or half of a pair of characters (a surrogate)."""

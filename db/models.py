@@ -41,7 +41,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 def text_key(text: str) -> int:
     """A signed 64-bit fingerprint of a text, blind to white space: what exact look-ups are indexed by."""
-    digest = hashlib.blake2b(" ".join(text.split()).encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from db.errors import DatabaseBusy, DatabaseTooNew, DbError
+from db.errors import BadValue, DatabaseBusy, DatabaseTooNew, DbError
 from db.models import Base
 
 BUSY_MS = 5000  # after which a write that waits for others gives up
@@ -40,6 +40,8 @@ class Database:
             self._durable = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL", eager))
         else:
             self._reader = self._writer = self._durable = create_engine(_with_driver(self.url), pool_pre_ping=True)
+        for engine in {self._reader, self._writer, self._durable}:
+            event.listen(engine, "handle_error", _explain_value)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -170,6 +172,15 @@ def _sqlite_engine(url: URL, *, begin: str, pragmas: tuple[str, ...]) -> Engine:
         connection.exec_driver_sql(begin)  # whose error is raised as any statement's
 
     return engine
+
+
+def _explain_value(context: ExceptionContext) -> BaseException | None:
+    """Drivers raise Python's own errors for values that they cannot pass on."""
+    if isinstance(context.original_exception, OverflowError):
+        return BadValue("a number is larger than any that is stored here: check the id")
+    if isinstance(context.original_exception, UnicodeEncodeError):
+        return BadValue("a text holds half of a character (a lone surrogate): type it anew")
+    return None
 
 
 def _lower(value: str | bytes | float | None) -> str | bytes | float | None:

@@ -24,6 +24,7 @@ from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, r
 from app.workbench.workbench import Workbench, storable
 from as2core.data import beir
 from as2core.data.catalog import RATING_STREAMS, STREAMS, sniff
+from as2core.data.documents import clean_file_name
 from as2core.data.source import read_all, read_bytes
 from as2core.data.unpacking import MAX_WHOLE_BYTES, Quota, copy_member
 from as2core.errors import BadSetting, UnreadableFile
@@ -69,6 +70,7 @@ def import_labels(
     """
     if split not in SPLITS:
         raise BadSetting(f"no split {split!r}; known: {', '.join(filter(None, SPLITS))}")
+    name = clean_file_name(name)
     content = _read_content(name, data)
     fmt = _detect_format(name, content, fmt)
     questions, problems, lines = _parse(name, content, fmt)

@@ -9,6 +9,7 @@ from app.versions.benchmarks import load_starter
 from app.versions.directory import read_parts, read_trained_on
 from app.versions.registry import CASCADE, GENERATIVE, UnknownVersion, find_row, get_active, get_version, list_versions
 from app.workbench.workbench import Workbench
+from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import CATALOG, find_shipped_model, split_spec
@@ -76,7 +77,7 @@ def locate(wb: Workbench, spec: str) -> tuple[Path, str] | None:
         return None
     with suppress(UnknownVersion):
         return Path(get_version(wb, name).path), settings
-    return (Path(name), settings) if (Path(name) / "config.json").is_file() else None
+    return (Path(name), settings) if is_file(Path(name) / "config.json") else None
 
 
 def find_base(wb: Workbench, name: str, kind: str = CASCADE) -> Base:
@@ -124,6 +125,6 @@ def list_trained_on(wb: Workbench, ranker: str) -> list[str]:
     else:
         folder, _ = locate(wb, ranker) or (Path(ranker), "")
     questions = set(read_trained_on(folder))
-    if folder.is_dir() and folder.resolve().parent == wb.settings.models_dir.resolve():
+    if is_folder(folder) and folder.resolve().parent == wb.settings.models_dir.resolve():
         questions |= {q.text for q in load_starter(wb, "train")}
     return sorted(questions.union(*(list_trained_on(wb, part) for part in read_parts(folder))))

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from app.workbench.later import LaterWrites
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
-from as2core.errors import As2Error
+from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.sqlite import SqliteIndex
-from db.errors import DbError
+from db.errors import BadValue, DbError
 from db.session import Database
 
 
@@ -104,5 +104,7 @@ def translate_errors() -> Iterator[None]:
     """Turn errors of the database into one that the pages and the command line show."""
     try:
         yield
+    except BadValue as e:
+        raise BadSetting(str(e)) from e
     except DbError as e:
         raise DatabaseTrouble(str(e)) from e

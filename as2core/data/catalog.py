@@ -22,7 +22,7 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
-from as2core.data.source import Problem, Report, Source, Stream, name_source, read_bytes
+from as2core.data.source import Problem, Report, Source, Stream, is_file, is_folder, name_source, read_bytes
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Question
 
@@ -92,10 +92,10 @@ def stream_questions(
 ) -> tuple[Iterator[Question], Report]:
     """As `load_questions`, one by one where the format allows it; the report is complete after the last."""
     path = find_shipped(str(spec), corpora) if spec in SHIPPED_SETS else Path(spec)
-    if path.is_dir():
+    if is_folder(path):
         questions, report = beir.read(path, strict=strict, split=split or "test")
         return iter(questions), report
-    if not path.is_file():
+    if not is_file(path):
         raise UnknownData(f"no data {str(spec)!r}; give a file ({_FORMATS}) or one of {', '.join(SHIPPED_SETS)}")
     kind = sniff(path)
     if kind is None:

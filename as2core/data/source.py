@@ -171,6 +171,22 @@ def name_source(source: Source) -> str:
     return "the data given" if isinstance(source, bytes) else Path(source).name
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file; False for a text that no system takes as a path, such as one that is too long."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: str | Path) -> bool:
+    """As `is_file`."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
 def _open(source: Source, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
     """The content, unpacked when it is gzip; `is_whole`: it will be read into memory as a whole. Raises UnreadableFile,

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from as2core.cost import EncoderShape
-from as2core.data.source import sha256
+from as2core.data.source import is_folder, sha256
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def hide_progress_bars() -> None:
 
 def locate_weights(name: str) -> str:
     """The directory or hub name to load a backbone from. Raises DamagedModel for damaged default weights."""
-    if name != DEFAULT_BACKBONE or Path(name).is_dir():
+    if name != DEFAULT_BACKBONE or is_folder(name):
         return name
     from huggingface_hub import try_to_load_from_cache
 

@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from as2core import rankers
-from as2core.errors import DamagedModel, UnknownRanker
+from as2core.data.source import is_file, is_folder
+from as2core.errors import BadSetting, DamagedModel, UnknownRanker
 from as2core.rankers.base import ChoosesEngine, HasWeights, Ranker, TakesSettings, VersionConfig
 from as2core.rankers.specs import BuiltPart, Entry, Setting, read_pairs, read_parts, read_settings
 
@@ -41,15 +42,17 @@ def get(
         directories = versions()
         name, options = split_spec(text)
         path = Path(directories.get(name, name))
-        if (path / "config.json").is_file():
+        if is_file(path / "config.json"):
             return _build_version(path, options, engine)
         names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
         raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
     entry = CATALOG[name]
     settings = read_settings(entry, options)
     arguments: dict[str, object] = {**settings}
-    if nested := entry.nested_spec(settings):
-        arguments[str(entry.nested)] = [
+    if entry.nested:
+        if not (nested := entry.nested_spec(settings)):
+            raise BadSetting(f"{name}: {entry.nested} is empty; name at least one ranker")
+        arguments[entry.nested] = [
             BuiltPart(spec, part.keep, get(spec, models_dir=models_dir, versions=versions, engine=engine))
             for part in read_parts(nested)
             for spec in [_locate(part.spec, versions())]
@@ -116,7 +119,7 @@ def _read_version_settings(name: str, cls: type | None, text: str) -> dict[str, 
 def split_spec(spec: str) -> tuple[str, str]:
     """`spring:drop_ratio=0.5` as `("spring", "drop_ratio=0.5")`: a version's name or directory, and its settings."""
     name, _, settings = spec.rpartition(":")
-    return (name, settings) if name and "=" in settings and not Path(spec).is_dir() else (spec, "")
+    return (name, settings) if name and "=" in settings and not is_folder(spec) else (spec, "")
 
 
 def _locate(spec: str, versions: Mapping[str, Path]) -> str:
@@ -139,7 +142,7 @@ def check(spec: str) -> None:
     name, _, settings = spec.partition(":")
     if name not in CATALOG:
         version, settings = split_spec(spec)
-        if not (Path(version) / "config.json").is_file():
+        if not is_file(Path(version) / "config.json"):
             raise UnknownRanker(f"no ranker {spec!r}; known: {', '.join(CATALOG)}, or the directory of a version")
         check_version(Path(version), settings)
         return

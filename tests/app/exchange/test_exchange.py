@@ -689,3 +689,9 @@ def test_the_real_wikiqa_file_goes_round(wb):
     done = imports.import_labels(wb, None, path.name, path)
     assert (done.questions, done.new) == (296, 2733)
     assert exports.export_labels(wb, done.corpus_id, "wikiqa") == path.read_bytes()
+
+
+def test_a_label_file_whose_name_is_not_utf8_is_imported_under_a_name_that_is(wb):
+    line = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "c", "text": "Me.", "label": 1}]}\n'
+    report = imports.import_labels(wb, None, "L\udce9ger.jsonl", line)
+    assert corpora.get_corpus(wb, report.corpus_id).name == "L\u00e9ger"
