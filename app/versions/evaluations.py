@@ -28,6 +28,8 @@ from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
 from as2core.rankers.catalog import CATALOG
+from as2core.rankers.classifier import CLASSIFIER, is_classifier, stamp_files
+from as2core.rankers.specs import read_settings
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from db.models import JsonObject
 from db.repositories import versions as rows
@@ -118,10 +120,12 @@ def _store(wb: Workbench, key: tuple[str, str, str], name: str, data: str, resul
 
 
 def hash_ranker(wb: Workbench, name: str) -> str:
-    """The name, and for models the digest of their cards, which hold those of their weights. A ranker made of others
-    may hold any of the shipped ones."""
-    kind = name.partition(":")[0]
-    if at := locate(wb, name):
+    """The name, and for models the digest of their cards, which hold those of their weights; for a checkpoint of others
+    that of its files' sizes and times. A ranker made of others may hold any of the shipped ones."""
+    kind, _, settings = name.partition(":")
+    if kind == CLASSIFIER:
+        folders = [Path(str(read_settings(CATALOG[kind], settings).get("model", "")))]
+    elif at := locate(wb, name):
         folders = [at[0]]
     elif kind in CATALOG and CATALOG[kind].nested:
         folders = sorted(wb.settings.models_dir.glob("*"))
@@ -131,6 +135,8 @@ def hash_ranker(wb: Workbench, name: str) -> str:
     for folder in folders:
         with contextlib.suppress(OSError):
             digest.update((folder / "card.json").read_bytes())
+        if is_classifier(folder):
+            digest.update(stamp_files(folder))
     return f"{name}@{digest.hexdigest()[:16]}"
 
 

@@ -20,8 +20,11 @@ from as2core.terminal import echo, print_json, print_note, print_table, show_pro
 from as2core.types import Question
 
 if TYPE_CHECKING:
+    from as2core.rankers.base import HasWeights
     from as2core.rankers.specs import Setting
     from as2core.rankers.versions import Card
+    from as2core.training.learners import Teacher
+    from as2core.training.settings import TrainSettings
 
 
 def train(
@@ -41,6 +44,9 @@ def train(
     batch_questions: Annotated[int | None, typer.Option(min=1, help="Questions per mini-batch.")] = None,
     loss: Annotated[str | None, typer.Option(help="pointwise, pairwise, listwise, mle, lul or rll.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed for initial weights and question order; 0 by default.")] = None,
+    teacher: Annotated[
+        str | None, typer.Option(metavar="RANKER", help="A ranker whose scores a cascade or cross-encoder learns, too.")
+    ] = None,
     others: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="NAME=VALUE", help="Another training setting, as noise=0.1; may be repeated."),
@@ -52,7 +58,7 @@ def train(
         raise BadSetting(f"{out} exists already: choose another name for the version")
     changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}
     changes["batch_questions"] = batch_questions
-    card = _train(TrainingData(data, setting, limit, dev, titles), ranker, out, changes, others or ())
+    card = _train(TrainingData(data, setting, limit, dev, titles, teacher), ranker, out, changes, others or ())
     if as_json:
         print_json({"path": out, "card": card})
         return
@@ -64,13 +70,14 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """Where labelled questions are read from: `data` to train on, `dev` to measure on."""
+    """Where labelled questions are read from, `data` to train on, `dev` to measure on; and the `teacher`, a spec."""
 
     data: str
     setting: str
     limit: int | None
     dev: str | None
     titles: bool = True
+    teacher: str | None = None
 
     def read(self) -> tuple[list[Question], list[Question]]:
         from as2core.data.catalog import apply_setting
@@ -90,6 +97,21 @@ def _note_titles(data: TrainingData, questions: Sequence[Question], dev: Sequenc
     if dev and in_train != in_dev:
         titled, bare = (data.data, data.dev) if in_train else (data.dev, data.data)
         print_note(f"as2: {titled} has titles and {bare} has none: --no-titles reads both without")
+
+
+def _load_teacher(spec: str | None, base: HasWeights, settings: TrainSettings) -> Teacher | None:
+    """The scores of a ranker, as training takes them. Raises BadSetting for a ranker that learns from none."""
+    from as2core.rankers.cascade import CascadeRanker
+    from as2core.types import Candidate
+
+    if spec is None:
+        return None
+    if not isinstance(base, CascadeRanker):
+        raise BadSetting(f"{base.name} learns from no teacher: leave --teacher out, or train a cascade")
+    if not settings.distill:
+        raise BadSetting("say how much the teacher counts beside the labels: --with distill=1 --with temperature=1")
+    ranker = load_ranker(spec)
+    return lambda question, texts: ranker.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
 
 
 def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]) -> Card:
@@ -117,11 +139,13 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
         _note_titles(data, questions, dev)
     settings = override(suggest_settings(base), **values)
     digest = hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
-    run = json.dumps([spec, digest, data.dev, asdict(settings)])
+    teacher = _load_teacher(data.teacher, base, settings)
+    run = json.dumps([spec, digest, data.dev, asdict(settings), *filter(None, [data.teacher])])
     # named by all that makes the run: the same command resumes it after a stop, another starts its own
     work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")
     with show_training() as on_event:
-        result = fine_tune(base, questions, dev, settings, workdir=work, control=RunControl(on_event))
+        control = RunControl(on_event)
+        result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
     metrics = None
     if dev:
         with show_progress(f"measuring on {data.dev}") as on_progress:
@@ -132,6 +156,7 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
         "data": [{"name": data.data, "setting": data.setting, "titles": data.titles, "sha256": digest}],
         "questions": len(questions),
         "settings": {"train": asdict(settings)},
+        **({"teacher": data.teacher} if data.teacher else {}),
         "seed": seed,
         "minutes": round(result.seconds / 60, 2),
         "metrics": metrics,

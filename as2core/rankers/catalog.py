@@ -13,6 +13,7 @@ from as2core import rankers
 from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
 from as2core.rankers.base import ChoosesEngine, HasWeights, Ranker, TakesSettings, VersionConfig
+from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
 from as2core.rankers.specs import BuiltPart, Entry, Setting, read_pairs, read_parts, read_settings
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
@@ -31,8 +32,8 @@ def get(
     versions: Callable[[], Mapping[str, Path]] = dict,
     engine: str = "auto",
 ) -> Ranker:
-    """The ranker a spec names. `versions` gives further names, for directories; `engine` is that of trained cascades
-    whose spec names none.
+    """The ranker a spec names. `versions` gives further names, for directories; also of checkpoints of others. `engine`
+    is that of trained cascades whose spec names none.
 
     Raises UnknownRanker, BadSetting, DamagedModel.
     """
@@ -45,7 +46,10 @@ def get(
         if is_file(path / "config.json"):
             return _build_version(path, options, engine)
         names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
-        raise UnknownRanker(f"no ranker {text!r}; known: {names}, or the directory of a version")
+        raise UnknownRanker(
+            f"no ranker {text!r}; known: {names}, or the directory of a version or a checkpoint (one of the hub: "
+            "classifier:model=NAME)"
+        )
     entry = CATALOG[name]
     settings = read_settings(entry, options)
     arguments: dict[str, object] = {**settings}
@@ -68,9 +72,12 @@ def get(
 
 
 def load_version(path: Path) -> HasWeights:
-    """The ranker saved at `path`, ready to score. Raises DamagedModel, saying what is wrong and how to mend it."""
+    """The ranker saved at `path`, ready to score; also a checkpoint of others. Raises DamagedModel, saying what is
+    wrong and how to mend it."""
     from as2core.rankers.versions import read_version
 
+    if is_classifier(path):
+        return load_classifier(str(path))
     return read_version(Path(path), _restore)
 
 
@@ -157,4 +164,5 @@ def check_version(path: Path, settings: str) -> None:
     from as2core.rankers.versions import read_kind
 
     if settings:
-        _read_version_settings(path.name, SAVED.get(read_kind(path)), settings)
+        kind = CLASSIFIER if is_classifier(path) else read_kind(path)
+        _read_version_settings(path.name, SAVED.get(kind), settings)

@@ -35,6 +35,7 @@ SPECS = {name: name for name in CATALOG} | {
     "cross-encoder": "cross-encoder:depth=3,backbone={tiny}",
     "sequential": "sequential:stages=bi-encoder:backbone={tiny}@4+wo@0.5+cross-encoder:backbone={tiny}",
     "cascade": "cascade:keep=1,backbone={tiny}",
+    "classifier": "classifier:model={tiny}",
     "generative": "generative:backbone={tiny}",
     "fusion": "fusion:method=zscore,rankers=bm25+bi-encoder:backbone={tiny}+generative:backbone={tiny}",
 }
@@ -48,10 +49,11 @@ POINTWISE = {
     "bi-encoder": SPECS["bi-encoder"],
     "cross-encoder": SPECS["cross-encoder"],
     "cascade": "cascade:drop_ratio=0,backbone={tiny}",
+    "classifier": SPECS["classifier"],
     "generative": SPECS["generative"],
 }
 # Those that compare the candidates of a question, but do not care about their order as long as no scores tie.
-READING = ("bi-encoder", "cascade", "cross-encoder", "generative")  # more than shared words
+READING = ("bi-encoder", "cascade", "classifier", "cross-encoder", "generative")  # more than shared words
 UNORDERED = {"bm25": "bm25", "fusion": SPECS["fusion"]}
 
 

@@ -8,12 +8,14 @@ from as2core.errors import BadSetting
 from as2core.nn.question_lm import Seq2SeqLM
 from as2core.rankers.base import HasWeights, Ranker
 from as2core.rankers.cascade import CascadeRanker, PaperCascadeRanker
+from as2core.rankers.classifier import ClassifierRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.rankers.seq2seq_classifier import Seq2SeqClassifierRanker
 from as2core.rankers.word_ranker import WordRanker
-from as2core.training.learners import cascade, generative
+from as2core.training.learners import cascade, classifier, generative
 from as2core.training.learners.base import Learner, R, Teacher
 from as2core.training.learners.cascade import CascadeLearner
+from as2core.training.learners.classifier import ClassifierLearner
 from as2core.training.learners.generative import GenerativeLearner
 from as2core.training.learners.seq2seq import Seq2SeqLearner
 from as2core.training.learners.structure import LISTWISE, POINTWISE, RERANK, StructureLearner
@@ -28,6 +30,8 @@ def learner_for(ranker: Ranker, settings: TrainSettings, teacher: Teacher | None
         return CascadeLearner(ranker, settings, teacher)
     if isinstance(ranker, GenerativeRanker):
         return GenerativeLearner(ranker, settings, teacher)
+    if isinstance(ranker, ClassifierRanker):
+        return ClassifierLearner(ranker, settings)
     if isinstance(ranker, Seq2SeqClassifierRanker):
         return Seq2SeqLearner(ranker, settings)
     if isinstance(ranker, WordRanker):
@@ -45,7 +49,7 @@ def require_weights(ranker: Ranker) -> HasWeights:
 def _no_weights(ranker: Ranker) -> BadSetting:
     return BadSetting(
         f"the ranker {ranker.name!r} has nothing to train here; use cascade, cross-encoder, "
-        "generative, cosinet, rel-cnn or compare-aggregate (the weights of a fusion: `as2 tune`)"
+        "classifier, generative, cosinet, rel-cnn or compare-aggregate (the weights of a fusion: `as2 tune`)"
     )
 
 
@@ -56,6 +60,8 @@ def suggest_settings(ranker: Ranker) -> TrainSettings:
         if ranker.settings.get("as") == "rerank":
             return RERANK
         return LISTWISE if ranker.listwise else POINTWISE
+    if isinstance(ranker, ClassifierRanker):
+        return classifier.ADAPT if ranker.is_trained else classifier.TRANSFER
     if isinstance(ranker, PaperCascadeRanker):
         return cascade.PAPER
     if isinstance(ranker, GenerativeRanker) and getattr(ranker.module, "as_paper", False):
