@@ -62,7 +62,7 @@ def main() -> None:
             started = time.perf_counter()
             ways[name].score(questions[-1].text, sentences)
             filling[name] = time.perf_counter() - started
-        megabytes = cache.bytes / 1e6
+        megabytes = cache.size_bytes / 1e6
         times: dict[str, list[float]] = {name: [] for name in ways}
         scores: dict[str, list[np.ndarray]] = {name: [] for name in ways}
         for i in range(rounds):

@@ -2,7 +2,7 @@
 the shipped version. Both on the same held-out questions, and both at next to no cost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from app.versions import evaluations
 from app.workbench.workbench import Workbench
 from as2core.evaluation import evaluate
 from as2core.rankers.bm25 import BM25Ranker
-from as2core.types import Candidate, OnProgress, Question
+from as2core.types import Candidate, Question
 from db.repositories import questions as question_rows
 from db.repositories import versions as rows
 
@@ -46,20 +46,13 @@ def measure_retrieval(wb: Workbench, corpus_id: int, questions: Sequence[Questio
 
 
 def measure_shipped(
-    wb: Workbench,
-    kind: str,
-    questions: Sequence[Question],
-    before: tuple[str, Metrics],
-    *,
-    data: str,
-    on_progress: OnProgress | None = None,
+    wb: Workbench, kind: str, before: tuple[str, Metrics], measure: Callable[[str], Metrics]
 ) -> Baseline | None:
-    """`before`: the base's name and its figures, which are those of the shipped version if it is the base. None where
-    none of this kind is shipped."""
+    """`before`: the base's name and its figures, which are those of the shipped version if it is the base. `measure`
+    gives those of a version by its name. None where none of this kind is shipped."""
     with wb.read() as s:
         row = rows.find_shipped(s, kind)
         name = row.name if row else ""
-    if not name or name == before[0]:
-        return Baseline(SHIPPED, before[1]) if name else None
-    evaluation = evaluations.load_or_evaluate(wb, name, questions, data=data, on_progress=on_progress)
-    return Baseline(SHIPPED, evaluation.metrics)
+    if not name:
+        return None
+    return Baseline(SHIPPED, before[1] if name == before[0] else measure(name))

@@ -19,7 +19,7 @@ scored by a copy of it that was trained on the other half, and these scores are 
 better with them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -30,7 +30,7 @@ from app.jobs.attempt import JobRun
 from app.labels.consensus import BINARY, resolve_labels
 from app.ranking import scoring
 from app.versions import loading, registry
-from app.versions.evaluations import RecordedCascade
+from app.versions.evaluations import trace_in_batches
 from app.workbench.workbench import Workbench
 from as2core.cascade.trace import CascadeTrace
 from as2core.errors import As2Error, DamagedModel, NotEnoughLabels
@@ -58,8 +58,9 @@ class TooFewLabels(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class FilteredLabels:
-    """`questions` to train on. `rate`: the estimated share of wrong labels, None where it cannot be estimated;
-    `left_out`: (question, candidate with its label), the least likely first."""
+    """`questions` to train on. `rate`: the estimated share of wrong labels, or, where it is surely small, what it
+    cannot exceed; None where it cannot be estimated. `left_out`: (question, candidate with its label), the least
+    likely first."""
 
     questions: tuple[Question, ...]
     rate: float | None = None
@@ -90,9 +91,21 @@ def cross_validate(
     """P(incorrect), P(correct) of each, `(n, 2)`, from folds over questions. The kinds of labels weigh as their shares
     to the power of minus `balance`: 0 as they are, 1 equal. Raises TooFewLabels."""
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+    from sklearn.model_selection import cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+
+    folds = divide_into_folds(labels, questions, seed=seed)
+    weights = {kind: float(np.mean(labels == kind)) ** -balance for kind in (0, 1)}
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
+    return cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
+
+
+def divide_into_folds(
+    labels: np.ndarray, questions: Sequence[int], *, seed: int = 0
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Positions to fit on, and to predict, of each fold over questions. Raises TooFewLabels."""
+    from sklearn.model_selection import StratifiedGroupKFold
 
     correct = int(labels.sum())
     incorrect = len(labels) - correct
@@ -101,14 +114,12 @@ def cross_validate(
             f"finding labels that look wrong takes {MIN_LABELS} correct and {MIN_LABELS} incorrect ones on {FOLDS} "
             f"questions; there are {correct}, {incorrect} and {len(set(questions))}"
         )
-    weights = {kind: float(np.mean(labels == kind)) ** -balance for kind in (0, 1)}
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
-    folds = list(StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed).split(features, labels, questions))
+    folds = list(StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed).split(labels, labels, questions))
     if any(len(set(labels[others])) < 2 for others, _ in folds):
         raise TooFewLabels(
             "all correct or all incorrect labels are of one question: label both kinds on more questions"
         )
-    return cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
+    return folds
 
 
 def probability_of_other(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -215,16 +226,22 @@ def filter_labels(
     everything = FilteredLabels(tuple(questions))
     if judge is None:
         return everything
-    features = _trace_features(judge, questions, on_progress)
     labels = np.array([int(c.label or 0) for q in questions for c in q.candidates])
     groups = [i for i, q in enumerate(questions) for _ in q.candidates]
     try:
-        p = _predict_correct(features, labels, groups, seed)
+        divide_into_folds(labels, groups, seed=seed)  # before anything is scored
     except TooFewLabels:
         return everything
-    sure = np.concatenate([judge.probability(x[:, len(judge.exits) - 1]) for x in features]) < SURE_PROBABILITY
+    features: list[np.ndarray] = []
+    for some in _trace_in_batches(judge, questions, on_progress):
+        features += some
+        sure = _find_sure(judge, features)
+        bound = bound_wrong_share(labels, sure)
+        if bound < MIN_WRONG_SHARE:  # whatever the others bring, all labels are kept
+            return replace(everything, rate=bound)
     if sure.sum() < MIN_SURE_PAIRS:
         return everything
+    p = _predict_correct(features, labels, groups, seed)
     rate = estimate_wrong_share(p, labels, sure)
     if rate < MIN_WRONG_SHARE:
         return replace(everything, rate=rate)
@@ -256,8 +273,28 @@ def _trace_features(
     judge: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress | None
 ) -> list[np.ndarray]:
     """Features of each question's candidates, `(n, features)`."""
-    traces = RecordedCascade(judge, questions, on_progress).traces
-    return [extract_features(traces[q.text, q.candidates]) for q in questions]
+    return [x for some in _trace_in_batches(judge, questions, on_progress) for x in some]
+
+
+def _trace_in_batches(
+    judge: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress | None
+) -> Iterator[list[np.ndarray]]:
+    """The same, some questions at a time, in their order."""
+    for traces in trace_in_batches(judge, questions, on_progress):
+        yield [extract_features(t) for t in traces]
+
+
+def _find_sure(judge: CascadeRanker, features: Sequence[np.ndarray]) -> np.ndarray:
+    """Which pairs the judge is sure do not answer, bool `(n,)`."""
+    return np.concatenate([judge.probability(x[:, len(judge.exits) - 1]) for x in features]) < SURE_PROBABILITY
+
+
+def bound_wrong_share(labels: np.ndarray, sure: np.ndarray) -> float:
+    """What `estimate_wrong_share` cannot exceed, as soon as it is known of the first pairs which are `sure` `(k,)`, by
+    all `labels` `(n,)`: if of the others all that are labelled correct were sure, and no more. 1 while none can be."""
+    correct = labels[: len(sure)][sure].sum() + labels[len(sure) :].sum()
+    pairs = sure.sum() + labels[len(sure) :].sum()
+    return float(correct / pairs) if pairs else 1.0
 
 
 def _trace_with_other_half(

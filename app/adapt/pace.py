@@ -15,13 +15,14 @@ from app.adapt.splitting import Split
 from as2core.types import Progress, Question
 
 HELD_OUT = "held-out"  # beside the names of the benchmarks
-MIN_WEIGHT = 4.0  # weighted seconds of a stage before its pace counts
+MIN_WEIGHT = 2.0  # weighted seconds of a stage before its pace counts
 SPREAD = 0.15  # the range is at least so much below and above the pace that was measured
-# weights, in seconds on two idle cores, from one retrain of the starter corpus
-ENGINE_WEIGHT, SAVING_WEIGHT = 2.5, 1.0
-CANDIDATE_WEIGHT = 0.002  # measured in int8
-TORCH_CANDIDATE_WEIGHT = 0.01  # scored by the weights in training
-STEP_WEIGHT = 1.9
+# weights, in seconds of two cores' work, from `python benchmarks/retrain_time.py`
+ENGINE_WEIGHT, SAVING_WEIGHT = 1.5, 0.5
+COMPLETE_WEIGHT = 0.0014  # a candidate that passes all exits, in int8
+CANDIDATE_WEIGHT = 0.001  # one under the drop ratio
+TORCH_CANDIDATE_WEIGHT = 0.0028  # one scored by the weights in training
+STEP_WEIGHT = 0.35
 
 
 @dataclass(slots=True)
@@ -48,6 +49,23 @@ class Pace:
     def __init__(self, weights: Mapping[str, float], clock: Callable[[], float]) -> None:
         self._stages = {name: _Stage(weight) for name, weight in weights.items()}
         self._clock, self._time, self._current = clock, clock(), ""
+        self._max_share = 0.0
+
+    def plan(self, stage: str, weight: float) -> None:
+        """One more stage, known of only now: it comes next. Planned again, it stays as it is."""
+        _ = self.share  # must not fall
+        if stage not in self._stages:
+            names = [*self._stages]
+            after = names.index(self._current) + 1 if self._current in names else len(names)
+            own = {stage: _Stage(weight)}
+            before = {name: self._stages[name] for name in names[:after]}
+            self._stages = before | own | {name: self._stages[name] for name in names[after:]}
+
+    def weigh(self, stage: str, weight: float) -> None:
+        """A planned stage's weight is another one, as is known before it begins."""
+        _ = self.share
+        if stage in self._stages and not self._stages[stage].share:
+            self._stages[stage].weight = min(self._stages[stage].weight, weight)
 
     def advance(self, stage: str, share: float) -> None:
         """The stage is this far, from 0 to 1; those before it are over. A stage that was not planned takes no part."""
@@ -76,8 +94,10 @@ class Pace:
 
     @property
     def share(self) -> float:
+        """It stays where it is while a stage is added."""
         total = sum(s.weight for s in self._stages.values())
-        return sum(s.done for s in self._stages.values()) / total if total else 0.0
+        self._max_share = max(self._max_share, sum(s.done for s in self._stages.values()) / total if total else 0.0)
+        return self._max_share
 
     @property
     def remaining(self) -> tuple[float, float] | None:
@@ -94,29 +114,46 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`steps` of the training, `evaluations` on the validation questions, `hard_negatives`: more incorrect candidates
-    than that are ranked first (0: none are). `measured`: data that the base was measured on before."""
+    """`steps` of the training, `evaluations` on the validation questions while it runs, `mean_evaluations` there of
+    means with the base's weights. `hard_negatives`: more incorrect candidates than that are ranked first (0: none are).
+    `judge_questions` are scored to find labels that look wrong, `calibration_questions` to calibrate. `measured`: data
+    that the base was measured on before."""
 
-    steps: int
-    evaluations: int
-    hard_negatives: int
-    measured: Collection[str]
+    steps: int = 0
+    evaluations: int = 0
+    mean_evaluations: int = 0
+    hard_negatives: int = 0
+    judge_questions: Sequence[Question] = ()
+    calibration_questions: Sequence[Question] = ()
+    measured: Collection[str] = ()
 
 
 def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work: Work) -> dict[str, float]:
     """Stage -> weight, in their order."""
-    data = {HELD_OUT: parts.held_out, **benchmarks}
-    weights = {name: CANDIDATE_WEIGHT * count_candidates(questions) for name, questions in data.items()}
-    validation = TORCH_CANDIDATE_WEIGHT * count_candidates(sample_validation(parts.dev, 0))
-    stages = {"engine": ENGINE_WEIGHT, "check": CANDIDATE_WEIGHT * count_candidates(parts.train)}
+    held_out = COMPLETE_WEIGHT * count_candidates(parts.held_out)
+    frozen = {name: CANDIDATE_WEIGHT * count_candidates(questions) for name, questions in benchmarks.items()}
+    validation = TORCH_CANDIDATE_WEIGHT * count_candidates(sample_validation(parts.dev, 0)) if work.steps else 0.0
     long = [q for q in parts.train if work.hard_negatives and q.negatives > work.hard_negatives]
-    stages |= {"negatives": CANDIDATE_WEIGHT * count_candidates(long), "validation": validation}
-    stages |= {"training": STEP_WEIGHT * work.steps + validation * work.evaluations}
-    stages |= {"graphs": ENGINE_WEIGHT, "calibration": CANDIDATE_WEIGHT * count_candidates(parts.dev)}
-    for name, weight in weights.items():
+    stages = {
+        "engine": ENGINE_WEIGHT,
+        f"base {HELD_OUT}": 0.0 if HELD_OUT in work.measured else held_out,
+        "check": COMPLETE_WEIGHT * count_candidates(work.judge_questions),
+        "negatives": CANDIDATE_WEIGHT * count_candidates(long),
+        "validation": validation,
+        "training": STEP_WEIGHT * work.steps + validation * work.evaluations,
+        "mean": validation * work.mean_evaluations,
+        "graphs": ENGINE_WEIGHT,
+        "calibration": COMPLETE_WEIGHT * count_candidates(work.calibration_questions),
+        f"new {HELD_OUT}": held_out,
+    }
+    for name, weight in frozen.items():
         stages |= {f"base {name}": 0.0 if name in work.measured else weight, f"new {name}": weight}
-    in_order = ["engine", f"base {HELD_OUT}", *(s for s in stages if s not in ("engine", f"base {HELD_OUT}"))]
-    return {stage: stages[stage] for stage in in_order} | {"saving": SAVING_WEIGHT}
+    return stages | {"saving": SAVING_WEIGHT}
+
+
+def weigh_judges(questions: Sequence[Question], steps: int) -> float:
+    """Two copies of the judge, each trained for so many steps, that score half of the questions each."""
+    return 2 * (STEP_WEIGHT * steps + ENGINE_WEIGHT) + COMPLETE_WEIGHT * count_candidates(questions)
 
 
 class TrainingWatch:
@@ -124,6 +161,7 @@ class TrainingWatch:
 
     def __init__(self, pace: Pace) -> None:
         self._pace, self._is_training, self._last = pace, False, (0, 0)  # step of steps
+        self._mixing: Progress | None = None  # means that were scored
 
     def follow_scoring(self, p: Progress) -> tuple[str, float, str]:
         """Before the training starts: which incorrect candidates are hard."""
@@ -133,9 +171,20 @@ class TrainingWatch:
             f"looking for hard candidates, {p.done:,} of {p.total:,} questions",
         )
 
+    def follow_mixing(self, p: Progress) -> tuple[str, float, str]:
+        """After the last step: which mean with the base's weights is the best."""
+        if self._mixing is None:
+            self._pace.finish_early("training")
+        self._mixing = p
+        return ("mean", p.done / max(1, p.total), "choosing how much of what was learnt to take over")
+
     def follow_dev(self, p: Progress) -> tuple[str, float, str]:
-        """An evaluation is a stage of its own before the first step, and a part of the training afterwards."""
+        """An evaluation is a stage of its own before the first step, and a part of the training or of choosing a mean
+        afterwards."""
         message = f"scoring the validation questions, {p.done:,} of {p.total:,}"
+        if self._mixing:
+            mean = self._mixing.done + p.done / max(1, p.total)
+            return ("mean", mean / max(1, self._mixing.total), message)
         return (
             ("training", self._share, message)
             if self._is_training
@@ -149,7 +198,8 @@ class TrainingWatch:
                 self._pace.resume("training", (step - 1) / steps)
             self._is_training, self._last = True, (max(step, self._last[0]), steps)
         if kind == "end":
-            self._pace.finish_early("training")
+            if self._mixing is None:
+                self._pace.finish_early("training")
             return ("graphs", 0.0, "preparing the engine")
         return ("training", self._share, f"training, step {self._last[0]:,} of {self._last[1]:,}")
 

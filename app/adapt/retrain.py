@@ -5,50 +5,62 @@ the same labels. The version's directory appears by one rename and is registered
 unfinished version is ever used.
 """
 
+import contextlib
 import json
 import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil
-from pathlib import Path
 
-from app.adapt import baselines, label_noise, training
+from app.adapt import label_noise, training
 from app.adapt import snapshot as snapshots
-from app.adapt.pace import HELD_OUT, Pace, TrainingWatch, Work, describe_range, plan_stages
-from app.adapt.report import Baseline, BeforeAfter, LabelCounts, LeftOut, Metrics, QuestionChange, RetrainReport
+from app.adapt.measuring import Measuring
+from app.adapt.pace import HELD_OUT, Work, plan_stages, weigh_judges
+from app.adapt.progress import Reporter
+from app.adapt.report import BeforeAfter, LabelCounts, LeftOut, QuestionChange, RetrainReport
 from app.adapt.settings import RetrainSettings
 from app.adapt.snapshot import Snapshot
 from app.corpora.corpora import get_corpus
 from app.jobs.attempt import JobRun
 from app.versions import evaluations, loading, registry, startup
-from app.versions.benchmarks import FROZEN, TITLES, load_benchmarks
+from app.versions.benchmarks import FROZEN, load_benchmarks
 from app.versions.evaluations import Measurement, to_json
+from app.workbench.models import import_libraries
+from as2core.cascade.logit_cache import LogitCache
 from as2core.errors import As2Error
-from as2core.evaluation import compute_intervals, paired_test
+from as2core.evaluation import Evaluation, compute_intervals, paired_test
 from as2core.rankers.base import Ranker
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.versions import save_version
-from as2core.types import Json, OnProgress, Progress, Question
+from as2core.types import Json, Progress, Question
 from db.models import ModelVersion
 from db.repositories import versions as rows
+
+JUDGE_SHARE = 0.4  # of the work of both judges: the training of one
 
 
 def run_retrain(job: JobRun) -> dict[str, Json]:
     """The background job; its result is a `RetrainReport`."""
     if job.corpus_id is None:
         raise As2Error("the corpus this retrain was for is deleted")
-    report = _find_finished(job) or _Retrain(job, job.corpus_id).run()
+    report = _find_finished(job) or _run(job, job.corpus_id)
     return report.to_json()
+
+
+def _run(job: JobRun, corpus_id: int) -> RetrainReport:
+    with contextlib.closing(LogitCache(job.wb.settings.logits_file)) as logits:
+        return _Retrain(job, corpus_id, logits).run()
 
 
 class _Retrain:
     """One attempt at a retrain."""
 
-    def __init__(self, job: JobRun, corpus_id: int) -> None:
+    def __init__(self, job: JobRun, corpus_id: int, logits: LogitCache) -> None:
         self.job, self.wb, self.start = job, job.wb, job.seconds()
         self.settings = RetrainSettings.from_json(job.settings)
-        self.corpus_id, self.workdir = corpus_id, job.folder / "work"
+        self.corpus_id, self.workdir, self.logits = corpus_id, job.folder / "work", logits
+        job.progress(0.0, "loading the libraries")
+        import_libraries()
         job.progress(0.0, "freezing the labels")
         self.base = loading.find_base(self.wb, self.settings.base, self.settings.version_kind)
         self.snapshot = snapshots.freeze(
@@ -60,24 +72,25 @@ class _Retrain:
         job, questions = self.job, self.snapshot.parts.held_out
         job.progress(0.0, f"loading {self.base.name}")
         ranker = self.base.load()
-        self.pace = Pace(self._plan(ranker), job.seconds)
-        self._use_engine(ranker, None, "engine")
-        before = self._measure_base(ranker, questions, HELD_OUT)
+        self.reporter = Reporter(job, self._plan(ranker))
+        self.measuring = Measuring(self.wb, self.reporter, self.logits, self.base, ranker)
+        self.measuring.wait_for_engine(ranker)
+        before = self.measuring.measure_base(questions)
         labels = self._filter_labels()
         result = self._train(ranker, labels)
         job.check()
-        self._use_engine(result.ranker, self.workdir / "graphs", "graphs")
+        self.measuring.use_engine(result.ranker, "graphs")
         if not self.settings.is_fitted:
-            on_progress = self._report_progress("calibration", "calibrating the probabilities")
+            on_progress = self.reporter.begin("calibration", "calibrating the probabilities")
             result = training.calibrate_result(result, self.snapshot.parts.dev, on_progress)
-        after = self._measure_new(result.ranker, questions, HELD_OUT)
-        benchmarks = self._measure_benchmarks(ranker, result.ranker)
-        self._advance("saving", 0.0, "saving the version")
+        after = self.measuring.measure_new(result.ranker, questions)
+        benchmarks = self.measuring.evaluate_benchmarks(result.ranker, self.benchmarks)
         report = self._report(BeforeAfter(before, after), benchmarks, labels, result)
+        self.reporter.begin("saving", "saving the version")
         report = self._save(report, result)
         evaluations.store_measurement(self.wb, report.version, questions, after, data=HELD_OUT)
         for data, sides in benchmarks.items():
-            evaluations.store_measurement(self.wb, report.version, self.benchmarks[data], sides.after, data=data)
+            evaluations.store_evaluation(self.wb, report.version, self.benchmarks[data], sides.after, data=data)
         return report
 
     def _report_freezing(self, p: Progress) -> None:
@@ -86,127 +99,64 @@ class _Retrain:
 
     def _plan(self, base: Ranker) -> dict[str, float]:
         """The weights of the stages, before anything is known of the run but its data."""
-        parts, steps, epochs, negatives = self.snapshot.parts, 0, 0, 0
+        spec, parts = self.base.spec, self.snapshot.parts
+        measured = [data for data, qs in self.benchmarks.items() if evaluations.has_evaluation(self.wb, spec, qs)]
+        if evaluations.has_measurement(self.wb, spec, parts.held_out):
+            measured.append(HELD_OUT)
+        work = Work(measured=measured, judge_questions=() if self._uses_all_labels else parts.train)
         if not self.settings.is_fitted:
+            from as2core.training.weight_mean import count_scored_shares
+
             settings = training.choose_train_settings(base, self.settings)
-            epochs, negatives = settings.epochs, settings.hard_negatives
-            steps = epochs * ceil(len(self.snapshot.training_questions) / settings.batch_questions)
-        data = {HELD_OUT: parts.held_out, **self.benchmarks}
-        spec = self.base.spec
-        measured = [name for name, questions in data.items() if evaluations.has_measurement(self.wb, spec, questions)]
-        work = Work(steps, epochs, negatives, measured)
+            is_mixed = settings.tuned_share is None
+            work = replace(
+                work,
+                steps=training.count_steps(settings, len(self.snapshot.training_questions)),
+                evaluations=settings.epochs,
+                mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
+                hard_negatives=settings.hard_negatives,
+                calibration_questions=training.select_complete(parts.dev) if isinstance(base, CascadeRanker) else (),
+            )
         return plan_stages(parts, self.benchmarks, work)
 
-    def _advance(self, stage: str, share: float, message: str) -> None:
-        """Report how far a stage is, and how long the retrain still takes."""
-        self.pace.advance(stage, share)
-        remaining = self.pace.remaining
-        left = f", {describe_range(*remaining)} left" if remaining else ""
-        self.job.progress(self.pace.share, message + left)
-
-    def _report_progress(self, stage: str, message: str) -> OnProgress:
-        """For a stage. It also waits while the job is paused, and ends it when it is cancelled."""
-
-        def report(p: Progress) -> None:
-            self._advance(stage, p.done / max(1, p.total), f"{message}, {p.done:,} of {p.total:,}")
-            self.job.check()
-
-        return report
-
-    def _use_engine(self, ranker: Ranker, folder: Path | None, stage: str) -> None:
-        message = "preparing the engine"
-        self._advance(stage, 0.0, message)
-        evaluations.use_engine(ranker, self.wb.settings.engine, folder, self._report_progress(stage, message))
-
-    def _measure_base(self, ranker: Ranker, questions: Sequence[Question], data: str) -> Measurement:
-        spec, on_progress = self.base.spec, self._report_measuring(self.base.name, data, f"base {data}")
-        return evaluations.load_or_measure(self.wb, spec, questions, data=data, ranker=ranker, on_progress=on_progress)
-
-    def _measure_new(self, ranker: Ranker, questions: Sequence[Question], data: str) -> Measurement:
-        on_progress = self._report_measuring("the new version", data, f"new {data}")
-        return evaluations.measure(ranker, questions, on_progress=on_progress)
-
-    def _report_measuring(self, name: str, data: str, stage: str) -> OnProgress:
-        return self._report_progress(stage, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
-
-    def _measure_benchmarks(self, base: Ranker, new: Ranker) -> dict[str, BeforeAfter[Measurement]]:
-        """On the frozen benchmarks that are available."""
-        return {
-            data: BeforeAfter(self._measure_base(base, questions, data), self._measure_new(new, questions, data))
-            for data, questions in self.benchmarks.items()
-        }
-
-    def _control_judge(self, message: str) -> "training.RunControl":
-        """For the training of a judge, which the plan does not know of."""
-        from as2core.training.loop import RunControl
-
-        def report(event: dict) -> None:
-            if steps := event.get("steps"):
-                self._advance("judges", 0.0, f"{message}, step {event.get('step', 0)} of {steps}")
-
-        return RunControl(report, self.job.should_stop, self.job.seconds)
-
-    def _control_training(self) -> "training.RunControl":
-        """For the training itself: its events become the job's."""
-        from as2core.training.fine_tune import SCORING
-        from as2core.training.loop import RunControl
-
-        watch = TrainingWatch(self.pace)
-
-        def report(event: dict) -> None:
-            if event["kind"] == SCORING:
-                self._advance(*watch.follow_scoring(Progress(event["done"], event["total"])))
-                return
-            self.job.event(event)
-            self._advance(*watch.follow(event))
-
-        def report_dev(p: Progress) -> None:
-            self._advance(*watch.follow_dev(p))
-
-        return RunControl(report, self.job.should_stop, self.job.seconds, report_dev)
+    @property
+    def _uses_all_labels(self) -> bool:
+        """A fit of a few numbers does: wrong labels hardly change it."""
+        return self.snapshot.choice.doubtful or self.settings.is_fitted
 
     def _filter_labels(self) -> label_noise.FilteredLabels:
-        """The labels to train on. A fit of a few numbers uses all: wrong labels hardly change it."""
-        train, seed = self.snapshot.parts.train, self.settings.seed
-        uses_all = self.snapshot.choice.doubtful or self.settings.is_fitted
-        if uses_all or (judge := label_noise.load_judge(self.wb)) is None:
+        """The labels to train on."""
+        train = self.snapshot.parts.train
+        if self._uses_all_labels or (judge := label_noise.load_judge(self.wb)) is None:
             return label_noise.FilteredLabels(train)
-
-        def train_judge(half: Sequence[Question], number: int) -> CascadeRanker:
-            message = f"training on half of the labels to check the others, {number + 1} of 2"
-            control, folder = self._control_judge(message), self.workdir / "judges" / str(number)
-            return training.train_judge(judge, half, folder, seed=seed, control=control)
-
-        on_progress = self._report_progress("check", "looking for labels that look wrong")
-        labels = label_noise.filter_labels(judge, train, seed=seed, train_judge=train_judge, on_progress=on_progress)
+        self.measuring.wait_for_engine(judge)
+        judges = _Judges(self, judge)
+        with self.measuring.cache_logits(judge, "check", train):
+            labels = label_noise.filter_labels(
+                judge, train, seed=self.settings.seed, train_judge=judges.train, on_progress=judges.report_scoring
+            )
+        self.reporter.pace.finish_early("check")  # it ends as soon as few labels can be wrong
         if labels.left_out:
             self.job.event({"kind": "note", "message": f"{len(labels.left_out):,} labels that look wrong are left out"})
         return labels
 
     def _train(self, ranker: Ranker, labels: label_noise.FilteredLabels) -> training.TrainedRanker:
-        self._advance("negatives", 0.0, "preparing the training")
-        control = self._control_training()
-        on_progress = self._report_progress("training", "scoring the training questions")
+        self.reporter.begin("negatives", "preparing the training")
+        control = self.reporter.control_training()
+        on_progress = self.reporter.follow("training", "scoring the training questions")
         snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
         return training.train(ranker, snapshot, self.settings, self.workdir, control, on_progress)
-
-    def _measure_baselines(self, questions: Sequence[Question], before: Metrics) -> tuple[Baseline, ...]:
-        kind, base = self.settings.version_kind, (self.base.name, before)
-        on_progress = self._report_measuring("the shipped version", HELD_OUT, "shipped")
-        shipped = baselines.measure_shipped(self.wb, kind, questions, base, data=HELD_OUT, on_progress=on_progress)
-        retrieval = baselines.measure_retrieval(self.wb, self.corpus_id, questions)
-        return (retrieval, shipped) if shipped else (retrieval,)
 
     def _report(
         self,
         held_out: BeforeAfter[Measurement],
-        benchmarks: dict[str, BeforeAfter[Measurement]],
+        benchmarks: dict[str, BeforeAfter[Evaluation]],
         labels: label_noise.FilteredLabels,
         result: training.TrainedRanker,
     ) -> RetrainReport:
         """All but the version's name."""
         evaluations = held_out.map(lambda m: m.evaluation)
-        figures = {data: sides.map(lambda m: m.evaluation.metrics) for data, sides in benchmarks.items()}
+        figures = {data: sides.map(lambda e: e.metrics) for data, sides in benchmarks.items()}
         before, after = evaluations.before, evaluations.after
         questions = [q for q in self.snapshot.parts.held_out if q.qid in after.per_question["AP"]]
         return RetrainReport(
@@ -218,7 +168,9 @@ class _Retrain:
             paired=paired_test(after.per_question["AP"], before.per_question["AP"]),
             intervals=evaluations.map(lambda e: compute_intervals(e.per_question)),
             per_question=tuple(QuestionChange.build(q, before, after) for q in questions),
-            baselines=self._measure_baselines(questions, before.metrics),
+            baselines=self.measuring.measure_baselines(
+                self.corpus_id, self.settings.version_kind, questions, before.metrics
+            ),
             per_exit=held_out.map(lambda m: m.per_exit),
             reliability=held_out.map(lambda m: m.reliability),
             frozen=figures.pop(FROZEN, None),
@@ -266,6 +218,34 @@ class _Retrain:
             registry.add_candidate(s, wb, name, path, rejected=is_rejected, **details)
         shutil.rmtree(self.workdir, ignore_errors=True)
         return replace(report, version=name)
+
+
+class _Judges:
+    """Copies of the judge that find wrong labels, each trained on half of the training questions. They score on the
+    engine, as the judge does."""
+
+    def __init__(self, run: _Retrain, judge: CascadeRanker) -> None:
+        self.run, self.judge, self.copies = run, judge, 0
+
+    def train(self, half: Sequence[Question], number: int) -> CascadeRanker:
+        run, message = self.run, f"training on half of the labels to check the others, {number + 1} of 2"
+        steps = training.count_steps(training.choose_train_settings(self.judge, run.settings), len(half))
+        run.reporter.pace.plan("judges", weigh_judges(run.snapshot.parts.train, steps))
+        control = run.reporter.control_judge(JUDGE_SHARE * number, JUDGE_SHARE * (number + 1), message)
+        folder = run.workdir / "judges" / str(number)
+        copy = training.train_judge(self.judge, half, folder, seed=run.settings.seed, control=control)
+        self.copies += 1
+        copy.logits = None  # nobody asks it again
+        run.measuring.use_engine(copy, "engine of a copy")
+        return copy
+
+    def report_scoring(self, p: Progress) -> None:
+        """By the judge, then by both copies."""
+        message, share = "looking for labels that look wrong", p.done / max(1, p.total)
+        stage = "judges" if self.copies else "check"
+        share = 2 * JUDGE_SHARE + (1 - 2 * JUDGE_SHARE) * share if self.copies else share
+        self.run.reporter.advance(stage, share, f"{message}, {p.done:,} of {p.total:,}")
+        self.run.job.check()
 
 
 def _find_finished(job: JobRun) -> RetrainReport | None:

@@ -5,6 +5,7 @@ the probabilities and the no-answer threshold only.
 import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,10 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSetti
     if is_cascade:
         defaults = replace(defaults, exit_draw="all", tuned_share=None)
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
+
+
+def count_steps(settings: TrainSettings, questions: int) -> int:
+    return settings.epochs * ceil(questions / settings.batch_questions)
 
 
 def train_judge(

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -35,6 +36,7 @@ from db.models import JsonObject
 from db.repositories import versions as rows
 
 MAX_BATCH_CANDIDATES = 128  # between batches progress is reported, and a run can be stopped
+WAIT_SECONDS = 1.0  # between two reports of an engine that is prepared in the background
 SETTING = "clean"
 
 
@@ -76,6 +78,14 @@ def load_or_evaluate(
     evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
     _store(wb, key, name, data, to_record(evaluation))
     return evaluation
+
+
+def store_evaluation(wb: Workbench, name: str, questions: Sequence[Question], e: Evaluation, *, data: str) -> None:
+    _store(wb, (hash_ranker(wb, name), hash_questions(questions), e.setting), name, data, to_record(e))
+
+
+def has_evaluation(wb: Workbench, name: str, questions: Sequence[Question]) -> bool:
+    return "cuts" in _load(wb, hash_ranker(wb, name), hash_questions(questions), SETTING)
 
 
 def load_or_measure(
@@ -176,21 +186,26 @@ class RecordedCascade(KeepsTrace):
 
     def __init__(self, ranker: TracesTogether, questions: Sequence[Question], on_progress: OnProgress | None) -> None:
         self._schedule = ranker.schedule
-        complete = DropSchedule.constant(0.0, exits=len(ranker.exits))
-        self.traces: dict[tuple[str, tuple[Candidate, ...]], CascadeTrace] = {}
-        done = 0
-        for batch in split_batches(questions, MAX_BATCH_CANDIDATES):
-            if on_progress:
-                on_progress(Progress(done, len(questions), batch[0].text))
-            traces = ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
-            self.traces |= {(q.text, q.candidates): t for q, t in zip(batch, traces, strict=True)}
-            done += len(batch)
+        traces = chain.from_iterable(trace_in_batches(ranker, questions, on_progress))
+        self.traces = {(q.text, q.candidates): t for q, t in zip(questions, traces, strict=True)}
 
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
         return self.trace(question, candidates).scores()
 
     def trace(self, question: str, candidates: Sequence[Candidate]) -> CascadeTrace:
         return self.traces[question, tuple(candidates)].replay(self._schedule)
+
+
+def trace_in_batches(
+    ranker: TracesTogether, questions: Sequence[Question], on_progress: OnProgress | None
+) -> Iterator[list[CascadeTrace]]:
+    """Complete traces of the questions, in their order, a batch at a time. An exception from `on_progress` ends it."""
+    complete, done = DropSchedule.constant(0.0, exits=len(ranker.exits)), 0
+    for batch in split_batches(questions, MAX_BATCH_CANDIDATES):
+        if on_progress:
+            on_progress(Progress(done, len(questions), batch[0].text))
+        yield ranker.trace_many([(q.text, q.candidates) for q in batch], complete)
+        done += len(batch)
 
 
 def split_batches(
@@ -235,6 +250,17 @@ def _measure_reliability(
     is_labelled = ~np.isnan(labels)
     curve = reliability(np.asarray(to_probability(scores[is_labelled])), labels[is_labelled])
     return tuple(ReliabilityBin(row["confidence"], row["frequency"], int(row["candidates"])) for row in curve)
+
+
+def wait_for_engine(ranker: Ranker, engine: str, folder: Path, on_progress: OnProgress) -> None:
+    """Have a loaded ranker run on an engine. What it prepares in the background already is waited for, not made twice.
+    An exception from `on_progress` ends the wait."""
+    if not isinstance(ranker, ChoosesEngine):
+        return
+    while not ranker.wait_until_prepared(WAIT_SECONDS):
+        on_progress(ranker.preparing or Progress(0, 1))
+    if ranker.engine.name == "torch":
+        use_engine(ranker, engine, folder, on_progress)
 
 
 def use_engine(ranker: Ranker, engine: str, folder: Path | None = None, on_progress: OnProgress | None = None) -> None:

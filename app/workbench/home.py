@@ -31,7 +31,7 @@ def prepare_home(settings: Settings) -> None:
 def _list_files(settings: Settings) -> Iterator[Path]:
     """Those that this program makes in the home, and a SQLite database elsewhere."""
     database = Path(settings.database.partition(":///")[2].partition("?")[0])
-    files = [settings.worker_log, settings.passages_file, settings.home / "vectors.npz"]
+    files = [settings.worker_log, settings.passages_file, settings.logits_file, settings.home / "vectors.npz"]
     if settings.database.startswith("sqlite"):
         files.append(database)
     for file in files:

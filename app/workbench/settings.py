@@ -81,6 +81,11 @@ class Settings(BaseSettings):
         return self.home / "passages.db"
 
     @property
+    def logits_file(self) -> Path:
+        """What versions scored in retrains; may be deleted at any time."""
+        return self.home / "logits.db"
+
+    @property
     def versions_dir(self) -> Path:
         return self.home / "versions"
 

@@ -37,10 +37,11 @@ class Engine(Protocol):
     """Runs a cascade's stretches of layers; `exits` are their last layers.
 
     `error`: logits this near to each other may be in the wrong order, so the best are scored again by `Run.exact`. 0:
-    its logits are final.
+    its logits are final. `identity`: all that its logits depend on beside the texts; "" where that is not known.
     """
 
     name: str
+    identity: str
     error: float
     exits: tuple[int, ...]
     shape: EncoderShape

@@ -53,6 +53,8 @@ class OnnxEngine:
         self.shape = backbone.shape
         self.encode, self.pad_id = backbone.encode, backbone.tokenizer.pad_token_id or 0
         self.graphs = tuple(graphs)
+        # the folder is named by the weights and by how they became graphs
+        self.identity = f"onnx {ort.__version__} {self.graphs[0].parent.name} {max_length}"
         self.sessions = [session(path) for path in graphs]
 
     def start(self, questions: Sequence[str], texts: Sequence[str], *, keeps_states: bool = False) -> Run:

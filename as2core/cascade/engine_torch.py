@@ -25,7 +25,7 @@ class TorchEngine:
     much on a GPU was not measured, and near ones may be in the wrong order.
     """
 
-    name = "torch"
+    name, identity = "torch", ""  # the weights may change at any time
     error = 0.0
 
     def __init__(self, backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], *, max_length: int) -> None:

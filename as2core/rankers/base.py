@@ -164,8 +164,8 @@ class ChoosesEngine(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def wait_until_prepared(self, seconds: float) -> None:
-        """Wait so long at most for an engine that is prepared in the background."""
+    def wait_until_prepared(self, seconds: float) -> bool:
+        """Wait so long at most for an engine that is prepared in the background; whether none is prepared any more."""
 
 
 class TakesSettings(ABC):

@@ -21,6 +21,7 @@ import numpy as np
 
 from as2core.cascade.attribution import Attribution, attribute_by_occlusion
 from as2core.cascade.engine import Engine, run_cascade, run_completely
+from as2core.cascade.logit_cache import LogitCache, with_cache
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import head_flops, layer_flops
@@ -60,8 +61,9 @@ class CascadeRanker(
 ):
     """`exits` are layers (1-based, ascending, the last one final); `drop_ratio` as the paper's alpha.
 
-    If `first` is set, a cheap ranker passes on only its best before the encoder reads any. `reads_titles`: a candidate
-    is read after its document's title.
+    `logits`, if set, is where complete traces are looked up and stored; none is stored while the engine is torch. If
+    `first` is set, a cheap ranker passes on only its best before the encoder reads any. `reads_titles`: a candidate is
+    read after its document's title.
 
     It runs on torch until `use` says otherwise. A copy is on torch again: copies are made to be trained, and the onnx
     engine's graphs would not see their weights move.
@@ -93,6 +95,7 @@ class CascadeRanker(
             raise BadSetting(f"exits {exits}: give ascending layers between 1 and {backbone.layers}")
         self.name, self.exits, self.max_length, self.keep = name, exits, max_length, keep
         self.drop_ratio, self.first, self.reads_titles = drop_ratio, None, True
+        self.logits: LogitCache | None = None
         self.preparing: Progress | None = None  # the engine asked for in the background
         self.calibration = tuple((scale, shift) for scale, shift in calibration or [(1.0, 0.0)] * len(exits))
         self.is_calibrated = calibration is not None
@@ -197,9 +200,11 @@ class CascadeRanker(
         else:
             prepare()
 
-    def wait_until_prepared(self, seconds: float) -> None:
-        if self._preparation is not None:
-            self._preparation.join(seconds)
+    def wait_until_prepared(self, seconds: float) -> bool:
+        if self._preparation is None:
+            return True
+        self._preparation.join(seconds)
+        return not self._preparation.is_alive()
 
     def _build_onnx(self, folder: Path | None, on_progress: OnProgress | None) -> Engine:
         from as2core.cascade.engine_onnx import OnnxEngine
@@ -228,7 +233,7 @@ class CascadeRanker(
             (q, self.list_texts(_list_entering(candidates, cut)))
             for (q, candidates), cut in zip(queries, cuts, strict=True)
         ]
-        traces = run_cascade(self.engine, texts, schedule or self.schedule)
+        traces = run_cascade(with_cache(self.engine, self.logits), texts, schedule or self.schedule)
         return [
             trace if cut is None else with_first(trace, cut, candidates)
             for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)

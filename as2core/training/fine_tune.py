@@ -37,10 +37,12 @@ from as2core.training.learners import Learner, R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
-from as2core.training.weight_mean import DEFAULT_SHARE, MIN_QUESTIONS, SHARES, choose_share, copy_state, load_mean
+from as2core.training.weight_mean import DEFAULT_SHARE, SHARES, choose_share, copy_state, count_scored_shares, load_mean
 from as2core.types import Question
 
-SCORING = "scoring"  # the event of hard negatives being looked for, before the first step
+# events that tell how far something is that takes no step; they are not in the history
+SCORING = "scoring"  # hard negatives are looked for, before the first step
+MIXING = "mixing"  # means with the base's weights are scored, after the last one: `done` of `total` of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +146,14 @@ def _mix_with_base(
 
     def measure(share: float) -> np.ndarray:
         if share:
+            trainer.report(MIXING, SHARES.index(share) - 1, count_scored_shares(trainer.dev_count))
             load_mean(ranker.module, before, after, share)
         by_exit = trainer.dev_ap_each() if share else at_start
         return np.array([*by_exit[trainer.last_exit].values()])
 
     if share is None:
-        share = choose_share({s: measure(s) for s in SHARES}) if trainer.dev_count >= MIN_QUESTIONS else DEFAULT_SHARE
+        is_measured = count_scored_shares(trainer.dev_count) > 0
+        share = choose_share({s: measure(s) for s in SHARES}) if is_measured else DEFAULT_SHARE
     load_mean(ranker.module, before, after, share)
     return share
 
@@ -157,8 +161,7 @@ def _mix_with_base(
 def _report_scoring(control: RunControl, done: int, total: int) -> None:
     if control.is_stop_requested:
         raise Cancelled(CANCELLED)
-    if control.on_event:
-        control.on_event({"kind": SCORING, "done": done, "total": total})
+    control.report(SCORING, done, total)
 
 
 class _Patience(EarlyStoppingCallback):

@@ -44,6 +44,11 @@ class RunControl:
     def is_stop_requested(self) -> bool:
         return bool(self.should_stop and self.should_stop())
 
+    def report(self, kind: str, done: int, total: int) -> None:
+        """An event that the history does not have."""
+        if self.on_event:
+            self.on_event({"kind": kind, "done": done, "total": total})
+
 
 class Watch(TrainerCallback):
     """Keeps a run's events and its time, and stops the Trainer when requested; `stopping` is true from then on.
@@ -136,6 +141,9 @@ class PlannedTrainer(Trainer):
         if self._learner.settings.reduction == "sum":  # of sums each counts as it is
             weights = (own > 0) * float(self.args.world_size)
         return torch.stack([value * weight for (value, _), weight in zip(terms, weights, strict=True)]).sum()
+
+    def report(self, kind: str, done: int, total: int) -> None:
+        self._watch.control.report(kind, done, total)
 
     @property
     def dev_count(self) -> int:

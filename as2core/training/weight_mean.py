@@ -38,6 +38,11 @@ def load_mean(module: nn.Module, base: State, trained: State, share: float) -> N
     )
 
 
+def count_scored_shares(questions: int) -> int:
+    """How many means are scored on so many validation questions to choose one; the base's score is known before."""
+    return sum(share > 0 for share in SHARES) if questions >= MIN_QUESTIONS else 0
+
+
 def choose_share(values: Mapping[float, np.ndarray]) -> float:
     """The share to take, from each share's values `(questions,)` of one measure on the same questions; DEFAULT_SHARE is
     among them. Of several that are clearly better, the one with the highest mean."""

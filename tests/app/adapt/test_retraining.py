@@ -2,15 +2,17 @@ import json
 import random
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import delete
 from tiny_models import tiny_models
 
 from app import bootstrap
-from app.adapt import label_noise, readiness, training
+from app.adapt import label_noise, measuring, readiness, training
 from app.adapt import snapshot as snapshots
 from app.adapt.label_selection import LabelSelection
 from app.adapt.settings import RetrainSettings
@@ -21,14 +23,20 @@ from app.jobs import queue, supervisor
 from app.jobs.attempt import run_queued
 from app.labels import annotation
 from app.versions import evaluations, loading, management, outcome, promotion, registry
+from app.versions.evaluations import MAX_BATCH_CANDIDATES
 from app.versions.promotion import NeedsReason
 from app.workbench.models import LoadedModels
 from app.workbench.settings import Settings
 from app.worker import RUNNERS
+from as2core.cascade import graphs
+from as2core.cascade.engine_onnx import OnnxEngine
 from as2core.data import jsonl
 from as2core.errors import BadSetting, NotEnoughLabels
+from as2core.rankers import cascade
 from as2core.rankers.passage_cache import fingerprint
+from as2core.training import calibrate, loop
 from as2core.types import Candidate, Question
+from db.models import Evaluation
 from db.repositories import jobs as rows
 
 CITIES = "oslo paris rome cairo lima quito delhi tokyo perth boston dakar seoul milan turin porto vienna".split()
@@ -227,12 +235,45 @@ def test_the_progress_never_falls_and_names_every_stage_with_how_far_it_is(wb, c
     shares, messages = zip(*calls, strict=True)
     assert list(shares) == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9
     stages = list(dict.fromkeys(m.partition(",")[0] for m in messages))
-    assert stages[0] == "freezing the labels" and stages[-1] == "saving the version"
+    assert stages[:2] == ["loading the libraries", "freezing the labels"] and stages[-1] == "saving the version"
     assert {"preparing the engine", "measuring cascade on held-out questions", "training",
+            "preparing the engine of the new version",
             "scoring the validation questions", "measuring the new version on held-out questions",
             "measuring the new version on Starter"} <= set(stages)  # fmt: skip
     assert any(re.search(r"held-out questions, 0 of \d+", m) for m in messages)
     assert any(re.fullmatch(r"training, step \d of \d+.*", m) for m in messages)
+
+
+def test_nothing_goes_on_for_long_without_a_report(wb, corpus_id, monkeypatch):
+    """Between two reports at most one batch is scored, or one step is taken, whatever the stage."""
+    since_report, most = Counter(), Counter()
+
+    def count(what, number):
+        since_report[what] += number
+        most[what] = max(most[what], since_report[what])
+
+    def counted(module, name, what, size):
+        act = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, **k: (count(what, size(*a)), act(*a, **k))[1])
+
+    for module in (cascade, calibrate):
+        counted(module, "run_cascade", "candidates", lambda _, queries, *__: sum(len(texts) for _, texts in queries))
+    counted(loop.PlannedTrainer, "compute_loss", "steps", lambda *_: 1)
+    counted(graphs, "build_graph", "graphs", lambda *_: 1)
+    counted(training, "train_judge", "judges", lambda *_: 1)
+    monkeypatch.setattr(label_noise, "MIN_SURE_PAIRS", 1)
+    monkeypatch.setattr(label_noise, "SURE_PROBABILITY", 1.1)
+    monkeypatch.setattr(label_noise, "MIN_WRONG_SHARE", 0.0)  # many labels look wrong: judges are trained, too
+    on_onnx = replace(wb, settings=wb.settings.model_copy(update={"engine": "onnx"}))
+
+    def listen(job):
+        write = job.progress
+        job.progress = lambda share, message: (since_report.clear(), write(share, message))
+        return RUNNERS["retrain"](job)
+
+    finish_retrain(on_onnx, readiness.start_retrain(on_onnx, corpus_id, RetrainSettings(epochs=2)).id, listen)
+    assert most["candidates"] <= MAX_BATCH_CANDIDATES
+    assert (most["steps"], most["graphs"], most["judges"]) == (1, 1, 1)
 
 
 def test_the_events_tell_the_training_as_it_goes(wb, corpus_id):
@@ -248,14 +289,45 @@ def test_the_events_tell_the_training_as_it_goes(wb, corpus_id):
 def test_the_same_labels_settings_and_seed_give_the_same_version_and_the_base_is_measured_once(
     wb, corpus_id, monkeypatch
 ):
-    made, measure = [], evaluations.measure
-    monkeypatch.setattr(evaluations, "measure", lambda r, q, **more: made.append(r.name) or measure(r, q, **more))
+    made, evaluate = [], evaluations.evaluate
+    for module in (evaluations, measuring):
+        monkeypatch.setattr(module, "evaluate", lambda r, q, **more: made.append(r.name) or evaluate(r, q, **more))
     first = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
     second = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1, seed=3)).id).result
     assert first["version"] != second["version"]
     assert first["after"] == second["after"]
     assert first["snapshot"] == second["snapshot"]
     assert len(made) == 6  # held out and frozen: base and version, then the second version alone
+
+
+def test_a_later_retrain_reads_only_the_base_s_new_pairs_and_measures_the_same(wb, corpus_id, monkeypatch):
+    on_onnx = replace(wb, settings=wb.settings.model_copy(update={"engine": "onnx"}))
+    read, start = Counter(), OnnxEngine.start
+
+    def counted(engine, questions, texts, **more):
+        read.update((engine.identity, *pair) for pair in zip(questions, texts, strict=True))
+        return start(engine, questions, texts, **more)
+
+    monkeypatch.setattr(OnnxEngine, "start", counted)
+
+    def retrain_with(number):
+        content = jsonl.dumps(made_up(number)).encode()
+        imports.import_labels(on_onnx, corpus_id, "more.jsonl", content, annotator="ann")
+        read.clear()
+        settings = RetrainSettings(epochs=1)
+        result = finish_retrain(on_onnx, readiness.start_retrain(on_onnx, corpus_id, settings).id).result
+        return result, set(read)
+
+    _, first = retrain_with(40)
+    result, second = retrain_with(44)
+    assert len(first) > 100 and first.isdisjoint(second)
+    shutil.rmtree(wb.settings.jobs_dir)
+    on_onnx.settings.logits_file.unlink()
+    with wb.write() as s:
+        s.execute(delete(Evaluation))
+    afresh, third = retrain_with(44)
+    assert {pair for pair in third if pair in first}
+    assert (afresh["before"], afresh["per_exit"]["before"]) == (result["before"], result["per_exit"]["before"])
 
 
 def test_a_cancelled_retrain_leaves_no_version_and_goes_on_with_the_labels_as_they_were(

@@ -156,3 +156,39 @@ def test_judges_that_tell_the_labels_no_better_are_not_listened_to():
     assert label_noise.filter_labels(
         Judge(), asked, train_judge=lambda half, number: Guessing()
     ) == label_noise.filter_labels(Judge(), asked)
+
+
+class CountingJudge(Judge):
+    def __init__(self) -> None:
+        super().__init__()
+        self.candidates = 0
+
+    def trace_many(self, asked, schedule):
+        self.candidates += sum(len(candidates) for _, candidates in asked)
+        return super().trace_many(asked, schedule)
+
+
+def test_scoring_ends_as_soon_as_few_labels_can_be_wrong_and_nothing_is_left_out_either_way(monkeypatch):
+    asked = questions(400)
+    judge = CountingJudge()
+    found = label_noise.filter_labels(judge, asked)
+    assert judge.candidates < 0.8 * 4000
+    monkeypatch.setattr(label_noise, "bound_wrong_share", lambda *_: 1.0)
+    complete = label_noise.filter_labels(judge, asked)
+    assert found.questions == complete.questions == tuple(asked)
+    assert complete.rate <= found.rate < label_noise.MIN_WRONG_SHARE
+
+
+def test_the_bound_is_what_the_share_of_correct_among_sure_pairs_cannot_exceed():
+    labels = np.array([0, 0, 1, 0, 1, 0, 0, 1])
+    sure = np.array([True, True, True, False])
+    assert label_noise.bound_wrong_share(labels, sure) == pytest.approx(3 / 5)  # 1 of 3, and the 2 correct ones to come
+    everything = np.array([True, True, True, False, False, True, True, True])
+    assert label_noise.bound_wrong_share(labels, everything) == pytest.approx(labels[everything].mean())
+    assert label_noise.bound_wrong_share(labels[:1], np.array([False])) == 1.0
+
+
+def test_too_few_labels_are_noticed_before_anything_is_scored():
+    judge = CountingJudge()
+    label_noise.filter_labels(judge, questions(9))
+    assert judge.candidates == 0

@@ -36,5 +36,5 @@ def test_sentences_are_kept_in_the_file_and_score_as_without_it(version_folder, 
     scores = models.version(version_folder).score("when was the tower built ?", candidates)
     expected = load_version(version_folder).score("when was the tower built ?", candidates)
     np.testing.assert_allclose(scores, expected, atol=0.03)  # bfloat16 where the machine has it
-    assert models.version(version_folder).cache.bytes > 0
+    assert models.version(version_folder).cache.size_bytes > 0
     assert LoadedModels(tmp_path).version(version_folder).cache is None

@@ -86,7 +86,7 @@ def test_tensors_come_back_and_large_sums_keep_their_range(cache):
 def test_the_bound_holds_and_the_longest_unused_goes_first(tmp_path):
     cache = PassageCache(tmp_path / "c.db")
     cache.put("m", {"a": entry(1)})
-    one = cache.bytes
+    one = cache.size_bytes
     cache.max_bytes = 3 * one
     for name in "bc":
         cache.put("m", {name: entry(1)})
@@ -95,7 +95,7 @@ def test_the_bound_holds_and_the_longest_unused_goes_first(tmp_path):
     assert set(cache.get("m", "abcd")) == {"a", "c", "d"}
     for i in range(20):
         cache.put("m", {f"{i}-{j}": entry(1) for j in range(5)})
-        assert cache.bytes <= cache.max_bytes
+        assert cache.size_bytes <= cache.max_bytes
     cache.close()
     assert (tmp_path / "c.db").stat().st_size < 40 * one + 200_000
 
@@ -139,4 +139,4 @@ def test_two_processes_write_to_one_file(tmp_path):
         assert c.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         entries, states = (c.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in ("entry", "state"))
     assert entries == states > 0
-    assert PassageCache(path).bytes <= 40_000
+    assert PassageCache(path).size_bytes <= 40_000

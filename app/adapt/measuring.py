@@ -1,0 +1,110 @@
+"""Measuring in a retrain: the base before, the new version after, and what both are compared with.
+
+Nothing is measured twice. Evaluations are stored by version and questions. Where the questions changed, as the held-out
+ones do with every label, the logits of those that were there before are read from the home's cache.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from app.adapt import baselines
+from app.adapt.pace import COMPLETE_WEIGHT, HELD_OUT
+from app.adapt.progress import Reporter
+from app.adapt.report import Baseline, BeforeAfter, Metrics
+from app.versions import evaluations
+from app.versions.benchmarks import TITLES
+from app.versions.evaluations import Measurement
+from app.versions.loading import Base, load_ranker
+from app.workbench.workbench import Workbench
+from as2core.cascade.logit_cache import LogitCache
+from as2core.evaluation import Evaluation, evaluate
+from as2core.rankers.base import Ranker
+from as2core.rankers.cascade import CascadeRanker
+from as2core.types import OnProgress, Question
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measuring:
+    """`ranker` is the base's."""
+
+    wb: Workbench
+    reporter: Reporter
+    logits: LogitCache
+    base: Base
+    ranker: Ranker
+
+    def wait_for_engine(self, ranker: Ranker) -> None:
+        """For a loaded ranker: its engine is prepared in the background."""
+        settings, on_progress = self.wb.settings, self.reporter.begin("engine", "preparing the engine")
+        evaluations.wait_for_engine(ranker, settings.engine, settings.graphs_dir, on_progress)
+
+    def use_engine(self, ranker: Ranker, stage: str) -> None:
+        """For a new one. Its graphs stay in the home: a version that is promoted answers with them."""
+        settings, on_progress = self.wb.settings, self.reporter.begin(stage, "preparing the engine of the new version")
+        evaluations.use_engine(ranker, settings.engine, settings.graphs_dir, on_progress)
+
+    @contextmanager
+    def cache_logits(self, ranker: Ranker, stage: str, questions: Sequence[Question]) -> Iterator[None]:
+        """Meanwhile, what the ranker reads completely is looked up and stored; what is there already weighs nothing in
+        the stage's time. Elsewhere its time may be measured, so it reads everything."""
+        if not isinstance(ranker, CascadeRanker):
+            yield
+            return
+        ranker.logits = self.logits
+        try:
+            pairs = [(q.text, text) for q in questions for text in ranker.list_texts(q.candidates)]
+            unread = len(pairs) - self.logits.count(ranker.engine.identity, pairs)
+            self.reporter.pace.weigh(stage, COMPLETE_WEIGHT * unread)
+            yield
+        finally:
+            ranker.logits = None
+
+    def measure_base(self, questions: Sequence[Question]) -> Measurement:
+        stage = f"base {HELD_OUT}"
+        on_progress = self._follow(self.base.name, HELD_OUT, stage)
+        with self.cache_logits(self.ranker, stage, questions):
+            return evaluations.load_or_measure(
+                self.wb, self.base.spec, questions, data=HELD_OUT, ranker=self.ranker, on_progress=on_progress
+            )
+
+    def measure_new(self, new: Ranker, questions: Sequence[Question]) -> Measurement:
+        stage = f"new {HELD_OUT}"
+        with self.cache_logits(new, stage, questions):
+            return evaluations.measure(new, questions, on_progress=self._follow("the new version", HELD_OUT, stage))
+
+    def evaluate_benchmarks(
+        self, new: Ranker, benchmarks: dict[str, list[Question]]
+    ) -> dict[str, BeforeAfter[Evaluation]]:
+        """On the frozen benchmarks, as the cascade answers: its exits' own AP is not needed there."""
+        sides = {}
+        for data, questions in benchmarks.items():
+            on_progress = self._follow(self.base.name, data, f"base {data}")
+            before = evaluations.load_or_evaluate(
+                self.wb, self.base.spec, questions, data=data, ranker=self.ranker, on_progress=on_progress
+            )
+            on_progress = self._follow("the new version", data, f"new {data}")
+            sides[data] = BeforeAfter(before, evaluate(new, questions, on_progress=on_progress))
+        return sides
+
+    def measure_baselines(
+        self, corpus_id: int, kind: str, questions: Sequence[Question], before: Metrics
+    ) -> tuple[Baseline, ...]:
+        """`before`: the base's."""
+
+        def measure(name: str) -> Metrics:
+            ranker = load_ranker(self.wb, name)
+            self.wait_for_engine(ranker)
+            on_progress = self._follow("the shipped version", HELD_OUT, "shipped")
+            with self.cache_logits(ranker, "shipped", questions):
+                measurement = evaluations.load_or_measure(
+                    self.wb, name, questions, data=HELD_OUT, ranker=ranker, on_progress=on_progress
+                )
+            return measurement.evaluation.metrics
+
+        retrieval = baselines.measure_retrieval(self.wb, corpus_id, questions)
+        shipped = baselines.measure_shipped(self.wb, kind, (self.base.name, before), measure)
+        return (retrieval, shipped) if shipped else (retrieval,)
+
+    def _follow(self, name: str, data: str, stage: str) -> OnProgress:
+        return self.reporter.follow(stage, f"measuring {name} on {TITLES.get(data, 'held-out questions')}")
