@@ -44,6 +44,7 @@ RUNNERS: dict[str, Runner] = {
 NICENESS = 10  # a retrain must not slow the pages
 POLL_SECONDS = 0.5  # between two checks of a free slot
 CHECK_SECONDS = 2.0  # between two checks for lost jobs and due retrains
+MAX_PAUSE_SECONDS = 60.0  # between two tries of what fails
 ENDING_SECONDS = 10.0  # for the running jobs to write down where they stopped; else they are found lost
 
 
@@ -88,15 +89,19 @@ class Worker:
                 slot.join(max(0.0, deadline - time.monotonic()))
 
     def _watch(self) -> None:
-        last_work = time.monotonic()
-        while not self.stop.wait(CHECK_SECONDS):
+        began = time.monotonic()
+        last_work, pause = time.monotonic(), Pause("checking the jobs", CHECK_SECONDS)
+        while not self.stop.wait(pause.seconds):
             try:
                 supervisor.reap(self.wb)
                 schedule.start_due(self.wb)
                 if queue.has_work(self.wb):
                     last_work = time.monotonic()
-            except Exception:
-                log.exception("checking the jobs")
+                if time.monotonic() - began > process.CRASH_SECONDS:
+                    process.forget_failure(self.wb.settings)
+                pause.end()
+            except Exception as e:
+                pause.extend(e)
             if self.idle is not None and time.monotonic() - last_work > self.idle:
                 log.info("nothing to do for %d seconds: ending", self.idle)
                 return
@@ -104,13 +109,36 @@ class Worker:
     def _run_slot(self, kinds: Mapping[str, int]) -> None:
         """With models of its own: a retrain changes the engine of a ranker that a comparison may be running."""
         wb = replace(self.wb, models=LoadedModels.from_settings(self.wb.settings))
+        pause = Pause("looking for a job", POLL_SECONDS)
         while not self.stop.is_set():
             try:
-                if run_next(wb, self.runners, kinds, stopping=self.stop.is_set):
+                is_done = run_next(wb, self.runners, kinds, stopping=self.stop.is_set)
+                pause.end()
+                if is_done:
                     continue
-            except Exception:
-                log.exception("running a job")
-            self.stop.wait(POLL_SECONDS)
+            except Exception as e:
+                pause.extend(e)
+            self.stop.wait(pause.seconds)
+
+
+class Pause:
+    """Between two tries of something that may fail for long, such as reading a damaged database: twice as long after
+    each failure, up to MAX_PAUSE_SECONDS, and the same failure is reported once."""
+
+    def __init__(self, act: str, seconds: float) -> None:
+        self.act, self.base = act, seconds
+        self.seconds, self._reason = seconds, ""
+
+    def extend(self, error: Exception) -> None:
+        self.seconds = min(MAX_PAUSE_SECONDS, 2 * self.seconds)
+        if (reason := f"{type(error).__name__}: {error}") != self._reason:
+            self._reason = reason
+            log.error("%s failed and is tried again later (`as2 check` may say why)", self.act, exc_info=error)
+
+    def end(self) -> None:
+        if self._reason:
+            log.info("%s works again", self.act)
+        self.seconds, self._reason = self.base, ""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import as2core
-from as2core.errors import As2Error, BadSetting, UnknownRanker
+from as2core.errors import As2Error, BadSetting, DamagedModel, UnknownRanker
 from as2core.lookup import cite, list_versions, load_ranker
 from as2core.metrics import order
 from as2core.rankers.base import CalibratesScores, Ranker
@@ -107,7 +107,12 @@ class ServedRankers:
     def __post_init__(self) -> None:
         self._active = self._find_active()
         for spec in self.specs:
-            self._load(spec)
+            try:
+                self._load(spec)
+            except (DamagedModel, UnknownRanker) as e:
+                if spec.partition(":")[0] != ACTIVE:
+                    raise
+                self._load_shipped(spec, e)
 
     @property
     def models(self) -> list[Model]:
@@ -157,6 +162,14 @@ class ServedRankers:
 
     def _find_active(self) -> Path | None:
         return self.versions().get(ACTIVE) if self._active_specs else None
+
+    def _load_shipped(self, spec: str, error: As2Error) -> None:
+        """The active version is lost: the shipped cascade answers under its name until it can be loaded."""
+        print_note(f"as2: the active version cannot be used ({error}). The shipped cascade answers instead.")
+        _, colon, settings = spec.partition(":")
+        shipped = f"cascade{colon}{settings}"
+        self._loaded[spec] = self.load(shipped), Model(id=spec, **self.cite(shipped))
+        self._active = None  # `follow` tries again
 
     def _load(self, spec: str) -> None:
         self._loaded[spec] = self.load(spec), Model(id=spec, **self.cite(spec))

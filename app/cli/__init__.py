@@ -7,13 +7,23 @@ from pathlib import Path
 
 from typer import Typer
 
-from app.cli import adapt, ask, context, documents, jobs, labels, people, processes, propose, versions
+from app.cli import adapt, ask, context, documents, jobs, labels, people, processes, propose, upkeep, versions
 from as2core.types import Question
 
 
 def register(cli: Typer) -> None:
     """Group `as2.commands`: add the workbench's commands to the library's."""
-    for command in (documents.ingest, ask.ask, adapt.adapt, documents.reindex, processes.app, processes.worker):
+    for command in (
+        documents.ingest,
+        ask.ask,
+        adapt.adapt,
+        documents.reindex,
+        processes.app,
+        processes.worker,
+        upkeep.check,
+        upkeep.backup,
+        upkeep.restore,
+    ):
         cli.command(command.__name__)(command)
     cli.command("propose")(propose.propose)
     cli.add_typer(labels.labels, name="labels")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
+from as2core.retrieval.sqlite import DamagedIndex
 from db.models import Corpus
 from db.repositories import corpora as rows
 
@@ -136,6 +138,7 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
 def _make_view(wb: Workbench, corpus: Corpus, counts: Mapping[str, int]) -> CorpusView:
     done = total = 0
     if wb.has_index(corpus.id):
-        index = wb.index(corpus.id)
-        done, total = index.count_vectors(), index.count()
+        with suppress(DamagedIndex):  # the next question builds it anew
+            index = wb.index(corpus.id)
+            done, total = index.count_vectors(), index.count()
     return CorpusView(corpus.id, corpus.name, **counts, vectors_done=done, vectors_total=total, created=corpus.created)

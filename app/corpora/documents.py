@@ -15,10 +15,10 @@ from pathlib import Path, PurePosixPath
 from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
 from app.workbench import people
-from app.workbench.workbench import Workbench
+from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
-from as2core.errors import UnreadableFile
+from as2core.errors import As2Error, UnreadableFile
 from as2core.text import split_sentences
 from as2core.types import Document, OnProgress, Progress, Sentence
 from db.models import Document as DocumentRow
@@ -142,11 +142,23 @@ def ingest(
             index_pending(wb, corpus_id)
             tally.report()
         wb.analyze()
+    except (DatabaseTrouble, UnreadableFile) as e:  # such as a full disk; a file that cannot be read raises nothing
+        remedy = f"{tally.documents:,} documents of this call are stored; adding the files again goes on from there"
+        raise type(e)(f"{e} ({remedy})") from e
     finally:  # leaving the page ends this in `report`
         parser.close()
-        job_id = request_vectors(wb, corpus_id)
+        job_id = _try_to_request_vectors(wb, corpus_id)
     counts, seconds = (tally.added, tally.updated, tally.unchanged), time.monotonic() - started
     return IngestView(*counts, tuple(tally.failed), tally.documents, tally.sentences, seconds, job_id)
+
+
+def _try_to_request_vectors(wb: Workbench, corpus_id: int) -> int | None:
+    """Where it cannot be, as on a full disk, what happened before is to be reported; the next ingest asks again."""
+    try:
+        return request_vectors(wb, corpus_id)
+    except As2Error as e:
+        log.warning("vectors of corpus %d: %s", corpus_id, e)
+        return None
 
 
 class _Tally:

@@ -6,7 +6,9 @@ Every document stores whether its present content is indexed, so the next call c
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import closing
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from app.jobs.attempt import JobRun
 from app.workbench.workbench import Workbench
 from as2core.errors import UnreadableFile
 from as2core.retrieval.passages import split_passages
-from as2core.retrieval.sqlite import SqliteIndex
+from as2core.retrieval.sqlite import DamagedIndex, SqliteIndex
 from as2core.retrieval.vector_file import VectorFile
 from as2core.types import Json, OnProgress, Progress
 from db.repositories import corpora as rows
@@ -25,11 +27,41 @@ BATCH_DOCUMENTS = 400
 BATCH_PASSAGES = 64
 MAX_SHIPPED_PASSAGES = 10_000  # of a corpus that are looked up in the shipped files
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
 
 
 def index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None = None) -> int:
-    """Index the documents whose present content is not indexed; returns how many. Quick when there are none."""
+    """Index the documents whose present content is not indexed; returns how many. Quick when there are none. An index
+    that is damaged is built anew."""
+    try:
+        return _index_pending(wb, corpus_id, on_progress)
+    except DamagedIndex as e:
+        _discard(wb, corpus_id, e)
+        return _index_pending(wb, corpus_id, on_progress)
+
+
+def use_index(
+    wb: Workbench, corpus_id: int, use: Callable[[SqliteIndex], T], on_progress: OnProgress | None = None
+) -> T:
+    """What `use` makes of the corpus's index; one that is damaged is built anew from the documents first, its vectors
+    in the background."""
+    try:
+        return use(wb.index(corpus_id))
+    except DamagedIndex as e:
+        _discard(wb, corpus_id, e)
+    index_pending(wb, corpus_id, on_progress)
+    request_vectors(wb, corpus_id)
+    return use(wb.index(corpus_id))
+
+
+def _discard(wb: Workbench, corpus_id: int, error: DamagedIndex) -> None:
+    log.warning("the search index of corpus %d is damaged and built anew: %s", corpus_id, error)
+    wb.forget_index(corpus_id)
+
+
+def _index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None) -> int:
     if not wb.has_index(corpus_id):
         with wb.write() as s:
             rows.mark_all_unindexed(s, corpus_id)
@@ -67,9 +99,13 @@ def request_vectors(wb: Workbench, corpus_id: int) -> int | None:
     unless one is queued; returns its id, or None if all have a vector."""
     if not wb.has_index(corpus_id):
         return None
-    add_shipped_vectors(wb, corpus_id)
-    if not wb.index(corpus_id).list_pending(1):
-        return None
+    try:
+        add_shipped_vectors(wb, corpus_id)
+        if not wb.index(corpus_id).list_pending(1):
+            return None
+    except DamagedIndex as e:
+        _discard(wb, corpus_id, e)
+        index_pending(wb, corpus_id)
     with wb.read() as s:
         job_ids = [j.id for j in job_rows.list_active_jobs(s, "embed", corpus_id) if j.state == "queued"]
     return job_ids[0] if job_ids else queue.enqueue(wb, "embed", {}, corpus_id=corpus_id).id

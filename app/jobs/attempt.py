@@ -207,7 +207,15 @@ def run_next(
         row = rows.claim_next(s, slot, worker_name(), wb.clock())
     if row is None:  # another worker was quicker
         return False
-    JobRun(wb, row, stopping).run(runners[row.kind])
+    try:
+        job, runner = JobRun(wb, row, stopping), runners[row.kind]
+    except (KeyError, TypeError, ValueError) as e:  # a damaged row, or one of a newer program
+        log.error("job %s cannot be run: %r", row.id, e)
+        with wb.write() as s:
+            error = f"this program cannot run a job of the kind {row.kind!r} with such settings: update it, or cancel"
+            rows.finish(s, row.id, row.attempt, "failed", wb.clock(), {"message": "failed", "error": error})
+        return True
+    job.run(runner)
     return True
 
 

@@ -5,7 +5,10 @@ SQLite there is one worker a home; with PostgreSQL one a home and machine, and t
 """
 
 import contextlib
+import json
+import logging
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -13,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
 from app.workbench.settings import REPO, Settings
 from app.workbench.workbench import Workbench
@@ -21,6 +25,11 @@ from as2core.errors import As2Error
 IDLE_SECONDS = 300  # without work, after which a worker that the app started ends
 LOCK_SECONDS = 2  # `is_running` holds the lock for a moment, which must not keep a worker from starting
 STARTING_SECONDS = 10.0  # within which no second worker is started
+CRASH_SECONDS = 60.0  # a worker that fails within them is taken to fail again
+RETRY_SECONDS = 2.0  # doubled for each failure in a row
+MAX_RETRY_SECONDS = 600.0  # between two workers that fail
+
+log = logging.getLogger(__name__)
 
 
 class AlreadyRunning(As2Error):
@@ -69,8 +78,70 @@ def start_worker(settings: Settings, *, idle: float | None = IDLE_SECONDS) -> su
             stderr=out,
             start_new_session=True,
         )
-    threading.Thread(target=process.wait, name="worker reaper", daemon=True).start()  # or it stays behind as a zombie
+    threading.Thread(target=_see_off, args=(settings, process), name="worker reaper", daemon=True).start()
     return process
+
+
+def _see_off(settings: Settings, process: subprocess.Popen) -> None:
+    """Wait for the worker's end, or it stays behind as a zombie; note it down where it was by a fault."""
+    began = time.monotonic()
+    code = process.wait()
+    if code > 0 or (code < 0 and -code not in (signal.SIGTERM, signal.SIGINT)):
+        is_early = time.monotonic() - began < CRASH_SECONDS
+        note_failure(settings, code, is_repeated=is_early)
+    else:
+        forget_failure(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFailure:
+    """The last worker ended by a fault: its exit code, how often in a row, and when (seconds since 1970)."""
+
+    code: int
+    times: int
+    at: float
+
+    @property
+    def retry_at(self) -> float:
+        """When the next one is started."""
+        return self.at + min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** min(self.times, 20))
+
+    def describe(self, settings: Settings) -> str:
+        """In a sentence, for the page and the console."""
+        often = f"{self.times} times in a row" if self.times > 1 else "by a fault"
+        wait = max(0, round(self.retry_at - time.time()))
+        return (
+            f"The background worker ended {often} (code {self.code}). The next one starts in {wait} s. "
+            f"The reason is in {settings.worker_log}, and `as2 check` may find it."
+        )
+
+
+def note_failure(settings: Settings, code: int, *, is_repeated: bool) -> None:
+    """A worker ended by a fault; `is_repeated`: before it had worked for a while. Kept in the home, for the pages and
+    the console may be of another process than the worker's parent."""
+    earlier = read_failure(settings) if is_repeated else None
+    failure = WorkerFailure(code, 1 + (earlier.times if earlier else 0), time.time())
+    with contextlib.suppress(OSError):
+        settings.worker_failure.write_text(json.dumps(asdict(failure)))
+    log.error("%s", failure.describe(settings))
+
+
+def read_failure(settings: Settings) -> WorkerFailure | None:
+    """None where the last worker ended in order, or one runs."""
+    try:
+        return WorkerFailure(**json.loads(settings.worker_failure.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def forget_failure(settings: Settings) -> None:
+    settings.worker_failure.unlink(missing_ok=True)
+
+
+def may_start(settings: Settings) -> bool:
+    """False while a worker that failed is not to be started again yet."""
+    failure = read_failure(settings)
+    return failure is None or time.time() >= failure.retry_at
 
 
 def to_environment(settings: Settings) -> dict[str, str]:
@@ -81,6 +152,8 @@ def to_environment(settings: Settings) -> dict[str, str]:
 def start_worker_if_needed(wb: Workbench) -> None:
     """Start the worker's process unless one runs, or `AS2_WORKER=external`."""
     if wb.settings.worker == "external" or is_running(wb.settings):
+        return
+    if not may_start(wb.settings):
         return
     if time.monotonic() - wb.marks.get("started worker", -STARTING_SECONDS) < STARTING_SECONDS:
         return  # it is still on its way up

@@ -17,11 +17,11 @@ from typing import Protocol
 
 import numpy as np
 
-from app.corpora.indexing import index_pending, request_vectors
+from app.corpora.indexing import index_pending, request_vectors, use_index
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
 from as2core.retrieval.ranks import fuse_ranks
-from as2core.retrieval.sqlite import SqliteIndex
+from as2core.retrieval.sqlite import DamagedIndex, SqliteIndex
 from as2core.types import Hit, OnProgress
 from db.repositories import corpora as rows
 
@@ -113,7 +113,10 @@ def measure_meaning(wb: Workbench, corpus_id: int) -> MeaningState:
     """How far the vectors of the corpus are."""
     if not wb.has_index(corpus_id):
         return MeaningState(0, 0)
-    return _measure(wb.index(corpus_id))
+    try:
+        return _measure(wb.index(corpus_id))
+    except DamagedIndex:  # the next question builds it anew
+        return MeaningState(0, 0)
 
 
 def _measure(index: SqliteIndex) -> MeaningState:
@@ -137,17 +140,36 @@ def retrieve(
             raise EmptyCorpus("this corpus has no documents yet: add some on the Data page, or with `as2 ingest`")
     if index_pending(wb, corpus_id, on_progress):  # after an interrupted ingest, or if the index was deleted
         request_vectors(wb, corpus_id)
-    started, index, k = time.perf_counter(), wb.index(corpus_id), max(50, 5 * documents)
+    started = time.perf_counter()
+    findings = use_index(wb, corpus_id, lambda index: _search(wb, index, question, documents), on_progress)
+    sentences, left_out = _load_sentences(
+        wb, findings.document_ids, findings.hits, _rank_sentences(findings.nearest), candidates
+    )
+    return Retrieval(sentences, left_out, time.perf_counter() - started, findings.notes, not findings.is_by_meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the index gives for a question. `nearest`: passages of these documents, by meaning."""
+
+    hits: Sequence[Hit]
+    document_ids: Sequence[int]
+    nearest: Sequence[Hit]
+    notes: tuple[str, ...]
+    is_by_meaning: bool
+
+
+def _search(wb: Workbench, index: SqliteIndex, question: str, documents: int) -> _Findings:
+    k = max(50, 5 * documents)
     is_ready = _measure(index).is_used
     vector, notes = _embed(wb, question) if is_ready else (None, ())
     by_words, by_vector = index.search_words(question, k), [] if vector is None else index.search_vectors(vector, k)
     hits = fuse_ranks([by_words, by_vector], k)
     document_ids = list(dict.fromkeys(int(h.doc_id) for h in hits))[:documents]
-    nearest = []  # passages of these documents
+    nearest: list[Hit] = []
     if vector is not None and document_ids:
         nearest = index.search_vectors(vector, index.count(), [str(d) for d in document_ids])
-    sentences, left_out = _load_sentences(wb, document_ids, hits, _rank_sentences(nearest), candidates)
-    return Retrieval(sentences, left_out, time.perf_counter() - started, notes, not is_ready)
+    return _Findings(hits, document_ids, nearest, tuple(notes), is_ready)
 
 
 def _load_sentences(

@@ -5,6 +5,7 @@ import time
 import streamlit as st
 
 from app.jobs import queue
+from app.jobs.process import read_failure
 from app.jobs.queue import JobView
 from app.ui.charts.training import Event
 from app.ui.text import count
@@ -51,6 +52,8 @@ def describe_wait(wb: Workbench, job: JobView) -> str:
     slot = queue.find_slot(job.kind)
     if other := next((j for j in queue.list_active(wb) if j.state == "running" and j.kind in slot), None):
         return f"Job {other.id} ({other.kind}) runs first. This job starts when that one ends or is paused."
+    if failure := read_failure(wb.settings):
+        return failure.describe(wb.settings)
     first_times = st.session_state.setdefault("_as2_queued", {})  # by this session
     seconds = time.monotonic() - first_times.setdefault((job.id, job.attempt), time.monotonic())
     return NO_WORKER if seconds > PATIENCE_SECONDS else ""

@@ -107,6 +107,11 @@ class Settings(BaseSettings):
     def worker_log(self) -> Path:
         return self.home / "worker.log"
 
+    @property
+    def worker_failure(self) -> Path:
+        """A file that is there when the last worker ended by a fault."""
+        return self.home / "worker-failure.json"
+
     def index_file(self, corpus_id: int) -> Path:
         return self.home / "index" / f"{corpus_id}.db"
 

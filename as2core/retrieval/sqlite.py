@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,10 @@ COMMIT;
 """
 
 
+class DamagedIndex(UnreadableFile):
+    """The file is no index, or a part of it is damaged: build it anew from the documents."""
+
+
 class SqliteIndex:
     """Passages in one file, searchable by words and by vector, derived from the documents: it can be built again.
 
@@ -72,28 +76,36 @@ class SqliteIndex:
                 layout = db.execute("PRAGMA user_version").fetchone()[0]
                 if layout == 0:
                     db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
-            raise UnreadableFile(f"{self.path}: not a search index ({error}); delete it and index again") from error
+        except DamagedIndex as error:
+            raise DamagedIndex(f"{self.path}: not a search index ({error}); delete it and index again") from error
         if layout not in (0, _LAYOUT):
-            raise UnreadableFile(f"{self.path}: an index of another version; delete it and index again")
+            raise DamagedIndex(f"{self.path}: an index of another version; delete it and index again")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Raises DamagedIndex for a damaged file, UnreadableFile for a full disk and the like."""
         with self._pool_lock:
             db = self._idle.pop() if self._idle else None
-        if db is None:
-            db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-            db.execute("PRAGMA busy_timeout = 30000")
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
         try:
+            if db is None:
+                db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+                db.execute("PRAGMA busy_timeout = 30000")
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
             yield db
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):  # a fault of the caller
+            raise
+        except sqlite3.DatabaseError as error:
+            if db is not None:
+                db.close()
+                db = None
+            raise _to_error(error, self.path) from error
         finally:
             with self._pool_lock:
-                keep = not self._closed
-                if keep:
+                if db is not None and not self._closed:
                     self._idle.append(db)
-            if not keep:
+                    db = None
+            if db is not None:
                 db.close()
 
     @contextmanager
@@ -104,8 +116,20 @@ class SqliteIndex:
                 yield db
                 db.execute("COMMIT")
             except BaseException:
-                db.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # a damaged file has ended the transaction
+                    db.execute("ROLLBACK")
                 raise
+
+    def find_damage(self) -> str:
+        """What is wrong with the file; "" if nothing is. Reads all of it."""
+        try:
+            with self._connection() as db:
+                answer = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+                db.execute("SELECT stamp, removed FROM change").fetchone()
+                db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+        except UnreadableFile as error:
+            return str(error)
+        return "" if answer == "ok" else answer
 
     def upsert_docs(self, docs: Sequence[tuple[str, Sequence[Passage]]]) -> None:
         """Replace each document's passages, all of them or none; a passage that did not change keeps its vector."""
@@ -207,6 +231,15 @@ class SqliteIndex:
             idle, self._idle = self._idle, []
         for db in idle:
             db.close()
+
+
+def _to_error(error: sqlite3.DatabaseError, path: Path) -> UnreadableFile:
+    code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return UnreadableFile("the disk is full: free some space and try again")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):  # the last: a table is missing
+        return DamagedIndex(str(error))
+    return UnreadableFile(f"the search index {path} cannot be used ({error}): try again, or check its permissions")
 
 
 def build_match_expression(question: str) -> str:

@@ -161,3 +161,44 @@ def test_what_cannot_be_loaded_is_said_before_anything_is_served():
 
     with pytest.raises(DamagedModel, match="weights are missing"):
         ServedRankers([ACTIVE], load=load, versions=lambda: {ACTIVE: Path("one")})
+
+
+def test_a_lost_active_version_is_replaced_by_the_shipped_one_until_it_is_back(capsys):
+    is_lost = True
+
+    def load(spec):
+        if spec.startswith(ACTIVE) and is_lost:
+            raise DamagedModel("spring/model.safetensors is missing")
+        ranker, number = get("bm25"), 1.0 if spec == "cascade" else 3.0
+        ranker.score = lambda question, candidates: np.full(len(candidates), number, dtype=np.float32)
+        return ranker
+
+    loaded = []
+
+    def watch(spec):
+        loaded.append(spec)
+        return load(spec)
+
+    rankers = ServedRankers(
+        [ACTIVE, f"{ACTIVE}:drop_ratio=0.5"],
+        load=watch,
+        versions=lambda: {ACTIVE: Path("spring")},
+        cite=lambda spec: {"version": spec, "weights": None},
+    )
+    assert loaded == [ACTIVE, "cascade", "active:drop_ratio=0.5", "cascade:drop_ratio=0.5"]
+    client = TestClient(build(rankers))
+    models = client.get("/v1/models").json()["data"]
+    assert (models[0]["id"], models[0]["version"]) == (ACTIVE, "cascade")
+    assert ask(client).json()["results"][0]["relevance_score"] == pytest.approx(0.75)
+    assert "The shipped cascade answers instead" in capsys.readouterr().err
+    is_lost = False
+    rankers.follow()
+    assert ask(client).json()["results"][0]["relevance_score"] == pytest.approx(0.875)
+
+
+def test_another_version_that_is_lost_is_an_error_at_the_start():
+    def load(spec):
+        raise DamagedModel("spring is missing")
+
+    with pytest.raises(DamagedModel, match="spring"):
+        ServedRankers(["spring"], load=load, versions=dict)

@@ -452,3 +452,29 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home):
     assert as2("people")[1].splitlines()[-1].split() == ["cara", "admin", "logs", "in"]
     code, _, err = as2("people", "role", "dan", "admin")
     assert code == 1 and "known: me, cara" in err
+
+
+def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path):
+    as2("ingest", articles)
+    for job in as2_json("jobs")["jobs"]:
+        as2("jobs", "cancel", job["id"])
+    assert as2_json("check")["sound"]
+    view = as2_json("backup", tmp_path / "monday.tar")
+    assert view["file"] == str(tmp_path / "monday.tar")
+    as2("ingest", articles, "--corpus", "later")
+    assert as2("restore", tmp_path / "monday.tar", "--yes")[0] == 0
+    code, _, err = as2("ask", "who", "--corpus", "later")
+    assert code == 1 and "'later'" in err
+    assert as2("ask", "who", "--corpus", "documents")[0] == 0
+
+
+def test_a_damaged_home_is_described_with_its_remedy(as2, articles, home):
+    as2("ingest", articles)
+    for file in (home / "index").iterdir():
+        file.unlink()
+    code, out, _ = as2("check", "--json")
+    problems = {f["part"]: f for f in json.loads(out)["findings"] if f["problem"]}
+    assert code == 1 and "as2 reindex" in problems["index of documents"]["remedy"]
+    (home / "as2.db").write_bytes(b"x" * 9999)
+    code, out, _ = as2("check")
+    assert code == 1 and "is not a SQLite database" in out and "as2 restore FILE" in out

@@ -391,3 +391,26 @@ def test_a_page_that_no_parser_ends_and_a_packed_bomb_are_reported_and_the_other
     assert {name: reason[:22] for name, reason in done.failed} == {
         "attributes.html": "reading it took more t", "bomb.txt": "it unpacks to more tha",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["the database", "the index"])
+def test_a_full_disk_is_named_with_what_is_stored_already(wb, towers, monkeypatch, place):
+    import sqlite3
+
+    if place == "the index":
+
+        def fail(*_args):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+        monkeypatch.setattr("as2core.retrieval.sqlite._next_stamp", fail)
+    elif wb.database.sqlite:
+        with wb.database.engine.connect() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    else:
+        pytest.skip("SQLite's limit stands for the disk's")
+    text = " ".join(f"Sentence number {i} is about towers." for i in range(20_000))
+    with pytest.raises(As2Error, match=r"the disk is full: free some space and try again \(\d+ documents of this call"):
+        documents.ingest(wb, towers.id, [("long.txt", text.encode())])

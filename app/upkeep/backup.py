@@ -1,0 +1,228 @@
+"""A home as one file, and back: the database, the versions and the jobs' folders.
+
+It is written while the app runs: SQLite's backup interface copies a state that no writer is in the middle of. Indexes
+and graphs are derived and not in it. Only SQLite's database is; PostgreSQL has pg_dump.
+"""
+
+import io
+import json
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+import as2core
+from app.jobs.process import is_running
+from app.workbench.home import prepare_home
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench, translate_errors
+from as2core.errors import As2Error, BadSetting, UnreadableFile
+from as2core.types import OnProgress, Progress
+from db.session import open_database
+
+FORMAT = 1
+MANIFEST, DATABASE = "backup.json", "as2.db"
+FOLDERS = ("versions", "jobs")
+MARKS = "*-removed"  # of shipped corpora that somebody deleted
+LOGIN_MARK = "login-required"
+MAX_MANIFEST_BYTES = 100_000
+
+
+class NoBackup(As2Error):
+    """The backup could not be written or read."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupView:
+    """`created`: when it was written. `files` and `bytes` are without the database's."""
+
+    file: str
+    created: datetime
+    files: int
+    bytes: int
+
+
+def back_up(wb: Workbench, file: Path, on_progress: OnProgress | None = None) -> BackupView:
+    """Write the home to a new file, which appears as a whole. Raises BadSetting for a PostgreSQL database or a file
+    that exists, NoBackup for a full disk and the like."""
+    if not wb.database.sqlite:
+        raise BadSetting(
+            'the database is on PostgreSQL, which has its own tool: `pg_dump --format=custom --file=as2.dump "URL"`; '
+            f"then copy {wb.settings.versions_dir} and {wb.settings.jobs_dir}"
+        )
+    file = Path(file).expanduser().absolute()
+    if file.exists():
+        raise BadSetting(f"{file} exists already: give a new name")
+    part = file.with_name(f".{file.name}.part")
+    try:
+        with tempfile.TemporaryDirectory(prefix="as2-backup-", dir=file.parent) as folder, part.open("wb") as out:
+            copy = Path(folder) / DATABASE
+            _copy_database(Path(str(wb.database.url.database)), copy, on_progress)
+            view = _write(wb, out, copy, file, on_progress)
+        part.replace(file)
+        return view
+    except (OSError, sqlite3.Error, tarfile.TarError) as e:
+        raise NoBackup(f"{file} could not be written ({getattr(e, 'strerror', None) or e})") from e
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write(
+    wb: Workbench, out: io.BufferedWriter, database: Path, file: Path, on_progress: OnProgress | None
+) -> BackupView:
+    now, count, size = wb.clock(), 0, 0
+    manifest = {"format": FORMAT, "program": as2core.__version__, "created": now.isoformat()}
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        content = json.dumps(manifest).encode()
+        info = tarfile.TarInfo(MANIFEST)
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+        archive.add(database, DATABASE)
+        for path, name in _list_files(wb.settings):
+            with suppress(FileNotFoundError):  # a job or a version that was deleted meanwhile
+                size += path.stat().st_size
+                archive.add(path, name, recursive=False)
+                count += 1
+            if on_progress:
+                on_progress(Progress(0, 0, name))
+    return BackupView(str(file), now, count, size)
+
+
+def _list_files(settings: Settings) -> Iterator[tuple[Path, str]]:
+    for folder in (settings.versions_dir, settings.jobs_dir):
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(settings.home)
+            is_partial = any(p.startswith(".") for p in inside.parts)  # what is being written now
+            if path.is_file() and not path.is_symlink() and not is_partial:
+                yield path, inside.as_posix()
+    for mark in (*settings.home.glob(MARKS), settings.login_mark):
+        if mark.is_file():
+            yield mark, mark.name
+
+
+def _copy_database(source: Path, target: Path, on_progress: OnProgress | None = None) -> None:
+    """A consistent state of one file into another, which others may have open."""
+
+    def report(_status: int, remaining: int, total: int) -> None:
+        if on_progress:
+            on_progress(Progress(total - remaining, total, "the database"))
+
+    with closing(sqlite3.connect(source, timeout=30)) as before, closing(sqlite3.connect(target, timeout=30)) as after:
+        before.backup(after, pages=4096, progress=report)
+
+
+def restore(settings: Settings, file: Path, on_progress: OnProgress | None = None) -> BackupView:
+    """Put a home back as it was when the backup was written; the present database is kept beside it as
+    `as2.db.before-restore`. Nothing is changed unless the backup is whole and fits this program. Versions that the
+    backup does not know stay in their folder.
+
+    Raises UnreadableFile for what is no backup, BadSetting for a PostgreSQL database or while a job runs, NoBackup.
+    """
+    database = Path(settings.database.partition(":///")[2].partition("?")[0])
+    if not settings.database.startswith("sqlite"):
+        raise BadSetting("the database is on PostgreSQL: restore it with pg_restore, and copy versions and jobs back")
+    if settings.home.is_dir() and is_running(settings) and _has_running_job(database):
+        raise BadSetting("a job runs, and would write into the restored home: cancel it, or wait (`as2 jobs`)")
+    try:
+        prepare_home(settings)
+        with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.home) as folder:
+            view = _unpack(Path(file), Path(folder), on_progress)
+            _check_database(Path(folder) / DATABASE, file)
+            _replace_folders(settings, Path(folder))
+            _replace_database(database, Path(folder) / DATABASE)
+    except (OSError, sqlite3.Error) as e:
+        raise NoBackup(f"{file} could not be restored ({getattr(e, 'strerror', None) or e})") from e
+    shutil.rmtree(settings.home / "index", ignore_errors=True)  # of other documents; built anew by the next question
+    return view
+
+
+def _has_running_job(database: Path) -> bool:
+    """False also where the database cannot say."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        return bool(connection.execute("SELECT 1 FROM job WHERE state = 'running'").fetchone())
+    return False
+
+
+def _unpack(file: Path, folder: Path, on_progress: OnProgress | None) -> BackupView:
+    count = size = 0
+    try:
+        with tarfile.open(file, "r:") as archive:
+            first = archive.next()
+            manifest = _read_manifest(archive, first)
+            for member in archive:
+                if member.name == MANIFEST:
+                    continue
+                _check_member(member)
+                archive.extract(member, folder, filter="data")
+                if member.name != DATABASE:
+                    count, size = count + 1, size + member.size
+                if on_progress:
+                    on_progress(Progress(0, 0, member.name))
+        if not (folder / DATABASE).is_file():
+            raise UnreadableFile("it holds no database")
+        return BackupView(str(file), datetime.fromisoformat(manifest["created"]).astimezone(UTC), count, size)
+    except (tarfile.TarError, EOFError, ValueError, KeyError, TypeError, UnreadableFile) as e:
+        raise UnreadableFile(f"{file} is no backup of a home ({e}): give a file that `as2 backup` wrote") from e
+
+
+def _read_manifest(archive: tarfile.TarFile, member: tarfile.TarInfo | None) -> dict[str, str]:
+    content = archive.extractfile(member) if member is not None and member.name == MANIFEST else None
+    if content is None:
+        raise UnreadableFile("it does not begin with a manifest")
+    manifest = json.loads(content.read(MAX_MANIFEST_BYTES))
+    if manifest["format"] != FORMAT:
+        raise UnreadableFile(f"its format is {manifest['format']!r}, this program reads {FORMAT}")
+    return manifest
+
+
+def _check_member(member: tarfile.TarInfo) -> None:
+    """Raises UnreadableFile for a name that no backup has."""
+    path = PurePosixPath(member.name)
+    is_known = path.parts[0] in FOLDERS or member.name in (DATABASE, LOGIN_MARK) or path.match(MARKS)
+    if not is_known or not member.isfile() or ".." in path.parts:
+        raise UnreadableFile(f"it holds {member.name!r}")
+
+
+def _check_database(file: Path, backup: Path) -> None:
+    """Migrate the copy to this program. Raises UnreadableFile for a damaged one, DatabaseTrouble for a newer one."""
+    with closing(sqlite3.connect(file)) as connection:
+        if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+            raise UnreadableFile(f"{backup}: its database is damaged")
+    with translate_errors():
+        open_database(f"sqlite:///{file}").close()
+
+
+def _replace_folders(settings: Settings, folder: Path) -> None:
+    """Each version and each job as in the backup; others stay."""
+    for kind in FOLDERS:
+        for path in sorted((folder / kind).rglob("*")):
+            target = settings.home / path.relative_to(folder)
+            if path.is_file():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(target)
+    for mark in settings.home.glob(MARKS):
+        mark.unlink()
+    for mark in (*folder.glob(MARKS), *folder.glob(LOGIN_MARK)):
+        mark.replace(settings.home / mark.name)
+
+
+def _replace_database(database: Path, copy: Path) -> None:
+    """Through SQLite, so that a server that has it open sees the new state. A damaged file is moved away."""
+    before = database.with_name(f"{database.name}.before-restore")
+    if database.exists():
+        try:
+            before.unlink(missing_ok=True)
+            _copy_database(database, before)
+            _copy_database(copy, database)
+            return
+        except sqlite3.DatabaseError:
+            database.replace(before)
+            for suffix in ("-wal", "-shm"):
+                database.with_name(database.name + suffix).unlink(missing_ok=True)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    _copy_database(copy, database)

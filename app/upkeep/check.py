@@ -1,0 +1,132 @@
+"""Whether a home is sound: database, indexes, versions, queue and disk, and what to do where it is not."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import text
+
+from app.corpora import corpora
+from app.jobs import queue
+from app.jobs.process import is_running, read_failure
+from app.versions import registry
+from app.workbench.settings import Settings
+from app.workbench.workbench import Workbench, translate_errors
+from as2core.data.source import sha256
+from as2core.errors import As2Error
+from as2core.rankers.versions import CONFIG, WEIGHTS, read_card
+
+LOW_DISK_BYTES = 1_000_000_000
+RESTORE = "stop the app and restore a backup (`as2 restore FILE`)"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A part of the home. `problem` is empty where it is sound; then so is `remedy`."""
+
+    part: str
+    problem: str = ""
+    remedy: str = ""
+
+
+def check_home(wb: Workbench) -> list[Finding]:
+    """Every part, in the order in which to mend them. Reads all of the database and the indexes."""
+    return [
+        *check_disk(wb.settings),
+        *_check_database(wb),
+        *_check_versions(wb),
+        *_check_indexes(wb),
+        *_check_queue(wb),
+    ]
+
+
+def check_disk(settings: Settings) -> Iterator[Finding]:
+    free = shutil.disk_usage(settings.home).free
+    few = f"{free / 1e6:,.0f} MB free for {settings.home}"
+    yield Finding("disk", few, "free some space") if free < LOW_DISK_BYTES else Finding("disk")
+
+
+def _check_database(wb: Workbench) -> Iterator[Finding]:
+    """SQLite is read from end to end; PostgreSQL checks its own pages."""
+    if not wb.database.sqlite:
+        with wb.read() as s:
+            s.execute(text("SELECT 1"))
+        yield Finding("database")
+        return
+    try:
+        with wb.read() as s:
+            answer = str(s.execute(text("PRAGMA integrity_check(1)")).scalar())
+            loose = s.execute(text("PRAGMA foreign_key_check")).first()
+    except As2Error as e:
+        answer, loose = str(e), None
+    if answer != "ok":
+        yield Finding("database", f"the file is damaged: {answer}", RESTORE)
+    elif loose is not None:
+        yield Finding("database", f"rows of {loose[0]} belong to none of {loose[2]}", RESTORE)
+    else:
+        yield Finding("database")
+
+
+def _check_versions(wb: Workbench) -> Iterator[Finding]:
+    for version in registry.list_versions(wb, None):
+        part = f"version {version.name}"
+        problem = version.problem or _find_damage(Path(version.path))
+        if not problem:
+            yield Finding(part)
+        elif version.state == "shipped" or Path(version.path).parent == wb.settings.models_dir:
+            yield Finding(part, problem, "install the program again, or `git checkout -- models` in a clone")
+        else:
+            what = "restore a backup, or promote another version" if version.state == "active" else "delete it"
+            yield Finding(part, problem, f"{what} (`as2 versions`)")
+
+
+def _find_damage(folder: Path) -> str:
+    """What differs from the version's card; "" if nothing does."""
+    try:
+        card = read_card(folder)
+        for file, key in ((WEIGHTS, "sha256"), (CONFIG, "config_sha256")):
+            if key in card and sha256(folder / file) != card[key]:
+                return f"{file} is not the one that its card describes"
+    except (As2Error, OSError) as e:
+        return str(e)
+    return ""
+
+
+def _check_indexes(wb: Workbench) -> Iterator[Finding]:
+    for corpus in corpora.list_corpora(wb):
+        part = f"index of {corpus.name}"
+        remedy = f"`as2 reindex --corpus {corpus.name!r}`; the next question does it by itself"
+        if not corpus.documents:
+            continue
+        if not wb.has_index(corpus.id):
+            yield Finding(part, "it is not there", remedy)
+            continue
+        try:
+            problem = wb.index(corpus.id).find_damage()
+        except As2Error as e:
+            problem = str(e)
+        yield Finding(part, problem, remedy) if problem else Finding(part)
+
+
+def _check_queue(wb: Workbench) -> Iterator[Finding]:
+    failure = read_failure(wb.settings)
+    waiting = [j for j in queue.list_active(wb) if j.state == "queued" and not j.paused]
+    unknown = [j for j in queue.list_active(wb) if j.kind not in queue.PRIORITIES]
+    if failure is not None:
+        yield Finding("worker", failure.describe(wb.settings), f"read the end of {wb.settings.worker_log}")
+    elif waiting and wb.settings.worker == "external" and not is_running(wb.settings):
+        yield Finding("worker", f"{len(waiting)} jobs wait and no worker runs here", "start `as2 worker`")
+    else:
+        yield Finding("worker")
+    if unknown:
+        yield Finding("jobs", f"job {unknown[0].id} is of the unknown kind {unknown[0].kind!r}", "cancel it")
+    else:
+        yield Finding("jobs")
+
+
+def check_closed(settings: Settings, error: As2Error) -> list[Finding]:
+    """What can be said of a home that could not be opened."""
+    with translate_errors():
+        findings = list(check_disk(settings)) if settings.home.is_dir() else []
+    return [*findings, Finding("database", str(error), RESTORE)]

@@ -1,0 +1,214 @@
+"""A home as one file, and back."""
+
+import io
+import tarfile
+import threading
+from contextlib import contextmanager
+
+import pytest
+from fake_models import write_version
+from tower_texts import QUESTIONS
+
+from app import bootstrap
+from app.ask import asking
+from app.corpora import corpora
+from app.jobs import queue
+from app.jobs.process import hold_worker_lock
+from app.labels import annotation
+from app.upkeep import backup
+from app.upkeep.backup import NoBackup, back_up, restore
+from app.versions import registry
+from app.workbench.settings import Settings
+from as2core.errors import As2Error, BadSetting, UnreadableFile
+
+SIGNS = ("correct", "incorrect", "unsure")
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """With the database in the home."""
+    write_version(tmp_path / "models" / "cascade", metrics={"AP": 0.7})
+    write_version(tmp_path / "models" / "generative", "generative")
+    return Settings(
+        home=tmp_path / "home", models_dir=tmp_path / "models", corpora_dir=tmp_path / "corpora", worker="external"
+    )
+
+
+@contextmanager
+def opened(settings, models, clock):
+    wb = bootstrap.open(settings, models, clock)
+    try:
+        yield wb
+    finally:
+        wb.close()
+
+
+def label_all(wb, view, ann, label):
+    for candidate in view.candidates[:5]:
+        annotation.give_label(
+            wb, question_id=view.question_id, sentence_id=candidate.sentence_id, annotator_id=ann.id, label=label
+        )
+
+
+def add_made_version(wb, name="spring"):
+    folder = write_version(wb.settings.versions_dir / name)
+    with wb.write() as s:
+        registry.add_candidate(s, wb, name, folder)
+
+
+def test_a_restored_home_has_the_labels_versions_and_answers_it_had(
+    wb, towers, asked, ann, settings, models, clock, tmp_path
+):
+    label_all(wb, asked, ann, "correct")
+    add_made_version(wb)
+    (wb.settings.home / "handbook-removed").touch()
+    view = back_up(wb, tmp_path / "monday.tar")
+    assert view.files == 4 and (tmp_path / "monday.tar").stat().st_mode & 0o077 == 0
+    elsewhere = settings.model_copy(update={"home": tmp_path / "elsewhere"})
+    restore(elsewhere, tmp_path / "monday.tar")
+    with opened(elsewhere, models, clock) as other:
+        assert annotation.read_labels(other, asked.question_id) == annotation.read_labels(wb, asked.question_id) != {}
+        assert {v.name for v in registry.list_versions(other) if not v.problem} == {"spring", "cascade"}
+        assert not other.has_index(towers.id)
+        again = asking.ask(other, towers.id, QUESTIONS[0])
+        assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
+        assert other.settings.removed_mark("handbook").exists()
+
+
+def test_a_restore_undoes_what_came_after_the_backup_and_keeps_the_database_before(
+    wb, towers, asked, ann, settings, tmp_path
+):
+    label_all(wb, asked, ann, "correct")
+    back_up(wb, tmp_path / "monday.tar")
+    label_all(wb, asked, ann, "incorrect")
+    corpora.create_corpus(wb, "later")
+    restore(settings, tmp_path / "monday.tar")  # while the workbench is open
+    assert set(annotation.read_labels(wb, asked.question_id).values()) == {"correct"}
+    assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
+    assert (settings.home / "as2.db.before-restore").exists()
+
+
+def test_a_backup_while_people_label_holds_every_label_that_was_confirmed_before_it(wb, towers, asked, ann, tmp_path):
+    confirmed, stop = [], threading.Event()
+
+    def label_on():
+        while not stop.is_set():
+            for sign in SIGNS:
+                label_all(wb, asked, ann, sign)
+                confirmed.append(sign)
+
+    thread = threading.Thread(target=label_on)
+    thread.start()
+    try:
+        while len(confirmed) < 3:
+            pass
+        before = 5 * len(confirmed)
+        back_up(wb, tmp_path / "busy.tar")
+    finally:
+        stop.set()
+        thread.join()
+    restore(wb.settings.model_copy(update={"home": tmp_path / "elsewhere"}), tmp_path / "busy.tar")
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "elsewhere" / "as2.db") as s:
+        assert s.execute("SELECT count(*) FROM label_event").fetchone()[0] >= before
+        assert s.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_damaged_database_is_moved_away_by_a_restore(wb, towers, settings, tmp_path):
+    back_up(wb, tmp_path / "monday.tar")
+    wb.close()
+    file = settings.home / "as2.db"
+    file.write_bytes(b"\xff" * 10_000)
+    restore(settings, tmp_path / "monday.tar")
+    again = bootstrap.open(settings)
+    assert [c.name for c in corpora.list_corpora(again)] == ["towers"]
+    again.close()
+    assert (settings.home / "as2.db.before-restore").read_bytes() == b"\xff" * 10_000
+
+
+def make_tar(*members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content, kind in members:
+            info = tarfile.TarInfo(name)
+            info.size, info.type = len(content), kind
+            info.linkname = "/etc/passwd" if kind == tarfile.SYMTYPE else ""
+            archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+FILE, LINK = tarfile.REGTYPE, tarfile.SYMTYPE
+GOOD = ("backup.json", b'{"format": 1, "program": "x", "created": "2026-01-01T00:00:00+00:00"}', FILE)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no tar",
+        make_tar(GOOD),
+        make_tar(("as2.db", b"x", FILE)),
+        make_tar(GOOD, ("../evil", b"x", FILE)),
+        make_tar(GOOD, ("/etc/evil", b"x", FILE)),
+        make_tar(GOOD, ("versions/../../evil", b"x", FILE)),
+        make_tar(GOOD, ("as2.db", b"", LINK)),
+        make_tar(GOOD, ("versions/a", b"", LINK)),
+        make_tar(GOOD, ("as2.db", b"no database" * 99, FILE)),
+        make_tar(("backup.json", b'{"format": 9}', FILE)),
+        make_tar(("backup.json", b"[1]", FILE)),
+    ],
+)
+def test_what_is_no_backup_changes_nothing(wb, towers, settings, tmp_path, content):
+    (tmp_path / "x.tar").write_bytes(content)
+    with pytest.raises((UnreadableFile, NoBackup)):
+        restore(settings, tmp_path / "x.tar")
+    assert [c.name for c in corpora.list_corpora(wb)] == ["towers"]
+    assert not list(settings.home.glob(".restore-*")) and not (tmp_path / "evil").exists()
+
+
+def test_a_backup_of_a_newer_program_is_refused(wb, towers, settings, tmp_path, monkeypatch):
+    from sqlalchemy import text
+
+    with wb.write() as s:
+        before = s.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        s.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    back_up(wb, tmp_path / "newer.tar")
+    with wb.write() as s:
+        s.execute(text("UPDATE alembic_version SET version_num = :old"), {"old": before})
+    with pytest.raises(As2Error, match="newer version"):
+        restore(settings, tmp_path / "newer.tar")
+
+
+def test_a_backup_never_replaces_a_file_and_a_full_disk_leaves_none(wb, towers, tmp_path, monkeypatch):
+    (tmp_path / "there.tar").touch()
+    with pytest.raises(BadSetting, match="exists already"):
+        back_up(wb, tmp_path / "there.tar")
+
+    def fail(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup, "_write", fail)
+    with pytest.raises(NoBackup, match="No space left"):
+        back_up(wb, tmp_path / "full.tar")
+    assert [p.name for p in tmp_path.glob("*full*")] == [] and not list(tmp_path.glob("as2-backup-*"))
+
+
+def test_a_home_with_a_running_job_is_not_restored(wb, towers, settings, tmp_path):
+    from sqlalchemy import text
+
+    back_up(wb, tmp_path / "monday.tar")
+    queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+    with hold_worker_lock(settings):
+        restore(settings, tmp_path / "monday.tar")
+        queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+        with wb.write() as s:
+            s.execute(text("UPDATE job SET state = 'running'"))
+        with pytest.raises(BadSetting, match="a job runs"):
+            restore(settings, tmp_path / "monday.tar")
+
+
+def test_postgresql_is_left_to_its_own_tool(settings, tmp_path):
+    elsewhere = settings.model_copy(update={"database_url": "postgresql+psycopg://u:p@h/n"})
+    with pytest.raises(BadSetting, match="pg_restore"):
+        restore(elsewhere, tmp_path / "x.tar")

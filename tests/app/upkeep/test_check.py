@@ -1,0 +1,74 @@
+"""What is damaged is found, and named with its remedy."""
+
+import pytest
+from fake_models import write_version
+from sqlalchemy import text
+from tower_texts import QUESTIONS
+
+from app.ask import asking
+from app.jobs import process, queue
+from app.upkeep.check import check_home
+from app.versions import registry
+
+
+def find_problems(wb):
+    return {f.part: f for f in check_home(wb) if f.problem}
+
+
+def test_a_sound_home_has_no_problem(wb, towers, asked):
+    for version in ("cascade", "generative"):
+        (wb.settings.models_dir / version / "card.json").write_text("{}")
+    for job in queue.list_active(wb):
+        queue.cancel(wb, job.id)
+    assert find_problems(wb) == {}
+    assert {f.part for f in check_home(wb)} >= {"disk", "database", "index of towers", "version cascade", "worker"}
+
+
+@pytest.mark.parametrize("damage", [b"\xff" * 5000, b"", None])
+def test_a_damaged_index_is_found_and_mends_itself_at_the_next_question(wb, towers, asked, damage):
+    file = wb.settings.index_file(towers.id)
+    wb.index(towers.id).close()
+    wb.forget_index(towers.id) if damage is None else None
+    if damage is not None:
+        for suffix in ("-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        file.write_bytes(damage)
+    assert "as2 reindex" in find_problems(wb)["index of towers"].remedy or damage == b""
+    again = asking.ask(wb, towers.id, QUESTIONS[0])
+    assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
+    assert "index of towers" not in find_problems(wb)
+
+
+def test_an_index_that_is_damaged_in_the_middle_is_built_anew(wb, towers, asked):
+    file = wb.settings.index_file(towers.id)
+    wb.index(towers.id).close()
+    wb._indexes.clear()
+    import sqlite3
+
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DROP TABLE change")
+    assert "no such table" in find_problems(wb)["index of towers"].problem
+    again = asking.ask(wb, towers.id, QUESTIONS[0])
+    assert [c.sentence_id for c in again.candidates] == [c.sentence_id for c in asked.candidates]
+
+
+def test_a_version_that_was_changed_or_lost_is_found(wb, towers):
+    folder = write_version(wb.settings.versions_dir / "spring", sha256="0" * 64)
+    with wb.write() as s:
+        registry.add_candidate(s, wb, "spring", folder)
+    assert "not the one that its card describes" in find_problems(wb)["version spring"].problem
+    (folder / "config.json").unlink()
+    assert "config.json missing" in find_problems(wb)["version spring"].problem
+
+
+def test_a_job_of_an_unknown_kind_and_a_worker_that_fails_are_found(wb, towers):
+    queue.enqueue(wb, "score", {}, corpus_id=towers.id)
+    assert "as2 worker" in find_problems(wb)["worker"].remedy
+    with wb.write() as s:
+        s.execute(text("UPDATE job SET kind = 'dance'"))
+    process.note_failure(wb.settings, 1, is_repeated=True)
+    problems = find_problems(wb)
+    assert "dance" in problems["jobs"].problem
+    assert "worker.log" in problems["worker"].problem
