@@ -12,7 +12,7 @@ from app.adapt.settings import RetrainSettings
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import errors, url
-from app.ui.adapt import card, jobs, readiness, schedule, selection, versions
+from app.ui.adapt import card, jobs, prepared, readiness, schedule, selection, versions
 from app.ui.job import draw_live, draw_retrain, load_linked
 from app.ui.page import page
 from app.ui.text import plain
@@ -80,6 +80,7 @@ settings = readiness.read_settings(frame)
 settings = replace(settings, epochs=None, learning_rate=None, note="")  # which do not matter here
 view = check_readiness(frame.corpus.id, frame.corpus.labels, settings)
 readiness.draw_labels(view)
+prepared.draw(frame)
 selection.draw(frame.corpus.id, view.by_annotator)
 readiness.draw_start(frame, view)
 

@@ -190,7 +190,7 @@ if not question:
         draw_history(frame)
     with right:
         draw_cascade_miniature()
-    tour.draw(frame.annotator.name)
+    tour.draw(frame.wb, frame.annotator.name, frame.corpus.name)
 elif frame.corpus.documents == 0:
     draw_empty_corpus()
 else:

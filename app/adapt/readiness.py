@@ -136,6 +136,11 @@ def _find_problem(composition: snapshot.Composition, correct: int, incorrect: in
     if usable < MIN_QUESTIONS:
         has = "1 question has" if usable == 1 else f"{usable} questions have"
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
+    if not parts.train:
+        return (
+            "No training question is labelled: what is labelled here is kept for validation or for measuring. Label "
+            f"correct and incorrect sentences of {MIN_QUESTIONS} other questions."
+        )
     if not parts.held_out:
         return "No question can be held out to compare before and after: label one more, with both kinds of labels."
     if not all(parts.train_labels):
@@ -153,7 +158,7 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings,
         warnings.append(f"Only {correct:,} of {total:,} training labels are correct: label more correct sentences.")
     if settings.choice.unsure_incorrect:
         warnings.append("Pairs labelled unsure count as incorrect.")
-    if parts.borrowed:
+    if parts.borrowed == "dev":
         warnings.append(
             "None of your own questions is held out: before and after are measured on the dev questions of this "
             "corpus. Label questions of your own to measure on them."

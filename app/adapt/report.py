@@ -63,6 +63,13 @@ class QuestionChange:
     def change(self) -> float:
         return self.after - self.before
 
+    @property
+    def turn(self) -> int:
+        """1 where an incorrect first sentence gave way to a correct one, -1 the other way round, else 0."""
+        if self.top_before is None or self.top_after is None:
+            return 0
+        return self.top_after.correct - self.top_before.correct
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:

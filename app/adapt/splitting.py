@@ -4,11 +4,11 @@ Near-duplicate questions stay on one side: the same words (Jaccard, exact, so no
 same meaning (cosine of the bi-encoder's vectors). Shared sentences do not matter: a sentence may answer one question
 and not another. A digest of the question decides, not the seed of a run, so a held-out question stays held out when
 labels are added, and no later version is trained on it. Sets that come divided keep their division. Their test part is
-not used at all: it is the frozen benchmark.
+never trained on; without other questions to hold out it is held out, unless it is the frozen benchmark.
 
 Two more rules keep the held-out questions unknown to a version. What the base or its ancestors were trained on
 (`trained_on`) is never held out, in whatever corpus it is asked again, nor used for validation. An exception: if the
-shipped dev part is held out for lack of others (`borrowed`), validation questions are drawn from the train part. And
+dev part is held out for lack of others (`borrowed`), validation questions are drawn from the train part. And
 near-duplicates of the frozen benchmark (`frozen`) are never trained on. A group of near-duplicates goes to one side as
 a whole.
 """
@@ -36,12 +36,13 @@ Embed = Callable[[Sequence[str]], np.ndarray | None]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Questions with labelled candidates only. `borrowed`: the shipped dev part is held out, since nothing else is."""
+    """Questions with labelled candidates only. `borrowed`: the part of an imported division that is held out, since no
+    other question is: "test", "dev", or ""."""
 
     train: tuple[Question, ...]
     dev: tuple[Question, ...]
     held_out: tuple[Question, ...]
-    borrowed: bool = False
+    borrowed: str = ""
 
     @property
     def train_labels(self) -> tuple[int, int]:
@@ -67,15 +68,17 @@ def split(
     first_benchmark = len(questions) + len(trained_on)
     train_groups: list[list[LabelledQuestion]] = []
     dev: list[LabelledQuestion] = []
+    test: list[LabelledQuestion] = []
     held_out: list[LabelledQuestion] = []
     rest: list[list[LabelledQuestion]] = []
     for places in group_near_duplicates(texts, embed(texts) if embed and texts else None):
         group = [questions[i] for i in places if i < len(questions)]
         is_known = any(len(questions) <= i < first_benchmark for i in places)
         splits = {x.split for x in group}
-        if "test" in splits or any(i >= first_benchmark for i in places):
-            # a near-duplicate of the frozen benchmark is never trained on; the test part itself is not used
+        is_benchmark = any(i >= first_benchmark for i in places)
+        if "test" in splits or is_benchmark:  # never trained on
             held_out += [] if is_known else [x for x in group if not x.split]
+            test += [] if is_known or is_benchmark else [x for x in group if x.split == "test"]
         elif is_known or ("train" in splits and "dev" not in splits):
             train_groups.append(group)
         elif "dev" in splits:
@@ -84,17 +87,19 @@ def split(
             rest.append(group)
     drawn_train, drawn_dev, drawn_held_out = _draw(rest, need_dev=not dev)
     held_out += drawn_held_out
-    is_borrowed = not any(_has_both(x) for x in held_out) and any(_has_both(x) for x in dev)
-    if is_borrowed:
-        held_out, dev = dev, []
-        train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
-    else:
-        train = [x for g in train_groups for x in g]
+    train = [x for g in train_groups for x in g]
+    borrowed = ""
+    if not any(_has_both(x) for x in held_out):
+        if any(_has_both(x) for x in test):
+            held_out, borrowed = test, "test"
+        elif any(_has_both(x) for x in dev):
+            held_out, borrowed = dev, "dev"
+            train, dev, _ = _draw([g for g in train_groups if g], need_dev=True, hold_out=False)
     return Split(
         _to_questions([*train, *drawn_train], to_training),
         _to_questions([*dev, *drawn_dev]),
         _to_questions([x for x in held_out if _has_both(x)]),
-        is_borrowed,
+        borrowed,
     )
 
 

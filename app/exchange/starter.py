@@ -2,6 +2,9 @@
 shown first; the handbook is one whose words the shipped model cannot know."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 
 from app.corpora.corpora import HANDBOOK, STARTER, CorpusView, get_corpus
@@ -10,12 +13,13 @@ from app.exchange.imports import index_import
 from app.exchange.storage import ImportOptions, store_questions
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
-from as2core.types import OnProgress, Progress
+from as2core.types import OnProgress, Progress, Question
 from db.models import Corpus
 from db.repositories import corpora as rows
 from db.repositories import people as people_rows
 
 UNFINISHED = "unfinished"  # the digest of a shipped corpus that is being read
+SPLITS = "train", "dev", "test"
 
 
 def ensure_shipped(wb: Workbench, on_progress: OnProgress | None = None) -> None:
@@ -37,6 +41,25 @@ def ensure_handbook(wb: Workbench, on_progress: OnProgress | None = None, *, aga
     return _ensure(wb, HANDBOOK, on_progress, again=again)
 
 
+class ShippedState(Enum):
+    """Whether a shipped corpus can be used: ready, still to be read by `ensure_shipped`, or deleted here, not shipped,
+    or a corpus of somebody's own has its name."""
+
+    READY = "ready"
+    PENDING = "pending"
+    ABSENT = "absent"
+
+
+def find_state(wb: Workbench, name: str) -> ShippedState:
+    with wb.read() as s:
+        corpus = rows.find_corpus(s, name)
+    if corpus is not None and corpus.digest not in ("", UNFINISHED):
+        return ShippedState.READY
+    is_own = corpus is not None and name != STARTER and not corpus.digest
+    is_here = (wb.settings.shipped_dir(name) / "articles").is_dir() and not wb.settings.removed_mark(name).exists()
+    return ShippedState.PENDING if is_here and not is_own else ShippedState.ABSENT
+
+
 def _ensure(wb: Workbench, name: str, on_progress: OnProgress | None, *, again: bool) -> CorpusView | None:
     folder, mark = wb.settings.shipped_dir(name), wb.settings.removed_mark(name)
     files = sorted((folder / "articles").glob("*"))
@@ -56,7 +79,7 @@ def _ensure(wb: Workbench, name: str, on_progress: OnProgress | None, *, again: 
     if last_digest == digest:
         return get_corpus(wb, corpus_id)
     ingest(wb, corpus_id, [(f.name, f) for f in files], on_progress)
-    for split in ("train", "dev", "test"):
+    for split in SPLITS:
         if on_progress:
             on_progress(Progress(0, 0, f"reading the {split} questions"))
         _import_questions(wb, corpus_id, name, split)
@@ -73,12 +96,33 @@ def _digest(folder: Path) -> str:
 
 
 def _import_questions(wb: Workbench, corpus_id: int, name: str, split: str) -> None:
-    """The shipped questions of a split, labelled by the annotator "starter"; a label that changed since is replaced."""
+    """The shipped questions of a split, labelled by the annotator "starter"; a label that changed since is replaced.
+    The handbook's train questions come without labels: whoever tries a retrain gives them, or accepts some."""
+    questions = load_shipped_questions(wb, name, split)
+    if (name, split) == (HANDBOOK, "train"):
+        questions = [drop_labels(q) for q in questions]
+    store_shipped(wb, corpus_id, questions, origin=name, split=split)
+
+
+def load_shipped_questions(wb: Workbench, name: str, split: str) -> list[Question]:
+    """With their labels, as they are in the file; none where the program came without it."""
     file = wb.settings.shipped_dir(name) / f"{split}.jsonl"
-    if not file.is_file():
-        return
-    questions, _ = jsonl.read(file, strict=True)
+    return jsonl.read(file, strict=True)[0] if file.is_file() else []
+
+
+def drop_labels(question: Question, *, keep: int | None = None) -> Question:
+    """The question with its candidates unlabelled, but for the label to `keep`."""
+    candidates = (c if c.label == keep else replace(c, label=None) for c in question.candidates)
+    return replace(question, candidates=tuple(candidates))
+
+
+def store_shipped(wb: Workbench, corpus_id: int, questions: Sequence[Question], *, origin: str, split: str) -> int:
+    """Store questions and their labels as those of the annotator "starter"; returns how many labels are new."""
+    if not questions:
+        return 0
     with wb.write() as s:
         who = people_rows.ensure_annotator(s, STARTER, wb.clock(), is_imported=True)
-    store_questions(wb, corpus_id, questions, ImportOptions(who.id, origin=name, split=split, override=True))
+    options = ImportOptions(who.id, origin=origin, split=split, override=True)
+    counts = store_questions(wb, corpus_id, questions, options)
     index_import(wb, corpus_id)
+    return counts.new

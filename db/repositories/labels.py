@@ -209,12 +209,13 @@ def count_outcomes(session: Session, corpus_id: int) -> tuple[dict[str, int], in
 
 
 def list_kinds_by_question(session: Session, corpus_id: int, but_split: str) -> list[Row]:
-    """Rows (correct, incorrect) of every question of the corpus with a label, but those of a split: how many of its
-    pairs come to each."""
+    """Rows (external_id, correct, incorrect) of every question of the corpus with a label, but those of a split: how
+    many of its pairs come to each."""
     outcomes = _select_outcomes(corpus_id)
     kinds = (func.sum(case((outcomes.outcome == kind, 1), else_=0)).label(kind) for kind in ("correct", "incorrect"))
-    by_question = select(*kinds).join(Question, Question.id == outcomes.question_id).where(Question.split != but_split)
-    return list(session.execute(by_question.group_by(outcomes.question_id)))
+    questions = select(Question.external_id, *kinds).join(Question, Question.id == outcomes.question_id)
+    by_question = questions.where(Question.split != but_split).group_by(outcomes.question_id, Question.external_id)
+    return list(session.execute(by_question))
 
 
 def _select_outcomes(corpus_id: int) -> ReadOnlyColumnCollection:

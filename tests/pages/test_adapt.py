@@ -397,6 +397,9 @@ def test_the_card_tells_wins_losses_exits_and_what_was_forgotten(wb):
     assert "0.702<small>0.64 – 0.76</small>" in html
     assert "AP went from 0.810 to 0.808 (Starter, test): nothing of note was forgotten" in texts(at)
     assert "Won · 12 questions" in texts(at).replace("**", "")
+    turns = "Of 35 held-out questions, 12 got a correct first sentence where it was incorrect before, and 0 lost one."
+    assert turns in texts(at).replace("**", "")
+    assert [x.proto.query_string for x in at.get("page_link") if x.proto.label.startswith("Ask one of them")] != []
     questions = next(d.value for d in at.dataframe if "first before" in d.value.columns)
     assert list(questions.iloc[0, -2:]) == ["It rained. (incorrect)", "The tower was finished in 1889. (correct)"]
     assert "before, incorrect: It rained." in html and "now, correct: The tower was finished in 1889." in html

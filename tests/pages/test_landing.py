@@ -2,6 +2,8 @@
 
 from app_pages import open_page, texts
 
+from app.exchange.starter import ensure_handbook, ensure_starter
+
 
 def tour_buttons(at):
     return [b.key for b in at.button if b.key and b.key.startswith("as2_tour")]
@@ -39,3 +41,24 @@ def test_the_link_to_the_tour_leads_back_from_an_answer(wb):
     assert at.title[0].value == "What would you like to know?"
     assert "q" not in at.query_params
     assert tour_buttons(at) == ["as2_tour_dismiss"]
+
+
+def add_shipped(wb, name):
+    folder = wb.settings.corpora_dir / name / "articles"
+    folder.mkdir(parents=True)
+    (folder / "tea.md").write_text("---\ntitle: Tea\nsplit: train\n---\n\nTea is a drink. It is hot.\n")
+
+
+def test_the_way_to_the_handbook_is_shown_once_it_is_read_and_its_steps_are_its_own(wb):
+    def links(at):
+        return [link.proto.label for link in at.get("page_link")]
+
+    add_shipped(wb, "starter")
+    add_shipped(wb, "handbook")
+    ensure_starter(wb)
+    assert "Take the three steps on the handbook" not in links(open_page(query={"corpus": "starter"}))
+    ensure_handbook(wb)
+    assert "Take the three steps on the handbook" in links(open_page(query={"corpus": "starter"}))
+    at = open_page(query={"corpus": "handbook"})
+    assert "whale belly torque" in texts(at)
+    assert "Take the three steps on the handbook" not in links(at)

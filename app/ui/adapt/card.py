@@ -7,6 +7,7 @@ import streamlit as st
 
 from app.adapt.baselines import RETRIEVAL, SHIPPED, WORDS
 from app.adapt.report import BeforeAfter, LeftOutLabel, Metrics, QuestionChange, RetrainReport, TopSentence
+from app.ui import navigation
 from app.ui.charts.intervals import Change, before_after
 from app.ui.charts.reliability import reliability
 from app.ui.text import count, escape, plain, shorten
@@ -178,9 +179,13 @@ def _draw_reliability(report: RetrainReport) -> None:
 
 
 def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
-    questions = sorted(report.per_question, key=lambda q: -abs(q.change))
+    questions = sorted(report.per_question, key=lambda q: (-abs(q.turn), -abs(q.change)))
     if not questions:
         return
+    st.markdown(describe_turns(questions))
+    best = next((q for q in questions if q.turn > 0 and not is_hidden(q, hidden)), None)
+    if best is not None and report.version:
+        navigation.to("ask", "Ask one of them, before and after side by side", q=best.question, against=report.version)
     left, right = st.columns(2, gap="large")
     with left:
         _draw_list("Won", [q for q in questions if q.change > 0], hidden, "No question improved.")
@@ -193,6 +198,21 @@ def _draw_questions(report: RetrainReport, hidden: HiddenLabels) -> None:
             make_frame(report.per_question, hidden), hide_index=True,
             key="adapt_questions", column_config={"before": number, "after": number, "change": number},
         )  # fmt: skip
+
+
+def describe_turns(questions: Sequence[QuestionChange]) -> str:
+    """How many first sentences became correct, and incorrect; Markdown."""
+    up, down = (sum(q.turn == turn for q in questions) for turn in (1, -1))
+    return (
+        f"**The same questions, before and after.** Of {count(len(questions), 'held-out question')}, **{up:,}** got a "
+        f"correct first sentence where it was incorrect before, and **{down:,}** lost one."
+    )
+
+
+def is_hidden(question: QuestionChange, hidden: HiddenLabels) -> bool:
+    """Whether the reader may not see yet which of its first sentences are correct."""
+    tops = (question.top_before, question.top_after)
+    return any(top is not None and (question.question, top.text) in hidden for top in tops)
 
 
 def describe_label(question: str, sentence: TopSentence | LeftOutLabel, hidden: HiddenLabels) -> str:

@@ -4,8 +4,12 @@ from hashlib import blake2b
 
 import streamlit as st
 
+from app.corpora.corpora import HANDBOOK, STARTER
+from app.exchange.starter import ShippedState, find_state
 from app.ui import navigation, signin
 from app.ui.ask import result
+from app.ui.job import WAIT_SECONDS
+from app.workbench.workbench import Workbench
 
 COOKIE = "as2_tour"  # the names that dismissed it, each as a short hash
 MAX_NAMES = 20
@@ -15,22 +19,50 @@ STEPS = {
     "label": "Say which sentences answer a question: one key, one label. Labels on four questions are enough to start.",
     "adapt": "Retrain the ranker on your labels, and see what changed before you use it.",
 }
+HANDBOOK_STEPS = {
+    "ask": "Technicians of an invented company ask in words of their own, such as “whale belly torque”. No model knows "
+    "these words, so most first answers are wrong.",
+    "label": "Say which sentences answer: one key, one label. Or skip this: Adapt has 20 prepared labels to accept.",
+    "adapt": "Retrain, and see which answers turned from wrong to right. Then promote the result, and ask again.",
+}
 
 
-def draw(name: str) -> None:
-    """`name`: who is at the page."""
+def draw(wb: Workbench, name: str, corpus: str) -> None:
+    """`name`: who is at the page. `corpus`: the name of the one in use."""
     if is_dismissed(name):
         return
+    steps = HANDBOOK_STEPS if corpus == HANDBOOK else STEPS
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Three steps", anchor=False, width="stretch")
         st.button("Dismiss the tour", key="as2_tour_dismiss", type="tertiary", icon=":material/close:",
                   on_click=_set_dismissed, args=(name, True))  # fmt: skip
-    for number, (column, (page, text)) in enumerate(zip(st.columns(len(STEPS)), STEPS.items(), strict=True), 1):
+    for number, (column, (page, text)) in enumerate(zip(st.columns(len(steps)), steps.items(), strict=True), 1):
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{number}. {page.capitalize()}**")
             st.markdown(text)
             if page != navigation.get_current():
                 navigation.to(page, f"Go to {page.capitalize()}")
+    if corpus == STARTER:
+        _draw_handbook(wb)
+
+
+def _draw_handbook(wb: Workbench) -> None:
+    """The way to the handbook, as soon as it is read: at a first start that is some seconds after the page is drawn."""
+    state = find_state(wb, HANDBOOK)
+    is_pending = state is ShippedState.PENDING
+    st.fragment(_draw_handbook_link, run_every=WAIT_SECONDS if is_pending else None)(wb, state)
+
+
+def _draw_handbook_link(wb: Workbench, state: ShippedState) -> None:
+    """`state`: when the page was drawn."""
+    if find_state(wb, HANDBOOK) is not state:
+        st.rerun()  # the box of the corpora lists it, too
+    if state is ShippedState.READY:
+        st.caption(
+            "The shipped model knows the questions of the starter corpus, so a retrain brings little here. The "
+            "handbook of an invented company shows what labels bring."
+        )
+        navigation.to("ask", "Take the three steps on the handbook", icon=":material/menu_book:", corpus=HANDBOOK)
 
 
 def draw_link(name: str) -> None:

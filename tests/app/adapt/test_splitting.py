@@ -94,7 +94,7 @@ def test_questions_without_any_label_are_left_out():
     assert split([make_question(0, "who knows", labels="??")]).train == ()
 
 
-def test_a_given_division_is_kept_and_its_test_part_never_used():
+def test_a_given_division_is_kept_and_its_test_part_not_used_beside_questions_of_ones_own():
     texts = [a.format(t) for t in THINGS for a in ASKED]
     given = [make_question(i, texts[i], given=("train", "dev", "test")[i % 3], origin="starter") for i in range(24)]
     own = [make_question(100 + i, texts[30 + i]) for i in range(12)]
@@ -112,10 +112,28 @@ def test_without_questions_of_ones_own_the_given_dev_part_is_held_out():
     texts = [a.format(t) for t in THINGS for a in ASKED]
     given = [make_question(i, texts[i], given=("train", "dev")[i % 2], origin="starter") for i in range(24)]
     parts = split(given)
-    assert parts.borrowed
+    assert parts.borrowed == "dev"
     assert qids(parts.held_out) == {f"q{i}" for i in range(24) if i % 2 == 1}
     assert len(parts.dev) >= 1
     assert qids(parts.train) | qids(parts.dev) == {f"q{i}" for i in range(24) if i % 2 == 0}
+
+
+def test_without_questions_of_ones_own_the_given_test_part_is_held_out_before_the_dev_part():
+    texts = [a.format(t) for t in THINGS for a in ASKED]
+    given = [make_question(i, texts[i], given=("train", "dev", "test")[i % 3], origin="listed") for i in range(24)]
+    parts = split(given)
+    assert parts.borrowed == "test"
+    assert [qids(part) for part in (parts.train, parts.dev, parts.held_out)] == [
+        {f"q{i}" for i in range(24) if i % 3 == part} for part in range(3)
+    ]
+
+
+def test_the_frozen_benchmark_is_not_held_out_for_lack_of_others():
+    texts = [a.format(t) for t in THINGS for a in ASKED]
+    given = [make_question(i, texts[i], given=("train", "dev", "test")[i % 3], origin="starter") for i in range(24)]
+    parts = split(given, benchmarks=[texts[i] for i in range(2, 24, 3)])
+    assert parts.borrowed == "dev"
+    assert qids(parts.held_out) == {f"q{i}" for i in range(24) if i % 3 == 1}
 
 
 def test_a_question_close_to_the_frozen_benchmark_is_never_trained_on():

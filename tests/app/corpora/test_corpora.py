@@ -294,7 +294,9 @@ def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
 
 @pytest.fixture
 def handbook(wb, starter):
-    shutil.copytree(starter, starter.parent / "handbook")
+    """With a dev question: those to train on come without labels."""
+    folder = shutil.copytree(starter, starter.parent / "handbook")
+    (folder / "train.jsonl").rename(folder / "dev.jsonl")
 
 
 def test_the_handbook_comes_second_with_its_labels(wb, handbook):

@@ -1,0 +1,38 @@
+"""The handbook's prepared labels, for whoever wants to see a retrain before labelling."""
+
+import streamlit as st
+
+from app.exchange.prepared import accept_prepared, count_prepared
+from app.ui.errors import guarded
+from app.ui.page import Frame, announce
+from app.ui.text import count
+
+CHOICES = (20, 100)  # questions at a time, besides all
+
+
+def draw(frame: Frame) -> None:
+    """Nothing for a corpus without prepared labels."""
+    if (prepared := count_prepared(frame.wb, frame.corpus.id)) is None:
+        return
+    with st.container(border=True, key="adapt_prepared"):
+        st.markdown("**Prepared labels**")
+        st.caption(
+            f"The handbook comes with the correct sentence for {prepared.total:,} of its staff's questions. Accept "
+            "some to see what a retrain brings, or label on your own. Accepted ones count as labels of the annotator "
+            "“starter”. Before and after are measured on questions about other documents."
+        )
+        remaining, why = prepared.remaining, frame.explain_refusal()
+        if not remaining:
+            st.caption("All of them are accepted.")
+            return
+        with st.container(horizontal=True):
+            for n in (*(n for n in CHOICES if n < remaining), remaining):
+                text = f"Accept the remaining {remaining:,}" if n == remaining else f"Accept {n}"
+                st.button(text, key=f"adapt_accept_{n}", icon=":material/done_all:", disabled=bool(why),
+                          help=why, on_click=_accept, args=(frame, n))  # fmt: skip
+
+
+@guarded
+def _accept(frame: Frame, questions: int) -> None:
+    labels = accept_prepared(frame.wb, frame.corpus.id, questions, by=frame.annotator.id)
+    announce(f"{count(labels, 'prepared label')} accepted. Retrain to see what they bring.")
