@@ -22,7 +22,7 @@ from app import bootstrap
 from app.adapt import label_selection
 from app.corpora import corpora
 from app.exchange import storage
-from app.labels import annotation, consensus, queues
+from app.labels import annotation, queues
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.ranking import scoring
@@ -205,11 +205,12 @@ class Desk:
                         ),
                     )
                     labels_given += 1
-                hits = (
-                    consensus.drop_unlabelled(x.question)
-                    for x in label_selection.load(wb, self.corpus, label_selection.LabelSelection())
+                selection = label_selection.LabelSelection()
+                questions = (
+                    label_selection.add_presumed(x.question, selection.presumed)
+                    for x in label_selection.load(wb, self.corpus, selection)
                 )
-                yield [q for q in hits if q.candidates]
+                yield [q for q in questions if q.candidates]
         finally:
             wb.close()
             shutil.rmtree(home)

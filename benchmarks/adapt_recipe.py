@@ -177,7 +177,9 @@ class Bench:
         train = draw_labels(self.sets[cell.data][0], cell.draw, cell.seed)
         if not changes.get("unlabelled"):
             train = [replace(q, candidates=tuple(c for c in q.candidates if c.label is not None)) for q in train]
-        settings = replace(choose_train_settings(self.base, RetrainSettings(seed=cell.seed)), **OLD | changes)
+        settings = replace(
+            choose_train_settings(self.base, RetrainSettings(seed=cell.seed), len(train)), **OLD | changes
+        )
         teacher = self.teach if settings.distill else None
         with tempfile.TemporaryDirectory() as folder:
             return fine_tune(self.base, train, [], settings, workdir=Path(folder), teacher=teacher).ranker

@@ -44,7 +44,9 @@ def main() -> None:
         befores = {name: {"before": before} for name, (_, before) in parts.items()}
         for hard in arguments.hard_negatives:
             with tempfile.TemporaryDirectory() as folder:
-                settings = override(choose_train_settings(base, RetrainSettings(seed=seed)), hard_negatives=hard)
+                settings = override(
+                    choose_train_settings(base, RetrainSettings(seed=seed), len(sample)), hard_negatives=hard
+                )
                 ranker = fine_tune(base, sample, [], settings, workdir=Path(folder)).ranker
                 ranker.use("auto", folder=Path(folder) / "graphs")
                 for name, (questions, _) in parts.items():

@@ -118,7 +118,7 @@ class Bench:
         if not any(q.positives for q in train) or not any(q.negatives for q in train):
             return base
         with tempfile.TemporaryDirectory() as folder:
-            settings = replace(choose_train_settings(base, RetrainSettings(seed=seed)), **changes)
+            settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), len(train)), **changes)
             return fine_tune(base, train, [], settings, workdir=Path(folder)).ranker
 
     def believed(self, train: Sequence[Question], seed: int) -> label_noise.FilteredLabels:

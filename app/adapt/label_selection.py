@@ -27,7 +27,7 @@ CONFLICTS = {
     "leave-out": "Leave out every pair in conflict, adjudicated or not",
 }
 KINDS = {"people": "given here", "imported": "imported from a file"}
-MAX_PRESUMED = 50
+PRESUMED, MAX_PRESUMED = 10, 50  # by default, and at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,15 @@ class LabelSelection:
     """`annotators`: names, none for everyone. `kinds`: of KINDS. `since`: a day such as 2024-05-01, "" for all.
     `conflicts`: of CONFLICTS. `unsure_incorrect`: pairs that are only "unsure" count as incorrect instead of not at
     all. `presumed`: up to so many unlabelled candidates of a question with a correct one count as incorrect, for
-    training only. `doubtful`: labels that look wrong are trained on, too (see `label_noise`). Raises BadSetting."""
+    training only: whoever finds the answer seldom labels what is wrong. `doubtful`: labels that look wrong are trained
+    on, too (see `label_noise`). Raises BadSetting."""
 
     annotators: tuple[str, ...] = ()
     kinds: tuple[str, ...] = tuple(KINDS)
     since: str = ""
     conflicts: str = "majority"
     unsure_incorrect: bool = False
-    presumed: int = 0
+    presumed: int = PRESUMED
     doubtful: bool = False
 
     def __post_init__(self) -> None:
@@ -57,8 +58,9 @@ class LabelSelection:
 
     @classmethod
     def from_json(cls, record: Json) -> "LabelSelection":
-        """From a job's settings or a card; None gives the defaults."""
-        return _ADAPTER.validate_python(record or {})
+        """From a job's settings or a card; None gives the defaults. Records of older programs may lack what was not
+        presumed."""
+        return _ADAPTER.validate_python({"presumed": 0} | record if isinstance(record, dict) and record else {})
 
     def to_json(self) -> dict[str, Json]:
         return {**asdict(self), "annotators": [*self.annotators], "kinds": [*self.kinds]}

@@ -107,7 +107,7 @@ def check_readiness(wb: Workbench, corpus_id: int, settings: RetrainSettings | N
         problems=tuple(
             filter(None, [_find_problem(composition, counts[consensus.CORRECT], counts[consensus.INCORRECT])])
         ),
-        warnings=tuple(_find_warnings(composition, settings, presumed)),
+        warnings=tuple(_find_warnings(composition, settings)),
         presumed=presumed,
         replayed=len(composition.replay),
         train_correct=composition.parts.train_labels[0],
@@ -130,9 +130,7 @@ def _find_problem(composition: snapshot.Composition, correct: int, incorrect: in
     if not correct or not incorrect:
         missing, other = ("correct", "incorrect") if not correct else ("incorrect", "correct")
         return f"No sentence is labelled {missing}: a ranker cannot be trained on {other} ones alone. Label some."
-    usable = sum(
-        bool(x.question.positives and x.question.negatives) for x in composition.questions if x.split != "test"
-    )
+    usable = sum(bool(q.positives and q.negatives) for q in (*parts.train, *parts.dev, *parts.held_out))
     if usable < MIN_QUESTIONS:
         has = "1 question has" if usable == 1 else f"{usable} questions have"
         return f"{has} both a correct and an incorrect sentence, {MIN_QUESTIONS} are needed: label some more."
@@ -148,12 +146,10 @@ def _find_problem(composition: snapshot.Composition, correct: int, incorrect: in
     return ""
 
 
-def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings, presumed: int) -> list[str]:
+def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings) -> list[str]:
     parts, warnings = composition.parts, []
     correct, incorrect = parts.train_labels
     total = correct + incorrect
-    if presumed:
-        warnings.append(f"{presumed:,} unlabelled sentences count as incorrect; some of them may be correct.")
     if total and correct / total < FEW_CORRECT_SHARE:
         warnings.append(f"Only {correct:,} of {total:,} training labels are correct: label more correct sentences.")
     if settings.choice.unsure_incorrect:
@@ -167,7 +163,8 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings,
         warnings.append(f"Only {_are(len(parts.held_out))} held out: before and after will be uncertain.")
     if not parts.dev:
         warnings.append("There are no validation questions, so training will run for all its epochs.")
-    if only_correct := sum(bool(x.question.positives) and not x.question.negatives for x in composition.questions):
+    only_correct = sum(bool(q.positives) and not q.negatives for q in parts.train)
+    if only_correct:
         warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
     written_here = [x.question for x in composition.questions if x.origin in WRITTEN_HERE]
     if only_incorrect := sum(bool(q.negatives) and not q.positives for q in written_here):

@@ -139,7 +139,7 @@ class RetrainReport:
     frozen_others: dict[str, BeforeAfter[Metrics]] = field(default_factory=dict)
     labels: LabelCounts = field(default_factory=LabelCounts)
     left_out: LeftOut | None = None
-    choice: LabelSelection = field(default_factory=LabelSelection)
+    choice: LabelSelection = LabelSelection(presumed=0)  # where an older program stored none
     replay: float = 0.0
     weights: dict[str, float] | None = None
     settings: dict[str, object] = field(default_factory=dict)

@@ -107,11 +107,12 @@ class _Retrain:
         if not self.settings.is_fitted:
             from as2core.training.weight_mean import count_scored_shares
 
-            settings = training.choose_train_settings(base, self.settings)
+            questions = len(self.snapshot.training_questions)
+            settings = training.choose_train_settings(base, self.settings, questions)
             is_mixed = settings.tuned_share is None
             work = replace(
                 work,
-                steps=training.count_steps(settings, len(self.snapshot.training_questions)),
+                steps=training.count_steps(settings, questions),
                 evaluations=settings.epochs,
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,

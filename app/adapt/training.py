@@ -17,13 +17,14 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.fusion import fit_fusion
-from as2core.training.settings import TrainSettings
+from as2core.training.settings import ADAPT, TrainSettings
 from as2core.types import Json, OnProgress, Question
 
 if TYPE_CHECKING:
     from as2core.training.loop import RunControl
 
 FAST_RATE = 6e-5
+MAX_PASSES, MAX_STEPS = 8, 200  # of few questions, more passes: as many as make these steps, or the ranker's own
 MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
 
 
@@ -57,10 +58,11 @@ def train(
     return _fine_tune(base, snapshot, settings, workdir, control)
 
 
-def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSettings:
+def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: int) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
-    a generative ranker are trained at twice the rate, and in a cascade every step trains all exits; its weights become
-    a mean with the base's, nearer to these where the validation questions ask for it."""
+    a generative ranker are trained at twice the rate. A cascade passes more often over few training `questions`, and
+    every step trains all exits; its weights become a mean with the base's, nearer to these where the validation
+    questions ask for it."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
@@ -68,7 +70,9 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings) -> TrainSetti
     rate = FAST_RATE if is_cascade or isinstance(base, GenerativeRanker) else None
     defaults = override(suggest_settings(base), learning_rate=rate)
     if is_cascade:
-        defaults = replace(defaults, exit_draw="all", tuned_share=None)
+        passes = ceil(MAX_STEPS * defaults.batch_questions / max(1, questions))
+        epochs = max(defaults.epochs, min(MAX_PASSES, passes))
+        defaults = replace(defaults, epochs=epochs, exit_draw="all", tuned_share=None)
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
 
@@ -83,7 +87,9 @@ def train_judge(
     without a mean with the base, as the estimate of wrong labels was measured. Raises NotEnoughLabels, Cancelled."""
     from as2core.training.fine_tune import fine_tune
 
-    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed)), tuned_share=1.0)
+    epochs = ADAPT.epochs
+    settings = choose_train_settings(base, RetrainSettings(seed=seed, epochs=epochs), len(questions))
+    settings = replace(settings, tuned_share=1.0)
     return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
 
 
@@ -97,7 +103,7 @@ def _fine_tune(
     from as2core.training.fine_tune import fine_tune
     from as2core.training.learners import require_weights
 
-    train_settings = choose_train_settings(base, settings)
+    train_settings = choose_train_settings(base, settings, len(snapshot.training_questions))
     result = fine_tune(
         require_weights(base),
         snapshot.training_questions,

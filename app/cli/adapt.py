@@ -35,7 +35,9 @@ def adapt(
     annotator: Annotated[list[str] | None, Option(help="Only this person's labels; may be repeated.")] = None,
     since: Annotated[str, Option(help="Only labels from this day on, as 2024-05-01.")] = "",
     conflicts: Annotated[str, Option(help="majority, latest, adjudicated or leave-out.")] = "majority",
-    presumed: Annotated[int, Option(help="Unlabelled candidates per question counted as incorrect.")] = 0,
+    presumed: Annotated[
+        int | None, Option(help="Unlabelled candidates per question counted as incorrect; 10 by default.")
+    ] = None,
     label_kind: Annotated[
         list[str] | None, Option(help="Only labels of this kind: people or imported; both by default.")
     ] = None,
@@ -54,7 +56,7 @@ def adapt(
 ) -> None:
     """Retrain from a corpus's labels, and compare before and after on held-out questions."""
     from app.adapt import readiness
-    from app.adapt.label_selection import KINDS, LabelSelection
+    from app.adapt.label_selection import KINDS, PRESUMED, LabelSelection
     from app.adapt.report import RetrainReport
     from app.adapt.settings import REPLAY, RetrainSettings
     from app.versions import promotion
@@ -65,7 +67,7 @@ def adapt(
         since=since,
         unsure_incorrect=unsure_incorrect,
         conflicts=conflicts,
-        presumed=presumed,
+        presumed=PRESUMED if presumed is None else presumed,
         doubtful=keep_doubtful,
     )
     share = REPLAY if replay is None else replay

@@ -1,4 +1,4 @@
-"""The tour on the handbook in a real browser: 20 prepared labels, one retrain, the answers before and after, promote."""
+"""The tour on the handbook in a real browser: 20 prepared labels, one retrain, before and after, promote."""
 
 import re
 

@@ -237,7 +237,7 @@ def test_what_goes_in_is_chosen_and_previewed_before_the_start(wb):
     at.toggle(key="adapt_slips").set_value(False)
     at = at.run()
     now = next(c.value for c in at.caption if c.value.startswith("Training data"))
-    assert now != before and "of them presumed" in now
+    assert now != before and "count as incorrect" in now
     at.button(key="adapt_start").click().run()
     chosen = LabelSelection(annotators=("bob",), conflicts="latest", presumed=3, doubtful=True)
     assert LabelSelection.from_json(read_settings(wb)["choice"]) == chosen

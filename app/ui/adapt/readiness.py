@@ -53,7 +53,7 @@ def draw_labels(view: Readiness) -> None:
 def describe_training_data(view: Readiness) -> str:
     text = f"Training data: {view.train_correct:,} correct and {view.train_incorrect:,} incorrect labels"
     if view.presumed:
-        text += f", {view.presumed:,} of them presumed"
+        text += f", {view.presumed:,} of them unlabelled sentences that count as incorrect"
     return text + (f"; {count(view.replayed, 'shipped question')} mixed in." if view.replayed else ".")
 
 

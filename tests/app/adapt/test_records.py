@@ -89,7 +89,7 @@ def test_an_older_card_is_read_with_defaults_and_a_shipped_one_has_no_report():
     report = RetrainReport.from_card(card | {"data": {"sha256": "ab", "questions": 9}})
     assert (report.after["AP"], report.snapshot, report.labels) == (0.75, "ab", LabelCounts(questions=9))
     assert (report.baselines, report.detectable_difference) == ((), None)
-    assert (report.left_out, report.benchmarks, report.choice) == (None, {}, LabelSelection())
+    assert (report.left_out, report.benchmarks, report.choice) == (None, {}, LabelSelection(presumed=0))
     assert RetrainReport.from_card({"metrics": {"AP": 0.75}}) is None
     with pytest.raises(DamagedModel, match="old"):
         RetrainReport.from_card(card | {"metrics": "good"})
