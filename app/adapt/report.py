@@ -18,6 +18,7 @@ from as2core.types import Candidate, Json, Question
 T = TypeVar("T")
 U = TypeVar("U")
 Metrics = dict[str, float]
+OLDER_SELECTION = LabelSelection(presumed=0)  # of programs that stored none
 MAX_TEXT_CHARS, MAX_LISTED_LABELS = 300, 50  # of what is stored to be read on the card
 
 
@@ -139,7 +140,7 @@ class RetrainReport:
     frozen_others: dict[str, BeforeAfter[Metrics]] = field(default_factory=dict)
     labels: LabelCounts = field(default_factory=LabelCounts)
     left_out: LeftOut | None = None
-    choice: LabelSelection = LabelSelection(presumed=0)  # where an older program stored none
+    choice: LabelSelection = OLDER_SELECTION
     replay: float = 0.0
     weights: dict[str, float] | None = None
     settings: dict[str, object] = field(default_factory=dict)

@@ -230,7 +230,8 @@ class _Judges:
 
     def train(self, half: Sequence[Question], number: int) -> CascadeRanker:
         run, message = self.run, f"training on half of the labels to check the others, {number + 1} of 2"
-        steps = training.count_steps(training.choose_train_settings(self.judge, run.settings), len(half))
+        settings = training.choose_judge_settings(self.judge, run.settings.seed, len(half))
+        steps = training.count_steps(settings, len(half))
         run.reporter.pace.plan("judges", weigh_judges(run.snapshot.parts.train, steps))
         control = run.reporter.control_judge(JUDGE_SHARE * number, JUDGE_SHARE * (number + 1), message)
         folder = run.workdir / "judges" / str(number)

@@ -80,16 +80,21 @@ def count_steps(settings: TrainSettings, questions: int) -> int:
     return settings.epochs * ceil(questions / settings.batch_questions)
 
 
+def choose_judge_settings(base: CascadeRanker, seed: int, questions: int) -> TrainSettings:
+    """A retrain's rate and exits, without more passes over few questions and without a mean with the base, as the
+    estimate of wrong labels was measured."""
+    settings = choose_train_settings(base, RetrainSettings(seed=seed, epochs=ADAPT.epochs), questions)
+    return replace(settings, tuned_share=1.0)
+
+
 def train_judge(
     base: CascadeRanker, questions: Sequence[Question], workdir: Path, *, seed: int, control: "RunControl | None" = None
 ) -> CascadeRanker:
-    """A copy of the base, trained on these questions with a retrain's rate and exits, without validation questions and
-    without a mean with the base, as the estimate of wrong labels was measured. Raises NotEnoughLabels, Cancelled."""
+    """A copy of the base, trained on these questions without validation questions. Raises NotEnoughLabels,
+    Cancelled."""
     from as2core.training.fine_tune import fine_tune
 
-    epochs = ADAPT.epochs
-    settings = choose_train_settings(base, RetrainSettings(seed=seed, epochs=epochs), len(questions))
-    settings = replace(settings, tuned_share=1.0)
+    settings = choose_judge_settings(base, seed, len(questions))
     return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
 
 

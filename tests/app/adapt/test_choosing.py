@@ -56,7 +56,10 @@ def test_a_choice_that_cannot_be_is_refused(bad):
 def test_a_choice_comes_back_from_where_it_is_kept():
     choice = LabelSelection(annotators=("ann",), since="2024-05-01", conflicts="latest", presumed=3)
     assert LabelSelection.from_json(choice.to_json()) == choice
-    assert LabelSelection.from_json({"conflicts": "latest"}).presumed == 0  # of an older program, which presumed nothing
+
+
+def test_a_selection_of_an_older_program_presumes_nothing():
+    assert LabelSelection.from_json({"conflicts": "latest"}).presumed == 0
 
 
 def test_presumed_negatives_are_drawn_once_and_only_beside_a_correct_sentence():
