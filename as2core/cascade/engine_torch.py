@@ -20,6 +20,7 @@ CPU_TOKENS, GPU_TOKENS = 2048, 65536  # a micro-batch's budget, padding counted
 
 class TorchEngine:
     """`exits` are layers, `heads` their classifiers; the weights are the module's own, so training is seen at once.
+    `budget`: tokens of a micro-batch, which decide the memory; None: CPU_TOKENS or GPU_TOKENS.
 
     `error` is 0, so nothing is scored again. float32 does not need it; with the encoder in bfloat16 logits err, by how
     much on a GPU was not measured, and near ones may be in the wrong order.
@@ -28,7 +29,16 @@ class TorchEngine:
     name, identity = "torch", ""  # the weights may change at any time
     error = 0.0
 
-    def __init__(self, backbone: Backbone, heads: nn.ModuleList, exits: Sequence[int], *, max_length: int) -> None:
+    def __init__(
+        self,
+        backbone: Backbone,
+        heads: nn.ModuleList,
+        exits: Sequence[int],
+        *,
+        max_length: int,
+        budget: int | None = None,
+    ) -> None:
+        self.budget = budget
         self.backbone, self.heads, self.exits, self.max_length = backbone, heads, tuple(exits), max_length
         self.shape = backbone.shape
 
@@ -53,7 +63,7 @@ class _TorchRun:
             for leaver in self.states.keys() - set(members.tolist()):
                 del self.states[leaver]
         device = next(e.backbone.parameters()).device.type
-        budget = GPU_TOKENS if device == "cuda" else CPU_TOKENS
+        budget = e.budget or (GPU_TOKENS if device == "cuda" else CPU_TOKENS)
         rows = micro_batches(self.lengths[members].tolist(), max_tokens=budget)
         for i in range(first, last):
             start = time.perf_counter() if i else self._began  # the first exit's time holds the tokenising

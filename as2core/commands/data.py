@@ -115,7 +115,7 @@ def convert(
 
 def build(
     kind: Annotated[
-        Literal["asnq", "asnq++", "nq-la", "squad-sent"], typer.Argument(metavar="KIND", help="What to build.")
+        Literal["asnq", "asnq++", "nq-la", "qnli", "squad-sent"], typer.Argument(metavar="KIND", help="What to build.")
     ],
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The file of Natural Questions, ASNQ or SQuAD.")],
     out: Out,
@@ -125,7 +125,7 @@ def build(
     as_json: JsonFlag = False,
 ) -> None:
     """Build a data set as the papers did, from files of any size: one question is in memory at a time."""
-    from as2core.data import asnq_plus, natural_questions, squad
+    from as2core.data import asnq_plus, natural_questions, qnli, squad
     from as2core.data.catalog import stream_questions
     from as2core.data.source import Report
 
@@ -139,6 +139,7 @@ def build(
             streams = {
                 "asnq": natural_questions.stream,
                 "nq-la": natural_questions.stream_la,
+                "qnli": qnli.stream,
                 "squad-sent": squad.stream,
             }
             questions = report.count_questions(streams[kind](source, report))

@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "structure": "Cosinet and Compare-Aggregate, listwise and recurrent (Bonadiman and Moschitti 2020)",
     "generation": "no tuning, MLE, LUL and RLL, both directions (Nogueira dos Santos et al. 2020)",
     "tanda": "fine-tuning against transfer and adapt, with label noise (Garg et al. 2020)",
+    "qnli": "QNLI against ASNQ as the set to transfer from (Garg et al. 2020, Table 7)",
     "rerank": "a cheap first ranker before the transformer (Matsubara et al. 2020)",
 }
 
@@ -27,19 +28,23 @@ def load_experiment(name: str) -> Run:
     """The `run` of an experiment. Raises BadSetting for an unknown name."""
     if name not in EXPERIMENTS:
         raise BadSetting(f"no experiment {name!r}; known: {', '.join(EXPERIMENTS)}")
-    from as2core.experiments import cascade, exit_draws, generation, rerank, structure, tanda
+    from as2core.experiments import cascade, exit_draws, generation, qnli, rerank, structure, tanda
 
-    modules = (cascade, exit_draws, generation, rerank, structure, tanda)
+    modules = (cascade, exit_draws, generation, qnli, rerank, structure, tanda)
     return {m.__name__.rpartition(".")[2]: m.run for m in modules}[name]
 
 
 def reproduce(name: str, options: Options, on_progress: OnProgress | None = None) -> tuple[Report, float]:
-    """Run an experiment in a folder of its own below `options.workdir`; the report, and the seconds it took."""
+    """Run an experiment in a folder of its own below `options.workdir`; the report, with the paper's rows that are not
+    run and why, and the seconds it took."""
+    from as2core.experiments.not_run import ROWS
+
     run = load_experiment(name)
     options.workdir.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=options.workdir) as folder:
         report = run(replace(options, workdir=Path(folder)), on_progress)
+    report = replace(report, rows=(*report.rows, *ROWS.get(name, ())))
     return report, time.perf_counter() - started
 
 

@@ -57,7 +57,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     """Raises UnknownData when WikiQA, SelQA or QED are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = options.seeds or sizes.seeds
-    target, general, asnq = wikiqa(options, sizes.target), _general(options, sizes), _asnq(options, sizes)
+    target, general, asnq = wikiqa(options, sizes.target), _general(options, sizes), read_asnq(options, sizes.asnq)
     ablations = len(ASNQ_NEGATIVES) if asnq else 0
     runner = Runner(options, count_steps(on_progress, seeds * (2 * len(NOISE) + 2) + 1 + ablations))
     bases = [untuned(CrossEncoderRanker, seed=seed) for seed in range(seeds)]
@@ -128,11 +128,12 @@ def _general(options: Options, sizes: Sizes) -> list[Question]:
     return questions
 
 
-def _asnq(options: Options, sizes: Sizes) -> list[Question]:
+def read_asnq(options: Options, questions: int) -> list[Question]:
+    """A sample of ASNQ's questions with an answer; none where its file is not at hand."""
     path = options.data_dir and options.data_dir / ASNQ_FILE
     if not path or not path.is_file():
         return []
-    return sample([q for q in load_questions(path).questions if q.positives], sizes.asnq, seed=0)
+    return sample([q for q in load_questions(path).questions if q.positives], questions, seed=0)
 
 
 def _noise_rows(ap: np.ndarray) -> Iterator[Row]:

@@ -172,7 +172,7 @@ def test_long_answers_and_squads_sentences_are_built_as_jsonl(as2, tmp_path):
         (["stats", "nowhere"], 1, "no data 'nowhere'"),
         (["stats", "starter-dev", "--split", "train"], 1, "is one split"),
         (["build", "asnq", "nowhere", "out"], 1, "nowhere: cannot be read"),
-        (["build", "best", "a", "b"], 2, "'best' is not one of 'asnq', 'asnq++', 'nq-la', 'squad-sent'"),
+        (["build", "best", "a", "b"], 2, "'best' is not one of 'asnq', 'asnq++', 'nq-la', 'qnli', 'squad-sent'"),
         (["convert", "starter-dev", "out", "--to", "xml"], 2, "'xml' is not one of"),
     ],
 )

@@ -53,7 +53,7 @@ def test_an_experiment_runs_in_a_folder_of_its_own_that_is_gone_afterwards(monke
         return Report((ROW,))
 
     monkeypatch.setattr(catalog, "load_experiment", lambda name: run)
-    report, seconds = reproduce("cascade", Options(tmp_path, seeds=2))
+    report, seconds = reproduce("exit_draws", Options(tmp_path, seeds=2))
     assert report.rows == (ROW,) and seconds >= 0
     assert seen[0].seeds == 2 and seen[0].workdir.parent == tmp_path and not list(tmp_path.iterdir())
 
@@ -61,6 +61,14 @@ def test_an_experiment_runs_in_a_folder_of_its_own_that_is_gone_afterwards(monke
 def test_sets_are_without_titles_unless_they_are_asked_for(tmp_path):
     assert not any(q.has_titles for q in Options(tmp_path).questions("starter-dev"))
     assert any(q.has_titles for q in Options(tmp_path, titles=True).questions("starter-dev"))
+
+
+@pytest.mark.parametrize("name", ["cascade", "structure", "generation", "tanda", "rerank"])
+def test_a_paper_s_rows_that_are_not_run_are_listed_with_the_reason(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(catalog, "load_experiment", lambda name: lambda options, on_progress: Report((ROW,)))
+    first, *missing = reproduce(name, Options(tmp_path))[0].rows
+    assert first == ROW and missing
+    assert all(r.ours == "not run" and r.holds is None and r.paper and len(r.differs) > 20 for r in missing)
 
 
 def test_data_that_is_not_at_hand_is_named_with_the_option_that_gives_it(tmp_path):
