@@ -38,6 +38,7 @@ from as2core.metrics import measure_each, paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.training.fine_tune import fine_tune
+from as2core.training.settings import ADAPT
 from as2core.training.weight_mean import copy_state, load_mean
 from as2core.types import Candidate, Question
 
@@ -45,6 +46,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "label-efficiency.md"
 POOL, WIKIQA_DEV, MEDQUAD_DEV = 300, 120, 70  # questions
 BATCH_QUESTIONS = 25
 OLD = {
+    "epochs": ADAPT.epochs,
     "hard_negatives": 0,
     "tuned_share": 1.0,
     "contrast": 0.0,

@@ -1,0 +1,47 @@
+"""The benchmark of few labels: what somebody labels who reads from the top, and what is compared with what."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from few_labels import RECIPES, Bench, choose_places, make_table
+
+from as2core.types import Candidate, Question
+
+SCORES = np.array([0.1, 0.9, 0.3, 0.8, 0.5])  # read from the top: 1, 3, 4
+
+
+@pytest.mark.parametrize(
+    ("correct", "places"),
+    [
+        ({1}, {1}),  # the first is the answer
+        ({3, 0}, {1, 3}),  # up to the first answer
+        ({0, 2}, {0, 1, 3, 4}),  # none of the first three: the first answer of the list, too
+        (set(), {1, 3, 4}),  # no answer at all
+    ],
+)
+def test_labels_are_given_from_the_top_until_the_answer_is_found(correct, places):
+    candidates = tuple(Candidate(str(i), f"Sentence {i}.", int(i in correct)) for i in range(5))
+    assert choose_places(Question("q", "why", candidates), SCORES) == places
+
+
+def test_a_cached_table_has_the_means_over_the_seeds_and_paired_differences(tmp_path):
+    before = {f"q{i}": 0.5 for i in range(40)}
+    lines = [{"key": "medquad", "ap": before}]
+    gains = dict(zip(RECIPES, (0.0, 0.1, 0.2, 0.3), strict=True))
+    for recipe, gain in gains.items():
+        for seed, more in enumerate((0.01, 0.03)):
+            values = {qid: ap + gain + more for qid, ap in before.items()}
+            lines.append({"key": f"medquad 50 {seed} {recipe}", "ap": values})
+    cache = tmp_path / "known.jsonl"
+    cache.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    table = make_table(Bench(cache), "medquad", (50,), 2)
+    assert table[0] == "**MedQuAD**: 40 questions, AP 0.500 before."
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[4:-1]]
+    assert [row[:2] for row in rows] == [[name, f"{0.52 + gain:.3f}"] for name, gain in gains.items()]
+    assert rows[0][2].startswith("+0.020") and rows[0][3] == ""
+    assert rows[3][2].startswith("+0.320") and rows[3][3].startswith("+0.300")
