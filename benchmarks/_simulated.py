@@ -20,6 +20,7 @@ import numpy as np
 
 from app import bootstrap
 from app.adapt import label_selection
+from app.adapt.label_selection import PRESUMED
 from app.corpora import corpora
 from app.exchange import storage
 from app.labels import annotation, queues
@@ -171,8 +172,9 @@ class Desk:
             run_id, stored = scoring.store_ranking(wb, question_id, cascade, ranked, by="benchmark")
             scoring.store_generative(wb, run_id, generative.id, stored, generative_scores)
 
-    def sitting(self, queue: str, budgets: Sequence[int]) -> Iterator[list[Question]]:
-        """What there is to learn from after each budget of labels, asked by one queue; by chance where it is empty."""
+    def sitting(self, queue: str, budgets: Sequence[int], presumed: int = PRESUMED) -> Iterator[list[Question]]:
+        """What there is to learn from after each budget of labels, asked by one queue; by chance where it is empty.
+        `presumed`: as in a retrain."""
         home = Path(self._folder.name) / queue
         shutil.copytree(self._scored, home)
         wb = self._open(home)
@@ -207,7 +209,7 @@ class Desk:
                     labels_given += 1
                 selection = label_selection.LabelSelection()
                 questions = (
-                    label_selection.add_presumed(x.question, selection.presumed)
+                    label_selection.add_presumed(x.question, presumed)
                     for x in label_selection.load(wb, self.corpus, selection)
                 )
                 yield [q for q in questions if q.candidates]

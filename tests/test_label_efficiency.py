@@ -38,14 +38,14 @@ def make_question(n: int) -> Question:
 
 @pytest.mark.parametrize("queue", ["random", "uncertain", "disagree", "dropped", "tops"])
 def test_a_sitting_gives_as_many_right_labels_as_the_budget_says(desk, queue):
-    few, many = desk.sitting(queue, (4, 9))
+    few, many = desk.sitting(queue, (4, 9), presumed=0)
     for budget, found in ((4, few), (9, many)):
         assert sum(len(q.candidates) for q in found) == budget
         assert all(c.label == int("finished" in c.text) for q in found for c in q.candidates)
 
 
 def test_tops_asks_first_about_what_the_cascade_puts_first(desk):
-    (found,) = desk.sitting("tops", (3,))
+    (found,) = desk.sitting("tops", (3,), presumed=0)
     assert [(len(q.candidates), q.positives) for q in found] == [(1, 1)] * 3
 
 

@@ -50,7 +50,7 @@ def small_world(tmp_path, monkeypatch):
         if any(answer in file.read_text() for answer in answers):
             shutil.copy(file, articles)
     encoder, load, get = str(tiny_encoder(tmp_path / "tiny")), backbone.load_backbone, catalog.get
-    monkeypatch.setattr(backbone, "load_backbone", lambda name=encoder: load(name))
+    monkeypatch.setattr(backbone, "load_backbone", lambda name=encoder, **settings: load(name, **settings))
     monkeypatch.setattr(catalog, "get", lambda spec: get(f"{spec}:backbone={encoder}"))
     monkeypatch.chdir(tmp_path)
     return answers

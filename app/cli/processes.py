@@ -96,7 +96,6 @@ class AppProcesses:
         self.server: subprocess.Popen
         self.worker: subprocess.Popen | None = None
         self._started: list[subprocess.Popen] = []
-        self._failed_at = 0.0  # of the failure that was reported last
 
     def start(self, address: str, port: int) -> None:
         from app.jobs.process import to_environment
@@ -130,17 +129,11 @@ class AppProcesses:
         raise NotServing("the server did not start; its output is above")
 
     def ensure_worker(self) -> None:
-        from app.jobs.process import is_running, may_start, read_failure, start_worker
+        from app.jobs.process import is_running, may_start, start_worker
 
         if self.settings.worker == "external" or (self.worker is not None and self.worker.poll() is None):
             return
-        if not may_start(self.settings):
-            failure = read_failure(self.settings)
-            if failure is not None and failure.at != self._failed_at:
-                self._failed_at = failure.at
-                print_note(f"as2: {failure.describe(self.settings)}")
-            return
-        if not is_running(self.settings):
+        if may_start(self.settings) and not is_running(self.settings):
             with _defer_signals():
                 self.worker = start_worker(self.settings, idle=None)
                 self._started.append(self.worker)

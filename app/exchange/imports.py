@@ -42,8 +42,8 @@ MAX_ARCHIVE_FILES = 1000
 SPLITS = {
     "": "split automatically when a model is adapted",
     "train": "used for training",
-    "dev": "used for validation and held-out measurement, never for training",
-    "test": "left out of every retrain, for Compare",
+    "dev": "used for validation, and for before and after if there is no test part; never for training",
+    "test": "never used for training: for Compare, and for before and after unless other questions are held out",
 }
 
 

@@ -58,7 +58,7 @@ class _CountedReader(io.RawIOBase):
 def open_gzip(file: IO[bytes], quota: Quota) -> IO[bytes]:
     """The content of a gzip file, read through `quota`."""
     packed = gzip.GzipFile(fileobj=file)
-    return cast(IO[bytes], io.BufferedReader(_CountedReader(cast(IO[bytes], packed), quota, file.tell), 1 << 18))
+    return cast(IO[bytes], io.BufferedReader(_CountedReader(cast(IO[bytes], packed), quota, file.tell), 1 << 14))
 
 
 def copy_member(source: IO[bytes], target: IO[bytes], packed_bytes: int, quota: Quota) -> None:

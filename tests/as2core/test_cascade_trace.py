@@ -101,7 +101,7 @@ def test_each_exit_s_logits_equal_a_plain_forward_pass_of_the_hugging_face_model
     trace = ranker.trace(QUESTION, CANDIDATES[:5], DropSchedule.constant(0.0, exits=5))
     for i, c in enumerate(CANDIDATES[:5]):
         with torch.no_grad():
-            ids = tokenizer(QUESTION, c.text, return_tensors="pt", return_token_type_ids=False)
+            ids = tokenizer(QUESTION, c.text, return_tensors="pt")
             states = model(**ids, output_hidden_states=True).hidden_states
             for exit_index, layer in enumerate(ranker.exits):
                 h, head, n = states[layer][0], ranker.module.heads[exit_index], len(asked)

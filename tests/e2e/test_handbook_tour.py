@@ -13,7 +13,7 @@ LONG = 240_000  # milliseconds: training and measuring, on a machine with other 
 def test_twenty_labels_a_retrain_and_the_same_questions_before_and_after(small_page, small, small_worker):
     page = small_page
     page.goto(small.url)
-    page.get_by_role("link", name="Take the three steps on the handbook").click()
+    page.get_by_role("button", name="Take the three steps on the handbook").click()
     expect(page).to_have_url(re.compile("corpus=handbook"))
     expect(page.get_by_text("whale belly torque")).to_be_visible()
     page.get_by_role("link", name="Go to Adapt").click()

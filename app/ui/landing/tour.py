@@ -9,6 +9,7 @@ from app.exchange.starter import ShippedState, find_state
 from app.ui import navigation, signin
 from app.ui.ask import result
 from app.ui.job import WAIT_SECONDS
+from app.ui.page import use_corpus
 from app.workbench.workbench import Workbench
 
 COOKIE = "as2_tour"  # the names that dismissed it, each as a short hash
@@ -49,20 +50,21 @@ def draw(wb: Workbench, name: str, corpus: str) -> None:
 def _draw_handbook(wb: Workbench) -> None:
     """The way to the handbook, as soon as it is read: at a first start that is some seconds after the page is drawn."""
     state = find_state(wb, HANDBOOK)
-    is_pending = state is ShippedState.PENDING
-    st.fragment(_draw_handbook_link, run_every=WAIT_SECONDS if is_pending else None)(wb, state)
-
-
-def _draw_handbook_link(wb: Workbench, state: ShippedState) -> None:
-    """`state`: when the page was drawn."""
-    if find_state(wb, HANDBOOK) is not state:
-        st.rerun()  # the box of the corpora lists it, too
+    if state is ShippedState.PENDING:
+        _await_handbook(wb)
     if state is ShippedState.READY:
         st.caption(
             "The shipped model knows the questions of the starter corpus, so a retrain brings little here. The "
             "handbook of an invented company shows what labels bring."
         )
-        navigation.to("ask", "Take the three steps on the handbook", icon=":material/menu_book:", corpus=HANDBOOK)
+        st.button("Take the three steps on the handbook", key="as2_tour_handbook", icon=":material/menu_book:",
+                  on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
+
+
+@st.fragment(run_every=WAIT_SECONDS)
+def _await_handbook(wb: Workbench) -> None:
+    if find_state(wb, HANDBOOK) is not ShippedState.PENDING:
+        st.rerun()  # the box of the corpora lists it, too
 
 
 def draw_link(name: str) -> None:
