@@ -207,10 +207,9 @@ class Desk:
                         ),
                     )
                     labels_given += 1
-                selection = label_selection.LabelSelection()
                 questions = (
                     label_selection.add_presumed(x.question, presumed)
-                    for x in label_selection.load(wb, self.corpus, selection)
+                    for x in label_selection.load(wb, self.corpus, label_selection.LabelSelection())
                 )
                 yield [q for q in questions if q.candidates]
         finally:

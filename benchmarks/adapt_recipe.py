@@ -16,7 +16,6 @@ things as well, OMP_NUM_THREADS=1 is several times as fast: threads that wait fo
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import random
 import tempfile
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from _scores import score_by_last_exit
 from _simulated import medquad, wikiqa
 from _texts import DATA, require_files
 
@@ -44,7 +44,6 @@ from as2core.types import Candidate, Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "label-efficiency.md"
 POOL, WIKIQA_DEV, MEDQUAD_DEV = 300, 120, 70  # questions
-BATCH_QUESTIONS = 25
 OLD = {
     "epochs": ADAPT.epochs,
     "hard_negatives": 0,
@@ -187,15 +186,9 @@ class Bench:
             return fine_tune(self.base, train, [], settings, workdir=Path(folder), teacher=teacher).ranker
 
     def _ap(self, ranker: CascadeRanker, data: str) -> dict[str, float]:
-        dev, ranker = self.sets[data][1], copy.deepcopy(ranker)
-        with tempfile.TemporaryDirectory() as folder:
-            ranker.use("onnx", folder=Path(folder))
-            traces = []
-            for start in range(0, len(dev), BATCH_QUESTIONS):
-                batch = dev[start : start + BATCH_QUESTIONS]
-                traces += ranker.trace_many([(q.text, q.candidates) for q in batch])
-        scores = {q.qid: trace.scores() for q, trace in zip(dev, traces, strict=True)}
-        return {qid: round(ap, 5) for qid, ap in measure_each(dev, scores, ("AP",))["AP"].items()}
+        dev = self.sets[data][1]
+        values = measure_each(dev, score_by_last_exit(ranker, dev), ("AP",))["AP"]
+        return {qid: round(ap, 5) for qid, ap in values.items()}
 
     def _keep(self, key: Key, values: dict[str, float], more: dict) -> None:
         self.known[key] = values

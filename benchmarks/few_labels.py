@@ -14,7 +14,6 @@ and 300 of train; MedQuAD on 150 questions about other topics (`_simulated.py` s
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import random
 import tempfile
@@ -24,6 +23,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from _scores import score_by_last_exit
 from _simulated import medquad, wikiqa
 from _texts import DATA, require_files
 
@@ -41,7 +41,7 @@ from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "label-efficiency.md"
 POOL, MORE_WIKIQA, MEDQUAD_DEV = 300, 300, 150  # questions
-BATCH_QUESTIONS, MAX_READ = 25, 3
+MAX_READ = 3  # sentences of a list
 LABELS, SEEDS = (50, 200), 2
 RECIPES = {
     "before": (0, ADAPT.epochs),
@@ -82,7 +82,7 @@ class Bench:
 
     @cached_property
     def pool_scores(self) -> dict[str, dict[str, np.ndarray]]:
-        return {name: score(self.base, pool) for name, (pool, _) in self.sets.items()}
+        return {name: score_by_last_exit(self.base, pool) for name, (pool, _) in self.sets.items()}
 
     def measure_base(self, name: str) -> Values:
         return self.known.get(name) or self._store(name, self.base, name)
@@ -116,7 +116,7 @@ class Bench:
 
     def _store(self, key: str, ranker: CascadeRanker, name: str) -> Values:
         dev = self.sets[name][1]
-        values = measure_each(dev, score(ranker, dev), ("AP",))["AP"]
+        values = measure_each(dev, score_by_last_exit(ranker, dev), ("AP",))["AP"]
         self.known[key] = {qid: round(float(ap), 5) for qid, ap in values.items()}
         if self.cache:
             with self.cache.open("a", encoding="utf-8") as file:
@@ -134,18 +134,6 @@ def choose_places(question: Question, scores: np.ndarray) -> set[int]:
             return places
     correct = [i for i, c in enumerate(question.candidates) if c.label == 1]
     return places | set(correct[:1])
-
-
-def score(ranker: CascadeRanker, questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """By the last exit, on the int8 engine that the workbench uses."""
-    ranker = copy.deepcopy(ranker)
-    with tempfile.TemporaryDirectory() as folder:
-        ranker.use("onnx", folder=Path(folder))
-        traces = []
-        for start in range(0, len(questions), BATCH_QUESTIONS):
-            batch = questions[start : start + BATCH_QUESTIONS]
-            traces += ranker.trace_many([(q.text, q.candidates) for q in batch])
-    return {q.qid: trace.scores() for q, trace in zip(questions, traces, strict=True)}
 
 
 def make_table(bench: Bench, name: str, budgets: Sequence[int], seeds: int) -> list[str]:

@@ -58,8 +58,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "the weights and ASNQ are not at hand; `classifier:model=NAME` trains them with the paper's settings",
         ),
         _row(
-            "Tables 8 and 9: Alexa's own questions",
-            "MAP and MRR relative to a baseline that is not given",
+            "Table 8: Alexa's own questions, fine-tuned on noisy ones",
+            "sample 1: MAP .506 to .654 without transfer, .585 to .680 with it",
             "the sets are not public",
         ),
     ),

@@ -7,7 +7,7 @@ from app.ui.errors import guarded
 from app.ui.page import Frame, announce
 from app.ui.text import count
 
-CHOICES = (20, 100)  # questions at a time, besides all
+CHOICES = (20, 100)  # labels at a time, besides all that remain
 
 
 def draw(frame: Frame) -> None:
@@ -18,18 +18,20 @@ def draw(frame: Frame) -> None:
         st.markdown("**Prepared labels**")
         st.caption(
             f"The handbook comes with the correct sentence for {prepared.total:,} of its staff's questions. Accept "
-            "some to see what a retrain brings, or label on your own. Accepted ones count as labels of the annotator "
-            "“starter”. Before and after are measured on questions about other documents."
+            "some to see what a retrain brings, or give labels of your own. It takes about a hundred to tell a gain "
+            "from chance. Accepted ones count as labels of the annotator “starter”. Before and after are measured on "
+            "questions about other documents."
         )
         remaining, why = prepared.remaining, frame.explain_refusal()
         if not remaining:
             st.caption("All of them are accepted.")
             return
+        rest = f"Accept all {remaining:,}" if remaining == prepared.total else f"Accept the remaining {remaining:,}"
+        choices = {n: f"Accept {n} labels" for n in CHOICES if n < remaining} | {remaining: rest}
         with st.container(horizontal=True):
-            for n in (*(n for n in CHOICES if n < remaining), remaining):
-                text = f"Accept the remaining {remaining:,}" if n == remaining else f"Accept {n}"
-                st.button(text, key=f"adapt_accept_{n}", icon=":material/done_all:", disabled=bool(why),
-                          help=why, on_click=_accept, args=(frame, n))  # fmt: skip
+            for n, text in choices.items():
+                st.button(text, key=f"adapt_accept_{n}", icon=":material/done_all:", disabled=bool(why), help=why,
+                          on_click=_accept, args=(frame, n))  # fmt: skip
 
 
 @guarded

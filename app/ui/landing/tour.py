@@ -23,7 +23,7 @@ STEPS = {
 HANDBOOK_STEPS = {
     "ask": "Technicians of an invented company ask in words of their own, such as “whale belly torque”. No model knows "
     "these words, so most first answers are wrong.",
-    "label": "Say which sentences answer: one key, one label. Or skip this: Adapt has 20 prepared labels to accept.",
+    "label": "Say which sentences answer: one key, one label. Or skip this: Adapt has prepared labels to accept.",
     "adapt": "Retrain, and see which answers turned from wrong to right. Then promote the result, and ask again.",
 }
 
