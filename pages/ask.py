@@ -39,6 +39,7 @@ frame = page(
     "" if question else "Ask a question. The answer is a sentence from your documents, with the steps that led to it.",
     tab=shorten(question, 60) or "Ask",
     choose_model=True,
+    focus_field=not question,
 )
 
 with st.sidebar:

@@ -27,17 +27,18 @@ function focusField(dialog, tries) {
   if (tries && dialog.isConnected) setTimeout(() => focusField(dialog, tries - 1), 50);
 }
 
-// The field has the focus when the page opens, if it is empty and no keyboard has to unfold for it.
+// The field has the focus when the page opens, if nothing is typed in it yet and no keyboard has to unfold for it. The
+// page says whether it is empty: a field with a value is drawn without it for a moment.
 function focusEmpty(selector, tries) {
   const field = document.querySelector(selector);
   if (field?.value === "" && document.activeElement === document.body) field.focus({ preventScroll: true });
   if (!field && tries) setTimeout(() => focusEmpty(selector, tries - 1), 100);
 }
 
-function open({ page = "", field }) {
+function open({ page = "", field, focus }) {
   if (page === window.__as2page) return;
   window.__as2page = page;
-  if (field && !matchMedia("(pointer: coarse)").matches) focusEmpty(field, 50);
+  if (focus && !matchMedia("(pointer: coarse)").matches) focusEmpty(field, 50);
 }
 
 export default function (component) {

@@ -4,7 +4,7 @@
 
 `map` goes from keys, named as the browser names them (lower case, "ctrl+" before one pressed with ctrl or cmd), to
 actions; `doc` names what is shown. `page` and `field`, if given, name the page and, as a CSS selector, the field that
-"/" goes to; an empty one has the focus when the page opens. A press arrives once as `st.session_state[key].key ==
+"/" goes to; with `focus` it has the focus when the page opens. A press arrives once as `st.session_state[key].key ==
 {"act": ..., "doc": ...}`: one action per `doc`, nothing while a text field, a menu or a dialog has the focus, nothing
 from a key held down. Space operates the button or switch that Tab led to; one that was clicked leaves it its action.
 Enter in a field and a choice in a menu give the focus back, so that the keys work again at once. A dialog that opens

@@ -69,12 +69,19 @@ def _gate() -> tuple[threading.Lock, threading.Event]:
 
 
 def page(
-    title: str, subtitle: str = "", *, tab: str = "", choose_model: bool = False, needs_corpus: bool = True
+    title: str,
+    subtitle: str = "",
+    *,
+    tab: str = "",
+    choose_model: bool = False,
+    needs_corpus: bool = True,
+    focus_field: bool = False,
 ) -> Frame:
     """Draw the frame and return what the page works with. Stops the run with a message if the page needs a corpus and
     there is none.
 
     `title` and `subtitle` are Markdown: never pass foreign text. `tab`: what the browser's tab says, if not the title.
+    `focus_field`: the page's main field has the focus when the page opens.
     """
     st.set_page_config(page_title=f"{tab or title} · AS2 Workbench")
     st.title(title, anchor=False)
@@ -83,7 +90,7 @@ def page(
     signin.gate()
     errors.show_pending()
     if (name := navigation.get_current()) != "label":
-        page_keys.listen(name)
+        page_keys.listen(name, focus=focus_field)
     wb = workbench()
     _first_start(wb)
     views = corpora.list_corpora(wb)

@@ -30,13 +30,14 @@ OF_PAGE = {
         Key(("←", "→"), "Step", "Step through the cascade, when its picture has the focus"),
     ),
 }
-FIELDS = {"ask": '[class*="st-key-as2_question_"] input'}  # what "/" goes to, and what is empty as the page opens
+FIELDS = {"ask": '[class*="st-key-as2_question_"] input'}  # what "/" goes to
 
 
-def listen(page: str) -> None:
-    """Listen to the page's keys, and show the dialog until it is dismissed: a rerun meanwhile must not close it."""
+def listen(page: str, *, focus: bool = False) -> None:
+    """Listen to the page's keys, and show the dialog until it is dismissed: a rerun meanwhile must not close it.
+    `focus`: the page's field has the focus when the page opens."""
     field = FIELDS.get(page)
-    data = {"map": {"?": "help"}, "doc": _showing(page), "page": page, "field": field}
+    data = {"map": {"?": "help"}, "doc": _showing(page), "page": page, "field": field, "focus": focus}
     keys(key=LISTENER, data=data, on_key_change=_open)
     if st.session_state.get(_IS_OPEN) == page:
         show_keys((*OF_PAGE.get(page, ()), HELP, DIALOG))
