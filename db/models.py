@@ -221,12 +221,27 @@ class Score(Base):
 
 class Annotator(Entity):
     """`imported`: not a person; labels of people outrank theirs. `role`: "admin", "annotator" or "viewer". `subject`:
-    who they are to the identity provider that signed them in, None for a name typed here."""
+    who they are to the identity provider that signed them in, None for a name typed here. `login_at`: when the provider
+    last let them in. `sessions_from`: a session that began before does not count any more."""
 
     name: Mapped[str] = mapped_column(unique=True)
     imported: Mapped[bool] = mapped_column(default=False)
     role: Mapped[str] = mapped_column(default="annotator", server_default="annotator")
     subject: Mapped[str | None] = mapped_column(index=True, unique=True)
+    login_at: Mapped[datetime | None]
+    sessions_from: Mapped[datetime | None]
+
+
+class AuditEvent(Entity):
+    """Who did what, and on what. `actor`: a name as it was then, for people come and go; `outcome`: "done" or
+    "refused". The database refuses to change or delete a row."""
+
+    __table_args__ = (Index(None, "actor"), Index(None, "act"), NO_ID_TWICE)
+    actor: Mapped[str]
+    act: Mapped[str]
+    target: Mapped[str]
+    outcome: Mapped[str]
+    detail: Mapped[str]
 
 
 class LabelEvent(Entity):
@@ -334,12 +349,14 @@ class Lease(Base):
 
 
 class Job(Entity):
-    """A background job; these rows are the queue. `worker` names the process that runs it. `attempts`: how many there
-    may be. `paused`: it waits, queued or between two steps, until somebody lets it go on."""
+    """A background job; these rows are the queue. `annotator_id`: who started it, None where nobody did or it is not
+    known. `worker` names the process that runs it. `attempts`: how many there may be. `paused`: it waits, queued or
+    between two steps, until somebody lets it go on."""
 
     __table_args__ = NO_ID_TWICE
     kind: Mapped[str]
     corpus_id: Mapped[int | None] = mapped_column(ForeignKey("corpus.id", ondelete="SET NULL"), index=True)
+    annotator_id: Mapped[int | None] = mapped_column(ForeignKey("annotator.id", ondelete="SET NULL"), index=True)
     state: Mapped[str] = mapped_column(default="queued", index=True)
     progress: Mapped[float] = mapped_column(default=0.0)
     message: Mapped[str] = mapped_column(default="waiting for the worker")

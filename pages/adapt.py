@@ -1,6 +1,7 @@
 """Adapt: retrain from labels, compare before and after, and decide."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -50,7 +51,7 @@ def draw_job(job: JobView) -> None:
             card.draw(report, adapting.find_hidden_labels(wb, frame.annotator.id))
             if version is not None:
                 versions.draw_decision(frame, version)
-    draw_live(wb, job, draw_retrain)
+    draw_live(wb, job, partial(draw_retrain, person=frame.annotator))
     if not job.is_active:
         draw_dismiss("job")
 
@@ -85,7 +86,7 @@ selection.draw(frame.corpus.id, view.by_annotator)
 readiness.draw_start(frame, view)
 
 schedule.draw_rule(frame)
-jobs.draw_list(wb, recent)
+jobs.draw_list(frame, recent)
 
 st.header("Versions", anchor=False)
 versions.draw_list(frame)

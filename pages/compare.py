@@ -1,5 +1,7 @@
 """Compare: any rankers over any labelled set, with how sure the difference is."""
 
+from functools import partial
+
 import streamlit as st
 
 from app.compare import comparison
@@ -20,7 +22,7 @@ shipped = find_shipped_comparison(wb, str(wb.settings.starter_dir)) if job is No
 
 is_first = job is None and shipped is None
 with st.expander("New comparison", icon=":material/add:", expanded=is_first or bool(setup.rankers_in_url())):
-    setup.draw(wb, corpus_name=frame.corpus.name)
+    setup.draw(wb, corpus_name=frame.corpus.name, by=frame.annotator.id)
 if job is not None:
     url.put(job=job.id)
     if job.state == "done":
@@ -28,8 +30,8 @@ if job is not None:
             view = comparison.load_comparison(wb, job.id, by=frame.annotator.id)
         results.draw(view)
     else:
-        draw_live(wb, job, draw_comparison)
+        draw_live(wb, job, partial(draw_comparison, person=frame.annotator))
 elif shipped is not None:
-    draw_note(wb)
+    draw_note(wb, by=frame.annotator.id)
     results.draw(shipped)
 setup.draw_earlier(jobs, job.id if job else None)

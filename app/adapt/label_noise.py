@@ -139,9 +139,9 @@ def extract_features(trace: CascadeTrace, *scores: np.ndarray) -> np.ndarray:
     return np.column_stack([logits, ahead, *scores])
 
 
-def start_second_looks(wb: Workbench, corpus_id: int) -> queue.JobView:
-    """Look for labels that look wrong in the background; they fill the queue "second"."""
-    return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id)
+def start_second_looks(wb: Workbench, corpus_id: int, *, by: int | None = None) -> queue.JobView:
+    """Look for labels that look wrong in the background; they fill the queue "second". `by`: who asks for it."""
+    return queue.enqueue(wb, "doubt", {}, corpus_id=corpus_id, by=by)
 
 
 def count_second_looks(wb: Workbench, corpus_id: int) -> int:

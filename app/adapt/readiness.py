@@ -186,13 +186,13 @@ def start_retrain(
     viewer, or JobActive if the corpus is being retrained already."""
     settings = settings or RetrainSettings()
     with wb.read() as s:
-        people.allow(s, by)
+        people.allow(s, by, "retrain")
     base = loading.find_base(wb, settings.base, settings.version_kind)
     settings = replace(settings, base=base.spec)
     view = check_readiness(wb, corpus_id, settings)
     if view.problems:
         raise NotEnoughLabels(" ".join(view.problems))
-    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True)
+    return queue.enqueue(wb, "retrain", settings.to_json(), corpus_id=corpus_id, single=True, by=by)
 
 
 def find_hidden_labels(wb: Workbench, by: int) -> set[tuple[str, str]]:

@@ -71,16 +71,23 @@ class ProposalsView:
     rejected: int
 
 
-def start(wb: Workbench, corpus_id: int, *, number: int = DEFAULT_QUESTIONS, seed: int | None = None) -> JobView:
-    """Propose questions in the background; without a seed every run draws other sentences. Raises UnknownCorpus,
-    BadSetting."""
+def start(
+    wb: Workbench,
+    corpus_id: int,
+    *,
+    number: int = DEFAULT_QUESTIONS,
+    seed: int | None = None,
+    by: int | None = None,
+) -> JobView:
+    """Propose questions in the background; without a seed every run draws other sentences. `by`: who asks for them.
+    Raises UnknownCorpus, BadSetting."""
     if not 1 <= number <= MAX_QUESTIONS:
         raise BadSetting(f"{number} questions: ask for 1 to {MAX_QUESTIONS} at a time")
     check_has_sentences(wb, corpus_id)
     if seed is None:
         with wb.read() as s:
             seed = sum(rows.count_by_state(s, corpus_id).values())
-    return queue.enqueue(wb, "propose", {"wanted": number, "seed": seed}, corpus_id=corpus_id)
+    return queue.enqueue(wb, "propose", {"wanted": number, "seed": seed}, corpus_id=corpus_id, by=by)
 
 
 def list_waiting(wb: Workbench, corpus_id: int) -> ProposalsView:
@@ -95,7 +102,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
     the question's id. A scoring job finds its other candidates. Raises AlreadyDecided, BadSetting for an empty text,
     NotAllowed for a viewer, UnknownCorpus."""
     with wb.write(durable=True) as s:
-        people.require(s, annotator_id)
+        people.require(s, annotator_id, "accept a proposal")
         corpus_id = rows.find_corpus_id(s, proposal_id)
         if corpus_id is not None:  # locked before the proposal, in the order in which a corpus is deleted
             lock_corpus(s, corpus_id)
@@ -116,7 +123,7 @@ def accept(wb: Workbench, proposal_id: int, *, annotator_id: int, text: str | No
 def reject(wb: Workbench, proposal_id: int, *, annotator_id: int) -> None:
     """Nothing like it is proposed again. Raises AlreadyDecided, NotAllowed for a viewer."""
     with wb.write() as s:
-        people.require(s, annotator_id)
+        people.require(s, annotator_id, "reject a proposal")
         _lock_waiting(s, proposal_id).state = rows.REJECTED
 
 

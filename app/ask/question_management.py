@@ -14,7 +14,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.ask.questions import rank_in_background
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.people import ADMIN, Gone, NotAllowed, has_role
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error
@@ -23,6 +23,7 @@ from db.repositories import question_lists as rows
 from db.repositories.question_lists import QuestionFilter
 
 MAX_RECENT_QUESTIONS = 10
+DELETE = "delete a question"  # in the audit log
 
 
 class LabelsChanged(As2Error):
@@ -109,7 +110,7 @@ def set_queued(wb: Workbench, question_ids: Collection[int], *, queued: bool, by
     """Put questions in the label queues, ranked in the background if need be, or take them out. Their labels stay.
     Raises Gone, NotAllowed for a viewer."""
     with wb.write() as s:
-        people.require(s, by)
+        people.require(s, by, "change the label queues")
         corpora = {_lock(s, i).corpus_id for i in sorted(question_ids)}
         rows.set_queued(s, question_ids, queued=queued)
     for corpus_id in corpora if queued else ():
@@ -131,14 +132,15 @@ def delete_question(wb: Workbench, question_id: int, *, labels: int, by: int) ->
     somebody else labelled it."""
     wb.later.finish(question_id)  # a run that was stored after its question would have none to belong to
     with wb.write(durable=True) as s:
-        people.require(s, by)
+        person = people.require(s, by, DELETE)
         preview = _preview(s, _lock(s, question_id), by)
         if preview.refusal:
-            raise NotAllowed(preview.refusal)
+            raise NotAllowed(preview.refusal, actor=person.name, act=DELETE, target=preview.text)
         if preview.labels != labels:
             noun = "label" if preview.labels == 1 else "labels"
             raise LabelsChanged(f"the question has {preview.labels} {noun} now, not {labels}: look at it again")
         rows.delete_question(s, question_id)
+        audit.record(s, wb.clock(), by, DELETE, preview.text, f"{labels} labels")
 
 
 def _preview(s: Session, question: Question, by: int) -> DeletionView:

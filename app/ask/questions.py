@@ -47,7 +47,7 @@ def add_questions(wb: Workbench, corpus_id: int, lines: Sequence[str], *, by: in
         raise BadSetting(f"{len(texts):,} questions are too many: add up to {MAX_ADDED_QUESTIONS} at a time")
     check_has_sentences(wb, corpus_id)
     with wb.write(durable=True) as s:
-        people.require(s, by)
+        people.require(s, by, "add questions")
         lock_corpus(s, corpus_id)
         existing = {t: q.queued for t in texts if (q := rows.find_question(s, corpus_id, t)) is not None}
         for text in texts:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer import Typer
 
-from app.cli import adapt, ask, context, documents, jobs, labels, people, processes, propose, upkeep, versions
+from app.cli import adapt, ask, audit, context, documents, jobs, labels, people, processes, propose, upkeep, versions
 from as2core.types import Question
 
 
@@ -23,6 +23,7 @@ def register(cli: Typer) -> None:
         upkeep.check,
         upkeep.backup,
         upkeep.restore,
+        audit.audit,
     ):
         cli.command(command.__name__)(command)
     cli.command("propose")(propose.propose)

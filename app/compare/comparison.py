@@ -135,10 +135,16 @@ def load_questions(wb: Workbench, data: str) -> list[Question]:
 
 
 def start_compare(
-    wb: Workbench, rankers: Sequence[str], data: str, setting: str = "clean", limit: int | None = None
+    wb: Workbench,
+    rankers: Sequence[str],
+    data: str,
+    setting: str = "clean",
+    limit: int | None = None,
+    *,
+    by: int | None = None,
 ) -> JobView:
-    """Queue a comparison; `limit` takes a fixed sample of the questions. Raises UnknownRanker, UnknownData, BadSetting
-    before anything is queued."""
+    """Queue a comparison; `limit` takes a fixed sample of the questions, `by` is who asks for it. Raises UnknownRanker,
+    UnknownData, BadSetting before anything is queued."""
     names = tuple(dict.fromkeys(_name_active(wb, r) for r in rankers))
     if not names:
         raise BadSetting("no ranker is chosen: choose two or more")
@@ -153,7 +159,7 @@ def start_compare(
     questions = load_questions(wb, data)
     if not datasets.apply_setting(questions, setting):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
-    return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)))
+    return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)), by=by)
 
 
 def _name_active(wb: Workbench, spec: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
 from as2core.retrieval.sqlite import DamagedIndex
@@ -18,6 +18,7 @@ from db.repositories import corpora as rows
 
 SHIPPED = STARTER, HANDBOOK = "starter", "handbook"  # the corpora that come with the program
 MAX_NAME_CHARS = 80
+DELETE = "delete a corpus"  # in the audit log
 
 
 class UnknownCorpus(As2Error):
@@ -113,7 +114,7 @@ def create_corpus(wb: Workbench, name: str, *, by: int | None = None) -> CorpusV
     if len(name) > MAX_NAME_CHARS:
         raise As2Error(f"the name has {len(name)} characters: keep it under {MAX_NAME_CHARS}")
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "create a corpus")
         if rows.find_corpus(s, name) is not None:
             raise As2Error(f"there is a corpus {name!r} already: choose another name")
         corpus = rows.add_corpus(s, name, wb.clock())
@@ -126,8 +127,9 @@ def delete_corpus(wb: Workbench, corpus_id: int, *, by: int | None = None) -> No
     None is the command line. Raises UnknownCorpus, NotAllowed unless `by` is an admin."""
     view = get_corpus(wb, corpus_id)
     with wb.write(durable=True) as s:
-        people.allow(s, by, people.ADMIN)
+        people.allow(s, by, DELETE, people.ADMIN)
         row = s.get_one(Corpus, corpus_id)
+        audit.record(s, wb.clock(), by, DELETE, view.name, f"{view.documents:,} documents, {view.labels:,} labels")
         is_shipped = view.name in SHIPPED and bool(row.digest)  # people may name theirs so, too
         s.delete(row)
     wb.forget_index(corpus_id)

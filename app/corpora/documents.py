@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from app.corpora.corpora import get_corpus, lock_corpus
 from app.corpora.indexing import index_pending, request_vectors
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import DatabaseTrouble, Workbench
 from as2core.data.documents import ParseSingle, clean_file_name, describe_fault, read_documents
 from as2core.data.parser_process import ParserProcess
@@ -111,10 +111,11 @@ def delete_document(wb: Workbench, document_id: int, *, by: int | None = None) -
     if document is None:
         raise people.Gone("this document no longer exists; reload the page")
     with wb.write(durable=True) as s:
-        people.allow(s, by)
+        people.allow(s, by, "delete a document")
         lock_corpus(s, document.corpus_id)
         if (row := s.get(DocumentRow, document_id)) is not None:
             rows.withdraw_document(s, row, wb.clock())
+            audit.record(s, wb.clock(), by, "delete a document", document.external_id)
     index_pending(wb, document.corpus_id)
 
 
@@ -133,7 +134,7 @@ def ingest(
     started = time.monotonic()
     get_corpus(wb, corpus_id)
     with wb.read() as s:
-        people.allow(s, by)
+        people.allow(s, by, "add documents")
     tally, parser = _Tally(on_progress), ParserProcess()
     try:
         sources: dict[str, str] = {}

@@ -16,6 +16,7 @@ from app.corpora.corpora import get_corpus
 from app.exchange.imports import IMPORT
 from app.labels import consensus
 from app.versions import loading
+from app.workbench import audit
 from app.workbench.workbench import Workbench
 from as2core.data import beir
 from as2core.data.catalog import WRITERS
@@ -51,6 +52,7 @@ def export_labels(
                 "the labels here are hidden until you have labelled the same pairs: label some of them first"
             )
         raise As2Error("nothing is labelled in this corpus yet: there is nothing to export")
+    audit.write(wb, by, "export labels", get_corpus(wb, corpus_id).name, f"{fmt}, {len(questions):,} questions")
     if fmt == "beir":
         return _zip(beir.dumps(questions))
     if fmt == "run":

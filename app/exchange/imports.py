@@ -20,6 +20,7 @@ from app.corpora.corpora import create_corpus, get_corpus, list_corpora
 from app.corpora.indexing import index_pending, request_vectors
 from app.exchange import report
 from app.exchange.storage import ImportCounts, ImportOptions, store_questions
+from app.workbench import audit
 from app.workbench.people import ADMIN, MAX_NAME_CHARS, NO_PERSON, NotAllowed, require
 from app.workbench.workbench import Workbench, storable
 from as2core.data import beir
@@ -38,6 +39,7 @@ IMPORTS = (
 FORMAT_OF_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".qrels": "qrels"}  # where the content does not tell
 TEXTLESS_FORMATS, FORMATS_WITHOUT_IDS = ("csv", "qrels"), ("csv", "pairs", "triplets")
 IMPORT = NO_PERSON[1]
+IMPORT_LABELS = "import labels"  # in the audit log
 MAX_ARCHIVE_FILES = 1000
 SPLITS = {
     "": "split automatically when a model is adapted",
@@ -87,6 +89,7 @@ def import_labels(
             wb, corpus.id, questions, replace(options, split=split, by_text=fmt in FORMATS_WITHOUT_IDS)
         )
         index_import(wb, corpus.id)
+        audit.write(wb, by, IMPORT_LABELS, corpus.name, f"{name}: {counts.new:,} new labels")
     rejections = [report.locate_reason(lines, qid, c, reason) for qid, c, reason in counts.rejected]
     malformed = tuple(sorted([*problems, *rejections]))
     return report.ImportView(
@@ -114,13 +117,15 @@ def _sign(wb: Workbench, file: str, questions: Sequence[Question], annotator: st
         return people_rows.ensure_annotator(s, name, wb.clock(), is_imported=name in NO_PERSON, role=role).id
 
     with wb.write() as s:
-        if by is not None and require(s, by).role != ADMIN:
+        if by is not None and (importer := require(s, by, IMPORT_LABELS)).role != ADMIN:
             for name in [annotator, *names]:
                 person = people_rows.find_annotator(s, name=_tidy_name(name))
                 if person is not None and not person.imported and person.id != by:
-                    raise NotAllowed(f"{file}: only {person.name} or an admin may import labels signed {person.name}")
+                    message = f"{file}: only {person.name} or an admin may import labels signed {person.name}"
+                    raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
             if judges:
-                raise NotAllowed(f"{file}: it holds verdicts on conflicts, and only an admin may import those")
+                message = f"{file}: it holds verdicts on conflicts, and only an admin may import those"
+                raise NotAllowed(message, actor=importer.name, act=IMPORT_LABELS, target=file)
         signers = {name: ensure(s, name) for name in names}
         return ImportOptions(ensure(s, annotator), signers, unsigned=annotator == IMPORT)
 

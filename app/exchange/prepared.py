@@ -33,7 +33,7 @@ def accept_prepared(wb: Workbench, corpus_id: int, questions: int, *, by: int | 
     """Label the correct sentences of so many train questions that have none yet, of all documents in turn; returns how
     many labels that were. Raises NotAllowed for a viewer, UnknownCorpus."""
     with wb.read() as s:
-        people.allow(s, by)
+        people.allow(s, by, "accept prepared labels")
     sample = _select_open(wb, corpus_id, _load_train(wb, corpus_id))[:questions]
     answers = [drop_labels(q, keep=1) for q in sample]
     return store_shipped(wb, corpus_id, answers, origin=HANDBOOK, split=SPLIT)

@@ -11,6 +11,7 @@ from app.corpora.corpora import HANDBOOK, STARTER, CorpusView, get_corpus
 from app.corpora.documents import ingest
 from app.exchange.imports import index_import
 from app.exchange.storage import ImportOptions, store_questions
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data import jsonl
 from as2core.types import OnProgress, Progress, Question
@@ -28,17 +29,28 @@ def ensure_shipped(wb: Workbench, on_progress: OnProgress | None = None) -> None
     ensure_handbook(wb, on_progress)
 
 
-def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None, *, again: bool = False) -> CorpusView | None:
-    """The shipped corpus with its labelled questions, brought in unless it is there as it is shipped.
-
-    None if somebody deleted it, or the program came without; `again` brings a deleted one back.
-    """
-    return _ensure(wb, STARTER, on_progress, again=again)
+def ensure_starter(wb: Workbench, on_progress: OnProgress | None = None) -> CorpusView | None:
+    """The shipped corpus with its labelled questions, brought in unless it is there as it is shipped. None if somebody
+    deleted it, or the program came without."""
+    return _ensure(wb, STARTER, on_progress)
 
 
-def ensure_handbook(wb: Workbench, on_progress: OnProgress | None = None, *, again: bool = False) -> CorpusView | None:
+def ensure_handbook(wb: Workbench, on_progress: OnProgress | None = None) -> CorpusView | None:
     """As `ensure_starter`. None also where a corpus of that name is somebody's own."""
-    return _ensure(wb, HANDBOOK, on_progress, again=again)
+    return _ensure(wb, HANDBOOK, on_progress)
+
+
+def bring_back(
+    wb: Workbench, name: str, on_progress: OnProgress | None = None, *, by: int | None = None
+) -> CorpusView | None:
+    """A shipped corpus that somebody deleted, or what is missing of it. `by` None is the command line. None where the
+    program came without it, or a corpus of that name is somebody's own. Raises NotAllowed for a viewer."""
+    act = "bring back a shipped corpus"
+    with wb.write() as s:
+        people.allow(s, by, act)
+        audit.record(s, wb.clock(), by, act, name)
+    wb.settings.removed_mark(name).unlink(missing_ok=True)
+    return _ensure(wb, name, on_progress)
 
 
 class ShippedState(Enum):
@@ -60,11 +72,9 @@ def find_state(wb: Workbench, name: str) -> ShippedState:
     return ShippedState.PENDING if is_here and not is_own else ShippedState.ABSENT
 
 
-def _ensure(wb: Workbench, name: str, on_progress: OnProgress | None, *, again: bool) -> CorpusView | None:
+def _ensure(wb: Workbench, name: str, on_progress: OnProgress | None) -> CorpusView | None:
     folder, mark = wb.settings.shipped_dir(name), wb.settings.removed_mark(name)
     files = sorted((folder / "articles").glob("*"))
-    if again:
-        mark.unlink(missing_ok=True)
     if not files or mark.exists():
         return None
     digest = _digest(folder)

@@ -1,14 +1,22 @@
 """The queue of background jobs: adding, reading, cancelling, pausing. The rows of the database are the queue entirely.
 
+Whoever started a job may cancel, pause and run it again, and so may annotators and admins: they share the machine.
+
 A worker claims a row (`app.jobs.attempt`), and signs it with a heartbeat and its attempt's number. Nothing here that
 reads a job changes one or starts a worker; the supervisor (`app.jobs.supervisor`) sees to jobs that nobody runs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import cast
+
+from sqlalchemy.orm import Session, object_session
 
 from app.jobs.process import start_worker_if_needed
+from app.workbench import audit
+from app.workbench.people import ADMIN, ANNOTATOR, VIEWER, AnnotatorView, allow
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import Job, JsonObject
@@ -44,7 +52,8 @@ class JobActive(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A background job as its row has it. `progress` is 0 to 1; `log` is the path of the full error, if any."""
+    """A background job as its row has it. `progress` is 0 to 1; `log` is the path of the full error, if any.
+    `annotator_id`: who started it, None where nobody did or it is not known."""
 
     id: int
     kind: str
@@ -63,6 +72,7 @@ class JobView:
     started: datetime | None
     finished: datetime | None
     paused: bool = False
+    annotator_id: int | None = None
 
     @property
     def is_active(self) -> bool:
@@ -76,16 +86,22 @@ def to_view(row: Job, events: Iterable[JsonObject] = ()) -> JobView:
 
 
 def enqueue(
-    wb: Workbench, kind: str, settings: Mapping[str, object], *, corpus_id: int | None = None, single: bool = False
+    wb: Workbench,
+    kind: str,
+    settings: Mapping[str, object],
+    *,
+    corpus_id: int | None = None,
+    single: bool = False,
+    by: int | None = None,
 ) -> JobView:
-    """Add a job and see that a worker runs. Raises JobActive if it is to be the `single` one of its kind and corpus and
-    there is another."""
+    """Add a job and see that a worker runs. `by`: who starts it, None for the program or the command line. Raises
+    JobActive if it is to be the `single` one of its kind and corpus and there is another."""
     with wb.write() as s:
         if single and corpus_id is not None:
             lock_corpus(s, corpus_id)
             if others := rows.list_active_jobs(s, kind, corpus_id):
                 raise JobActive(f"job {others[0].id} ({kind}) of this corpus is not over: wait for it or cancel it")
-        job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id))
+        job = to_view(rows.add_job(s, kind, settings, wb.clock(), corpus_id=corpus_id, annotator_id=by))
     start_worker_if_needed(wb)
     return job
 
@@ -132,11 +148,15 @@ def has_work(wb: Workbench) -> bool:
         return any(j.state == "running" or not j.paused for j in rows.list_active_jobs(s))
 
 
-def cancel(wb: Workbench, job_id: int) -> JobView:
+def may_control(job: JobView, person: AnnotatorView) -> bool:
+    """Whether this person may cancel, pause or repeat the job."""
+    return person.role in (ADMIN, ANNOTATOR) or (job.annotator_id == person.id and person.role == VIEWER)
+
+
+def cancel(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
     """A queued job is cancelled at once, a running one within seconds; one that is over stays as it is. What it did so
-    far stays for another run."""
-    with wb.write() as s:
-        row = rows.lock_job(s, job_id)
+    far stays for another run. `by` None is the command line. Raises NotAllowed for a viewer who did not start it."""
+    with _change(wb, job_id, "cancel a job", by) as row:
         if row is not None and row.state == "queued":
             row.state, row.message, row.finished = "cancelled", "cancelled before it ran", wb.clock()
         elif row is not None and row.state == "running":
@@ -144,32 +164,32 @@ def cancel(wb: Workbench, job_id: int) -> JobView:
     return load_job(wb, job_id)
 
 
-def pause(wb: Workbench, job_id: int) -> JobView:
+def pause(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
     """Let a job wait for somebody who needs the machine: a running one holds between two of its steps. If another job
-    waits for its slot it makes room, and goes on from its last checkpoint later."""
-    return _set_paused(wb, job_id, True)
+    waits for its slot it makes room, and goes on from its last checkpoint later. `by` and NotAllowed as in `cancel`."""
+    return _set_paused(wb, job_id, True, by)
 
 
-def resume(wb: Workbench, job_id: int) -> JobView:
-    """Let a paused job go on where it waits."""
-    job = _set_paused(wb, job_id, False)
+def resume(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
+    """Let a paused job go on where it waits. `by` and NotAllowed as in `cancel`."""
+    job = _set_paused(wb, job_id, False, by)
     start_worker_if_needed(wb)
     return job
 
 
-def _set_paused(wb: Workbench, job_id: int, is_paused: bool) -> JobView:
-    with wb.write() as s:
-        row = rows.lock_job(s, job_id)
+def _set_paused(wb: Workbench, job_id: int, is_paused: bool, by: int | None) -> JobView:
+    with _change(wb, job_id, "pause a job" if is_paused else "resume a job", by) as row:
         if row is not None and row.state in JOB_ACTIVE and row.paused != is_paused:
             row.paused = is_paused
-            rows.add_event(s, job_id, {"kind": "paused" if is_paused else "resumed"}, wb.clock())
+            event = {"kind": "paused" if is_paused else "resumed"}
+            rows.add_event(cast(Session, object_session(row)), job_id, event, wb.clock())
     return load_job(wb, job_id)
 
 
-def retry(wb: Workbench, job_id: int) -> JobView:
-    """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other."""
-    with wb.write() as s:
-        row = rows.lock_job(s, job_id)
+def retry(wb: Workbench, job_id: int, *, by: int | None = None) -> JobView:
+    """Queue a failed, cancelled or lost job again; it resumes from what it left. Raises As2Error for any other;
+    NotAllowed as in `cancel`."""
+    with _change(wb, job_id, "repeat a job", by) as row:
         if row is not None and row.state not in ("failed", "cancelled", "lost"):
             raise As2Error(f"job {job_id} is {row.state}: only one that failed, was cancelled or lost can be run again")
         if row is not None:
@@ -178,3 +198,15 @@ def retry(wb: Workbench, job_id: int) -> JobView:
             row.attempts, row.message = row.attempt + rows.MAX_ATTEMPTS, "waiting for the worker"
     start_worker_if_needed(wb)
     return load_job(wb, job_id)
+
+
+@contextmanager
+def _change(wb: Workbench, job_id: int, act: str, by: int | None) -> Iterator[Job | None]:
+    """The job's row, locked, for somebody who may change it; None if there is none. Recorded in the audit log."""
+    with wb.write() as s:
+        row = rows.lock_job(s, job_id)
+        is_own = row is not None and by is not None and row.annotator_id == by
+        allow(s, by, act, VIEWER if is_own else ANNOTATOR)
+        if row is not None:
+            audit.record(s, wb.clock(), by, act, f"{row.kind}, job {job_id}")
+        yield row

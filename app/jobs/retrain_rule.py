@@ -54,7 +54,7 @@ def set_rule(
         raise BadSetting(f"after {after} new labels: give 1 or more, or nothing to leave it off")
     rule = RetrainRule(after, at_night)
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "configure automatic retraining")
         s.get_one(Corpus, corpus_id).automatic = asdict(rule) if rule != RetrainRule() else None
     return rule
 

@@ -206,7 +206,7 @@ def adjudicate(
         check_label(label)
     pair = (question_id, sentence_id)
     with wb.write(durable=True) as s:
-        require(s, annotator_id, ADMIN)
+        require(s, annotator_id, "settle a conflict", ADMIN)
         if not label_rows.list_labels_of_pair(s, *pair):
             raise Gone("this pair no longer has a label; reload the page")
         reviews.add_verdict(s, pair, annotator_id, label or WITHDRAWN, tidy_note(note), wb.clock())

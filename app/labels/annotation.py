@@ -176,7 +176,7 @@ def _find_corpus_id(s: Session, pair: Pair) -> int:
 
 def _check_pair(s: Session, question_id: int, sentence_id: int, annotator_id: int) -> None:
     _find_corpus_id(s, (question_id, sentence_id))
-    require(s, annotator_id)
+    require(s, annotator_id, "label")
 
 
 def withdraw(wb: Workbench, *, question_id: int, sentence_id: int, annotator_id: int) -> LabelView | None:
@@ -197,7 +197,7 @@ def undo_last(wb: Workbench, annotator_id: int, corpus_id: int) -> LabelView | N
     there is nothing left to undo. Raises NotAllowed, Gone, or CannotUndo for a withdrawal of what others labelled
     since, as many as are wanted: once, the next undo leaves that pair alone."""
     with wb.write(durable=True) as s:
-        require(s, annotator_id)
+        require(s, annotator_id, "label")
         events = rows.find_last_act(s, annotator_id, corpus_id)
         if not events:
             return None

@@ -68,7 +68,7 @@ def rules_of_corpus(s: Session, corpus_id: int) -> Rules:
 def set_rules(wb: Workbench, corpus_id: int, *, by: int, **changes: Unpack[RuleChanges]) -> Rules:
     """Change some of them. Raises NotAllowed unless `by` is an admin, BadSetting."""
     with wb.write() as s:
-        require(s, by, ADMIN)
+        require(s, by, "change the labelling rules", ADMIN)
         rules = replace(rules_of_corpus(s, corpus_id), **changes)
         if not 1 <= rules.overlap <= MAX_OVERLAP:
             raise BadSetting(f"the overlap is 1 to {MAX_OVERLAP} people, not {rules.overlap}")
@@ -105,7 +105,7 @@ def write_guidelines(wb: Workbench, corpus_id: int, text: str, *, by: int) -> Gu
     if not text.strip() or len(text) > MAX_CHARS:
         raise BadSetting(f"guidelines have 1 to {MAX_CHARS:,} characters, not {len(text.strip()):,}")
     with wb.write() as s:
-        require(s, by, ADMIN)
+        require(s, by, "write guidelines", ADMIN)
         newest = guidelines_of_corpus(s, corpus_id)
         if text != newest.text:
             reviews.add_guideline(s, corpus_id, newest.version + 1, text, by, wb.clock())

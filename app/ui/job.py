@@ -14,6 +14,7 @@ from app.ui.charts.training import Event, dev_curve, loss_curve
 from app.ui.errors import guarded
 from app.ui.text import capitalize, escape, plain
 from app.ui.wording import describe_state, describe_wait, format_event
+from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 
@@ -28,6 +29,7 @@ TITLES = {
     "lost": "The retrain was interrupted",
 }
 Panel = Callable[[Workbench, JobView], None]
+NOT_YOURS = "Viewers can control only jobs that they started themselves."
 
 
 def load_linked(wb: Workbench, kind: str, missing: str) -> JobView | None:
@@ -59,7 +61,7 @@ def draw_progress(wb: Workbench, job: JobView) -> None:
     st.progress(min(1.0, job.progress), text=plain(job.message or "waiting for the worker"))
 
 
-def draw_retrain(wb: Workbench, job: JobView) -> None:
+def draw_retrain(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
     if job.state == "done":
         with st.expander(_title(job), icon=":material/show_chart:", key="adapt_training"):
             _draw_curves(job)
@@ -68,12 +70,14 @@ def draw_retrain(wb: Workbench, job: JobView) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_title(job)}**", width="stretch")
             if job.is_active:
-                st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling,
+                why = explain_refusal(job, person)
+                st.button("Resume" if job.paused else "Pause", key="adapt_pause", disabled=job.cancelling or bool(why),
                           icon=":material/play_arrow:" if job.paused else ":material/pause:",
                           on_click=guarded(queue.resume if job.paused else queue.pause), args=(wb, job.id),
-                          help="It resumes where it stopped." if job.paused else
-                          "It keeps its progress and makes room for other jobs.")  # fmt: skip
-            draw_cancel_or_retry(wb, job, "adapt")
+                          kwargs={"by": person.id},
+                          help=why or ("It resumes where it stopped." if job.paused else
+                          "It keeps its progress and makes room for other jobs."))  # fmt: skip
+            draw_cancel_or_retry(wb, job, "adapt", person)
         if job.is_active:
             st.progress(min(1.0, max(0.0, job.progress)), text=plain(_describe_progress(job)))
         if job.state != "running" and not job.paused:
@@ -129,16 +133,22 @@ def latest_by_step(events: Sequence[Event]) -> list[Event]:
     return sorted(newest.values(), key=lambda e: e.get("step", 0))
 
 
-def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str) -> None:
+def explain_refusal(job: JobView, person: AnnotatorView) -> str | None:
+    """Why this person may not cancel, pause or repeat the job, as the text of a disabled button; None if they may."""
+    return None if queue.may_control(job, person) else NOT_YOURS
+
+
+def draw_cancel_or_retry(wb: Workbench, job: JobView, key: str, person: AnnotatorView) -> None:
     """The button that cancels an active job, or runs another again; `key` is the panel's."""
+    why = explain_refusal(job, person)
     if job.is_active:
-        st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling,
-                  on_click=guarded(queue.cancel), args=(wb, job.id))  # fmt: skip
+        st.button("Cancel", key=f"{key}_cancel", icon=":material/stop_circle:", disabled=job.cancelling or bool(why),
+                  help=why, on_click=guarded(queue.cancel), args=(wb, job.id), kwargs={"by": person.id})  # fmt: skip
     else:
-        st.button("Run again", key=f"{key}_again", icon=":material/replay:", type="primary", on_click=_retry,
-                  args=(wb, job.id))  # fmt: skip
+        st.button("Run again", key=f"{key}_again", icon=":material/replay:", type="primary", disabled=bool(why),
+                  help=why, on_click=_retry, args=(wb, job.id, person.id))  # fmt: skip
 
 
 @guarded
-def _retry(wb: Workbench, job_id: int) -> None:
-    st.query_params["job"] = str(queue.retry(wb, job_id).id)
+def _retry(wb: Workbench, job_id: int, by: int) -> None:
+    st.query_params["job"] = str(queue.retry(wb, job_id, by=by).id)

@@ -28,12 +28,12 @@ MAX_BYTES, MAX_FILES = 600_000_000, 200  # unpacked
 SUFFIXES = (".json", ".jinja", ".md", ".model", ".onnx", ".py", ".safetensors", ".txt")  # what exports hold
 
 
-def export_zip(wb: Workbench, name: str, to: str) -> bytes:
+def export_zip(wb: Workbench, name: str, to: str, *, by: int | None = None) -> bytes:
     """A zip of one folder with the version's name. Raises as `management.export`."""
     out = BytesIO()
     with tempfile.TemporaryDirectory(prefix="as2-export-") as temporary:
         folder = Path(temporary) / registry.get_version(wb, name).name
-        files = management.export(wb, name, to, folder)
+        files = management.export(wb, name, to, folder, by=by)
         with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:  # weights hardly get smaller
             for file in files:
                 archive.write(file, f"{folder.name}/{file.name}")
@@ -47,7 +47,7 @@ def import_zip(wb: Workbench, file: BinaryIO, *, filename: str, name: str, by: i
     on models this workbench does not have; else as `management.import_version`.
     """
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "import a version")
     with tempfile.TemporaryDirectory(prefix="as2-import-") as root:
         try:
             _unpack(file, Path(root))

@@ -14,7 +14,7 @@ from app.versions.directory import flatten_metrics, read_parts
 from app.versions.promotion import rescore_queues
 from app.versions.registry import UnknownVersion, VersionView
 from app.versions.startup import is_in_home
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
 from as2core.export import export_ranker, import_ranker
@@ -45,10 +45,11 @@ def rename(wb: Workbench, name: str, new: str, *, by: int | None = None) -> Vers
     if is_shipped(wb, before):
         raise BadSetting(f"{before.name} is shipped with the program: it keeps its name")
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "rename a version")
         if new != before.name:
             _check_free(s, new)
         rows.rename_version(s, before.id, new)
+        audit.record(s, wb.clock(), by, "rename a version", new, f"from {before.name}")
     return registry.get_version(wb, new)
 
 
@@ -70,7 +71,7 @@ def set_note(wb: Workbench, name: str, note: str, *, by: int | None = None) -> V
     """Raises UnknownVersion, or NotAllowed for a viewer."""
     view = registry.get_version(wb, name)
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "note on a version")
         s.get_one(ModelVersion, view.id).note = storable(note).strip()
     return registry.get_version(wb, view.name)
 
@@ -81,13 +82,14 @@ def delete(wb: Workbench, name: str, *, by: int | None = None) -> None:
     although it was worse than its parent, is a parent, is part of a fusion, or is being retrained from."""
     view = registry.get_version(wb, name)
     with wb.write() as s:  # checked and deleted in one transaction: nobody promotes it in between
-        people.allow(s, by)
+        people.allow(s, by, "delete a version")
         row = s.get(ModelVersion, view.id, with_for_update=True)
         if row is None:
             raise UnknownVersion(f"{view.name} is deleted already")
         if reason := _find_use(s, wb, row):
             raise InUse(f"{row.name} cannot be deleted: {reason}")
         s.delete(row)
+        audit.record(s, wb.clock(), by, "delete a version", row.name)
     if is_in_home(wb, Path(view.path)):
         shutil.rmtree(view.path, ignore_errors=True)
     rescore_queues(wb, view.kind)
@@ -111,11 +113,13 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
     return f"job {retrains[0]} is retraining from it" if retrains else ""
 
 
-def export(wb: Workbench, name: str, to: str, folder: Path) -> list[Path]:
-    """Write a version for other programs: `to` is a format of `as2core.export`. Raises UnknownVersion, BadSetting for
-    an unknown format, a ranker the format cannot hold, or a folder that is not empty."""
+def export(wb: Workbench, name: str, to: str, folder: Path, *, by: int | None = None) -> list[Path]:
+    """Write a version for other programs: `to` is a format of `as2core.export`. `by` None is the command line. Raises
+    UnknownVersion, BadSetting for an unknown format, a ranker the format cannot hold, or a folder that is not empty."""
     view = registry.get_version(wb, name)
-    return export_ranker(wb.models.version(Path(view.path)), to, folder, card=registry.load_card(wb, view.name))
+    files = export_ranker(wb.models.version(Path(view.path)), to, folder, card=registry.load_card(wb, view.name))
+    audit.write(wb, by, "export a version", view.name, to)
+    return files
 
 
 def import_version(
@@ -129,7 +133,7 @@ def import_version(
     """
     name = _check_name(name or Path(folder).resolve().name)
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "import a version")
         _check_free(s, name)
     ranker, card = import_ranker(Path(folder))
     path = registry.find_free_folder(wb, name, wb.settings.versions_dir / registry.IMPORTS_FOLDER)
@@ -137,14 +141,14 @@ def import_version(
         shutil.rmtree(path)  # left by an import that was interrupted
     try:
         save_version(ranker, path, {**card, "imported_from": source or str(folder)})
-        _register(wb, name, path, card)
+        _register(wb, name, path, card, source or str(folder), by)
     except BaseException:  # a failed import leaves nothing
         shutil.rmtree(path, ignore_errors=True)
         raise
     return registry.get_version(wb, name)
 
 
-def _register(wb: Workbench, name: str, path: Path, card: Card) -> None:
+def _register(wb: Workbench, name: str, path: Path, card: Card, source: str, by: int | None) -> None:
     parent = str(card.get("parent") or "")
     metrics = {side + k: v for side, key in SIDES.items() for k, v in flatten_metrics(card.get(key)).items()}
     with wb.write() as s:
@@ -152,3 +156,4 @@ def _register(wb: Workbench, name: str, path: Path, card: Card) -> None:
         existing = parent if rows.find_version(s, name=parent) is not None else None
         note = storable(str(card.get("note", "")))[:MAX_NOTE_CHARS]
         registry.add_candidate(s, wb, name, path, parent=existing, note=note, metrics=metrics)
+        audit.record(s, wb.clock(), by, "import a version", name, f"from {source}")

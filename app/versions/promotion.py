@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.jobs import queue
 from app.versions.registry import CASCADE, VersionView, find_row, get_active, get_version, list_versions
-from app.workbench import people
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error
 from db.models import ModelVersion
@@ -33,7 +33,7 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
         raise NeedsReason(f"{view.name}: {view.objection}. Give a reason to promote it")
     wb.models.version(Path(view.path))
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "promote a version")
         row = find_row(s, wb, name)
         before = rows.find_active(s, row.kind)
         is_new = before is not row
@@ -43,6 +43,7 @@ def promote(wb: Workbench, name: str, reason: str = "", *, by: int | None = None
             if row.state == "rejected":
                 row.state = "former"
             rows.add_activation(s, row.kind, row.id, reason, wb.clock())
+            audit.record(s, wb.clock(), by, "promote a version", row.name, reason)
     if is_new:
         rescore_queues(wb, view.kind)
     return get_version(wb, name)
@@ -60,13 +61,14 @@ def needs_reason(wb: Workbench, version: VersionView) -> bool:
 def reject(wb: Workbench, name: str, *, by: int | None = None) -> VersionView:
     """Raises As2Error for the active or a shipped version, NotAllowed for a viewer."""
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "reject a version")
         row = find_row(s, wb, name)
         if row.state == "shipped":
             raise As2Error(f"{name} is shipped with the program: it stays as the version to fall back to")
         if row is rows.find_active(s, row.kind):
             raise As2Error(f"{name} is active: promote another version or roll back first")
         row.state = "rejected"
+        audit.record(s, wb.clock(), by, "reject a version", row.name)
     return get_version(wb, name)
 
 
@@ -74,7 +76,7 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
     """Undo the last promotion of a kind: the version that was active before it is active again. Raises
     NothingToRollBack, or NotAllowed for a viewer."""
     with wb.write() as s:
-        people.allow(s, by)
+        people.allow(s, by, "roll back a version")
         newest = rows.find_newest_activation(s, kind)
         if newest is None:
             why = "the shipped version is active" if rows.find_shipped(s, kind) else f"no {kind} version was promoted"
@@ -86,6 +88,7 @@ def roll_back(wb: Workbench, kind: str = CASCADE, *, by: int | None = None) -> V
         previous = s.get(ModelVersion, newest.version_id)
         if previous is not None and previous.state == "candidate":
             previous.state = "former"
+        audit.record(s, wb.clock(), by, "roll back a version", previous.name if previous else kind)
     rescore_queues(wb, kind)
     return get_active(wb, kind)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from app.workbench import audit
 from app.workbench.login import remember_login
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting
@@ -24,7 +25,7 @@ NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
 
 
-class NotAllowed(As2Error):
+class NotAllowed(audit.Refusal):
     """This person's role does not allow it."""
 
 
@@ -102,7 +103,7 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
         raise BadSetting(f"no role {role!r}; known: {', '.join(ROLES)}")
     with wb.write() as s:
         rows.lock_roles(s)
-        allow(s, by, ADMIN)
+        allow(s, by, "change a role", ADMIN)
         person = s.get(Annotator, annotator_id, with_for_update=True)
         if person is None or person.imported:
             raise Gone("this person does not exist any more: reload the page")
@@ -110,25 +111,29 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
             _ensure_admin(s, wb, person)
         elif person.role == ADMIN and not rows.count_people(s, ADMIN, but=(NOBODY, person.name)):
             raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
+        if person.role != role:
+            audit.record(s, wb.clock(), by, "change a role", person.name, f"{person.role} to {role}")
         person.role = role
 
 
-def require(s: Session, annotator_id: int, least: str = ANNOTATOR) -> Annotator:
-    """The person, locked for this transaction, if their role is `least` or more. Raises NotAllowed, Gone."""
+def require(s: Session, annotator_id: int, act: str, least: str = ANNOTATOR) -> Annotator:
+    """The person, locked for this transaction, if their role is `least` or more. `act` is what they are about to do, as
+    the audit log has it if it is refused. Raises NotAllowed, Gone."""
     person = s.get(Annotator, annotator_id, with_for_update=True)
     if person is None:
         raise Gone("this annotator is not known here: type your name again")
     if ROLES.index(person.role) > ROLES.index(least):
         least_role = "an admin" if least == ADMIN else "an annotator"
         role = "a viewer" if person.role == VIEWER else "an annotator"
-        raise NotAllowed(f"{person.name} is {role}, and this takes {least_role}: ask an admin")
+        message = f"{person.name} is {role}, and this takes {least_role}: ask an admin"
+        raise NotAllowed(message, actor=person.name, act=act)
     return person
 
 
-def allow(s: Session, by: int | None, least: str = ANNOTATOR) -> None:
+def allow(s: Session, by: int | None, act: str, least: str = ANNOTATOR) -> None:
     """`require`, except for `by` None: the command line may do anything."""
     if by is not None:
-        require(s, by, least)
+        require(s, by, act, least)
 
 
 def has_role(s: Session, annotator_id: int, role: str) -> bool:
@@ -145,6 +150,8 @@ def _ensure_admin(s: Session, wb: Workbench, person: Annotator) -> None:
     if rows.count_people(s, ADMIN, but=(NOBODY,)):
         return
     person.role = ADMIN
+    s.flush()
+    audit.record(s, wb.clock(), person.id, "become the first admin", person.name)
     if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.find_annotator(s, name=NOBODY)):
         nobody.role = VIEWER
 

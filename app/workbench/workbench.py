@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
 
+from app.workbench import audit
 from app.workbench.later import LaterWrites
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
@@ -50,14 +51,24 @@ class Workbench:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that cannot write and never waits for a writer."""
-        with translate_errors(), self.database.read() as session:
+        with self._record_refusal(), translate_errors(), self.database.read() as session:
             yield session
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Session]:
         """A session that is committed on leaving; `durable` for labels."""
-        with translate_errors(), self.database.write(durable=durable) as session:
+        with self._record_refusal(), translate_errors(), self.database.write(durable=durable) as session:
             yield session
+
+    @contextmanager
+    def _record_refusal(self) -> Iterator[None]:
+        """In the audit log, after the transaction that it undoes."""
+        try:
+            yield
+        except audit.Refusal as refusal:
+            with translate_errors():
+                audit.write_refusal(self, refusal)
+            raise
 
     def analyze(self) -> None:
         """Called after many rows were added, so that the database plans its queries by them."""

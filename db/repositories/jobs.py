@@ -19,10 +19,16 @@ UNDER_WAY = ("queued", "running")
 
 
 def add_job(
-    session: Session, kind: str, settings: Mapping[str, object], now: datetime, *, corpus_id: int | None = None
+    session: Session,
+    kind: str,
+    settings: Mapping[str, object],
+    now: datetime,
+    *,
+    corpus_id: int | None = None,
+    annotator_id: int | None = None,
 ) -> Job:
-    job = Job(kind=kind, corpus_id=corpus_id, settings=dict(settings), attempts=MAX_ATTEMPTS, created=now)
-    return add_row(session, job)
+    of = {"corpus_id": corpus_id, "annotator_id": annotator_id}
+    return add_row(session, Job(kind=kind, settings=dict(settings), attempts=MAX_ATTEMPTS, created=now, **of))
 
 
 def lock_job(session: Session, job_id: int) -> Job | None:

@@ -454,6 +454,26 @@ def test_people_are_listed_and_given_roles(as2, as2_json, home):
     assert code == 1 and "known: me, cara" in err
 
 
+def test_who_did_what_is_listed_newest_first_and_by_act(as2, as2_json, home):
+    from app import bootstrap
+    from app.workbench import people
+
+    assert as2("audit")[1].strip() == "nothing is recorded"
+    with contextlib.closing(bootstrap.open()) as wb:
+        people.sign_in(wb, "ann")
+        people.sign_in(wb, "bob")
+    as2("people", "role", "bob", "viewer")
+    events = as2_json("audit", "--limit", 1)["events"]
+    assert [(e["actor"], e["act"], e["target"], e["detail"]) for e in events] == [
+        ("command line", "change a role", "bob", "annotator to viewer")
+    ]
+    assert as2("audit", "--who", "ann")[1].splitlines()[-1].split()[2:] == "ann become the first admin ann".split()
+    assert as2_json("audit", "--act", "first")["events"][0]["act"] == "become the first admin"
+    assert as2_json("audit", "--since", "2999-01-01")["events"] == []
+    code, _, err = as2("audit", "--since", "yesterday")
+    assert code == 1 and "give a day as 2024-05-01" in err
+
+
 def test_a_home_is_checked_backed_up_and_restored(as2, as2_json, articles, tmp_path):
     as2("ingest", articles)
     for job in as2_json("jobs")["jobs"]:

@@ -5,7 +5,7 @@ from sqlalchemy import JSON, Boolean, DateTime, Float, Integer, MetaData, delete
 
 from db.errors import DbError
 from db.models import Candidate, Question, Run, Sentence
-from db.repositories import labels, people
+from db.repositories import jobs, labels, people
 from db.session import MIGRATIONS, Database, open_database
 
 FILLED = (
@@ -186,3 +186,26 @@ def test_questions_that_were_only_typed_leave_the_queues_and_all_others_stay(dat
         "proposed, then asked": ("proposed", True),
     }
     assert runs == [None] * 7
+
+
+def test_jobs_keep_their_events_when_they_learn_who_started_them(database_url, tmp_path, now):
+    url = f"sqlite:///{tmp_path / 'jobs.db'}" if database_url.startswith("sqlite") else database_url
+    old = Database(url)
+    with old.migrating() as connection:
+        upgrade(connection, "0007")
+    with old.engine.begin() as connection:
+        by_name = {t.name: t for t in tables(connection)}
+        job = {"kind": "retrain", "state": "done", "progress": 1.0, "message": "", "settings": {}, "result": {"n": 1}}
+        more = {"error": "", "log": "", "attempt": 1, "attempts": 3, "cancelling": False, "worker": "", "created": now}
+        connection.execute(insert(by_name["job"]), {**job, **more})
+        connection.execute(insert(by_name["job_event"]), {"job_id": 1, "payload": {"kind": "step"}, "created": now})
+    old.close()
+    new = open_database(url)
+    with new.write() as s:
+        [stored] = jobs.list_jobs(s)
+        assert (stored.id, stored.result, stored.annotator_id) == (1, {"n": 1}, None)
+        assert jobs.list_events(s, [1], 10) == {1: [{"kind": "step"}]}
+        s.delete(stored)
+        s.flush()
+        assert jobs.add_job(s, "embed", {}, now).id == 2  # no number twice
+    new.close()

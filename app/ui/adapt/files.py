@@ -8,13 +8,12 @@ from app.ui.text import plain
 from app.ui.uploads import offer_upload
 from app.versions import archive
 from app.versions.registry import VersionView
-from app.workbench.workbench import Workbench
 
 EXPORT_KEY = "_adapt_export"  # version, format and content of the last zip: one a session, since it is large
 FORMATS = {"as2": "This workbench", "hf": "Hugging Face", "cross-encoder": "sentence-transformers", "onnx": "ONNX"}
 
 
-def draw_export(wb: Workbench, version: VersionView) -> None:
+def draw_export(frame: Frame, version: VersionView) -> None:
     popover = st.popover("Export", type="tertiary", key=f"adapt_export_{version.id}", on_change="rerun")
     if not popover.open:
         return
@@ -25,7 +24,8 @@ def draw_export(wb: Workbench, version: VersionView) -> None:
         if st.button("Create the file", key=f"adapt_export_make_{version.id}"):
             st.session_state.pop(EXPORT_KEY, None)
             with boundary(), st.spinner("Writing the version …", show_time=True):
-                st.session_state[EXPORT_KEY] = (version.id, to, archive.export_zip(wb, version.name, to))
+                content = archive.export_zip(frame.wb, version.name, to, by=frame.annotator.id)
+                st.session_state[EXPORT_KEY] = (version.id, to, content)
         version_id, made_format, content = st.session_state.get(EXPORT_KEY, (None, None, b""))
         if (version_id, made_format) == (version.id, to):
             st.download_button(f"Download, {len(content) / 1e6:,.1f} MB", content, f"{version.name}.{to}.zip",

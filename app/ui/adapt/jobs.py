@@ -9,8 +9,9 @@ from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui import url
 from app.ui.errors import guarded
+from app.ui.job import explain_refusal
+from app.ui.page import Frame
 from app.ui.text import plain
-from app.workbench.workbench import Workbench
 
 KINDS = {
     "retrain": "Retrain",
@@ -42,7 +43,7 @@ def draw_failure(recent: Sequence[JobView], newest: JobView | None, *, current: 
         st.button("Open", key="adapt_lost_open", on_click=url.put, kwargs={"job": newest.id, "version": None})
 
 
-def draw_list(wb: Workbench, recent: Sequence[JobView]) -> None:
+def draw_list(frame: Frame, recent: Sequence[JobView]) -> None:
     """Newest first. A retrain can be opened; a failed job of another kind can be run again from here."""
     if not recent:
         return
@@ -54,8 +55,10 @@ def draw_list(wb: Workbench, recent: Sequence[JobView]) -> None:
                     address = {"job": job.id, "version": None}
                     st.button("Open", key=f"adapt_jobs_open_{job.id}", on_click=url.put, kwargs=address)
                 elif job.state in ("failed", "cancelled", "lost"):
-                    again = guarded(queue.retry)
-                    st.button("Run again", key=f"adapt_jobs_again_{job.id}", on_click=again, args=(wb, job.id))
+                    why = explain_refusal(job, frame.annotator)
+                    st.button("Run again", key=f"adapt_jobs_again_{job.id}", disabled=bool(why), help=why,
+                              on_click=guarded(queue.retry), args=(frame.wb, job.id),
+                              kwargs={"by": frame.annotator.id})  # fmt: skip
 
 
 def _line(job: JobView) -> str:

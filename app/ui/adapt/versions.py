@@ -143,7 +143,7 @@ def _draw_version(frame: Frame, version: VersionView, depth: int, against: dict[
             if against and not version.problem:
                 navigation.to("compare", "Compare", **against)
             if not version.problem:
-                files.draw_export(frame.wb, version)
+                files.draw_export(frame, version)
             if not management.is_shipped(frame.wb, version):
                 st.button("Edit", key=f"adapt_edit_{version.id}", on_click=_open_dialog, args=("edit", version.name),
                           type="tertiary", disabled=bool(why), help=why or "Rename, note, delete")  # fmt: skip

@@ -30,7 +30,7 @@ def draw(frame: Frame) -> None:
         )
     _draw_shares(_estimate_prevalence(wb, corpus_id))
     _draw_anchoring(agreement.measure_anchoring(wb, corpus_id))
-    _draw_second_looks(wb, corpus_id)
+    _draw_second_looks(wb, corpus_id, frame.annotator.id)
 
 
 @st.cache_resource(ttl=60, show_spinner="Resampling questions …")
@@ -100,7 +100,7 @@ def _draw_anchoring(view: AnchoringView) -> None:
     )
 
 
-def _draw_second_looks(wb: Workbench, corpus_id: int) -> None:
+def _draw_second_looks(wb: Workbench, corpus_id: int, by: int) -> None:
     st.header("Second looks", anchor=False)
     waiting = label_noise.count_second_looks(wb, corpus_id)
     st.caption(
@@ -114,7 +114,8 @@ def _draw_second_looks(wb: Workbench, corpus_id: int) -> None:
     if job is not None and is_running:
         draw_live(wb, job, draw_progress, seconds=WAIT_SECONDS)
     st.button("Find suspicious labels", key="agreement_doubt", icon=":material/troubleshoot:", disabled=is_running,
-              on_click=guarded(label_noise.start_second_looks), args=(wb, corpus_id))  # fmt: skip
+              on_click=guarded(label_noise.start_second_looks), args=(wb, corpus_id),
+              kwargs={"by": by})  # fmt: skip
 
 
 def _draw_number(name: str, e: Estimate, about: str) -> None:

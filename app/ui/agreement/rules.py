@@ -1,4 +1,4 @@
-"""The labelling rules of a corpus, its guidelines, and people's roles. Only an admin changes them."""
+"""The labelling rules of a corpus and its guidelines. Only an admin changes them."""
 
 import streamlit as st
 
@@ -7,13 +7,7 @@ from app.ui.errors import boundary, guarded
 from app.ui.page import Frame
 from app.ui.text import plain
 from app.workbench import people
-from app.workbench.people import ROLES
 
-PERMISSIONS = {
-    "admin": "labels, settles conflicts, edits rules and roles",
-    "annotator": "labels",
-    "viewer": "can only view",
-}
 state = st.session_state
 
 
@@ -65,23 +59,3 @@ def _draw_guidelines(frame: Frame) -> None:
 @guarded
 def _write(frame: Frame, key: str) -> None:
     guidelines.write_guidelines(frame.wb, frame.corpus.id, state[key], by=frame.annotator.id)
-
-
-def draw_people(frame: Frame) -> None:
-    me = frame.annotator
-    st.caption(" ".join(f"**{role.capitalize()}**: {PERMISSIONS[role]}." for role in ROLES))
-    if me.local:
-        st.caption("Names are not verified: anyone here can use any name. To enforce roles, configure "
-                   "a log-in (docs/labelling.md).")  # fmt: skip
-    for person in people.list_people(frame.wb):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{plain(person.name)}**" + (" (you)" if person.id == me.id else ""))
-            key = f"agreement_role_{person.id}_{person.role}"
-            st.selectbox("Role", ROLES, ROLES.index(person.role), key=key, label_visibility="collapsed", width=180,
-                         disabled=not frame.is_admin, on_change=_give_role,
-                         args=(frame, person.id, key))  # fmt: skip
-
-
-@guarded
-def _give_role(frame: Frame, person_id: int, key: str) -> None:
-    people.set_role(frame.wb, person_id, state.pop(key), by=frame.annotator.id)

@@ -6,6 +6,7 @@ from app.compare.comparison import ComparisonSettings
 from app.jobs.queue import JobView
 from app.ui.job import draw_cancel_or_retry, draw_wait_and_error
 from app.ui.text import capitalize, plain
+from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
 OUTCOMES = {
@@ -15,7 +16,7 @@ OUTCOMES = {
 }
 
 
-def draw_comparison(wb: Workbench, job: JobView) -> None:
+def draw_comparison(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
     with st.container(border=True, key="compare_job"):
         if job.is_active:
             message = "Stopping …" if job.cancelling else job.message or "Comparing"
@@ -26,4 +27,4 @@ def draw_comparison(wb: Workbench, job: JobView) -> None:
         if job.state in OUTCOMES:
             st.markdown(OUTCOMES[job.state])
         draw_wait_and_error(wb, job)
-        draw_cancel_or_retry(wb, job, "compare")
+        draw_cancel_or_retry(wb, job, "compare", person)

@@ -25,8 +25,8 @@ def rankers_in_url() -> list[str]:
     return [name for name in url.get("rankers").split(",") if name]
 
 
-def draw(wb: Workbench, *, corpus_name: str) -> None:
-    """The form; starting puts the job into the address."""
+def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
+    """The form; starting puts the job, which is `by`'s, into the address."""
     all_rankers, sets = comparison.list_rankers(wb), comparison.list_datasets(wb)
     if not sets:
         st.info("There is no labelled set yet. Label some sentences, or import a set on the Data page.",
@@ -59,7 +59,7 @@ def draw(wb: Workbench, *, corpus_name: str) -> None:
                         help="0 means all. Fewer questions are quicker, and the result is less certain.")  # fmt: skip
     enough = len(add_sweep(rankers, sweep)) >= 2
     st.button("Compare", type="primary", icon=":material/stacked_line_chart:", key="compare_start", disabled=not enough,
-              on_click=_start, args=(wb,))  # fmt: skip
+              on_click=_start, args=(wb, by))  # fmt: skip
     if not enough:
         st.caption("Choose at least two rankers.")
 
@@ -70,7 +70,7 @@ def add_sweep(rankers: Sequence[str], sweep: bool) -> list[str]:
 
 
 @guarded
-def _start(wb: Workbench) -> None:
+def _start(wb: Workbench, by: int) -> None:
     """Reads the form at the click: a choice made just before it had no run of its own."""
     form = st.session_state
     job = comparison.start_compare(
@@ -78,6 +78,7 @@ def _start(wb: Workbench) -> None:
         add_sweep(form["compare_rankers"], form["compare_sweep"]),
         form["compare_data"],
         setting=form["compare_setting"],
+        by=by,
         limit=int(form["compare_limit"]) or None,
     )
     url.put(job=job.id, rankers=None)

@@ -14,15 +14,15 @@ def find_shipped_comparison(_wb: Workbench, starter_dir: str) -> ComparisonView 
     return shipped_comparison.find_shipped_comparison(_wb)
 
 
-def draw_note(wb: Workbench) -> None:
+def draw_note(wb: Workbench, *, by: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("Prepared with the program: the shipped rankers on the starter corpus's test questions.",
                    width="stretch")  # fmt: skip
         st.button("Compute it here", key="compare_again_here", type="tertiary", icon=":material/replay:",
-                  on_click=_compute, args=(wb,), help="Takes some minutes, in the background")  # fmt: skip
+                  on_click=_compute, args=(wb, by), help="Takes some minutes, in the background")  # fmt: skip
 
 
 @guarded
-def _compute(wb: Workbench) -> None:
+def _compute(wb: Workbench, by: int) -> None:
     settings = shipped_comparison.SETTINGS
-    url.put(job=comparison.start_compare(wb, settings.rankers, settings.data, settings.setting).id)
+    url.put(job=comparison.start_compare(wb, settings.rankers, settings.data, settings.setting, by=by).id)

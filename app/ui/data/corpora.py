@@ -1,12 +1,11 @@
 """Corpora: list, create, delete, add documents, load the shipped ones."""
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import streamlit as st
 
 from app.corpora import corpora, documents
-from app.corpora.corpora import CorpusView, UnknownCorpus
+from app.corpora.corpora import HANDBOOK, STARTER, CorpusView, UnknownCorpus
 from app.corpora.documents import IngestView
 from app.exchange import starter
 from app.ui import navigation, url
@@ -37,7 +36,7 @@ def draw(frame: Frame) -> None:
     with left:
         _draw_create(frame)
     with right:
-        _draw_starter(frame.wb)
+        _draw_starter(frame)
 
 
 def _draw_row(frame: Frame, corpus: CorpusView) -> None:
@@ -124,24 +123,26 @@ def _draw_create(frame: Frame) -> None:
                 st.rerun()
 
 
-def _draw_starter(wb: Workbench) -> None:
+def _draw_starter(frame: Frame) -> None:
+    why = frame.explain_refusal("load corpora")
     st.header("Starter corpus", anchor=False)
     st.caption("Short articles with labelled questions, to try every page. Loading it again restores what is missing.")
-    if st.button("Load the starter corpus", icon=":material/restart_alt:", key="data_starter"):
-        _load(wb, "starter corpus", starter.ensure_starter)
+    icon = ":material/restart_alt:"
+    if st.button("Load the starter corpus", icon=icon, key="data_starter", disabled=bool(why), help=why):
+        _load(frame, STARTER, "starter corpus")
     st.header("Handbook", anchor=False)
     st.caption(
         "The service handbook of an invented company, with labelled questions in its staff's own words. No model knows "
         "these words, so a retrain shows here what labels bring."
     )
-    if st.button("Load the handbook", icon=":material/restart_alt:", key="data_handbook"):
-        _load(wb, "handbook", starter.ensure_handbook)
+    if st.button("Load the handbook", icon=icon, key="data_handbook", disabled=bool(why), help=why):
+        _load(frame, HANDBOOK, "handbook")
 
 
-def _load(wb: Workbench, title: str, ensure: Callable[..., CorpusView | None]) -> None:
+def _load(frame: Frame, name: str, title: str) -> None:
     """Bring a shipped corpus back and use it."""
     with boundary(), show_progress(f"Loading the {title} …") as on_progress:
-        corpus = ensure(wb, on_progress=on_progress, again=True)
+        corpus = starter.bring_back(frame.wb, name, on_progress, by=frame.annotator.id)
         if corpus is None:
             st.warning(
                 f"The {title} is not part of this installation, or a corpus of yours has its name.",

@@ -1,5 +1,7 @@
 """Proposed questions: start a run, follow it, then accept, edit or reject its proposals one by one."""
 
+from functools import partial
+
 import streamlit as st
 
 from app.ask import proposals
@@ -7,9 +9,10 @@ from app.ask.proposals import ProposalsView, ProposalView
 from app.jobs import queue
 from app.jobs.queue import JobView
 from app.ui.errors import guarded
-from app.ui.job import WAIT_SECONDS, draw_live, draw_progress
+from app.ui.job import WAIT_SECONDS, draw_live, draw_progress, explain_refusal
 from app.ui.page import Frame
 from app.ui.text import count, name_document, plain
+from app.workbench.people import AnnotatorView
 from app.workbench.workbench import Workbench
 
 ABOUT = (
@@ -28,7 +31,7 @@ def draw(frame: Frame) -> None:
     st.caption(ABOUT)
     job = queue.find_newest(wb, "propose", corpus.id)
     if job is not None and job.is_active:
-        draw_live(wb, job, _draw_running, seconds=WAIT_SECONDS)
+        draw_live(wb, job, partial(_draw_running, person=frame.annotator), seconds=WAIT_SECONDS)
     else:
         _draw_start(frame, job)
     _draw_waiting(frame, proposals.list_waiting(wb, corpus.id))
@@ -49,11 +52,13 @@ def _draw_start(frame: Frame, job: JobView | None) -> None:
         st.error(plain(job.error), icon=":material/error:")
 
 
-def _draw_running(wb: Workbench, job: JobView) -> None:
+def _draw_running(wb: Workbench, job: JobView, person: AnnotatorView) -> None:
+    why = explain_refusal(job, person)
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_progress(wb, job)
-        st.button("Stop", key="data_propose_stop", icon=":material/stop_circle:", disabled=job.cancelling,
-                  help="Keeps what was proposed so far", on_click=guarded(queue.cancel), args=(wb, job.id))  # fmt: skip
+        st.button("Stop", key="data_propose_stop", icon=":material/stop_circle:", disabled=job.cancelling or bool(why),
+                  help=why or "Keeps what was proposed so far", on_click=guarded(queue.cancel), args=(wb, job.id),
+                  kwargs={"by": person.id})  # fmt: skip
 
 
 def _draw_waiting(frame: Frame, view: ProposalsView) -> None:
@@ -85,7 +90,8 @@ def _draw_proposal(frame: Frame, proposal: ProposalView) -> None:
 
 @guarded
 def _start(frame: Frame) -> None:
-    proposals.start(frame.wb, frame.corpus.id, number=int(st.session_state["data_propose_wanted"]))
+    number = int(st.session_state["data_propose_wanted"])
+    proposals.start(frame.wb, frame.corpus.id, number=number, by=frame.annotator.id)
 
 
 @guarded

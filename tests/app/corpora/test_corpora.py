@@ -10,10 +10,10 @@ from app.ask import asking
 from app.ask.examples import list_examples
 from app.cli import context
 from app.corpora import corpora, documents, indexing
-from app.corpora.corpora import UnknownCorpus
+from app.corpora.corpora import HANDBOOK, STARTER, UnknownCorpus
 from app.exchange import exports
 from app.exchange import starter as starter_module
-from app.exchange.starter import ensure_handbook, ensure_shipped, ensure_starter
+from app.exchange.starter import bring_back, ensure_handbook, ensure_shipped, ensure_starter
 from app.jobs import queue
 from app.labels import annotation
 from app.ranking import retrieval
@@ -289,7 +289,7 @@ def test_a_starter_somebody_deleted_stays_away_until_asked_for(wb, starter):
     corpora.delete_corpus(wb, ensure_starter(wb).id)
     assert ensure_starter(wb) is None
     assert corpora.list_corpora(wb) == []
-    assert ensure_starter(wb, again=True).documents == 1
+    assert bring_back(wb, STARTER).documents == 1
 
 
 @pytest.fixture
@@ -323,7 +323,7 @@ def test_a_handbook_somebody_deleted_stays_away_until_asked_for_and_the_starter_
     corpora.delete_corpus(wb, corpora.find_corpus(wb, "handbook").id)
     ensure_shipped(wb)
     assert [c.name for c in corpora.list_corpora(wb)] == ["starter"]
-    assert ensure_handbook(wb, again=True).documents == 1
+    assert bring_back(wb, HANDBOOK).documents == 1
 
 
 def test_a_handbook_whose_reading_was_interrupted_is_completed(wb, handbook, monkeypatch):

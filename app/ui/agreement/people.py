@@ -1,0 +1,52 @@
+"""People, their roles, and the audit log. Only an admin gives roles and sees the log."""
+
+import streamlit as st
+
+from app.ui.data.reasons import draw_reasons
+from app.ui.errors import guarded
+from app.ui.page import Frame
+from app.ui.text import plain
+from app.workbench import audit_log, people
+from app.workbench.people import ROLES
+
+PERMISSIONS = {
+    "admin": "labels, settles conflicts, edits rules and roles",
+    "annotator": "labels",
+    "viewer": "can only view",
+}
+MAX_EVENTS = 200
+HEAD = ("when (UTC)", "who", "what", "on what", "detail")
+state = st.session_state
+
+
+def draw(frame: Frame) -> None:
+    me = frame.annotator
+    st.caption(" ".join(f"**{role.capitalize()}**: {PERMISSIONS[role]}." for role in ROLES))
+    if me.local:
+        st.caption("Names are not verified: anyone here can use any name. To enforce roles, configure "
+                   "a log-in (docs/labelling.md).")  # fmt: skip
+    for person in people.list_people(frame.wb):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(person.name)}**" + (" (you)" if person.id == me.id else ""))
+            key = f"agreement_role_{person.id}_{person.role}"
+            st.selectbox("Role", ROLES, ROLES.index(person.role), key=key, label_visibility="collapsed", width=180,
+                         disabled=not frame.is_admin, on_change=_give_role,
+                         args=(frame, person.id, key))  # fmt: skip
+    if frame.is_admin:
+        _draw_log(frame)
+
+
+@guarded
+def _give_role(frame: Frame, person_id: int, key: str) -> None:
+    people.set_role(frame.wb, person_id, state.pop(key), by=frame.annotator.id)
+
+
+def _draw_log(frame: Frame) -> None:
+    st.header("Audit log", anchor=False)
+    st.caption(
+        "Promotions, changes of roles, deletions, log-ins, exports, imports, control of jobs, and what was refused. "
+        f"The newest {MAX_EVENTS} events; `as2 audit` lists all. Nothing here can be changed or deleted."
+    )
+    events = audit_log.list_events(frame.wb, by=frame.annotator.id, limit=MAX_EVENTS)
+    rows = [(f"{e.created:%Y-%m-%d %H:%M}", e.actor, e.what, e.target, e.detail) for e in events]
+    draw_reasons(HEAD, rows)

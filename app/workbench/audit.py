@@ -1,0 +1,69 @@
+"""The audit log: who did what, on what and when, what was refused included.
+
+An act is recorded in the transaction that does it, so that there is neither without the other. A refusal undoes its
+transaction; `Workbench` records it in one of its own, at most once a minute for the same person and act.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy.orm import Session
+
+from as2core.errors import As2Error
+from db.models import Annotator
+from db.repositories import audit as rows
+
+if TYPE_CHECKING:
+    from app.workbench.workbench import Workbench
+
+DONE, REFUSED = "done", "refused"
+COMMAND_LINE = "command line"
+MAX_DETAIL_CHARS = 500
+REFUSAL_SECONDS = 60.0  # within which the same one is not recorded again
+
+
+class Refusal(As2Error):
+    """Somebody may not do something. `actor`, `act` and `target` are for the audit log; without an actor the refusal is
+    not recorded."""
+
+    def __init__(self, message: str, *, actor: str = "", act: str = "", target: str = "") -> None:
+        super().__init__(message)
+        self.actor, self.act, self.target = actor, act, target
+
+
+def record(
+    s: Session,
+    now: datetime,
+    by: int | None,
+    act: str,
+    target: str = "",
+    detail: str = "",
+    *,
+    outcome: str = DONE,
+) -> None:
+    """Add an event to a transaction. `by`: the person's id, None for the command line."""
+    actor = COMMAND_LINE
+    if by is not None:
+        person = s.get(Annotator, by)
+        actor = person.name if person is not None else f"person {by}"
+    rows.add_event(s, now, actor=actor, act=act, target=target, outcome=outcome, detail=detail[:MAX_DETAIL_CHARS])
+
+
+def write(wb: Workbench, by: int | None, act: str, target: str = "", detail: str = "") -> None:
+    """Record an act that has no transaction of its own."""
+    with wb.write() as s:
+        record(s, wb.clock(), by, act, target, detail)
+
+
+def write_refusal(wb: Workbench, refusal: Refusal) -> None:
+    """Unless it has no actor, or was recorded within the last minute."""
+    key = f"refusal {refusal.actor} {refusal.act}"
+    if not refusal.actor or time.monotonic() - wb.marks.get(key, -REFUSAL_SECONDS) < REFUSAL_SECONDS:
+        return
+    wb.marks[key] = time.monotonic()
+    act, target, detail = refusal.act, refusal.target, str(refusal)[:MAX_DETAIL_CHARS]
+    with wb.database.write() as s:
+        rows.add_event(s, wb.clock(), actor=refusal.actor, act=act, target=target, outcome=REFUSED, detail=detail)

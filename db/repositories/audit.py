@@ -1,0 +1,28 @@
+"""The audit log: rows are added and read, never changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from db.models import AuditEvent
+
+
+def add_event(session: Session, now: datetime, *, actor: str, act: str, target: str, outcome: str, detail: str) -> None:
+    session.add(AuditEvent(created=now, actor=actor, act=act, target=target, outcome=outcome, detail=detail))
+
+
+def list_events(
+    session: Session, *, actor: str = "", act: str = "", since: datetime | None = None, limit: int | None = None
+) -> list[AuditEvent]:
+    """Newest first; of one person, of acts whose name holds `act`, and from `since` on."""
+    statement = select(AuditEvent)
+    if actor:
+        statement = statement.where(AuditEvent.actor == actor)
+    if act:
+        statement = statement.where(func.lower(AuditEvent.act).contains(act.lower(), autoescape=True))
+    if since is not None:
+        statement = statement.where(AuditEvent.created >= since)
+    return list(session.scalars(statement.order_by(AuditEvent.id.desc()).limit(limit)))

@@ -1,0 +1,161 @@
+"""Who did what is written down, refusals included, and stays as it was written."""
+
+import pytest
+from fake_models import write_version
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from app.ask import question_management
+from app.compare import comparison
+from app.corpora import corpora, documents
+from app.corpora.corpora import STARTER
+from app.exchange import exports, imports
+from app.exchange.starter import bring_back, ensure_starter
+from app.jobs import queue
+from app.labels import annotation
+from app.versions import management, promotion
+from app.workbench import audit, audit_log, people
+from app.workbench.people import NotAllowed
+from db.errors import DbError
+
+SET = b'{"qid": "q", "question": "Who?", "candidates": [{"id": "a", "text": "She.", "label": 1}]}'
+
+
+@pytest.fixture
+def eve(wb, ann):
+    """Who may look."""
+    people.set_role(wb, people.sign_in(wb, "eve").id, "viewer", by=ann.id)
+    return people.sign_in(wb, "eve")
+
+
+@pytest.fixture
+def starter(wb, settings):
+    folder = settings.corpora_dir / STARTER / "articles"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("The tower was finished in 1889.")
+    return ensure_starter(wb)
+
+
+def label(wb, asked, who, place=0, label="correct"):
+    pair = {"question_id": asked.question_id, "sentence_id": asked.candidates[place].sentence_id}
+    annotation.give_label(wb, **pair, annotator_id=who.id, label=label)
+
+
+def read(wb, **which):
+    return [(e.actor, e.act, e.target, e.outcome) for e in audit_log.list_events(wb, by=None, **which)]
+
+
+def test_acts_of_authority_are_recorded_with_who_what_and_on_what(wb, towers, asked, ann, bob):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    label(wb, asked, ann)
+    exports.export_labels(wb, towers.id, "csv", by=ann.id)
+    made = imports.import_labels(wb, None, "set.jsonl", SET, by=ann.id)
+    document = documents.list_documents(wb, towers.id)[0]
+    documents.delete_document(wb, document.id, by=ann.id)
+    question_management.delete_question(wb, asked.question_id, labels=1, by=ann.id)
+    corpora.delete_corpus(wb, made.corpus_id, by=None)
+    assert read(wb)[::-1] == [
+        ("ann", "become the first admin", "ann", "done"),
+        ("ann", "change a role", "bob", "done"),
+        ("ann", "export labels", "towers", "done"),
+        ("ann", "import labels", "set", "done"),
+        ("ann", "delete a document", document.external_id, "done"),
+        ("ann", "delete a question", asked.question, "done"),
+        ("command line", "delete a corpus", "set", "done"),
+    ]
+    assert {e.created for e in audit_log.list_events(wb, by=None)} == {wb.clock()}
+
+
+def test_what_is_done_to_versions_is_recorded(wb, ann, settings, monkeypatch):
+    by = {"by": ann.id}
+    monkeypatch.setattr(management, "import_ranker", lambda folder: (None, {}))
+    monkeypatch.setattr(management, "save_version", lambda ranker, path, card: write_version(path))
+    made = management.import_version(wb, settings.models_dir / "cascade", name="other", **by)
+    promotion.promote(wb, made.name, "to try it", **by)
+    promotion.roll_back(wb, **by)
+    promotion.reject(wb, made.name, **by)
+    management.rename(wb, made.name, "the other", **by)
+    management.delete(wb, "the other", **by)
+    events = [(e.act, e.target, e.detail) for e in audit_log.list_events(wb, by=None, act="version")][::-1]
+    assert events == [
+        ("import a version", "other", f"from {settings.models_dir / 'cascade'}"),
+        ("promote a version", "other", "to try it"),
+        ("roll back a version", "other", ""),
+        ("reject a version", "other", ""),
+        ("rename a version", "the other", "from other"),
+        ("delete a version", "the other", ""),
+    ]
+
+
+def test_a_refusal_is_recorded_although_its_transaction_is_undone_and_once_a_minute(wb, towers, ann, bob, eve):
+    for _ in range(3):
+        with pytest.raises(NotAllowed):
+            corpora.delete_corpus(wb, towers.id, by=bob.id)
+    with pytest.raises(NotAllowed):
+        documents.ingest(wb, towers.id, [("a.txt", b"One.")], by=eve.id)  # asked in a transaction that only reads
+    [eves, bobs] = audit_log.list_events(wb, by=None, limit=2)
+    assert (bobs.actor, bobs.what) == ("bob", "delete a corpus (refused)")
+    assert (eves.actor, eves.what) == ("eve", "add documents (refused)")
+    assert "takes an admin" in bobs.detail
+
+
+@pytest.mark.parametrize("statement", ["UPDATE audit_event SET actor = 'bob'", "DELETE FROM audit_event"])
+def test_the_database_refuses_to_change_the_log(wb, ann, statement):
+    before = read(wb)
+    with pytest.raises((DbError, DBAPIError), match="append-only"), wb.database.write() as s:
+        s.execute(text(statement))
+    assert read(wb) == before == [("ann", "become the first admin", "ann", "done")]
+
+
+def test_only_an_admin_reads_the_log(wb, ann, bob):
+    with pytest.raises(NotAllowed, match="takes an admin"):
+        audit_log.list_events(wb, by=bob.id)
+    assert audit_log.list_events(wb, by=ann.id, actor="bob")[0].what == "read the audit log (refused)"
+
+
+def test_the_log_is_read_by_person_by_act_and_from_a_day_on(wb, ann, bob, clock):
+    people.set_role(wb, bob.id, "viewer", by=ann.id)
+    clock.advance(days=1)
+    people.set_role(wb, bob.id, "annotator", by=None)
+    assert [e.detail for e in audit_log.list_events(wb, by=None, act="ROLE")] == [
+        "viewer to annotator",
+        "annotator to viewer",
+    ]
+    assert len(read(wb, actor="ann")) == 2
+    assert read(wb, since=wb.clock()) == [("command line", "change a role", "bob", "done")]
+
+
+def test_a_viewer_does_not_bring_back_a_corpus_that_an_admin_deleted(wb, starter, ann, bob, eve):
+    corpora.delete_corpus(wb, starter.id, by=ann.id)
+    with pytest.raises(NotAllowed, match="eve is a viewer"):
+        bring_back(wb, STARTER, by=eve.id)
+    assert corpora.list_corpora(wb) == [] and ensure_starter(wb) is None
+    assert bring_back(wb, STARTER, by=bob.id).name == STARTER
+    assert read(wb, limit=1) == [("bob", "bring back a shipped corpus", STARTER, "done")]
+
+
+@pytest.mark.parametrize("act", [queue.cancel, queue.pause, queue.resume, queue.retry])
+def test_a_viewer_controls_no_job_of_others(wb, towers, ann, bob, eve, act):
+    job = queue.enqueue(wb, "embed", {}, corpus_id=towers.id, by=bob.id)
+    if act is queue.retry:
+        queue.cancel(wb, job.id)
+    before = queue.load_job(wb, job.id)
+    with pytest.raises(NotAllowed, match="eve is a viewer"):
+        act(wb, job.id, by=eve.id)
+    assert queue.load_job(wb, job.id) == before and not queue.may_control(before, eve)
+    assert queue.may_control(before, ann) and act(wb, job.id, by=ann.id).id == job.id
+    assert read(wb, limit=1) == [("ann", audit_log.list_events(wb, by=None)[0].act, f"embed, job {job.id}", "done")]
+
+
+def test_a_viewer_cancels_the_comparison_that_they_started(wb, towers, asked, ann, eve):
+    label(wb, asked, ann)
+    label(wb, asked, ann, place=1, label="incorrect")
+    job = comparison.start_compare(wb, ["bm25", "wo"], "labels:towers", by=eve.id)
+    assert queue.may_control(job, eve)
+    assert queue.cancel(wb, job.id, by=eve.id).state == "cancelled"
+    assert read(wb, limit=1) == [("eve", "cancel a job", f"compare, job {job.id}", "done")]
+
+
+def test_a_long_detail_is_cut(wb, ann):
+    audit.write(wb, ann.id, "test", detail="x" * 10_000)
+    assert len(audit_log.list_events(wb, by=None)[0].detail) == audit.MAX_DETAIL_CHARS

@@ -1,0 +1,45 @@
+"""The people of Agreement, what admins read there, and what viewers find closed."""
+
+import pytest
+import stored
+from app_pages import markup, open_page, texts
+
+from app.corpora import corpora
+from app.workbench import people
+
+PEOPLE = {"view": "people"}
+
+
+def test_an_admin_reads_who_did_what_and_what_was_refused(wb):
+    people.sign_in(wb, "ann")
+    bob = people.sign_in(wb, "<b>bob</b>")
+    corpus = corpora.create_corpus(wb, "old")
+    with pytest.raises(people.NotAllowed):
+        corpora.delete_corpus(wb, corpus.id, by=bob.id)
+    corpora.delete_corpus(wb, corpus.id, by=None)
+    at = open_page("agreement", PEOPLE)
+    assert "Audit log" in [h.value for h in at.header]
+    table = markup(at)
+    assert "<td>command line</td><td>delete a corpus</td><td>old</td>" in table
+    assert "<td>&lt;b&gt;bob&lt;/b&gt;</td><td>delete a corpus (refused)</td>" in table
+
+
+def test_others_see_people_and_no_log(wb):
+    stored.set_role(wb, "annotator")
+    at = open_page("agreement", PEOPLE)
+    assert "**ann**" in texts(at) and "Audit log" not in [h.value for h in at.header]
+    assert "become the first admin" not in markup(at)
+
+
+def test_a_viewer_finds_the_shipped_corpora_closed(wb):
+    stored.set_role(wb, "viewer")
+    at = open_page("data")
+    assert at.button(key="data_starter").disabled and at.button(key="data_handbook").disabled
+
+
+def test_a_viewer_finds_the_control_of_a_retrain_closed(wb):
+    stored.set_role(wb, "viewer")
+    job = stored.put_job(wb, "retrain", state="running")
+    at = open_page("adapt", {"job": str(job)})
+    assert at.button(key="adapt_cancel").disabled and at.button(key="adapt_pause").disabled
+    assert "only jobs that they started" in at.button(key="adapt_cancel").help
