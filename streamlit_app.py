@@ -8,7 +8,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config, net_util
 
-from app.security import SecurityHeaders
+from app.security import ClosedRoutes, SecurityHeaders
 from app.ui.errors import on_script_error
 from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
@@ -31,6 +31,7 @@ hosts = parse_hosts(get_settings().allowed_hosts)
 middleware = [
     Middleware(SecurityHeaders),
     Middleware(HostGuard, address=config.get_option("server.address") or "0.0.0.0", names=hosts),
+    Middleware(ClosedRoutes),
     Middleware(UploadGuard),
     Middleware(StartScript),
 ]

@@ -1,10 +1,12 @@
-"""Headers every answer carries: no framing, no sniffing, and nothing loaded from another host.
+"""Headers every answer carries: no framing, no sniffing, and nothing loaded from another host. Routes that no page
+needs are closed.
 
 Streamlit compiles Vega expressions and component code in the browser, so scripts need 'unsafe-eval', blob: and inline;
 what the policy buys is that text which slipped through as markup can neither load nor send anything elsewhere.
 """
 
 from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
@@ -18,6 +20,10 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
+
+# Streamlit answers these to everybody, before the log-in, too: how many sessions there are and what they hold in
+# memory, a second way to drive the app, and whether its script fails
+CLOSED_ROUTES = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check")
 
 
 class SecurityHeaders:
@@ -39,3 +45,19 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, with_headers)
+
+
+class ClosedRoutes:
+    """ASGI middleware that answers 404 for `CLOSED_ROUTES`, below any base path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and any(route in scope["path"] for route in CLOSED_ROUTES):
+            if scope["type"] == "http":
+                await PlainTextResponse("There is nothing here.\n", 404)(scope, receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            return
+        await self.app(scope, receive, send)

@@ -27,6 +27,7 @@ from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
+from app.ui.fragment import fragment
 from app.ui.label.buttons import label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
@@ -88,7 +89,7 @@ def draw_examples() -> None:
             st.pills(title, texts, format_func=plain, key=key, on_change=submit_example, args=(key,))
 
 
-@st.fragment
+@fragment()
 def draw_result(current: result.Result) -> None:
     """Everything that depends on the schedule: a release of the slider reruns this alone."""
     errors.show_pending()

@@ -30,7 +30,7 @@ def list_people(context: Context, as_json: JsonFlag = False) -> None:
 @people.command()
 def role(
     name: Annotated[str, Argument(metavar="NAME", help="As `as2 people` lists it.")],
-    to: Annotated[str, Argument(metavar="ROLE", help="admin, annotator or viewer.")],
+    to: Annotated[str, Argument(metavar="ROLE", help="admin, annotator, viewer or blocked.")],
     as_json: JsonFlag = False,
 ) -> None:
     """Assign a role."""
@@ -40,3 +40,17 @@ def role(
         service.set_role(wb, service.find_person(wb, name).id, to, by=None)
         person = service.find_person(wb, name)
     print_json(person) if as_json else echo(f"{person.name} is {person.role} now")
+
+
+@people.command("end-sessions")
+def end_sessions(
+    name: Annotated[str, Argument(metavar="NAME", help="As `as2 people` lists it.")], as_json: JsonFlag = False
+) -> None:
+    """End a person's sessions in all browsers; they can log in again unless blocked."""
+    from app.workbench import people as service
+    from app.workbench import sessions
+
+    with workbench(starter=False) as wb:
+        person = service.find_person(wb, name)
+        sessions.end_sessions(wb, person.id, by=None)
+    print_json(person) if as_json else echo(f"{person.name} has to log in again")

@@ -16,7 +16,7 @@ from app.corpora.corpora import get_corpus
 from app.exchange.imports import IMPORT
 from app.labels import consensus
 from app.versions import loading
-from app.workbench import audit
+from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.data import beir
 from as2core.data.catalog import WRITERS
@@ -42,9 +42,11 @@ def export_labels(
 ) -> bytes:
     """The corpus's current labels, all or one annotator's, as a file of that format. `by`: who exports, None for the
     command line; unless an admin, they do not get others' labels of a pair that they have still to label.
-    Raises BadSetting, As2Error."""
+    Raises BadSetting, As2Error, NotAllowed for somebody who is blocked."""
     if fmt not in FORMATS:
         raise BadSetting(f"no export format {fmt!r}; known: {', '.join(FORMATS)}")
+    with wb.read() as s:
+        people.allow(s, by, "export labels", people.VIEWER)
     questions = labelled_questions(wb, corpus_id, annotator, signed=fmt == "jsonl", by=by)
     if not questions:
         if by is not None and labelled_questions(wb, corpus_id, annotator):

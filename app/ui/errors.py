@@ -12,6 +12,7 @@ from typing import ParamSpec
 
 import streamlit as st
 
+from app.ui import signin
 from app.ui.text import plain
 from as2core.errors import As2Error
 
@@ -44,11 +45,13 @@ def on_script_error(error: Exception) -> bool:
 
 
 def guarded(callback: Callable[P, object]) -> Callable[P, None]:
-    """A widget callback whose error the frame shows at the top of the page."""
+    """A widget callback whose error the frame shows at the top of the page. It does nothing in a session that does not
+    count any more: Streamlit runs it before the page's frame."""
 
     @wraps(callback)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            signin.check()
             callback(*args, **kwargs)
         except Exception as error:  # shown by show_pending, in the run that follows
             st.session_state["_as2_error"] = error

@@ -12,6 +12,7 @@ from app.jobs.queue import JobView
 from app.ui import url
 from app.ui.charts.training import Event, dev_curve, loss_curve
 from app.ui.errors import guarded
+from app.ui.fragment import fragment
 from app.ui.text import capitalize, escape, plain
 from app.ui.wording import describe_state, describe_wait, format_event
 from app.workbench.people import AnnotatorView
@@ -53,7 +54,7 @@ def draw_live(wb: Workbench, job: JobView, panel: Panel, *, seconds: float = POL
             st.rerun()
         panel(wb, current)
 
-    st.fragment(draw, run_every=seconds if job.is_active else None)()
+    fragment(run_every=seconds if job.is_active else None)(draw)()
 
 
 def draw_progress(wb: Workbench, job: JobView) -> None:

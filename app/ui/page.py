@@ -92,6 +92,7 @@ def page(
     if (name := navigation.get_current()) != "label":
         page_keys.listen(name, focus=focus_field)
     wb = workbench()
+    signin.admit(wb)
     _first_start(wb)
     views = corpora.list_corpora(wb)
     if not views and needs_corpus:

@@ -4,36 +4,41 @@ Where `[auth]` is configured (secrets.toml), nobody gets further without logging
 although it is required, nobody gets further at all (`app.workbench.login`). Elsewhere a name is enough; the browser
 keeps it in a cookie, so that a reload does not change who signs. A second cookie names the desk: what was leased before
 a reload is still leased to whoever reloads.
+
+The gate is passed by every run of a page, every fragment (`app.ui.fragment`) and every callback (`app.ui.errors`): a
+session that was ended, or somebody who was blocked, gets no further on a page that is open.
 """
 
 import logging
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import streamlit as st
 from streamlit import config
-from streamlit.user_info import UserInfoProxy
 
 from app.ui.scripts import load_script
-from app.ui.text import plain
-from app.workbench import people
+from app.ui.text import capitalize, plain
+from app.workbench import people, sessions
 from app.workbench.login import needs_login
 from app.workbench.people import NOBODY, AnnotatorView, NotAllowed
+from app.workbench.sessions import Login, SessionEnded
 from app.workbench.settings import get_settings
 from app.workbench.workbench import Workbench
-from as2core.errors import BadSetting
+from as2core.errors import As2Error, BadSetting
 
 log = logging.getLogger(__name__)
 
 NAME, DESK = "as2_name", "as2_desk"  # cookies
 A_YEAR = "max-age=31536000; "
 _REMEMBERED = "_as2_remembered"
+_HOME, _PERSON = "_as2_home", "_as2_person"  # of a session that logged in
 
 
 def gate() -> None:
-    """Offer the log-in and stop the run where there is one to pass; called before anything of the home is drawn."""
+    """Offer the log-in and stop the run where there is one to pass; called before the home is opened."""
     try:
         configured = provider_configured()
     except BadSetting as e:  # the reason names files of the server
@@ -42,14 +47,55 @@ def gate() -> None:
             "the log-in is not set up correctly, so nobody gets in; whoever runs this app finds the reason in its log"
         )
         raise NotAllowed(reason) from e
-    if configured and not getattr(st.user, "is_logged_in", False):
-        st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
+    if configured and not read_claims().get("is_logged_in"):
+        _offer_login()
+
+
+def admit(wb: Workbench) -> None:
+    """Offer the log-in and stop the run where the session has ended, or the person may not be here; called before
+    anything of the home is drawn."""
+    if not provider_configured():
+        return
+    st.session_state[_HOME] = wb
+    try:
+        st.session_state[_PERSON] = sessions.admit(wb, Login.from_claims(read_claims()))
+    except SessionEnded as e:
+        st.info(f"{capitalize(str(e))}.", icon=":material/logout:")
+        _offer_login()
+    except NotAllowed as e:
+        st.error(f"{capitalize(plain(str(e)))}.", icon=":material/block:")
+        st.button("Log out", key="as2_logout", icon=":material/logout:", on_click=st.logout)
         st.stop()
 
 
+def _offer_login() -> None:
+    st.button("Log in", key="as2_login", type="primary", icon=":material/login:", on_click=st.login)
+    st.stop()
+
+
+def check() -> None:
+    """For what runs without the page's frame. Raises SessionEnded or NotAllowed where `admit` would stop the run."""
+    if (wb := st.session_state.get(_HOME)) is not None:
+        sessions.admit(wb, Login.from_claims(read_claims()))
+
+
+def is_current() -> bool:
+    """Whether `check` passes."""
+    try:
+        check()
+    except (SessionEnded, NotAllowed):
+        return False
+    return True
+
+
+def read_claims() -> dict[str, Any]:
+    """What the identity provider says of whoever is at the page; {} where nobody logged in."""
+    return dict(st.user.to_dict())
+
+
 def who(wb: Workbench) -> AnnotatorView:
-    """The person behind the `gate`, known to the database."""
-    person = _logged_in(wb, st.user) if provider_configured() else _sign_in_by_name(wb)
+    """The person behind `gate` and `admit`, known to the database."""
+    person = _show_person(wb) if provider_configured() else _sign_in_by_name(wb)
     cookies = [(DESK, desk(), "")]
     if person.local and person.name != NOBODY:
         cookies.append((NAME, person.name, A_YEAR))
@@ -84,12 +130,21 @@ def list_secret_files() -> list[Path]:
     return [Path(file) for file in config.get_option("secrets.files") if str(file).endswith(".toml")]
 
 
-def _logged_in(wb: Workbench, user: UserInfoProxy) -> AnnotatorView:
-    subject = f"{user.get('iss', '')}|{user.get('sub') or user.get('email') or ''}"
-    person = people.sign_in_subject(wb, subject, str(user.get("name") or user.get("email") or ""))
+def _show_person(wb: Workbench) -> AnnotatorView:
+    person: AnnotatorView = st.session_state[_PERSON]
     st.caption(f"Signed in as {plain(person.name)} ({person.role})")
-    st.button("Log out", key="as2_logout", type="tertiary", icon=":material/logout:", on_click=st.logout)
+    st.button("Log out", key="as2_logout", type="tertiary", icon=":material/logout:", on_click=_log_out,
+              args=(wb, person.id), help="Ends your sessions in all browsers")  # fmt: skip
     return person
+
+
+def _log_out(wb: Workbench, person_id: int) -> None:
+    """The cookie of this browser goes, those of others count no more."""
+    try:
+        sessions.end_sessions(wb, person_id, by=person_id)
+    except As2Error as e:  # such as a full disk; at least this browser forgets
+        log.error("sessions are not ended: %s", e)
+    st.logout()
 
 
 def _sign_in_by_name(wb: Workbench) -> AnnotatorView:

@@ -19,7 +19,7 @@ from db.repositories import audit as rows
 if TYPE_CHECKING:
     from app.workbench.workbench import Workbench
 
-DONE, REFUSED = "done", "refused"
+SUCCESS, REFUSED = "done", "refused"
 COMMAND_LINE = "command line"
 MAX_DETAIL_CHARS = 500
 REFUSAL_SECONDS = 60.0  # within which the same one is not recorded again
@@ -42,7 +42,7 @@ def record(
     target: str = "",
     detail: str = "",
     *,
-    outcome: str = DONE,
+    outcome: str = SUCCESS,
 ) -> None:
     """Add an event to a transaction. `by`: the person's id, None for the command line."""
     actor = COMMAND_LINE

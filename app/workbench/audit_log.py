@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.workbench.audit import DONE
+from app.workbench.audit import SUCCESS
 from app.workbench.people import ADMIN, allow
 from app.workbench.workbench import Workbench
 from db.repositories import audit as rows
@@ -26,7 +26,7 @@ class AuditView:
     @property
     def what(self) -> str:
         """The act, with its outcome unless it was done."""
-        return self.act if self.outcome == DONE else f"{self.act} ({self.outcome})"
+        return self.act if self.outcome == SUCCESS else f"{self.act} ({self.outcome})"
 
 
 def list_events(

@@ -10,12 +10,16 @@ import tomllib
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from app.workbench.settings import Settings
 from as2core.errors import BadSetting
 
 TABLE = "auth"
 KEYS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
+MIN_SECRET_CHARS = 16  # whoever guesses the secret signs a cookie in anybody's name
+PUBLIC_HOSTS = ("accounts.google.com", "appleid.apple.com", "gitlab.com")  # where anybody can have an account
+PUBLIC_TENANTS = ("common", "organizations", "consumers")  # likewise, of Microsoft
 REMEDY = "correct the file, or set AS2_LOGIN=off to open the home without a log-in"
 
 
@@ -29,6 +33,7 @@ def needs_login(settings: Settings, files: Iterable[Path]) -> bool:
     if configured:
         if find_spec("authlib") is None:
             raise BadSetting("the log-in needs the package authlib: install the extra `auth` (docs/running.md)")
+        _check_who_may(settings, configured)
         remember_login(settings)
         return True
     where = " or ".join(map(str, files))
@@ -40,6 +45,20 @@ def needs_login(settings: Settings, files: Iterable[Path]) -> bool:
             "AS2_LOGIN=off to open it without"
         )
     return False
+
+
+def _check_who_may(settings: Settings, files: Iterable[Path]) -> None:
+    """Raises BadSetting where anybody in the world could log in and no setting says that they may."""
+    if settings.login_allowed:
+        return
+    for file in files:
+        url = str(tomllib.loads(file.read_text(encoding="utf-8"))[TABLE]["server_metadata_url"])
+        host, tenant = urlsplit(url).hostname, urlsplit(url).path.strip("/").partition("/")[0]
+        if host in PUBLIC_HOSTS or (host == "login.microsoftonline.com" and tenant in PUBLIC_TENANTS):
+            raise BadSetting(
+                f"{file}: anybody with an account can log in at {url}: list addresses or domains in AS2_LOGIN_ALLOWED, "
+                'or "*" for everyone'
+            )
 
 
 def remember_login(settings: Settings) -> None:
@@ -74,6 +93,10 @@ def _has_login(file: Path) -> bool:
     if missing:
         line = _find_line(text, TABLE)
         raise BadSetting(f"{file}, line {line}: [{TABLE}] has no {', no '.join(missing)}; {REMEDY}")
+    if len(str(auth["cookie_secret"])) < MIN_SECRET_CHARS:
+        line = _find_line(text, "cookie_secret")
+        how = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
+        raise BadSetting(f"{file}, line {line}: cookie_secret is shorter than {MIN_SECRET_CHARS} characters: {how}")
     return True
 
 

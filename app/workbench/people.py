@@ -1,14 +1,16 @@
 """People: signing in by name or through an identity provider, and what each role may do.
 
-A viewer reads, an annotator labels, an admin also adjudicates conflicts, writes the guidelines and gives roles. A
-person who signs in while there is no admin becomes one. A session without a name signs as NOBODY, which does not count:
-the first person with a name becomes an admin too. Where newcomers are viewers, NOBODY is one from then on. Names that
-only came with imported labels cannot sign in.
+A viewer reads, an annotator labels, an admin also adjudicates conflicts, writes the guidelines and gives roles; who is
+blocked gets no page. Of those who type a name, the first becomes an admin, unless `AS2_ADMIN` names one. Of those who
+log in, only the one it names does (`app.workbench.sessions`). A session without a name signs as NOBODY, which does not
+count: the first person with a name becomes an admin too. Where newcomers are viewers or blocked, so is NOBODY from then
+on. Names that only came with imported labels cannot sign in.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -19,7 +21,7 @@ from as2core.errors import As2Error, BadSetting
 from db.models import Annotator
 from db.repositories import people as rows
 
-ADMIN, ANNOTATOR, VIEWER = ROLES = ("admin", "annotator", "viewer")
+ADMIN, ANNOTATOR, VIEWER, BLOCKED = ROLES = ("admin", "annotator", "viewer", "blocked")
 MAX_NAME_CHARS = 60
 NOBODY = "me"
 NO_PERSON = ("starter", "import")  # the names that sign imported labels
@@ -35,17 +37,20 @@ class Gone(As2Error):
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorView:
-    """`role` is one of ROLES; `local`: the name was typed here, without an identity provider."""
+    """`role` is one of ROLES; `local`: the name was typed here, without an identity provider. `login_at`: when the
+    provider last let them in."""
 
     id: int
     name: str
     role: str = "annotator"
     local: bool = True
+    login_at: datetime | None = None
 
 
 def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     """The person of that name, created if there is none. Raises BadSetting for an empty or overlong name, NotAllowed
-    for a name that signs imported labels or belongs to somebody who logs in through an identity provider."""
+    for a name that is blocked, signs imported labels or belongs to somebody who logs in through an identity provider.
+    """
     name = _tidy(name)
     with wb.read() as s:
         person = rows.find_annotator(s, name=name)
@@ -57,18 +62,21 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     if person is None or not has_admin:
         with wb.write() as s:
             person = rows.ensure_annotator(s, name, wb.clock(), role=wb.settings.newcomers)
-            _ensure_admin(s, wb, person)
+            if not wb.settings.admin or name in map(str.strip, wb.settings.admin.split(",")):
+                _make_first_admin(s, wb, person)
+    if person.role == BLOCKED:
+        raise NotAllowed(f"{name} is blocked: ask an admin")
     return to_view(person)
 
 
-def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
+def sign_in_subject(wb: Workbench, subject: str, name: str, *, may_lead: bool = True) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
-    number."""
+    number. `may_lead`: where there is no admin, they become one."""
     remember_login(wb.settings)
     with wb.read() as s:
         person = rows.find_annotator(s, subject=subject)
         has_admin = rows.count_people(s, ADMIN, but=(NOBODY,)) > 0
-    if person is not None and has_admin:
+    if person is not None and (has_admin or not may_lead):
         return to_view(person)
     base_name = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
     with wb.write() as s:
@@ -78,8 +86,16 @@ def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
             if free not in (*NO_PERSON, NOBODY):
                 person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
-        _ensure_admin(s, wb, person)
+        if may_lead:
+            _make_first_admin(s, wb, person)
         return to_view(person)
+
+
+def appoint_first_admin(wb: Workbench, annotator_id: int) -> None:
+    """Make the person an admin if no admin logs in: one by a typed name cannot any more."""
+    with wb.write() as s:
+        person = s.get_one(Annotator, annotator_id)
+        _make_first_admin(s, wb, person, but_local=True)
 
 
 def find_person(wb: Workbench, name: str) -> AnnotatorView:
@@ -107,12 +123,13 @@ def set_role(wb: Workbench, annotator_id: int, role: str, *, by: int | None) -> 
         person = s.get(Annotator, annotator_id, with_for_update=True)
         if person is None or person.imported:
             raise Gone("this person does not exist any more: reload the page")
+        before = person.role
         if role == ADMIN:
             _ensure_admin(s, wb, person)
         elif person.role == ADMIN and not rows.count_people(s, ADMIN, but=(NOBODY, person.name)):
             raise NotAllowed(f"{person.name} is the only admin: make somebody else one first")
-        if person.role != role:
-            audit.record(s, wb.clock(), by, "change a role", person.name, f"{person.role} to {role}")
+        if before != role:
+            audit.record(s, wb.clock(), by, "change a role", person.name, f"{before} to {role}")
         person.role = role
 
 
@@ -124,7 +141,7 @@ def require(s: Session, annotator_id: int, act: str, least: str = ANNOTATOR) -> 
         raise Gone("this annotator is not known here: type your name again")
     if ROLES.index(person.role) > ROLES.index(least):
         least_role = "an admin" if least == ADMIN else "an annotator"
-        role = "a viewer" if person.role == VIEWER else "an annotator"
+        role = {VIEWER: "a viewer", BLOCKED: BLOCKED}.get(person.role, "an annotator")
         message = f"{person.name} is {role}, and this takes {least_role}: ask an admin"
         raise NotAllowed(message, actor=person.name, act=act)
     return person
@@ -142,18 +159,25 @@ def has_role(s: Session, annotator_id: int, role: str) -> bool:
 
 
 def to_view(person: Annotator) -> AnnotatorView:
-    return AnnotatorView(person.id, person.name, person.role, person.subject is None)
+    return AnnotatorView(person.id, person.name, person.role, person.subject is None, person.login_at)
 
 
-def _ensure_admin(s: Session, wb: Workbench, person: Annotator) -> None:
+def _make_first_admin(s: Session, wb: Workbench, person: Annotator, *, but_local: bool = False) -> None:
+    if _ensure_admin(s, wb, person, but_local=but_local):
+        s.flush()
+        audit.record(s, wb.clock(), person.id, "become the first admin", person.name)
+
+
+def _ensure_admin(s: Session, wb: Workbench, person: Annotator, *, but_local: bool = False) -> bool:
+    """Whether the person became one. `but_local`: admins who sign in by a typed name do not count."""
     rows.lock_roles(s)
-    if rows.count_people(s, ADMIN, but=(NOBODY,)):
-        return
+    if rows.count_people(s, ADMIN, but=(NOBODY,), but_local=but_local):
+        return False
     person.role = ADMIN
-    s.flush()
-    audit.record(s, wb.clock(), person.id, "become the first admin", person.name)
-    if wb.settings.newcomers == VIEWER and person.name != NOBODY and (nobody := rows.find_annotator(s, name=NOBODY)):
-        nobody.role = VIEWER
+    newcomers = wb.settings.newcomers
+    if newcomers != ANNOTATOR and person.name != NOBODY and (nobody := rows.find_annotator(s, name=NOBODY)):
+        nobody.role = newcomers
+    return True
 
 
 def _tidy(name: str) -> str:

@@ -21,6 +21,8 @@ class Settings(BaseSettings):
     `worker`: "auto" starts the background worker when there is work, "external" leaves that to `as2 worker`.
     `newcomers`: the role of people who sign in for the first time, after the first person.
     `login`: "auto" is as configured; "required" refuses to start without, "off" opens the home to everyone.
+    `login_allowed`: who may log in, as addresses, domains and accounts; "" is everyone whom the provider lets in.
+    `admin`: who becomes the first admin, likewise, or by a typed name. `session_hours`: how long a log-in lasts.
     `allowed_hosts`: names by which the pages may be opened, besides the loopback's and the bound address.
     `data_dir`: data sets that are not in the repository; WikiQA's dev questions there are a benchmark of retrains.
     `candidates`: sentences of the documents found that a question looks at; `first_keep`: those the cascade reads."""
@@ -34,8 +36,11 @@ class Settings(BaseSettings):
     data_dir: Path | None = None
     worker: Literal["auto", "external"] = "auto"
     engine: Literal["auto", "torch", "onnx"] = "auto"
-    newcomers: Literal["annotator", "viewer"] = "annotator"
+    newcomers: Literal["annotator", "viewer", "blocked"] = "annotator"
     login: Literal["auto", "required", "off"] = "auto"
+    login_allowed: str = ""
+    admin: str = ""
+    session_hours: float = Field(default=12, gt=0, le=720)
     allowed_hosts: str = ""
     candidates: int = Field(default=1300, ge=1)
     first_keep: int = Field(default=100, ge=1)

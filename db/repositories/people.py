@@ -45,8 +45,12 @@ def ensure_annotator(
     return session.scalars(select(Annotator).where(Annotator.name == name)).one()
 
 
-def count_people(session: Session, role: str | None = None, but: Collection[str] = ()) -> int:
-    """How many people there are, or how many of a role, not counting some by name."""
+def count_people(
+    session: Session, role: str | None = None, but: Collection[str] = (), *, but_local: bool = False
+) -> int:
+    """How many people there are, or how many of a role, not counting some by name, or those who do not log in."""
     people = Annotator.imported.is_(False), Annotator.name.not_in(but)
     statement = select(func.count()).select_from(Annotator).where(*people)
+    if but_local:
+        statement = statement.where(Annotator.subject.is_not(None))
     return session.scalar(statement if role is None else statement.where(Annotator.role == role)) or 0

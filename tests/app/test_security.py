@@ -3,7 +3,10 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from app.security import HEADERS, SecurityHeaders
+import pytest
+from starlette.responses import PlainTextResponse
+
+from app.security import HEADERS, ClosedRoutes, SecurityHeaders
 
 
 def run(coroutine):
@@ -51,3 +54,48 @@ def test_a_websocket_passes_untouched():
 
     run(SecurityHeaders(inner)({"type": "websocket"}, None, "the same send"))
     assert seen == ["the same send"]
+
+
+async def open_route(path, kind="http"):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def inner(scope, receive, send):
+        await PlainTextResponse("ok")(scope, receive, send)
+
+    await ClosedRoutes(inner)({"type": kind, "path": path, "method": "GET", "headers": []}, None, send)
+    return sent[0]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/_stcore/metrics",
+        "/base/_stcore/metrics",
+        "/_stcore/agent/interact",
+        "/_stcore/agent/openapi.json",
+        "/_stcore/script-health-check",
+    ],
+)
+def test_routes_that_no_page_needs_are_closed(path):
+    assert run(open_route(path))["status"] == 404
+    assert run(open_route(path, "websocket")) == {"type": "websocket.close", "code": 1008, "reason": ""}
+
+
+@pytest.mark.parametrize("path", ["/", "/label", "/_stcore/health", "/_stcore/host-config", "/media/a.csv"])
+def test_routes_that_pages_need_are_open(path):
+    assert run(open_route(path))["status"] == 200
+
+
+def test_the_app_has_these_layers_and_streamlit_the_routes_that_they_close():
+    from streamlit.web.server.starlette import starlette_agent_routes, starlette_routes
+
+    import streamlit_app
+
+    assert {ClosedRoutes, SecurityHeaders} <= {layer.cls for layer in streamlit_app.middleware}
+    routes = [starlette_routes.ROUTE_METRICS, starlette_routes.ROUTE_SCRIPT_HEALTH]
+    routes += [v for k, v in vars(starlette_agent_routes).items() if k.startswith("_ROUTE_AGENT_")]
+    assert len(routes) == 5  # another one in a later version shows here
+    assert [run(open_route(f"/{route}"))["status"] for route in routes] == [404] * 5

@@ -1,5 +1,8 @@
 """Who is at the page."""
 
+import ast
+from pathlib import Path
+
 import pytest
 import stored
 import streamlit as st
@@ -7,6 +10,7 @@ from app_pages import MAIN, markup, open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from app.ui import signin
+from app.workbench import people, sessions
 
 
 @pytest.mark.parametrize("corpora", [True, False])
@@ -42,3 +46,78 @@ def test_the_name_the_browser_kept_signs_after_a_reload(wb, monkeypatch):
 
 def test_without_a_name_it_is_me(wb):
     assert open_page("label").text_input(key="as2_name").value == "me"
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def ada(wb, monkeypatch):
+    """Somebody who logged in just now, an annotator beside the admin "ann"."""
+    claims = {
+        "is_logged_in": True,
+        "iss": "https://id.example",
+        "sub": "1",
+        "name": "ada",
+        "iat": wb.clock().timestamp(),
+    }
+    people.sign_in(wb, "ann")
+    monkeypatch.setattr(signin, "provider_configured", lambda: True)
+    monkeypatch.setattr(signin, "read_claims", lambda: claims)
+    monkeypatch.setattr(st, "logout", lambda: None)
+    open_page("data")
+    return people.find_person(wb, "ada")
+
+
+def test_who_logs_out_here_is_logged_out_everywhere(wb, ada, clock):
+    other, at = open_page("data"), open_page("data")
+    assert "Signed in as ada (annotator)" in texts(other)
+    clock.advance(seconds=1)
+    at.button(key="as2_logout").click().run()
+    other = other.run()
+    assert "Your session has ended: log in again." in texts(other)
+    assert other.button(key="as2_login").label == "Log in"
+    assert not other.selectbox and "Towers" not in texts(other)
+
+
+@pytest.mark.parametrize("end", ["sessions", "role"])
+def test_a_click_on_an_open_page_does_nothing_once_the_session_was_ended(wb, ada, clock, end):
+    at = open_page("data", {"view": "questions"})
+    before = len(stored.questions(wb, stored.TOWERS))
+    at.text_area[0].set_value("Who paid for the tower?")
+    clock.advance(seconds=1)
+    if end == "sessions":
+        sessions.end_sessions(wb, ada.id, by=None)
+    else:
+        people.set_role(wb, ada.id, "blocked", by=None)
+    at = next(b for b in at.button if b.label == "Add").click().run()
+    assert len(stored.questions(wb, stored.TOWERS)) == before
+    assert ("log in again" if end == "sessions" else "Ada is blocked") in texts(at)
+    assert not at.selectbox and "Towers" not in texts(at)
+
+
+def test_somebody_who_is_not_on_the_list_sees_nothing(wb, ada, monkeypatch):
+    object.__setattr__(wb.settings, "login_allowed", "lab.example")
+    at = open_page("data")
+    assert "is not on the list of those who may log in" in texts(at)
+    assert at.button(key="as2_logout").label == "Log out"
+    assert not at.selectbox and "Towers" not in texts(at)
+
+
+def test_an_admin_ends_somebodys_sessions_on_the_page_of_people(wb, ada, clock):
+    people.set_role(wb, ada.id, "admin", by=None)
+    eve = people.sign_in_subject(wb, "https://id.example|2", "eve", may_lead=False)
+    at = open_page("agreement", {"view": "people"})
+    assert "last log-in" in texts(at)
+    at.button(key=f"agreement_sessions_{eve.id}").click().run()
+    claims = {"iss": "https://id.example", "sub": "2", "iat": wb.clock().timestamp() - 1}
+    with pytest.raises(sessions.SessionEnded):
+        sessions.admit(wb, sessions.Login.from_claims(claims))
+
+
+def test_every_part_that_is_drawn_by_itself_asks_whether_the_session_counts():
+    """`st.fragment` runs without the frame; `app.ui.fragment` is the one place that calls it."""
+    for path in [*(ROOT / "app").rglob("*.py"), *(ROOT / "pages").glob("*.py")]:
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)]
+        bare = [n for n in calls if n.attr == "fragment" and getattr(n.value, "id", "") == "st"]
+        assert bool(bare) == (path.name == "fragment.py"), path

@@ -6,13 +6,14 @@ from app.ui.data.reasons import draw_reasons
 from app.ui.errors import guarded
 from app.ui.page import Frame
 from app.ui.text import plain
-from app.workbench import audit_log, people
+from app.workbench import audit_log, people, sessions
 from app.workbench.people import ROLES
 
 PERMISSIONS = {
     "admin": "labels, settles conflicts, edits rules and roles",
     "annotator": "labels",
     "viewer": "can only view",
+    "blocked": "gets no page",
 }
 MAX_EVENTS = 200
 HEAD = ("when (UTC)", "who", "what", "on what", "detail")
@@ -27,7 +28,13 @@ def draw(frame: Frame) -> None:
                    "a log-in (docs/labelling.md).")  # fmt: skip
     for person in people.list_people(frame.wb):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{plain(person.name)}**" + (" (you)" if person.id == me.id else ""))
+            since = f", last log-in {person.login_at:%d %b %Y, %H:%M} UTC" if person.login_at else ""
+            you = " (you)" if person.id == me.id else ""
+            st.markdown(f"**{plain(person.name)}**{you}{since}", width="stretch")
+            if frame.is_admin and not person.local:
+                st.button("End sessions", key=f"agreement_sessions_{person.id}", type="tertiary",
+                          icon=":material/logout:", help="In all browsers; they can log in again unless blocked",
+                          on_click=_end_sessions, args=(frame, person.id))  # fmt: skip
             key = f"agreement_role_{person.id}_{person.role}"
             st.selectbox("Role", ROLES, ROLES.index(person.role), key=key, label_visibility="collapsed", width=180,
                          disabled=not frame.is_admin, on_change=_give_role,
@@ -39,6 +46,11 @@ def draw(frame: Frame) -> None:
 @guarded
 def _give_role(frame: Frame, person_id: int, key: str) -> None:
     people.set_role(frame.wb, person_id, state.pop(key), by=frame.annotator.id)
+
+
+@guarded
+def _end_sessions(frame: Frame, person_id: int) -> None:
+    sessions.end_sessions(frame.wb, person_id, by=frame.annotator.id)
 
 
 def _draw_log(frame: Frame) -> None:

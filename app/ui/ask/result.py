@@ -19,6 +19,7 @@ from app.ask.pins import Pin, find_pins
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
+from app.ui.fragment import fragment
 from app.ui.page import Frame
 from app.ui.text import capitalize, plain
 from as2core.types import Progress
@@ -180,7 +181,7 @@ def choose(position: int | None) -> None:
     st.session_state["_as2_chosen"] = position
 
 
-@st.fragment(run_every=0.3)
+@fragment(run_every=0.3)
 def await_generative(result: Result) -> None:
     """Draw the page again once the scores are ready.
 

@@ -12,6 +12,7 @@ from app.ui import navigation, url
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
+from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, describe_vectors, use_corpus
 from app.ui.text import count, plain
@@ -58,7 +59,7 @@ def _draw_row(frame: Frame, corpus: CorpusView) -> None:
     )
     st.caption(" · ".join(parts))
     if corpus.vectors_done < corpus.vectors_total:
-        st.fragment(_draw_vectors, run_every=WAIT_SECONDS)(frame.wb, corpus.id)
+        fragment(run_every=WAIT_SECONDS)(_draw_vectors)(frame.wb, corpus.id)
 
 
 def _draw_vectors(wb: Workbench, corpus_id: int) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from app.corpora import corpora
 from app.exchange import exports, imports
 from app.exchange.report import ImportView
+from app.ui import signin
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
 from app.ui.page import Frame, use_corpus
@@ -160,6 +161,8 @@ def _draw_export(frame: Frame) -> None:
 
 
 def _export(frame: Frame, fmt: str) -> bytes:
+    """For a click, which Streamlit serves without a run of the page."""
+    signin.check()
     return exports.export_labels(frame.wb, frame.corpus.id, fmt, by=frame.annotator.id)
 
 

@@ -13,6 +13,7 @@ from app.labels.strategies import QUEUES
 from app.ranking import scoring
 from app.ui import navigation
 from app.ui.errors import guarded
+from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS, draw_progress
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
@@ -46,7 +47,7 @@ def draw(frame: Frame, desk: Desk | ListDesk) -> None:
     if job is None or not job.is_active:
         _draw_finished(frame, desk, job)
         return
-    st.fragment(_wait, run_every=WAIT_SECONDS)(wb, job.id)
+    fragment(run_every=WAIT_SECONDS)(_wait)(wb, job.id)
 
 
 def _wait(wb: Workbench, job_id: int) -> None:

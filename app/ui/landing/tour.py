@@ -8,6 +8,7 @@ from app.corpora.corpora import HANDBOOK, STARTER
 from app.exchange.starter import ShippedState, find_state
 from app.ui import navigation, signin
 from app.ui.ask import result
+from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import use_corpus
 from app.workbench.workbench import Workbench
@@ -61,7 +62,7 @@ def _draw_handbook(wb: Workbench) -> None:
                   on_click=use_corpus, args=(HANDBOOK,))  # fmt: skip
 
 
-@st.fragment(run_every=WAIT_SECONDS)
+@fragment(run_every=WAIT_SECONDS)
 def _await_handbook(wb: Workbench) -> None:
     if find_state(wb, HANDBOOK) is not ShippedState.PENDING:
         st.rerun()  # the box of the corpora lists it, too

@@ -80,3 +80,23 @@ def test_a_home_once_under_log_in_never_opens_without_unless_told(settings, secr
     with pytest.raises(BadSetting, match="was used with a log-in"):
         needs_login(settings, [secrets])
     assert needs_login(set_login(settings, "off"), [secrets]) is False
+
+
+@pytest.mark.parametrize("url", ["https://accounts.google.com", "https://login.microsoftonline.com/common/v2.0"])
+def test_where_anybody_can_have_an_account_the_settings_say_who_may_log_in(settings, secrets, url):
+    secrets.write_text(GOOD.replace("https://id.example.org", url))
+    with pytest.raises(BadSetting, match="AS2_LOGIN_ALLOWED"):
+        needs_login(settings, [secrets])
+    assert needs_login(settings.model_copy(update={"login_allowed": "lab.example"}), [secrets])
+
+
+@pytest.mark.parametrize("host", ["gitlab.company.example", "login.microsoftonline.com/0a1b-2c3d"])
+def test_a_provider_of_ones_own_needs_no_list(settings, secrets, host):
+    secrets.write_text(GOOD.replace("id.example.org", host))
+    assert needs_login(settings, [secrets])
+
+
+def test_a_cookie_secret_that_can_be_guessed_is_refused(settings, secrets):
+    secrets.write_text(GOOD.replace("a long random text", "secret"))
+    with pytest.raises(BadSetting, match=r"line 4: cookie_secret is shorter than 16 characters"):
+        needs_login(settings, [secrets])

@@ -13,6 +13,7 @@ from app.ranking import retrieval
 from app.ranking.retrieval import MeaningState
 from app.ui.ask import result
 from app.ui.errors import guarded
+from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame
 from app.ui.text import count
@@ -38,7 +39,7 @@ def _draw_again() -> None:
         st.button("Search again", key="as2_again", icon=":material/refresh:", on_click=result.search_again)
 
 
-@st.fragment(run_every=WAIT_SECONDS)
+@fragment(run_every=WAIT_SECONDS)
 def _poll(wb: Workbench, corpus_id: int, was_used: bool) -> None:
     state = retrieval.measure_meaning(wb, corpus_id)
     if state.is_used != was_used or state.is_complete:
