@@ -27,7 +27,7 @@ from db.repositories.questions import WRITTEN_HERE
 
 FORMATS = {
     "jsonl": "one question per line with its candidates, every annotator's labels and the verdicts",
-    "csv": "query, docid, rating (1 or 0)",
+    "csv": "query, docid, rating (1 or 0); an apostrophe keeps spreadsheets from reading a text as a formula",
     "qrels": "qid 0 docid rel (1 or 0)",
     "wikiqa": "WikiQA's TSV",
     "beir": "corpus, queries and qrels, zipped",

@@ -3,6 +3,9 @@
 Streamlit reads most texts as Markdown: images load, `$` becomes LaTeX, `:red[` colours. Text from outside this
 repository goes through `escape` into `st.html`, through `st.text`, or through `plain` where a widget takes Markdown
 only.
+
+Addresses become links whatever is escaped: the browser looks for them in the text that is left. A character without
+width (WORD_JOINER) parts them.
 """
 
 import re
@@ -10,14 +13,14 @@ from html import escape as escape
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>$:~#|!&^=@{}])")
 _LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)", re.MULTILINE)
-_WWW = re.compile(r"\bwww\.", re.IGNORECASE)
+WORD_JOINER = "\u2060"
+_ADDRESS = re.compile(r"(https?:/(?=/)|www(?=\.)|(?=@))", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """Markdown that renders as exactly this text (runs of white space become one space)."""
-    one_line = " ".join(text.split())
+    """Markdown that renders as this text, without links (runs of white space become one space)."""
+    one_line = _ADDRESS.sub(rf"\1{WORD_JOINER}", " ".join(text.split()))
     markdown = _MARKUP.sub(r"\\\1", one_line)
-    markdown = _WWW.sub(lambda m: m.group()[:-1] + r"\.", markdown)
     return _LINE_START.sub(lambda m: f"{m[1]}{m[2][:-1]}\\{m[2][-1]}", markdown)
 
 

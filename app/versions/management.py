@@ -115,8 +115,8 @@ def _find_use(s: Session, wb: Workbench, row: ModelVersion) -> str:
 
 def export(wb: Workbench, name: str, to: str, folder: Path, *, by: int | None = None) -> list[Path]:
     """Write a version for other programs: `to` is a format of `as2core.export`. `by` None is the command line. Raises
-    UnknownVersion, BadSetting for an unknown format, a ranker the format cannot hold, or a folder that is not empty, NotAllowed for somebody who is
-    blocked."""
+    UnknownVersion, BadSetting for an unknown format, a ranker the format cannot hold, or a folder that is not empty,
+    NotAllowed for somebody who is blocked."""
     view = registry.get_version(wb, name)
     with wb.read() as s:
         people.allow(s, by, "export a version", people.VIEWER)

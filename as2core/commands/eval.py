@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -96,16 +94,17 @@ def _write_files(files: Files, questions: Sequence[Question], results: dict[str,
 
 def _tabulate(questions: Sequence[Question], results: dict[str, Evaluation]) -> str:
     """CSV: a row for each question and ranker."""
+    from as2core.data.source import format_rows
+    from as2core.data.spreadsheet import defuse_formula
     from as2core.metrics import MEASURES
 
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["qid", "question", "candidates", "correct", "ranker", *MEASURES])
+    rows: list[list[object]] = [["qid", "question", "candidates", "correct", "ranker", *MEASURES]]
     for q in questions:
         for spec, result in results.items():
             values = [result.per_question[name].get(q.qid, "") for name in MEASURES]
-            rows.writerow([q.qid, q.text, len(q.candidates), q.positives, spec, *values])
-    return out.getvalue()
+            names = [defuse_formula(text) for text in (q.qid, q.text)]
+            rows.append([*names, len(q.candidates), q.positives, defuse_formula(spec), *values])
+    return format_rows(rows)
 
 
 def _describe_all(

@@ -1,13 +1,15 @@
 """Ratings as search teams keep them: a CSV `query,docid,rating`.
 
 Texts are not in it, only the query's; a question's id is a digest of its text, so the same query always has the same
-id. Unlabelled candidates are not written.
+id. Unlabelled candidates are not written. What a spreadsheet would take for a formula has an apostrophe in front, which
+reading takes away again (`as2core.data.spreadsheet`).
 """
 
 from collections.abc import Iterable, Iterator
 
 from as2core.data import source
 from as2core.data.source import Report, Row, Source
+from as2core.data.spreadsheet import defuse_formula, restore_formula
 from as2core.errors import UnreadableFile
 from as2core.types import Question
 
@@ -27,7 +29,7 @@ def stream(file: Source, report: Report) -> Iterator[Question]:
 def _parse(row: list[str]) -> Row:
     if len(row) != len(COLUMNS):
         raise ValueError(f"{len(row)} fields instead of 3")
-    query, docid, rating = row
+    query, docid, rating = restore_formula(row[0]), restore_formula(row[1]), row[2]
     if not query.strip() or not docid:
         raise ValueError("query or docid is empty")
     return source.digest_id("q", query), query, source.rated_candidate(docid, rating)
@@ -37,4 +39,4 @@ def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     """The header, and a row for each labelled candidate."""
     yield source.format_rows([COLUMNS])
     for q, c in source.iterate_labels(questions):
-        yield source.format_rows([[q.text, c.id, c.relevance]])
+        yield source.format_rows([[defuse_formula(q.text), defuse_formula(c.id), c.relevance]])

@@ -6,7 +6,7 @@ from app.labels.queues import ListRow
 from app.ranking.retrieval import RetrievedSentence
 from app.ui.ask.answer import render_context
 from app.ui.label import rows
-from app.ui.text import count, escape, plain, shorten
+from app.ui.text import WORD_JOINER, count, escape, plain, shorten
 
 
 def test_markup_is_escaped_for_html():
@@ -26,7 +26,8 @@ def test_markup_is_escaped_for_html():
         ("- no list", r"\- no list"),
         ("1. no list", r"1\. no list"),
         ("1.5 km - and more", "1.5 km - and more"),
-        ("https://a.b www.c.d", r"https\://a.b www\.c.d"),
+        ("https://a.b WWW.c.d", f"https\\:/{WORD_JOINER}/a.b WWW{WORD_JOINER}.c.d"),
+        ("ann@lab.example @home", f"ann{WORD_JOINER}\\@lab.example {WORD_JOINER}\\@home"),
         ("two\n\nlines", "two lines"),
     ],
 )

@@ -1,0 +1,20 @@
+"""Text for a spreadsheet: no cell of a CSV becomes a formula.
+
+Spreadsheets evaluate a cell that begins with one of `= + - @`, a tab or a carriage return, and a formula can fetch an
+address or start a program. OWASP's remedy (CSV Injection) is an apostrophe before it. Ours differs in that it can be
+undone: a text that has apostrophes before such a character gets one more, so that reading back takes exactly one away.
+"""
+
+import re
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def defuse_formula(text: str) -> str:
+    """With an apostrophe in front where a spreadsheet would take it for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restore_formula(text: str) -> str:
+    """The text before `defuse_formula`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

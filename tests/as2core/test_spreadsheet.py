@@ -1,0 +1,41 @@
+"""A CSV that a spreadsheet opens holds no formula, and reading it back gives the same texts."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from as2core.data import csv_ratings
+from as2core.data.source import read_all
+from as2core.data.spreadsheet import defuse_formula, restore_formula
+from as2core.types import Candidate, Question
+
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # OWASP, CSV Injection
+TEXTS = st.text(alphabet="'=+-@\t\rab \"", max_size=6)
+
+
+@given(TEXTS)
+def test_no_text_begins_like_a_formula_and_each_is_had_back(text):
+    cell = defuse_formula(text)
+    assert not cell.startswith(DANGEROUS)
+    assert restore_formula(cell) == text
+
+
+@pytest.mark.parametrize("text", ["What is it?", "", "'s-Hertogenbosch", "a=b", " =1", "'tis", "''"])
+def test_other_texts_are_written_as_they_are_and_read_as_they_are(text):
+    assert defuse_formula(text) == text == restore_formula(text)
+
+
+@pytest.mark.parametrize(
+    "query", ['=HYPERLINK("http://evil.example","a")', "-1+1", "@SUM(A1)", "'=1", "\tx", "+49 what?"]
+)
+def test_our_own_csv_gives_the_same_question_again(query):
+    asked = Question("q", query, (Candidate("=id", "She.", 1), Candidate("-2", "He.", 0)))
+    lines = "".join(csv_ratings.to_lines([asked]))
+    cells = [cell for row in csv.reader(io.StringIO(lines)) for cell in row[:2]]
+    assert not [cell for cell in cells if cell.startswith(DANGEROUS)]
+    [again], problems = read_all(csv_ratings.stream, lines.encode())
+    assert not list(problems)
+    assert again.text == query and [(c.id, c.label) for c in again.candidates] == [("=id", 1), ("-2", 0)]
