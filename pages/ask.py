@@ -27,11 +27,11 @@ from app.ui.ask.notes.together import draw_together
 from app.ui.ask.pair import choice
 from app.ui.ask.pair.page import draw_pair
 from app.ui.ask.score_words import draw_toggle, load_attribution
-from app.ui.fragment import fragment
 from app.ui.label.buttons import label_buttons
 from app.ui.landing import tour
 from app.ui.landing.miniature import draw_cascade_miniature
 from app.ui.page import page
+from app.ui.signin import fragment
 from app.ui.text import count, plain, shorten
 
 question = result.read_question()

@@ -12,7 +12,7 @@ from app.jobs.queue import JobView
 from app.ui import url
 from app.ui.charts.training import Event, dev_curve, loss_curve
 from app.ui.errors import guarded
-from app.ui.fragment import fragment
+from app.ui.signin import fragment
 from app.ui.text import capitalize, escape, plain
 from app.ui.wording import describe_state, describe_wait, format_event
 from app.workbench.people import AnnotatorView

@@ -4,7 +4,8 @@ function keep({ cookies }) {
     const field = document.activeElement;
     const typed = field?.matches("input") && field.value.trim().replace(/\s+/g, " ") === value;
     if (typed && !document.cookie.split("; ").includes(kept)) field.blur();  // signed in just now: the keys wake
-    document.cookie = `${kept}; path=/; ${age}SameSite=Strict`;
+    const secure = location.protocol === "https:" ? "; Secure" : "";
+    document.cookie = `${kept}; path=/; ${age}SameSite=Strict${secure}`;
   }
 }
 

@@ -65,7 +65,7 @@ def remember_login(settings: Settings) -> None:
     """From now on, the home does not open without a log-in unless told."""
     if not settings.login_mark.exists():
         settings.home.mkdir(parents=True, exist_ok=True)
-        settings.login_mark.touch()
+        settings.login_mark.touch(mode=0o600)
 
 
 def _has_login(file: Path) -> bool:

@@ -116,8 +116,8 @@ def test_an_admin_ends_somebodys_sessions_on_the_page_of_people(wb, ada, clock):
 
 
 def test_every_part_that_is_drawn_by_itself_asks_whether_the_session_counts():
-    """`st.fragment` runs without the frame; `app.ui.fragment` is the one place that calls it."""
+    """`st.fragment` runs without the frame; `signin.fragment` is the one place that calls it."""
     for path in [*(ROOT / "app").rglob("*.py"), *(ROOT / "pages").glob("*.py")]:
         calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)]
         bare = [n for n in calls if n.attr == "fragment" and getattr(n.value, "id", "") == "st"]
-        assert bool(bare) == (path.name == "fragment.py"), path
+        assert bool(bare) == (path.name == "signin.py"), path

@@ -19,8 +19,8 @@ from app.ask.pins import Pin, find_pins
 from app.ui import url
 from app.ui.ask import drops
 from app.ui.ask.record import Record, make_record
-from app.ui.fragment import fragment
 from app.ui.page import Frame
+from app.ui.signin import fragment
 from app.ui.text import capitalize, plain
 from as2core.types import Progress
 

@@ -12,9 +12,9 @@ from app.ui import navigation, url
 from app.ui.data.progress import show_progress
 from app.ui.data.reasons import draw_reasons
 from app.ui.errors import boundary
-from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame, announce, describe_vectors, use_corpus
+from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.ui.uploads import offer_upload
 from app.workbench.workbench import Workbench

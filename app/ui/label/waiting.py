@@ -13,11 +13,11 @@ from app.labels.strategies import QUEUES
 from app.ranking import scoring
 from app.ui import navigation
 from app.ui.errors import guarded
-from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS, draw_progress
 from app.ui.label.desk import Desk
 from app.ui.label.question_list import ListDesk
 from app.ui.page import Frame
+from app.ui.signin import fragment
 from app.ui.text import count, plain
 from app.workbench.workbench import Workbench
 

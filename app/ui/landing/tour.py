@@ -8,9 +8,9 @@ from app.corpora.corpora import HANDBOOK, STARTER
 from app.exchange.starter import ShippedState, find_state
 from app.ui import navigation, signin
 from app.ui.ask import result
-from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import use_corpus
+from app.ui.signin import fragment
 from app.workbench.workbench import Workbench
 
 COOKIE = "as2_tour"  # the names that dismissed it, each as a short hash

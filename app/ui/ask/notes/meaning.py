@@ -13,9 +13,9 @@ from app.ranking import retrieval
 from app.ranking.retrieval import MeaningState
 from app.ui.ask import result
 from app.ui.errors import guarded
-from app.ui.fragment import fragment
 from app.ui.job import WAIT_SECONDS
 from app.ui.page import Frame
+from app.ui.signin import fragment
 from app.ui.text import count
 from app.ui.wording import describe_wait
 from app.workbench.workbench import Workbench
