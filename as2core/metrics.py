@@ -10,6 +10,7 @@ the same scores give the same figures in trec_eval.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -193,10 +194,18 @@ def find_detectable_difference(
     """The smallest mean difference that a two-sided paired test at this level would have found with this probability,
     given the spread of these differences: (z_(1+level)/2 + z_power) sd / sqrt(n) (Cohen, 1988). None for fewer than two
     differences, or where all are the same."""
-    from scipy.stats import norm
-
     values = np.asarray(list(differences), dtype=np.float64)  # (questions,)
     if len(values) < 2 or np.ptp(values) < 1e-9:
         return None
-    z = norm.ppf((1 + level) / 2) + norm.ppf(power)
-    return float(z * values.std(ddof=1) / np.sqrt(len(values)))
+    return detect_by_error(float(values.std(ddof=1) / np.sqrt(len(values))), level=level, power=power)
+
+
+def detect_by_error(
+    standard_error: float, *, freedom: float = float("inf"), level: float = 0.95, power: float = 0.8
+) -> float:
+    """The smallest difference found with this probability by a test whose estimate has this standard error, on so many
+    degrees of freedom."""
+    from scipy.stats import norm, t
+
+    ppf = norm.ppf if np.isinf(freedom) else partial(t.ppf, df=freedom)
+    return float((ppf((1 + level) / 2) + ppf(power)) * standard_error)

@@ -28,6 +28,7 @@ from as2core.data import jsonl
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.evaluation import bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
+from as2core.experiments.cells import describe_code
 from as2core.rankers.catalog import get, load_version
 from as2core.types import Question
 
@@ -84,7 +85,8 @@ def main() -> None:
         lines = [
             f"## The shipped {'generative ranker' if generative else 'cascade'}, adapted to {name}",
             "",
-            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. Seed {parsed.seed}. "
+            f"Printed and written by `{command}`, which runs `as2 labels import` and `as2 adapt`. "
+            f"Of the code of {describe_code()}. Seed {parsed.seed}. "
             f"Of {len(train_questions):,} questions, {counts['questions']:,} were used for training (with "
             f"{counts['replayed_questions']:,} shipped ones mixed in) and {counts['dev_questions']:,} for validation. "
             f"{result['left_out'].get('labels', 0):,} labels were excluded as probably wrong. AP, RR and P@1 are on "

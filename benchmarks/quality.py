@@ -22,6 +22,7 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, bootstrap, evaluate, paired_test
 from as2core.experiments.base import write_section
+from as2core.experiments.cells import describe_code
 from as2core.rankers.base import KeepsTrace, Ranker
 from as2core.rankers.catalog import get
 from as2core.rankers.fusion import PAIR, FusionRanker
@@ -116,7 +117,8 @@ def main() -> None:
         weights_text = f",weights={'/'.join(f'{w:g}' for w in weights)}" if len(set(weights)) > 1 else ""
         spec = f"fusion:method=zscore{weights_text},rankers={'+'.join(names)}"
         rankers[spec] = FusionRanker([rankers[n] for n in names], method="zscore", weights=weights, name=spec)
-    text = ["Printed and written by `python benchmarks/quality.py`.", ""]
+    intro = f"Printed and written by `python benchmarks/quality.py`. Of the code of {describe_code()}."
+    text = [f"{intro} Intervals are 95 % bootstraps.", ""]
     missing = [label for label, spec in JUDGES.items() if spec != label and not Path(spec).exists()]
     for label, spec in JUDGES.items():
         if label in missing:

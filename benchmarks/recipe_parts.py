@@ -33,6 +33,7 @@ from torch.nn.utils import parametrize
 from as2core.cascade.tune import trace_all
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
+from as2core.experiments.cells import describe_code
 from as2core.experiments.twins import exit_ap
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
@@ -208,7 +209,7 @@ def main() -> None:
     lines = [
         "## The effect of each part of the cascade's recipe",
         "",
-        "Printed and written by `python benchmarks/recipe_parts.py`: one seed, "
+        f"Printed and written by `python benchmarks/recipe_parts.py`, of the code of {describe_code()}: one seed, "
         f"{recipe.cascade_questions:,} questions and the starter corpus's train part, trained without titles. Each "
         "row changes one thing. "
         f"The cells are AP (clean, with titles) at exits {EXITS[0]}, {EXITS[1]} and the last. `padded` is the share of "

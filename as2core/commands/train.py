@@ -59,6 +59,8 @@ def train(
     changes: dict[str, Setting] = {"epochs": epochs, "learning_rate": learning_rate, "loss": loss, "seed": seed}
     changes["batch_questions"] = batch_questions
     card = _train(TrainingData(data, setting, limit, dev, titles, teacher), ranker, out, changes, others or ())
+    if card is None:
+        return
     if as_json:
         print_json({"path": out, "card": card})
         return
@@ -114,8 +116,13 @@ def _load_teacher(spec: str | None, base: HasWeights, settings: TrainSettings) -
     return lambda question, texts: ranker.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
 
 
-def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]) -> Card:
-    """Train, measure and save; returns the version's card. `changes` and `others` (`NAME=VALUE`) are settings that
+def _train(
+    data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]
+) -> Card | None:
+    """Train, measure and save; returns the version's card. Of several processes (`torchrun`, `accelerate launch`) all
+    train, the first one measures and saves; the others get None.
+
+    `changes` and `others` (`NAME=VALUE`) are settings that
     differ from those the ranker is trained with by default; None leaves one as it is."""
     import torch
 
@@ -124,7 +131,7 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
     from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import read_card, save_version
     from as2core.rankers.word_ranker import WordRanker
-    from as2core.training.fine_tune import fine_tune, override
+    from as2core.training.fine_tune import fine_tune, is_first_process, override
     from as2core.training.learners import require_weights, suggest_settings
     from as2core.training.loop import RunControl
     from as2core.training.settings import TrainSettings
@@ -146,6 +153,8 @@ def _train(data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setti
     with show_training() as on_event:
         control = RunControl(on_event)
         result = fine_tune(base, questions, dev, settings, workdir=work, teacher=teacher, control=control)
+    if not is_first_process():
+        return None
     metrics = None
     if dev:
         with show_progress(f"measuring on {data.dev}") as on_progress:

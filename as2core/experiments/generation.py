@@ -1,27 +1,29 @@
 """Ranking by generation (Nogueira dos Santos et al., 2020, Tables 2 and 3): no tuning, MLE, LUL and RLL; the question's
 likelihood against the answer's; and a discriminative twin on the same encoder.
 
-The model is the prefix language model over the default encoder. The papers' GPT2 and BART come with a pretrained output
-layer; this one is trained first, by MLE on SQuAD-sent ("transferred"), and the tuning on WikiQA starts from there.
+The model is the prefix language model over the default encoder, or that of `--backbone`. The papers' GPT2 and BART come
+with a pretrained output layer; an encoder's is trained first, by MLE on SQuAD-sent ("transferred"), and the tuning on
+the target starts from there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import cast
 
-import numpy as np
 import torch
 
-from as2core.evaluation import evaluate
-from as2core.experiments.base import Options, Report, Row, count_steps, table
-from as2core.experiments.courses import Runner, Target, sample, spread, untuned
-from as2core.rankers.base import Ranker
+from as2core.experiments.base import Options, Report, count_steps
+from as2core.experiments.bench import Bench, Scored, Target, Work, describe_setting, read_target, sample, score, untuned
+from as2core.experiments.report.findings import Finding, exceeds
+from as2core.nn.question_lm import PrefixLM
+from as2core.rankers.base import HasWeights
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.generative import GenerativeRanker, load_question_lm
-from as2core.training.learners import R
 from as2core.training.settings import TrainSettings
-from as2core.types import OnProgress, Question
+from as2core.types import OnProgress
 
 _LM = TrainSettings(learning_rate=2e-4, frozen_layers=2, positives=2)
 TRANSFER = replace(_LM, loss="mle", batch_questions=32)
@@ -33,11 +35,49 @@ TUNE = {
 ANSWER = replace(TUNE["RLL"], margin=0.5)  # in nats a token: the answer's likelihood is a mean
 TWIN = TrainSettings(loss="pairwise", learning_rate=5e-5, batch_questions=8, margin=1.0)
 UNTUNED, TRANSFERRED, BACKWARDS, DISCRIMINATIVE = "no tuning", "transferred", "RLL, log P(a|q)", "twin"
+AS_GOOD = 0.01  # AP
+
+_WEIGHTS = "GPT2's and BART's weights are not at hand: `as2 reproduce generation --backbone DIR` measures one of them"
+_BACKWARDS_NOTE = "both start from the model transferred by log P(q|a), with fewer negatives backwards"
+FINDINGS = (
+    Finding(
+        "MLE on questions beats no tuning",
+        "MAP .516 no tuning, .550 MLE",
+        (exceeds("MLE", UNTUNED),),
+        "without tuning an encoder's output layer has learnt nothing, GPT2's has",
+    ),
+    Finding("unlikelihood of wrong passages helps", "MAP .550 MLE, .690 LUL", (exceeds("LUL", "MLE"),)),
+    Finding("a ranking loss on likelihoods helps more", "MAP .690 LUL, .774 RLL", (exceeds("RLL", "LUL"),)),
+    Finding(
+        "the question's likelihood ranks better than the answer's",
+        "WikiPassageQA, RLL: MAP .531 log P(a|q), .735 log P(q|a)",
+        (exceeds("RLL", BACKWARDS),),
+        _BACKWARDS_NOTE,
+    ),
+    Finding(
+        "generative ranking is at least as good as its discriminative twin",
+        "BART-large: MAP .845 discriminative, .849 RLL",
+        (exceeds("RLL", DISCRIMINATIVE, -AS_GOOD),),
+        f"the twin is the same encoder with its [CLS] state and the pairwise loss; as good: at most {AS_GOOD} worse",
+    ),
+    Finding(
+        "larger generative models rank better",
+        "WikiQA MAP, RLL: GPT2 .774 base, .819 large; BART .775, .849",
+        missing=_WEIGHTS,
+    ),
+    Finding("BART ranks better than GPT2", "WikiQA MAP, large, RLL: .819 GPT2, .849 BART", missing=_WEIGHTS),
+    Finding(
+        "unlikelihood does not help on InsuranceQA",
+        "MAP .430 MLE, .427 LUL (its labels are noisy)",
+        missing="InsuranceQA is not at hand: `as2 reproduce generation --set insuranceqa`",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """SQuAD questions, WikiQA train questions, dev questions, RLL's sampled negatives, epochs on WikiQA, seeds."""
+    """SQuAD questions, target train questions, measured questions, RLL's sampled negatives, epochs on the target,
+    seeds."""
 
     general: int
     target: int
@@ -47,84 +87,79 @@ class Sizes:
     seeds: int
 
 
-SMALL = Sizes(general=1600, target=180, dev=80, negatives=7, epochs=1, seeds=1)
-FULL = Sizes(general=60_000, target=10_000, dev=10_000, negatives=15, epochs=10, seeds=3)
-
-Aps = dict[str, list[float]]  # AP of each variant, by seed
+SMALL = Sizes(general=800, target=120, dev=122, negatives=7, epochs=1, seeds=2)
+FULL = Sizes(general=60_000, target=60_000, dev=10_000, negatives=15, epochs=10, seeds=3)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
-    """Raises UnknownData when SQuAD or WikiQA are missing."""
+    """Raises UnknownData when SQuAD or the target are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
     seeds = range(options.seeds or sizes.seeds)
-    dev = sample(options.questions("wikiqa-dev"), sizes.dev, seed=0)
-    aps: Aps = {}
-    runner = Runner(options, count_steps(on_progress, len(seeds) * (3 + len(TUNE))))
+    target = read_target(options, sizes.target)
+    target = replace(target, test=sample(target.test, sizes.dev, seed=0))
+    size_key = {k: v for k, v in asdict(sizes).items() if k != "seeds"}
+    steps = count_steps(on_progress, len(seeds) * (5 + len(TUNE)))
+    bench = Bench("generation", options, target, size_key, steps)
     for seed in seeds:
-        general = sample(options.questions("squad-train", "no-all-neg"), sizes.general, seed)
-        target = Target(sample(options.questions("wikiqa-train"), sizes.target, seed), dev)
-        for name, ap in _run_seed(runner, general, target, sizes, seed).items():
-            aps.setdefault(name, []).append(ap)
+        _Ways(bench, sizes, seed).run()
     setting = (
-        f"a prefix model over MiniLM of 6 layers, its output layer learnt on {len(general)} SQuAD questions; "
-        f"{len(target.train)} WikiQA train questions, {sizes.epochs} epoch(s), the hardest of {sizes.negatives} "
-        f"negatives for RLL and the twin, {len(dev)} dev questions, seeds: {len(seeds)} "
-        "(the paper: GPT2-base, WikiQA test)"
+        f"a prefix model, its output layer learnt on {sizes.general:,} SQuAD questions; {sizes.epochs} epoch(s), the "
+        f"hardest of {sizes.negatives} negatives for RLL and the twin; {describe_setting(bench, len(seeds))} (the "
+        "paper: GPT2-base)"
     )
-    cells = [[name, spread(values)] for name, values in aps.items()]
-    return Report(findings(aps, setting), (table("AP on WikiQA dev, clean, of every way:", ["way", "AP"], cells),))
+    return bench.report(bench.judge(FINDINGS, setting))
 
 
-def _run_seed(runner: Runner, general: list[Question], target: Target, sizes: Sizes, seed: int) -> dict[str, float]:
-    """AP on dev of every variant. Nothing is selected by dev: the weights after the last step count."""
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The cells of one seed, one a way to train."""
 
-    def tune(what: str, base: R, settings: TrainSettings, negatives: int | None = None) -> R:
-        changes = {"seed": seed, "epochs": sizes.epochs, "negatives": negatives}
-        return runner.train(what, base, Target(target.train), settings, **changes).ranker
+    bench: Bench
+    sizes: Sizes
+    seed: int
 
-    torch.manual_seed(seed)
-    untrained = GenerativeRanker(load_question_lm())
-    transferred = runner.train("transfer, MLE", untrained, Target(general), TRANSFER, seed=seed).ranker
-    rankers: dict[str, Ranker] = {UNTUNED: untrained, TRANSFERRED: transferred}
-    for name, settings in TUNE.items():
-        rankers[name] = tune(name, transferred, settings, sizes.negatives if name == "RLL" else None)
-    backwards = GenerativeRanker(transferred.module, direction="answer")
-    rankers[BACKWARDS] = tune(BACKWARDS, backwards, ANSWER, min(4, sizes.negatives))
-    twin = untuned(partial(CrossEncoderRanker, pool="cls"), seed=seed)
-    rankers[DISCRIMINATIVE] = tune(DISCRIMINATIVE, twin, TWIN, sizes.negatives)
-    return {name: evaluate(r, target.dev).metrics["AP"] for name, r in rankers.items()}
+    def run(self) -> None:
+        self._measure(UNTUNED, lambda work: self._untrained())
+        self._measure(TRANSFERRED, lambda work: self._transferred(), TRANSFER)
+        for name, settings in TUNE.items():
+            negatives = self.sizes.negatives if name == "RLL" else settings.negatives
+            self._tune(name, self._transferred, replace(settings, negatives=negatives))
+        few = min(4, self.sizes.negatives)
+        self._tune(BACKWARDS, self._backwards, replace(ANSWER, negatives=few))
+        twin = partial(untuned, partial(CrossEncoderRanker, pool="cls"), self.bench.options, seed=self.seed)
+        self._tune(DISCRIMINATIVE, twin, replace(TWIN, negatives=self.sizes.negatives))
 
+    def _untrained(self) -> GenerativeRanker:
+        torch.manual_seed(self.seed)
+        return GenerativeRanker(load_question_lm(self.bench.options.backbone))
 
-def findings(aps: Aps, differs: str) -> tuple[Row, ...]:
-    """One row a finding; it holds where the mean over the seeds says so."""
+    def _transferred(self) -> GenerativeRanker:
+        """Of an encoder, whose output layer is new; a language model has its own already."""
+        base = self._untrained()
+        if not isinstance(base.module, PrefixLM):
+            return base
 
-    def row(finding: str, paper: str, low: str, high: str, how: str = "as above") -> Row:
-        ours = f"AP {spread(aps[low])} {low}, {spread(aps[high])} {high}"
-        return Row(finding, paper, ours, how, bool(np.mean(aps[high]) > np.mean(aps[low])))
+        def make(work: Work) -> HasWeights:
+            squad = self.bench.options.questions("squad-train", "no-all-neg")
+            general = sample(squad, self.sizes.general, self.seed)
+            return work.train("transfer", base, general, TRANSFER, seed=self.seed).ranker
 
-    return (
-        row(
-            "MLE on questions beats no tuning",
-            "MAP .516 no tuning, .550 MLE",
-            UNTUNED,
-            "MLE",
-            f"{differs}; without tuning our output layer has learnt nothing, GPT2's has: from SQuAD alone "
-            f"({TRANSFERRED}) AP {spread(aps[TRANSFERRED])}",
-        ),
-        row("unlikelihood of wrong passages helps", "MAP .550 MLE, .690 LUL", "MLE", "LUL"),
-        row("a ranking loss on likelihoods helps more", "MAP .690 LUL, .774 RLL", "LUL", "RLL"),
-        row(
-            "the question's likelihood ranks better than the answer's",
-            "WikiPassageQA, RLL: MAP .531 log P(a|q), .735 log P(q|a)",
-            BACKWARDS,
-            "RLL",
-            "as above, on WikiQA; both start from the model transferred by log P(q|a), and fewer negatives backwards",
-        ),
-        row(
-            "generative ranking is at least as good as its discriminative twin",
-            "BART-large: MAP .845 discriminative, .849 RLL",
-            DISCRIMINATIVE,
-            "RLL",
-            "the twin is the same encoder with its [CLS] state and the pairwise loss, tuned on WikiQA alone",
-        ),
-    )
+        return cast(GenerativeRanker, self.bench.model(TRANSFERRED, self.seed, make, TRANSFER))
+
+    def _backwards(self) -> GenerativeRanker:
+        return GenerativeRanker(self._transferred().module, direction="answer")
+
+    def _tune(self, name: str, make: Callable[[], HasWeights], settings: TrainSettings) -> None:
+        settings = replace(settings, seed=self.seed, epochs=self.sizes.epochs)
+
+        def train(work: Work) -> HasWeights:
+            target: Target = self.bench.target
+            return work.train("model", make(), target.train, settings, target.dev).ranker
+
+        self._measure(name, train, settings)
+
+    def _measure(self, name: str, train: Callable[[Work], HasWeights], *settings: TrainSettings) -> None:
+        def measure(work: Work) -> Scored:
+            return score(name, train(work), self.bench.target.test)
+
+        self.bench.cell(name, self.seed, measure, *settings)

@@ -1,185 +1,238 @@
 """A cheap first ranker before the transformer (Matsubara et al., 2020, section 4.2): Jaccard, Rel-CNN and
 Compare-Aggregate pass their best k on to a cross-encoder; how accurate is that, and how long does it take?
 
-Questions of WikiQA dev are filled up with negatives of other questions, as in ASNQ++. The first rankers learn from one
-half of WikiQA train (at the Structure paper's rate, and Compare-Aggregate in its form), the negatives come from the
-other and from dev, so none of them was in the training data. Each ranker scores every candidate once, which gives the
-accuracy for all k and its own time; the selector is timed on the best k.
+Measured questions are filled up with negatives of other questions, as in ASNQ++. The first rankers learn from one half
+of the train part (at the Structure paper's rate, and Compare-Aggregate in its form), the negatives come from the other
+and from the measured part, so none of them was in the training data. Each ranker scores every candidate once, which
+gives the accuracy for all k and its own time; the selector is timed on the best k.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from as2core.data.asnq_plus import extend
-from as2core.experiments.base import Options, Report, Row, Step, count_steps, table
-from as2core.experiments.courses import Runner, Target
-from as2core.metrics import order
+from as2core.experiments.base import Options, Report, count_steps, table
+from as2core.experiments.bench import Bench, Scored, Work, read_target
+from as2core.experiments.report.findings import NOT_RUN, Finding, Measured, Part, Row, exceeds, is_close, shorten
+from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
 from as2core.rankers.catalog import get
-from as2core.rankers.word_ranker import WordRanker
+from as2core.training.learners import require_weights
 from as2core.training.learners.structure import POINTWISE
 from as2core.types import OnProgress, Progress, Question
+from as2core.uncertainty import estimate_mean
 
-FIRST = ("jaccard", "rel-cnn", "compare-aggregate")
+FIRST = {"jaccard": "Jaccard", "rel-cnn": "Rel-CNN", "compare-aggregate": "CA"}
+ALL, SECONDS = "all candidates", "seconds"
 KS = (10, 20, 50, 100, 200, 400, 800)
+PAPER_K = 100  # the paper's k
 DEV_QUESTIONS = 60  # of the training half, for early stopping alone
+ALIKE, BEHIND = 0.01, 0.05  # P@1
+SELECTOR = "cross-encoder:engine=torch"
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Candidates a question and how many questions, of each set; epochs of the first rankers; questions timed."""
+    """Candidates a question, questions, epochs of the first rankers, questions timed."""
 
-    sets: tuple[tuple[int, int], ...]
+    candidates: int
+    questions: int
     epochs: int
     timed: int
+    seeds: int
 
 
-SMALL = Sizes(sets=((100, 40), (1300, 10)), epochs=3, timed=2)
-FULL = Sizes(sets=((100, 122), (1300, 122)), epochs=10, timed=20)
+SMALL = Sizes(candidates=1300, questions=24, epochs=3, timed=6, seeds=2)
+FULL = Sizes(candidates=1300, questions=2_672, epochs=10, timed=20, seeds=3)
 
 
-@dataclass(frozen=True, slots=True)
-class SetResult:
-    """One set: the scores of each question by ranker, and how many seconds a question takes, by first ranker on all
-    candidates, and by the number of candidates for the selector; None stands for all."""
+def name_best(first: str, k: int) -> str:
+    return f"{first}, best {k}"
 
-    questions: list[Question]
-    scores: dict[str, list[np.ndarray]]
-    first_seconds: dict[str, float]
-    selector_seconds: dict[int | None, float]
 
-    @property
-    def ks(self) -> list[int]:
-        return [k for k in self.selector_seconds if k]
-
-    @property
-    def size(self) -> int:
-        return len(self.questions[0].candidates)
-
-    def accuracy(self, first: str, k: int | None = None) -> float:
-        """P@1 of two rankers in a row, by their scores; the selector sees the best k in their original order."""
-        correct = []
-        for q, x, y in zip(self.questions, self.scores[first], self.scores["selector"], strict=True):
-            rows = np.sort(order(x)[:k])
-            correct.append(q.candidates[rows[order(y[rows])[0]]].label == 1)
-        return float(np.mean(correct))
-
-    def seconds(self, first: str, k: int | None = None) -> float:
-        return self.selector_seconds[k] + (self.first_seconds[first] if k else 0.0)
+_P1 = "P@1"
+FINDINGS = (
+    Finding(
+        "Compare-Aggregate's best 100 are as good to choose from as all",
+        "P@1 ASNQ .569 of .571, ASNQ++ .528 of .536",
+        (exceeds(name_best("CA", PAPER_K), ALL, -ALIKE, _P1),),
+        f"as good: at most {ALIKE} worse",
+    ),
+    Finding(
+        "Jaccard's are not",
+        "P@1 ASNQ .474 of .571, ASNQ++ .443 of .536",
+        (exceeds(ALL, name_best("Jaccard", PAPER_K), BEHIND, _P1),),
+        f"by more than {BEHIND}",
+    ),
+    Finding(
+        "Rel-CNN is between the two",
+        "a footnote says so, without numbers",
+        (
+            exceeds(name_best("Rel-CNN", PAPER_K), name_best("Jaccard", PAPER_K), measure=_P1),
+            exceeds(name_best("CA", PAPER_K), name_best("Rel-CNN", PAPER_K), measure=_P1),
+        ),
+    ),
+    Finding(
+        "accuracy is there at 100 candidates",
+        "ASNQ, CA: at 100 candidates or fewer the upper bound is reached",
+        (is_close(name_best("CA", PAPER_K), name_best("CA", 400), 2 * ALIKE, _P1),),
+        f"against 400, within {2 * ALIKE}",
+    ),
+    Finding(
+        "Jaccard does not catch up with more candidates",
+        "GPD: P@1 .270 with 100 to .411 with 300, CA .450 with 100",
+        missing="GPD and the training set SBTS are Amazon's own and not public",
+    ),
+    Finding(
+        "a larger selector is more accurate at every first ranker",
+        "ASNQ P@1, BERT-base to large: .474 to .492 Jaccard, .569 to .596 CA, .571 to .599 all",
+        missing="ASNQ and the weights are not at hand",
+    ),
+)
 
 
 def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | None = None) -> Report:
-    """Raises UnknownData when WikiQA is missing."""
+    """Raises UnknownData when the target's files are missing."""
     sizes = sizes or (FULL if options.full else SMALL)
-    step = count_steps(on_progress, 2 + len(sizes.sets) * (len(FIRST) + 2))
-    train, dev = options.questions("wikiqa-train"), options.questions("wikiqa-dev")
-    target, runner = Target(train[::2][:-DEV_QUESTIONS], train[::2][-DEV_QUESTIONS:]), Runner(options, step)
-    first = {name: _first_ranker(name, target, sizes.epochs, runner) for name in FIRST}
-    selector = get("cross-encoder:engine=torch")
-    results = []
-    for candidates, count in sizes.sets:
-        questions = list(extend([*train[1::2], *dev], dev[:count], candidates=candidates))
-        results.append(_evaluate_set(questions, first, selector, sizes.timed, step))
-    setting = f"first rankers on {len(target.train)} WikiQA train questions; the shipped cascade's last exit selects"
-    return Report(tuple(_rows(results, setting)), tuple(_table(r, setting) for r in results))
+    seeds = range(options.seeds or sizes.seeds)
+    whole = read_target(options)
+    train, dev = whole.train[::2][:-DEV_QUESTIONS], whole.train[::2][-DEV_QUESTIONS:]
+    measured = whole.test[: sizes.questions]
+    filled = list(extend([*whole.train[1::2], *whole.test], measured, candidates=sizes.candidates))
+    target = replace(whole, train=train, dev=dev, test=filled)
+    size_key = {"candidates": sizes.candidates, "epochs": sizes.epochs, "timed": sizes.timed}
+    bench = Bench("rerank", options, target, size_key, count_steps(on_progress, 2 + 2 * len(seeds)))
+    selector = _Selector(bench, sizes)
+    if selector.measure():
+        for name in FIRST:
+            for seed in seeds if name != "jaccard" else (None,):
+                bench.cell(f"first ranker {name}", seed, partial(selector.combine, name, seed))
+    setting = (
+        f"{len(filled)} questions of {whole.title} filled up to {sizes.candidates:,} candidates; first rankers on "
+        f"{len(train)} train questions, {len(seeds)} seed(s); the shipped cascade's last exit selects, trained once"
+    )
+    rows = [*bench.judge(FINDINGS, setting), _time_row(bench, setting)]
+    return bench.report(rows, [_table(bench, [*_list_ks(sizes.candidates)])])
 
 
-def _first_ranker(name: str, target: Target, epochs: int, runner: Runner) -> Ranker:
-    """Stopped early by AP on the target's dev questions, as the paper's; Jaccard has nothing to learn."""
-    ranker = get(name)
-    if not isinstance(ranker, WordRanker):
-        return ranker
-    return runner.train(f"training {name}", ranker, target, POINTWISE, epochs=epochs).ranker
+@dataclass(slots=True)
+class _Selector:
+    """The transformer over all candidates, and the rankers before it by its scores."""
+
+    bench: Bench
+    sizes: Sizes
+    scores: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def measure(self) -> bool:
+        """Score everything once; False where there was no time for it."""
+        cell = self.bench.cell(ALL, None, self._score_all)
+        if cell is not None:
+            self.scores = {qid: np.array(s) for qid, s in cell.lists.items()}
+        return cell is not None
+
+    def _score_all(self, work: Work) -> Scored:
+        ranker, questions = get(SELECTOR), self.bench.target.test
+        scores, seconds = score_each(ranker, questions, work.report)
+        lists = {qid: values.tolist() for qid, values in scores.items()}
+        return Scored({ALL: measure_each(questions, scores)}, {}, lists | {SECONDS: seconds} | self._time_best(ranker))
+
+    def _time_best(self, ranker: Ranker) -> dict[str, list[float]]:
+        """Seconds of the selector on the best k by Jaccard, for some questions: which they are does not matter."""
+        jaccard, times = get("jaccard"), {}
+        for k in _list_ks(self.sizes.candidates):
+            some = [_keep_best(q, jaccard, k) for q in self.bench.target.test[: self.sizes.timed]]
+            times[f"seconds of best {k}"] = score_each(ranker, some)[1]
+        return times
+
+    def combine(self, name: str, seed: int | None, work: Work) -> Scored:
+        """A first ranker, and the selector on its best k: P@1 and the others, for every k."""
+        ranker = self._train(name, seed or 0, work)
+        first, seconds = score_each(ranker, self.bench.target.test, work.report)
+        values: dict[str, Measured] = {}
+        for k in _list_ks(self.sizes.candidates):
+            both = {q.qid: select(first[q.qid], self.scores[q.qid], k) for q in self.bench.target.test}
+            values[name_best(FIRST[name], k)] = measure_each(self.bench.target.test, both)
+        return Scored(values, {}, {SECONDS: seconds})
+
+    def _train(self, name: str, seed: int, work: Work) -> Ranker:
+        """Stopped early by AP on the target's dev questions, as the paper's; Jaccard has nothing to learn."""
+        if name == "jaccard":
+            return get(name)
+        base = get(f"{name}:seed={seed}")
+        target = self.bench.target
+        settings = replace(POINTWISE, epochs=self.sizes.epochs, seed=seed)
+        return work.train("model", require_weights(base), target.train, settings, target.dev).ranker
 
 
-def _evaluate_set(
-    questions: list[Question], first: dict[str, Ranker], selector: Ranker, timed: int, step: Step
-) -> SetResult:
-    """The time of a first ranker on all candidates, and of the selector on the best k of the first of them."""
-    size = len(questions[0].candidates)
-    scores: dict[str, list[np.ndarray]] = {}
-    seconds: dict[str, float] = {}
-    for name, ranker in {**first, "selector": selector}.items():
-        report, scores[name], started = step(f"{name} on {size:,} candidates"), [], time.perf_counter()
-        for done, q in enumerate(questions):
-            report(Progress(done, len(questions)))
-            scores[name].append(ranker.score(q.text, q.candidates))
-        seconds[name] = (time.perf_counter() - started) / len(questions)
-    report, ks = step(f"timing the best of {size:,} candidates"), [k for k in KS if k < size]
-    by_k: dict[int | None, float] = {}
-    for done, k in enumerate(ks):
-        report(Progress(done, len(ks)))
+def score_each(
+    ranker: Ranker, questions: Sequence[Question], on_progress: OnProgress | None = None
+) -> tuple[dict[str, np.ndarray], list[float]]:
+    """Every candidate's score by question, and the seconds that each question took."""
+    scores, seconds = {}, []
+    for done, q in enumerate(questions):
+        if on_progress:
+            on_progress(Progress(done, len(questions)))
         started = time.perf_counter()
-        for q, x in zip(questions[:timed], scores[FIRST[0]], strict=False):
-            selector.score(q.text, [q.candidates[i] for i in np.sort(order(x)[:k])])
-        by_k[k] = (time.perf_counter() - started) / len(questions[:timed])
-    return SetResult(questions, scores, seconds, {**by_k, None: seconds["selector"]})
+        scores[q.qid] = ranker.score(q.text, q.candidates)
+        seconds.append(time.perf_counter() - started)
+    return scores, seconds
 
 
-def _rows(results: Sequence[SetResult], setting: str) -> Iterator[Row]:
-    last = results[-1]
-    k = max(x for x in last.ks if x <= 100)
-    few = min(k, max(results[0].ks))
-    jaccard, rel_cnn, ca = ([r.accuracy(name, min(k, max(r.ks))) for r in results] for name in FIRST)
-    whole = [r.accuracy(FIRST[0]) for r in results]  # whichever ranker comes first
-    sizes = " and ".join(f"{r.size:,} candidates ({len(r.questions)} questions)" for r in results)
-    differs = f"P@1 on WikiQA dev filled up to {sizes}; {setting}; one question less counts as none"
-    by_k = {x: last.accuracy("compare-aggregate", x) for x in last.ks}
-    complete = last.seconds(FIRST[0])
-    after_jaccard, _, after_ca = (last.seconds(name, k) for name in FIRST)
-    tolerance = [max(0.01, 1 / len(r.questions)) for r in results]  # one question less is no difference
-    yield Row(
-        "Compare-Aggregate's best 100 are as good to choose from as all",
-        "ASNQ .569 of .571, ASNQ++ .528 of .536",
-        f"best {few} and {k}: {_join(ca)} of {_join(whole)}",
-        differs,
-        all(w - a <= x + 1e-9 for a, w, x in zip(ca, whole, tolerance, strict=True)),
-    )
-    yield Row(
-        "Jaccard's are not",
-        "ASNQ .474 of .571, ASNQ++ .443 of .536",
-        f"{_join(jaccard)} of {_join(whole)}",
-        differs,
-        any(w - a > x for a, w, x in zip(jaccard, whole, tolerance, strict=True)),
-    )
-    yield Row(
-        "Rel-CNN is between the two",
-        "a footnote says so, without numbers",
-        f"{_join(jaccard)} Jaccard, {_join(rel_cnn)} Rel-CNN, {_join(ca)} CA",
-        differs,
-        all(j <= r <= c for j, r, c in zip(jaccard, rel_cnn, ca, strict=True)),
-    )
-    yield Row(
-        "the transformer is spared most of its time",
-        "ASNQ++ 4.230 s to .924 s with CA (4.6 times), .580 s with Jaccard (7.3 times)",
-        f"{complete:.2f} s to {after_ca:.2f} s with CA ({complete / after_ca:.1f} times), "
-        f"{after_jaccard:.2f} s with Jaccard ({complete / after_jaccard:.1f} times)",
-        f"{last.size:,} candidates, the best {k} passed on; MiniLM on CPU against BERT-base on a V100",
-        complete / after_ca >= 2,
-    )
-    yield Row(
-        "accuracy grows with k and is there at 100 or fewer",
-        "ASNQ, CA: at 100 candidates or fewer the upper bound is reached",
-        f"{', '.join(f'{x}: {v:.3f}' for x, v in by_k.items())}, all: {whole[-1]:.3f}",
-        f"Compare-Aggregate first, {last.size:,} candidates, {len(last.questions)} questions",
-        whole[-1] - by_k[k] <= tolerance[-1] + 1e-9,
-    )
+def select(first: np.ndarray, second: np.ndarray, k: int) -> np.ndarray:
+    """Scores of two rankers in a row: the best k of the first in the order of the second, the others below them."""
+    best = np.sort(order(first)[:k])  # in their original order, which breaks ties
+    ranks = np.argsort(order(second[best]))
+    scores = np.full(len(first), -float(len(first)))
+    scores[best] = -ranks
+    return scores
 
 
-def _join(values: Sequence[float]) -> str:
-    return " and ".join(f"{v:.3f}" for v in values)
+def _keep_best(question: Question, ranker: Ranker, k: int) -> Question:
+    rows = np.sort(order(ranker.score(question.text, question.candidates))[:k])
+    return replace(question, candidates=tuple(question.candidates[i] for i in rows))
 
 
-def _table(result: SetResult, setting: str) -> str:
-    ks = [*result.ks, None]
-    title = (
-        f"P@1 and seconds a question by how many the first ranker passes on; {len(result.questions)} questions of "
-        f"WikiQA dev with {result.size:,} candidates; {setting}:"
+def _list_ks(candidates: int) -> list[int]:
+    return [k for k in KS if k < candidates]
+
+
+def _seconds(bench: Bench, cell: str, name: str = SECONDS) -> np.ndarray | None:
+    """Of every question, in their order; the mean over seeds. None where the cell was not run."""
+    lists = [lists[name] for lists in bench.lists.get(cell, {}).values() if name in lists]
+    return np.mean(lists, axis=0) if lists else None
+
+
+def _time_row(bench: Bench, setting: str) -> Row:
+    finding = "the transformer is spared most of its time"
+    paper = "ASNQ++ 4.230 s to .924 s with CA (4.6 times), .580 s with Jaccard (7.3 times)"
+    whole, best = _seconds(bench, ALL), _seconds(bench, ALL, f"seconds of best {PAPER_K}")
+    first = {name: _seconds(bench, f"first ranker {name}") for name in ("compare-aggregate", "jaccard")}
+    ca, jaccard = first.values()
+    if whole is None or best is None or ca is None or jaccard is None:
+        return Row(finding, paper, NOT_RUN, setting, NOT_RUN, "no times of all three yet")
+    n = len(best)
+    times = {FIRST[name]: whole[:n] / (best + s[:n]) for name, s in first.items() if s is not None}
+    estimate = estimate_mean(times["CA"])
+    verdict, why = Part({}, low=2.0).verdict(estimate, is_drawn=False)
+    after = {FIRST[name]: float(np.mean(best + s[:n])) for name, s in first.items() if s is not None}
+    ours = (
+        f"{whole.mean():.2f} s to {after['CA']:.2f} s with CA ({estimate.mean:.1f} times, {estimate.low:.1f} to "
+        f"{estimate.high:.1f}), {after['Jaccard']:.2f} s with Jaccard ({times['Jaccard'].mean():.1f} times)"
     )
-    rows = [[name, *(f"{result.accuracy(name, k):.3f}, {result.seconds(name, k):.2f} s" for k in ks)] for name in FIRST]
-    return table(title, ["first ranker", *(f"{k:,}" if k else f"all {result.size:,}" for k in ks)], rows)
+    return Row(finding, paper, ours, f"spared most: 2 times or more; {n} questions on CPU; {setting}", verdict, why)
+
+
+def _table(bench: Bench, ks: Sequence[int]) -> str:
+    def cell(system: str) -> str:
+        seeds = bench.samples.seeds([system])
+        return shorten(bench.samples.table(system, "P@1", seeds).mean()) if seeds else NOT_RUN
+
+    rows = [[first, *(cell(name_best(first, k)) for k in ks), cell(ALL)] for first in FIRST.values()]
+    heads = ["first ranker", *(f"{k:,}" for k in ks), "all"]
+    return table("P@1 by how many the first ranker passes on, the mean over seeds:", heads, rows)

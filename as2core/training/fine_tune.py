@@ -111,6 +111,7 @@ def fine_tune(
         frozen.requires_grad_(True)
     if watch.stopping:
         raise Cancelled(CANCELLED)
+    trainer.accelerator.wait_for_everyone()  # the best state is read from `workdir`, which the first may then delete
     learner.to(device).eval()
     best, score = trainer.best()
     share = _mix_with_base(trainer, ranker, base, settings.tuned_share, at_start) if base.is_trained else 1.0
@@ -207,8 +208,13 @@ def _claim_workdir(workdir: Path, run: dict, restart: bool) -> None:
                 raise BadSetting(f"{workdir} holds another run: choose an empty folder, or delete it to start afresh")
             shutil.rmtree(workdir)
     workdir.mkdir(parents=True, exist_ok=True)
-    if int(os.environ.get("RANK", "0")) == 0:
+    if is_first_process():
         write_text(json.dumps(run), marker)  # in one step: a killed run leaves no half-written file
+
+
+def is_first_process() -> bool:
+    """Whether this process is the one of those of `torchrun` or `accelerate launch` that writes and reports."""
+    return int(os.environ.get("RANK", "0")) == 0
 
 
 def _describe_run(

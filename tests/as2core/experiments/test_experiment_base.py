@@ -1,16 +1,18 @@
 """Where results are written, and what every experiment is called with."""
 
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from as2core import cli
 from as2core.errors import BadSetting, UnknownData
 from as2core.experiments import catalog
-from as2core.experiments.base import Options, Report, Row, write_section
-from as2core.experiments.catalog import EXPERIMENTS, markdown, reproduce
+from as2core.experiments.base import EXPERIMENTS, Options, Report, find_part, write_section
+from as2core.experiments.report.findings import Row
 
-ROW = Row("early exits are weaker", "60.1 < 89.9", ".69 < .72", "six layers | one seed", True)
+ROW = Row("early exits are weaker", "60.1 < 89.9", ".69 < .72", "six layers", "undecided", "the interval | 0")
 
 
 def test_a_section_is_replaced_between_its_markers_and_the_rest_of_the_page_stays(tmp_path):
@@ -38,52 +40,52 @@ def test_a_section_for_nobody_leaves_the_device_that_swallows_it(tmp_path):
     os.close(reader)
 
 
-def test_a_report_becomes_a_table_with_its_notes_below():
-    text = markdown("cascade", Report((ROW,), ("A note.",)), "as2 reproduce cascade", 90)
-    assert "| early exits are weaker | 60.1 < 89.9 | .69 < .72 | yes | six layers \\| one seed |" in text
-    assert "`as2 reproduce cascade`, in 1.5 minutes" in text and text.endswith("\nA note.\n")
-
-
-def test_an_experiment_runs_in_a_folder_of_its_own_that_is_gone_afterwards(monkeypatch, tmp_path):
-    seen = []
-
-    def run(options, on_progress):
-        (options.workdir / "model").write_text("x")
-        seen.append(options)
-        return Report((ROW,))
-
-    monkeypatch.setattr(catalog, "load_experiment", lambda name: run)
-    report, seconds = reproduce("exit_draws", Options(tmp_path, seeds=2))
-    assert report.rows == (ROW,) and seconds >= 0
-    assert seen[0].seeds == 2 and seen[0].workdir.parent == tmp_path and not list(tmp_path.iterdir())
-
-
 def test_sets_are_without_titles_unless_they_are_asked_for(tmp_path):
     assert not any(q.has_titles for q in Options(tmp_path).questions("starter-dev"))
     assert any(q.has_titles for q in Options(tmp_path, titles=True).questions("starter-dev"))
 
 
-@pytest.mark.parametrize("name", ["cascade", "structure", "generation", "tanda", "rerank"])
-def test_a_paper_s_rows_that_are_not_run_are_listed_with_the_reason(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(catalog, "load_experiment", lambda name: lambda options, on_progress: Report((ROW,)))
-    first, *missing = reproduce(name, Options(tmp_path))[0].rows
-    assert first == ROW and missing
-    assert all(r.ours == "not run" and r.holds is None and r.paper and len(r.differs) > 20 for r in missing)
-
-
 def test_data_that_is_not_at_hand_is_named_with_the_option_that_gives_it(tmp_path):
-    with pytest.raises(BadSetting, match="--data-dir"):
+    with pytest.raises(BadSetting, match="--data DIR"):
         Options(tmp_path).questions("wikiqa-dev")
     with pytest.raises(UnknownData, match=r"WikiQA-dev\.tsv"):
         Options(tmp_path, data_dir=tmp_path).questions("wikiqa-dev")
 
 
-def test_reproduce_writes_its_section_and_prints_the_table(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(catalog, "load_experiment", lambda name: lambda options, on_progress: Report((ROW,)))
+def test_a_set_s_part_is_found_by_the_names_it_usually_has(tmp_path):
+    (tmp_path / "insuranceqa").mkdir()
+    for name in ("test.tsv", "test.jsonl"):
+        (tmp_path / "insuranceqa" / name).write_text("")
+    assert find_part(tmp_path, "insuranceqa-test").name == "test.jsonl"
+    with pytest.raises(UnknownData, match=r"train\.jsonl is missing.*train\.jsonl\.gz"):
+        find_part(tmp_path, "insuranceqa-train")
+
+
+def test_it_is_measured_on_the_test_part_else_on_dev_unless_a_file_is_given(tmp_path):
+    folder = tmp_path / "trecqa"
+    folder.mkdir()
+    text = Path("corpora/starter/dev.jsonl").read_text()
+    (folder / "dev.jsonl").write_text(text)
+    options = Options(tmp_path, data_dir=tmp_path, target="trecqa")
+    assert options.measured_questions()[0] == "TREC-QA dev"
+    (folder / "test.jsonl").write_text(text)
+    assert options.measured_questions()[0] == "TREC-QA test"
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text(text)
+    assert replace(options, test=mine).measured_questions()[0] == "mine.jsonl"
+
+
+def test_reproduce_writes_the_page_and_prints_the_table(monkeypatch, tmp_path, capsys):
+    report = Report((ROW,), ("A note.",), {"AP": {"CA": ".700 (.600 to .800)"}}, ("2026-01-02 abc",))
+    monkeypatch.setattr(catalog, "load_experiment", lambda name: lambda options, on_progress: report)
+    monkeypatch.setattr(Options, "measured_questions", lambda self: ("WikiQA dev", []))
     page = tmp_path / "new" / "folder" / "results.md"
-    assert cli.main(["reproduce", "cascade", "--seeds", "2", "--out", str(page)]) == 0
+    call = ["reproduce", "structure", "--seeds", "2", "--out", str(page), "--store", str(tmp_path / "cells")]
+    assert cli.main(call) == 0
     assert ROW.finding in capsys.readouterr().out
-    assert "`as2 reproduce cascade --seeds 2`" in page.read_text()
+    text = page.read_text()
+    assert "| `as2 reproduce structure --seeds 2` |" in text and "2026-01-02 abc" in text and "A note." in text
+    assert "| CA | .720 | .700 (.600 to .800) |" in text  # Table 4
 
 
 def test_an_unknown_experiment_is_answered_with_those_there_are(capsys):

@@ -11,6 +11,8 @@ import torch
 import year_questions
 from safetensors.torch import load_file
 
+from as2core.data import jsonl
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -83,3 +85,29 @@ def test_a_killed_run_goes_on_to_the_weights_of_an_undisturbed_one(tiny, tmp_pat
     assert next(e["step"] for e in seen if e["kind"] == "step") == 5  # after the checkpoint of the first epoch
     for name, value in again.ranker.module.state_dict().items():
         torch.testing.assert_close(value, whole[name], atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_as2_train_under_torchrun_saves_and_reports_one_version(tiny, tmp_path):
+    data = tmp_path / "questions.jsonl"
+    data.write_text(jsonl.dumps(year_questions.questions(0, 13)))
+    settings = ["epochs=1", "bf16=False"]
+
+    def train(out: Path, *launcher: str) -> str:
+        command = [f"cross-encoder:backbone={tiny('bert', 2)}", str(data), "--dev", str(data), "--out", str(out)]
+        given = [part for setting in settings for part in ("--with", setting)]
+        run = subprocess.run(
+            [sys.executable, *launcher, "-m", "as2core.cli", "train", *command, *given, "--json"],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    train(tmp_path / "alone")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    card = json.loads(train(tmp_path / "together", *launcher))["card"]  # one document: the second process prints none
+    assert card["metrics"]["AP"] > 0 and [p.name for p in tmp_path.glob(".*.work")] == []
+    assert (tmp_path / "together" / "config.json").read_text() == (tmp_path / "alone" / "config.json").read_text()

@@ -1,0 +1,30 @@
+"""Chance, against every order there is."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from as2core.chance import expect_by_chance
+from as2core.metrics import measure_mean
+from as2core.types import Candidate, Question
+
+
+@pytest.mark.parametrize(("candidates", "correct"), [(5, 1), (5, 2), (4, 4), (1, 1)])
+def test_chance_is_the_mean_over_all_orders(candidates, correct):
+    rows = [Candidate(str(i), "text", int(i < correct)) for i in range(candidates)]
+    orders = [Question(str(i), "?", tuple(order)) for i, order in enumerate(permutations(rows))]
+    mean = measure_mean(orders, {q.qid: -np.arange(candidates) for q in orders})
+    assert expect_by_chance(orders[0]) == pytest.approx(mean)
+
+
+def test_more_than_ten_candidates_are_cut_for_ndcg_alone():
+    rows = tuple(Candidate(str(i), "text", int(i < 2)) for i in range(30))
+    rng = np.random.default_rng(0)
+    drawn = [Question(str(i), "?", tuple(rng.permutation(np.array(rows, dtype=object)))) for i in range(3000)]
+    mean = measure_mean(drawn, {q.qid: -np.arange(30) for q in drawn})
+    assert expect_by_chance(drawn[0]) == pytest.approx(mean, abs=0.015)
+
+
+def test_a_question_without_a_correct_candidate_expects_nothing():
+    assert set(expect_by_chance(Question("q", "?", (Candidate("a", "text", 0),))).values()) == {0.0}
