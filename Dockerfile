@@ -9,12 +9,13 @@ RUN useradd --create-home --uid 1000 as2 && install --directory --owner=as2 /dat
 WORKDIR /workbench
 
 # What changes seldom comes first: an edit of the code does not install the libraries again.
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml requirements-container.txt README.md LICENSE ./
 COPY as2core/__init__.py as2core/
 # hadolint ignore=DL3013,SC2086
 RUN pip install $TORCH \
- && grep -v '^torch==' constraints.txt > /tmp/constraints.txt \
- && pip install -c /tmp/constraints.txt -e '.[app,auth,hub,postgres,serve]'
+ && pip install --require-hashes --no-deps -r requirements-container.txt \
+ && pip install --no-deps --no-build-isolation -e . \
+ && pip check
 COPY . .
 
 USER 1000

@@ -17,7 +17,7 @@ STAMP := $(VENV)/.setup-$(shell cat pyproject.toml constraints.txt | cksum | cut
 QUICK := not slow and not gpu and not postgres and not shared
 TESTERS ?= 2
 
-.PHONY: setup demo test test-all lint bench screenshots clean browser
+.PHONY: setup demo test test-all lint bench screenshots sbom clean browser
 .DEFAULT_GOAL := help
 .PHONY: help
 help:
@@ -69,6 +69,11 @@ bench: $(STAMP)
 screenshots: setup
 	@$(BIN)/python tests/e2e/screenshots.py
 
+# what is installed, as a CycloneDX bill of materials; its maker gets an environment of its own
+sbom: $(STAMP)
+	@$(PYTHON) -m venv build/sbom && build/sbom/bin/pip install -qq cyclonedx-bom
+	@build/sbom/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --of JSON -o sbom.json && echo sbom.json
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build sbom.json dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

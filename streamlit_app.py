@@ -14,7 +14,7 @@ from app.ui.start import StartScript
 from app.ui.uploads import UploadGuard
 from app.workbench.models import import_libraries
 from app.workbench.settings import get_settings
-from as2core.hosts import HostGuard, parse_hosts
+from as2core.hosts import ANY_ADDRESS, HostGuard, parse_hosts
 
 
 @asynccontextmanager
@@ -30,7 +30,7 @@ net_util.get_external_ip = net_util.get_internal_ip = lambda: None
 hosts = parse_hosts(get_settings().allowed_hosts)
 middleware = [
     Middleware(SecurityHeaders),
-    Middleware(HostGuard, address=config.get_option("server.address") or "0.0.0.0", names=hosts),
+    Middleware(HostGuard, address=config.get_option("server.address") or ANY_ADDRESS[0], names=hosts),
     Middleware(ClosedRoutes),
     Middleware(UploadGuard),
     Middleware(StartScript),

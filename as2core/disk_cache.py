@@ -46,7 +46,8 @@ class DiskCache:
             values: dict[bytes, bytes] = {}
             for some in (distinct[i : i + MAX_KEYS] for i in range(0, len(distinct), MAX_KEYS)):
                 marks = ",".join("?" * len(some))
-                values |= dict(c.execute(f"SELECT key, tensors FROM state WHERE key IN ({marks})", some))
+                query = f"SELECT key, tensors FROM state WHERE key IN ({marks})"  # question marks alone  # nosec B608
+                values |= dict(c.execute(query, some))
             if values:
                 with c:
                     now = _begin_use(c)
@@ -73,8 +74,8 @@ class DiskCache:
                         excess -= size
                         if excess <= 0:
                             break
-                for name in ("entry", "state"):
-                    c.executemany(f"DELETE FROM {name} WHERE key = ?", removed)
+                c.executemany("DELETE FROM entry WHERE key = ?", removed)
+                c.executemany("DELETE FROM state WHERE key = ?", removed)
 
         if values:
             self._try(write)

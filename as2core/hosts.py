@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 VARIABLE = "AS2_ALLOWED_HOSTS"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-ANY_ADDRESS = ("0.0.0.0", "::")
+ANY_ADDRESS = ("0.0.0.0", "::")  # compared with, not bound  # nosec B104
 REFUSED_STATUS, REFUSED_CODE = 403, 1008  # of HTTP, of a WebSocket
 
 

@@ -128,6 +128,17 @@ def test_the_constraints_pin_every_requirement_to_one_plain_version():
     assert list_requirements(*PROJECT["project"]["optional-dependencies"]) <= set(pins)
 
 
+def test_the_container_installs_the_constraints_versions_and_each_has_hashes():
+    text = (ROOT / "requirements-container.txt").read_text()
+    blocks = re.split(r"\n(?=\S)", "\n" + re.sub(r"^#.*\n", "", text, flags=re.M))[1:]
+    pins = {canonical(name): version for name, version in (re.match(r"(\S+?)==(\S+)", b).groups() for b in blocks)}
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    constraints = {canonical(name): version for name, _, version in (line.partition("==") for line in lines)}
+    assert {name for name, version in pins.items() if constraints.get(name) != version} <= {"setuptools"}  # torch's
+    assert list_requirements("app", "auth", "hub", "postgres", "serve") - {"torch"} <= set(pins)
+
+
 def test_the_container_takes_the_torch_of_the_constraints():
     pin = re.search(r"^torch==\S+$", (ROOT / "constraints.txt").read_text(), re.M)[0]
     assert set(re.findall(r"torch==[\d.]+", (ROOT / "Dockerfile").read_text())) == {pin}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 START_SECONDS = 60.0  # within which the server has to answer
 STOP_SECONDS = 20.0  # within which both processes have to end after SIGTERM
 CHECK_SECONDS = 1.0
-ANY_ADDRESS = ("0.0.0.0", "::")
+ANY_ADDRESS = ("0.0.0.0", "::")  # compared with, not bound  # nosec B104
 
 
 class NotServing(As2Error):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from as2core.cost import EncoderShape
 from as2core.data.source import is_folder, sha256
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
+from as2core.nn.hub import split_revision
 
 if TYPE_CHECKING:
     from transformers import BertModel, Cache, PreTrainedTokenizerBase
@@ -208,17 +209,17 @@ def load_backbone(name: str | None = None, *, segments: bool | None = None) -> B
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     name = name or DEFAULT_BACKBONE
-    source = locate_weights(name)
+    source, revision = split_revision(locate_weights(name))
     hide_progress_bars()
     try:
-        config = AutoConfig.from_pretrained(source)
+        config = AutoConfig.from_pretrained(source, revision=revision)
         if config.model_type not in SUPPORTED:
             raise UnsupportedBackbone(
                 f"{name} is a {config.model_type} model, whose layers cannot be walked here; "
                 f"use one of: {', '.join(SUPPORTED)}"
             )
-        model = AutoModel.from_pretrained(source, attn_implementation="sdpa", dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModel.from_pretrained(source, revision=revision, attn_implementation="sdpa", dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
     except (OSError, ValueError) as e:
         raise DamagedModel(
             f"the backbone {name!r} could not be loaded: give a directory with config.json, model.safetensors and a "

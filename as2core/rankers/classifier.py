@@ -114,14 +114,16 @@ def load_classifier(
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from as2core.nn.backbone import hide_progress_bars
+    from as2core.nn.hub import split_revision
     from as2core.nn.pair_classifier import PairClassifier
 
     hide_progress_bars()
+    source, revision = split_revision(name)
     try:
         model, report = AutoModelForSequenceClassification.from_pretrained(
-            name, dtype=torch.float32, output_loading_info=True
+            source, revision=revision, dtype=torch.float32, output_loading_info=True
         )
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
     except (OSError, ValueError, KeyError, ImportError) as e:
         raise _explain(name, e) from e
     if not getattr(tokenizer, "is_fast", False):
