@@ -23,9 +23,11 @@ from app.jobs.queue import JobView
 from app.labels import consensus
 from app.versions import loading, registry
 from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
+from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
+from as2core.data.source import is_folder
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import bounds, to_ranks
@@ -144,7 +146,11 @@ def start_compare(
     by: int | None = None,
 ) -> JobView:
     """Queue a comparison; `limit` takes a fixed sample of the questions, `by` is who asks for it. Raises UnknownRanker,
-    UnknownData, BadSetting before anything is queued."""
+    UnknownData, BadSetting before anything is queued, NotAllowed where a ranker or the data is from elsewhere on the
+    machine or from the hub and `by` is no admin."""
+    if outside := [name for name in rankers if _is_path(name)] + [data] * (data not in list_datasets(wb)):
+        with wb.read() as s:
+            people.allow(s, by, f"compare with {outside[0]}, which is not of this workbench", people.ADMIN)
     names = tuple(dict.fromkeys(_name_active(wb, r) for r in rankers))
     if not names:
         raise BadSetting("no ranker is chosen: choose two or more")
@@ -160,6 +166,11 @@ def start_compare(
     if not datasets.apply_setting(questions, setting):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
     return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)), by=by)
+
+
+def _is_path(spec: str) -> bool:
+    """Whether a spec may name a file, a directory or a model of the hub. No version and no ranker has such a name."""
+    return is_folder(spec.partition(":")[0]) or bool({"/", "\\", "~"} & set(spec))
 
 
 def _name_active(wb: Workbench, spec: str) -> str:

@@ -45,8 +45,8 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             key="compare_rankers",
             accept_new_options=True,
             help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
-            "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`; or "
-            "type the directory that `as2 train` wrote.",
+            "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`. Admins "
+            "can also type the directory that `as2 train` wrote, or a model of the hub.",
         )
         sweep = st.toggle("Compare drop ratios", key="compare_sweep",
                           help=f"Adds the active cascade with {', '.join(map(percent, SWEEP_RATIOS))} of the "

@@ -10,9 +10,11 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import annotation, guidelines
 from app.versions import evaluations
+from app.workbench import people
+from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
 from as2core.data import jsonl
-from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
+from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker, UnreadableFile, UnsupportedBackbone
 from as2core.metrics import measure_mean
 from as2core.types import Candidate, Question
 from db.repositories import versions as rows
@@ -275,3 +277,28 @@ def test_an_unfinished_comparison_has_nothing_to_show(wb, data):
     job = comparison.start_compare(wb, ["rr"], data)
     with pytest.raises(As2Error, match="not a finished comparison"):
         comparison.load_comparison(wb, job.id)
+
+
+@pytest.mark.parametrize(
+    "outside",
+    [
+        {"rankers": ["bm25", "/etc"]},
+        {"rankers": ["../versions/mine"]},
+        {"rankers": ["~/models"]},
+        {"rankers": ["classifier:model=org/name"]},
+        {"rankers": ["sequential:stages=bm25@20+/srv/other"]},
+        {"rankers": ["docs"]},
+        {"data": "constraints.txt"},
+        {"data": "/etc/passwd"},
+    ],
+)
+def test_only_an_admin_has_the_server_read_other_folders_or_ask_the_hub(wb, data, outside, monkeypatch, tmp_path):
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    ann, bob = people.sign_in(wb, "ann"), people.sign_in(wb, "bob")
+    arguments = {"rankers": ["bm25", "rr"], "data": data} | outside
+    with pytest.raises(NotAllowed, match="bob is an annotator, and this takes an admin"):
+        comparison.start_compare(wb, **arguments, by=bob.id)
+    with pytest.raises((UnknownRanker, UnknownData, BadSetting, UnreadableFile, UnsupportedBackbone)):
+        comparison.start_compare(wb, **{**arguments, "rankers": ["/etc"]}, by=ann.id)  # asked, and there is none
+    assert comparison.start_compare(wb, ["bm25", "rr"], data, by=bob.id).kind == "compare"
