@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypedDict
 
 import numpy as np
 
@@ -180,7 +180,16 @@ class TakesSettings(ABC):
         """Take over the settings given; what is left out stays as it was saved. Raises BadSetting."""
 
 
-class HasWeights(ABC):
+class HasNetwork(ABC):
+    """Computes with torch, on the CPU until it is moved."""
+
+    @abstractmethod
+    def to(self, device: str) -> Self:
+        """Move all its networks, also those of the rankers it is made of, to a device of torch ("cuda:1", "cpu").
+        Engines that run on the CPU alone (int8) stay there. Returns itself."""
+
+
+class HasWeights(HasNetwork):
     """Has weights of its own, so that it can be saved as a version and loaded again.
 
     `kind` is its name in config.json. `is_trained`: it learned from labels; training and loading a version set this.
@@ -193,6 +202,10 @@ class HasWeights(ABC):
 
     @abstractmethod
     def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
+
+    def to(self, device: str) -> Self:
+        self.module.to(device)
+        return self
 
     @property
     def encoder(self) -> nn.Module | None:
@@ -210,10 +223,21 @@ class HasWeights(ABC):
         the rankers it is made of. Raises BadSetting, DamagedModel, or KeyError and TypeError for settings it lacks."""
 
 
-class MadeOfRankers(ABC):
+class MadeOfRankers(HasNetwork):
     """Consists of other rankers."""
 
     rankers: tuple[Ranker, ...]
+
+    def to(self, device: str) -> Self:
+        for ranker in self.rankers:
+            move(ranker, device)
+        return self
+
+
+def move(ranker: Ranker, device: str) -> None:
+    """Move a ranker to a device of torch; one that computes without torch is left as it is."""
+    if isinstance(ranker, HasNetwork):
+        ranker.to(device)
 
 
 class KnowsWords(ABC):

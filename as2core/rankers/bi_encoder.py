@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from as2core.cascade.background import MAX_WAIT_SECONDS, PreparedEngine
 from as2core.cost import layer_flops
 from as2core.errors import BadSetting
-from as2core.rankers.base import CountsFlops
+from as2core.rankers.base import CountsFlops, HasNetwork
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.rankers.specs import Entry
 from as2core.types import Candidate, OnProgress, Progress
@@ -24,7 +24,7 @@ MAX_CACHED_QUESTIONS = 2_000  # vectors in memory, some 3 MB
 MAX_TOKENS = 256  # the default backbone was trained to read so many
 
 
-class BiEncoderRanker(CountsFlops):
+class BiEncoderRanker(CountsFlops, HasNetwork):
     """Scores are cosines in [-1, 1]. Texts are cut at `max_length` tokens: 256, the default backbone's own, or what
     the backbone reads if that is less.
 
@@ -47,6 +47,10 @@ class BiEncoderRanker(CountsFlops):
         self._fingerprint: str | None = None  # of the weights, worked out when the cache is first asked
         self.question_engine: PreparedEngine[TextEngine] = PreparedEngine()
         self._questions: dict[tuple[bool, str], np.ndarray] = {}  # by whether the engine made it, and the text
+
+    def to(self, device: str) -> Self:
+        self.backbone.to(device)
+        return self
 
     def prepare_questions(self, folder: Path | None = None) -> None:
         """Have `embed_question` run in int8 on ONNX Runtime, as soon as its graph, stored in `folder`, is there. Texts

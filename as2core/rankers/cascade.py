@@ -15,7 +15,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from as2core.rankers.base import (
     TakesSettings,
     TracesTogether,
     VersionConfig,
+    move,
 )
 from as2core.rankers.bi_encoder import BiEncoderRanker
 from as2core.rankers.bm25 import BM25Ranker
@@ -111,6 +112,13 @@ class CascadeRanker(
         from as2core.nn.heads import ExitHead
 
         return ExitHead
+
+    def to(self, device: str) -> Self:
+        """Torch runs there; `use` chooses the engine and the device by itself."""
+        self.module.to(device)
+        if self.first is not None:
+            move(self.first.ranker, device)
+        return self
 
     @property
     def backbone(self) -> Backbone:

@@ -12,7 +12,7 @@ from pathlib import Path
 from as2core import rankers
 from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
-from as2core.rankers.base import ChoosesEngine, HasWeights, Ranker, TakesSettings, VersionConfig
+from as2core.rankers.base import ChoosesEngine, HasNetwork, HasWeights, Ranker, TakesSettings, VersionConfig
 from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
 from as2core.rankers.specs import BuiltPart, Entry, Setting, read_pairs, read_parts, read_settings
 
@@ -44,18 +44,37 @@ def get(
         name, options = split_spec(text)
         path = Path(directories.get(name, name))
         if is_file(path / "config.json"):
-            return _build_version(path, options, engine)
+            return _place(_build_version(path, options, engine))
         names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
         raise UnknownRanker(
             f"no ranker {text!r}; known: {names}, or the directory of a version or a checkpoint (one of the hub: "
             "classifier:model=NAME)"
         )
-    entry = CATALOG[name]
+    return _place(_build(CATALOG[name], options, models_dir, versions, engine))
+
+
+def _place(ranker: Ranker) -> Ranker:
+    """On the GPU where there is one; a ranker with several engines has chosen by itself."""
+    if isinstance(ranker, HasNetwork) and not isinstance(ranker, ChoosesEngine):
+        import torch
+
+        if torch.cuda.is_available():
+            ranker.to("cuda")
+    return ranker
+
+
+def _build(
+    entry: Entry,
+    options: str,
+    models_dir: Path | None,
+    versions: Callable[[], Mapping[str, Path]],
+    engine: str,
+) -> Ranker:
     settings = read_settings(entry, options)
     arguments: dict[str, object] = {**settings}
     if entry.nested:
         if not (nested := entry.nested_spec(settings)):
-            raise BadSetting(f"{name}: {entry.nested} is empty; name at least one ranker")
+            raise BadSetting(f"{entry.name}: {entry.nested} is empty; name at least one ranker")
         arguments[entry.nested] = [
             BuiltPart(spec, part.keep, get(spec, models_dir=models_dir, versions=versions, engine=engine))
             for part in read_parts(nested)

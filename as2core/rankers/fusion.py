@@ -59,6 +59,10 @@ class FusionRanker(HasWeights, MadeOfRankers):
         numbers = [1.0] * len(rankers) if weights is None else [float(w) for w in weights]
         self.module.register_buffer("weights", torch.tensor(numbers, dtype=torch.float64))
 
+    def to(self, device: str) -> Self:
+        """Of the rankers: its own weights are a few numbers, read on the CPU."""
+        return MadeOfRankers.to(self, device)
+
     @property
     def weights(self) -> np.ndarray:
         """float64 `(rankers,)`."""
