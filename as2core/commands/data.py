@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from as2core.commands.options import JsonFlag, Setting
-from as2core.errors import UnreadableFile
+from as2core.errors import BadSetting, UnreadableFile
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress
 from as2core.types import Json, OnProgress, Progress, Question
 
@@ -94,6 +95,9 @@ def convert(
     ] = "jsonl",
     setting: Setting = "raw",
     split: Split = None,
+    part: Annotated[
+        str | None, typer.Option(metavar="K/N", help="Every Nth question from the Kth on: 1/2 and 2/2 are two halves.")
+    ] = None,
     strict: Strict = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -101,9 +105,12 @@ def convert(
     from as2core.data import beir
     from as2core.data.catalog import matches_setting, stream_questions
 
+    first, step = _read_part(part)
+
     with show_progress("converting") as on_progress:
         questions, report = stream_questions(set_, strict=strict, split=split)
-        selection = _Watched((q for q in questions if matches_setting(q, setting)), on_progress)
+        some = islice((q for q in questions if matches_setting(q, setting)), first, None, step)
+        selection = _Watched(some, on_progress)
         if to == "beir":
             in_memory = list(selection)
             _check_any(selection, set_, report)
@@ -111,6 +118,14 @@ def convert(
         else:
             _write(selection, out, to, set_, report)
     _print_result(selection, out, report, as_json)
+
+
+def _read_part(text: str | None) -> tuple[int, int]:
+    """`2/3` as (1, 3): the first question to take, counted from 0, and how far it is to the next. Raises BadSetting."""
+    numbers = [int(n) if n.isdecimal() else 0 for n in (text or "1/1").split("/")]
+    if len(numbers) != 2 or not 1 <= numbers[0] <= numbers[1]:
+        raise BadSetting(f"--part {text}: write K/N with K from 1 to N, as 1/2 for the first of two parts")
+    return numbers[0] - 1, numbers[1]
 
 
 def build(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from as2core.chance import expect_by_chance
 from as2core.data.catalog import SETTINGS, matches_setting
 from as2core.metrics import measure_each
 from as2core.types import Candidate, Question
@@ -99,21 +100,11 @@ def compute_statistics(
     )
 
 
-def expect_random_order(correct: int, candidates: int) -> dict[str, float]:
-    """P@1 and average precision that a question's candidates get on average over all their orders.
-
-    At place k, correct with probability R/n, stand 1 + (k-1)(R-1)/(n-1) correct ones so far; so
-    AP = (1/n) sum_k (1/k)(1 + (k-1)(R-1)/(n-1)) = (H + (n-H)(R-1)/(n-1)) / n, with H the n-th harmonic number.
-    """
-    harmonic = sum(1 / k for k in range(1, candidates + 1))
-    others = (correct - 1) / (candidates - 1) if candidates > 1 else 0.0
-    return {"P@1": correct / candidates, "AP": (harmonic + (candidates - harmonic) * others) / candidates}
-
-
 def _add_baselines(sums: dict[str, dict[str, float]], batch: list[Question], rankers: Mapping[str, Scorer]) -> None:
     for q in batch:
-        for measure, value in expect_random_order(q.positives, len(q.candidates)).items():
-            sums["random"][measure] += value
+        expected = expect_by_chance(q)
+        for measure in MEASURES:
+            sums["random"][measure] += expected[measure]
     for name, ranker in rankers.items():
         scores = {q.qid: ranker.score(q.text, q.candidates) for q in batch}
         for measure, values in measure_each(batch, scores, MEASURES).items():

@@ -75,7 +75,7 @@ class Sizes:
 
 
 SMALL = Sizes(target=120, epochs=2, seeds=2)
-FULL = Sizes(target=10_000, epochs=3, seeds=5, asnq=60_000)
+FULL = Sizes(target=60_000, epochs=3, seeds=5, asnq=60_000)
 
 
 def find_exit_findings(kind: str, differs: str) -> tuple[Finding, ...]:
