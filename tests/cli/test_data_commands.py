@@ -101,15 +101,13 @@ def test_convert_writes_what_the_setting_keeps(as2, tmp_path):
 
 
 def test_parts_share_a_set_between_them(as2, tmp_path):
-    lines = "".join(
-        f'{{"qid": "{i}", "question": "q", "candidates": [{{"text": "t", "label": 1}}]}}\n' for i in range(5)
-    )
-    (tmp_path / "in.jsonl").write_text(lines)
+    questions = [Question(str(i), f"Who {i}?", (Candidate(str(i), "She.", 1),)) for i in range(5)]
+    jsonl.write(questions, tmp_path / "in.jsonl")
     parts = []
     for part in ("1/2", "2/2"):
         assert as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--part", part)[0] == 0
-        parts.append([json.loads(x)["qid"] for x in (tmp_path / "out.jsonl").read_text().splitlines()])
-    assert parts == [["0", "2", "4"], ["1", "3"]]
+        parts.append(jsonl.read(tmp_path / "out.jsonl")[0])
+    assert parts == [questions[::2], questions[1::2]]
     for part in ("0/2", "3/2", "1", "a/b"):
         code, _, err = as2("data", "convert", tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--part", part)
         assert code == 1 and "write K/N" in err
