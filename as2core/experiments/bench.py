@@ -136,6 +136,7 @@ class Bench:
     codes: dict[str, None] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     _digest: str = ""
+    _new_models: set[Path] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         parts = (self.target.train, self.target.dev, self.target.test)
@@ -179,10 +180,11 @@ class Bench:
         """A model that several cells begin with: trained once, kept in the store."""
         key = self._key(name, seed, settings)
         folder = self.store.work_folder(key).with_suffix(".model")
-        if not folder.is_dir() or self.options.again:
+        if not folder.is_dir() or (self.options.again and folder not in self._new_models):
             shutil.rmtree(folder, ignore_errors=True)
             work = Work(self.store.work_folder(key), self.step(name))
             save_version(make(work), folder, {"note": f"{self.experiment}: {name}"})
+            self._new_models.add(folder)
             shutil.rmtree(work.folder, ignore_errors=True)
         return load_version(folder)
 
@@ -226,7 +228,7 @@ class Bench:
         }
 
 
-def describe_setting(bench: Bench, seeds: int) -> str:
+def describe_setting(bench: Bench) -> str:
     """What is special about all of an experiment's figures here."""
     encoder = bench.options.backbone or "MiniLM of 6 layers"
-    return f"{encoder}; {len(bench.target.train):,} train questions, {seeds} seed(s); {bench.target.note}"
+    return f"{encoder}; {len(bench.target.train):,} train questions; {bench.target.note}"

@@ -172,7 +172,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     settings = replace(PAPER if options.full else SETTINGS, epochs=sizes.epochs)
     for seed in range(seeds):
         bench.cell("cascade and twins", seed, partial(_score_twins, bench, sizes, seed, settings), settings)
-    setting = describe_setting(bench, seeds)
+    setting = describe_setting(bench)
     own = "" if options.full else "all exits learn from every mini-batch, the paper draws one, and transfers on ASNQ"
     kind, note = ("cascade", "") if options.full else (SHIPPED, "one training, so over questions alone")
     shipped_setting = setting if options.full else f"MiniLM of 6 layers, not trained on this set; {target.note}"

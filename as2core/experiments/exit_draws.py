@@ -61,7 +61,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: dict[str
         for name, changes in VARIANTS.items():
             settings = replace(base, seed=seed, **changes)  # type: ignore[arg-type]
             bench.cell(name, seed, partial(_train, bench, name, settings), settings)
-    setting = f"{sizes['epochs']} epochs; {describe_setting(bench, len(seeds))}; the paper trains on ASNQ"
+    setting = f"{sizes['epochs']} epochs; {describe_setting(bench)}; the paper trains on ASNQ"
     return bench.report(bench.judge(FINDINGS, setting), [_exit_table(bench)])
 
 

@@ -104,7 +104,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
         _Ways(bench, sizes, seed).run()
     setting = (
         f"a prefix model, its output layer learnt on {sizes.general:,} SQuAD questions; {sizes.epochs} epoch(s), the "
-        f"hardest of {sizes.negatives} negatives for RLL and the twin; {describe_setting(bench, len(seeds))} (the "
+        f"hardest of {sizes.negatives} negatives for RLL and the twin; {describe_setting(bench)} (the "
         "paper: GPT2-base)"
     )
     return bench.report(bench.judge(FINDINGS, setting))

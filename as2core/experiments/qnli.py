@@ -68,7 +68,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     for seed in seeds:
         for name, read in readers.items():
             bench.cell(name, seed, partial(_transfer_and_adapt, bench, name, read, seed), first, second)
-    setting = f"{sizes.general:,} questions of each set at most, one epoch; {describe_setting(bench, len(seeds))}"
+    setting = f"{sizes.general:,} questions of each set at most, one epoch; {describe_setting(bench)}"
     return bench.report(bench.judge(FINDINGS, setting))
 
 

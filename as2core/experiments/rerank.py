@@ -115,7 +115,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
                 bench.cell(f"first ranker {name}", seed, partial(selector.combine, name, seed))
     setting = (
         f"{len(filled)} questions of {whole.title} filled up to {sizes.candidates:,} candidates; first rankers on "
-        f"{len(train)} train questions, {len(seeds)} seed(s); the shipped cascade's last exit selects, trained once"
+        f"{len(train)} train questions; the shipped cascade's last exit selects, trained once"
     )
     rows = [*bench.judge(FINDINGS, setting), _time_row(bench, setting)]
     return bench.report(rows, [_table(bench, [*_list_ks(sizes.candidates)])])

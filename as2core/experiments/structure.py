@@ -129,7 +129,7 @@ def run(
             bench.cell(name_model(key), seed, partial(_train, key, seed, bench, vectors, sizes))
     width = sizes.hidden["compare-aggregate"]
     narrow = "" if width == 300 else f"; CA of width {width}, not 300"
-    setting = f"vectors of {describe_setting(bench, seeds)}, not Numberbatch{narrow}"
+    setting = f"vectors of {describe_setting(bench)}, not Numberbatch{narrow}"
     rows = [*bench.judge(FINDINGS, setting), _speed_row(bench, setting, is_equal=width == 300)]
     return bench.report(rows, [_cost_table(bench)])
 

@@ -150,7 +150,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     for seed in seeds:
         study.run_seed(seed)
     start = "the shipped cascade's last exit" if sizes.shipped else f"{len(general):,} general questions"
-    setting = f"transferred: {start}; {sizes.epochs} epochs; {describe_setting(bench, len(seeds))}"
+    setting = f"transferred: {start}; {sizes.epochs} epochs; {describe_setting(bench)}"
     rows = bench.judge(FINDINGS, setting)
     return bench.report([*rows, _epoch_row(bench, setting), _seed_row(bench, setting)])
 

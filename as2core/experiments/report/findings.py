@@ -144,7 +144,8 @@ def _describe(part: Part, e: Estimate, samples: Samples) -> str:
     """`Cosinet .740, WO+RR .657: +.083 (+.041 to +.125)`."""
     seeds = samples.seeds(part.weights)
     means = [f"{name} {shorten(samples.table(name, part.measure, seeds).mean())}" for name in part.weights]
-    return f"{part.measure} {', '.join(means)}: {format_estimate(e)}"
+    over = "" if seeds == [None] else f", {len(seeds)} seed{'s' * (len(seeds) > 1)}"
+    return f"{part.measure} {', '.join(means)}: {format_estimate(e)}{over}"
 
 
 def format_estimate(e: Estimate, *, sign: str = "+") -> str:

@@ -7,6 +7,8 @@ import pytest
 from as2core.errors import UnreadableFile
 from as2core.experiments.base import Options, count_steps
 from as2core.experiments.bench import Bench, Scored, Target, score
+from as2core.nn.backbone import load_backbone
+from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
 from as2core.training.settings import ADAPT, TRANSFER
 from as2core.types import Candidate, Question
@@ -96,3 +98,16 @@ def test_a_damaged_cell_is_named(tmp_path):
     path.write_text(json.dumps({"values": {}}))
     with pytest.raises(UnreadableFile, match="is damaged: delete it"):
         make_bench(tmp_path).cell("x", 0, never)
+
+
+def test_a_model_is_trained_once_also_when_everything_is_measured_again(tmp_path, tiny):
+    made = []
+
+    def make(work):
+        made.append(1)
+        return CascadeRanker(load_backbone(tiny()))
+
+    for options in ({}, {}, {"again": True}):
+        bench = make_bench(tmp_path, **options)
+        assert bench.model("transferred", 0, make).kind == bench.model("transferred", 0, make).kind == "cascade"
+    assert len(made) == 2

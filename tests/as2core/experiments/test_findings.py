@@ -58,7 +58,7 @@ def test_trainings_of_one_seed_decide_nothing():
     samples.add("a", 0, {"AP": {f"q{i}": 0.9 for i in range(40)}})
     row = Finding("f", "p", (exceeds("a", "b"),)).judge(samples, "here")
     assert (row.verdict, row.why) == (UNDECIDED, "one seed says nothing about another training")
-    assert row.ours == "AP a .900, b .500: +.400 (+.400 to +.400)" and row.differs == "here"
+    assert row.ours == "AP a .900, b .500: +.400 (+.400 to +.400), 1 seed" and row.differs == "here"
 
 
 def test_seeds_that_disagree_leave_undecided_what_one_seed_seemed_to_show():
