@@ -11,7 +11,7 @@ import random
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -224,8 +224,14 @@ class Bench:
             "backbone": self.options.backbone,
             "full": self.options.full,
             "sizes": dict(self.sizes),
-            "settings": [str(s) for s in settings],
+            "settings": [list_changes(s) for s in settings],
         }
+
+
+def list_changes(settings: TrainSettings) -> dict[str, Json]:
+    """The values that are not the defaults, so that a setting added to the program later leaves a cell its name."""
+    default = asdict(TrainSettings())
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(settings).items() if v != default[k]}
 
 
 def describe_setting(bench: Bench) -> str:

@@ -6,11 +6,11 @@ import pytest
 
 from as2core.errors import UnreadableFile
 from as2core.experiments.base import Options, count_steps
-from as2core.experiments.bench import Bench, Scored, Target, score
+from as2core.experiments.bench import Bench, Scored, Target, list_changes, score
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.training.settings import ADAPT, TRANSFER
+from as2core.training.settings import ADAPT, TRANSFER, TrainSettings
 from as2core.types import Candidate, Question
 
 
@@ -111,3 +111,8 @@ def test_a_model_is_trained_once_also_when_everything_is_measured_again(tmp_path
         bench = make_bench(tmp_path, **options)
         assert bench.model("transferred", 0, make).kind == bench.model("transferred", 0, make).kind == "cascade"
     assert len(made) == 2
+
+
+def test_a_cell_is_named_by_the_settings_that_differ_from_the_defaults_alone():
+    assert list_changes(TrainSettings()) == {}
+    assert list_changes(TrainSettings(epochs=7, negatives_from=(2, 3))) == {"epochs": 7, "negatives_from": [2, 3]}
