@@ -31,11 +31,9 @@ from as2core.metrics import average
 from as2core.nn.backbone import Backbone
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
-from as2core.training.anchors import add_anchors, choose_anchors
 from as2core.training.batches import PlannedBatch, plan_batches
 from as2core.training.hard_negatives import keep_hardest
 from as2core.training.learners import Learner, R, Teacher, learner_for
-from as2core.training.learners.cascade import CascadeLearner
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
 from as2core.training.settings import TrainSettings
@@ -43,7 +41,7 @@ from as2core.training.weight_mean import DEFAULT_SHARE, SHARES, choose_share, co
 from as2core.types import Question
 
 # events that tell how far something is that takes no step; they are not in the history
-SCORING = "scoring"  # hard negatives are looked for, anchors are chosen, before the first step
+SCORING = "scoring"  # hard negatives are looked for, before the first step
 MIXING = "mixing"  # means with the base's weights are scored, after the last one: `done` of `total` of them
 
 
@@ -71,14 +69,12 @@ def fine_tune(
     settings: TrainSettings,
     *,
     workdir: Path,
-    anchors: Sequence[Question] = (),
     teacher: Teacher | None = None,
     control: RunControl | None = None,
     restart: bool = False,
 ) -> TrainingResult[R]:
-    """Train a copy of `base`; the base is left alone. `anchors`: questions, labelled or not, on which a trained cascade
-    keeps its scores where `settings.anchor` asks for it (as2core.training.anchors). A run with the same inputs resumes
-    from `workdir`. Another run's files there are an error, or deleted with `restart`.
+    """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`. Another run's
+    files there are an error, or deleted with `restart`.
 
     Raises NotEnoughLabels (nothing to learn from), Cancelled (`control.should_stop` turned true; checkpoints stay),
     BadSetting (the folder holds another run).
@@ -94,15 +90,10 @@ def fine_tune(
     batches = plan_batches(
         noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
     )
-    if settings.anchor and anchors and base.is_trained and isinstance(learner, CascadeLearner):
-        chosen = choose_anchors(
-            learner.ranker, anchors, seed=settings.seed, on_progress=partial(_report_scoring, control)
-        )
-        batches, learner.anchor_logits = add_anchors(batches, chosen, seed=settings.seed), chosen.logits
     _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
-    _claim_workdir(workdir, _describe_run(settings, base, train, dev, anchors), restart)
+    _claim_workdir(workdir, _describe_run(settings, base, train, dev), restart)
     args = _arguments(workdir, settings, len(batches), bool(dev))
     watch = Watch(control if args.process_index == 0 else replace(control, on_event=None), started)
     trainer = PlannedTrainer(learner, batches, dev, watch, args)
@@ -227,11 +218,7 @@ def is_first_process() -> bool:
 
 
 def _describe_run(
-    settings: TrainSettings,
-    base: HasWeights,
-    train: Sequence[Question],
-    dev: Sequence[Question],
-    anchors: Sequence[Question],
+    settings: TrainSettings, base: HasWeights, train: Sequence[Question], dev: Sequence[Question]
 ) -> dict:
     """What makes two runs the same. The head of an untrained ranker is drawn anew whenever it is built, so only the
     weights of the network below it count."""
@@ -244,7 +231,6 @@ def _describe_run(
         "train": _digest_questions(train),
         "dev": _digest_questions(dev),
         "base": {**kind, "weights": fingerprint(module, config.get("max_length", 0))},
-        **({"anchors": _digest_questions(anchors)} if anchors else {}),
     }
 
 

@@ -45,7 +45,7 @@ class Learner(nn.Module, ABC, Generic[R]):
         if settings.loss not in (None, *self.losses):
             names = ", ".join(self.losses)
             raise BadSetting(f"the loss {settings.loss!r} is not for {ranker.name}; use one of: {names}")
-        for name in ("contrast", "match_prior", "unlabelled", "anchor"):
+        for name in ("contrast", "match_prior", "unlabelled"):
             if getattr(settings, name) and name not in self.extras:
                 raise BadSetting(f"{name} is for a cascade or a cross-encoder, not for {ranker.name}; leave it out")
         if settings.by_pairs and ((settings.loss or loss) in NEEDS_PAIR or settings.distill or settings.contrast):
