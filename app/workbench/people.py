@@ -69,14 +69,13 @@ def sign_in(wb: Workbench, name: str) -> AnnotatorView:
     return to_view(person)
 
 
-def sign_in_subject(wb: Workbench, subject: str, name: str, *, may_lead: bool = True) -> AnnotatorView:
+def sign_in_subject(wb: Workbench, subject: str, name: str) -> AnnotatorView:
     """The person whom the identity provider calls `subject`, created at the first log-in; a name that is taken gets a
-    number. `may_lead`: where there is no admin, they become one."""
+    number."""
     remember_login(wb.settings)
     with wb.read() as s:
         person = rows.find_annotator(s, subject=subject)
-        has_admin = rows.count_people(s, ADMIN, but=(NOBODY,)) > 0
-    if person is not None and (has_admin or not may_lead):
+    if person is not None:
         return to_view(person)
     base_name = _tidy(name[:MAX_NAME_CHARS] or subject[:MAX_NAME_CHARS])
     with wb.write() as s:
@@ -86,8 +85,6 @@ def sign_in_subject(wb: Workbench, subject: str, name: str, *, may_lead: bool = 
             if free not in (*NO_PERSON, NOBODY):
                 person = rows.ensure_annotator(s, free, wb.clock(), role=wb.settings.newcomers, subject=subject)
             number += 1
-        if may_lead:
-            _make_first_admin(s, wb, person)
         return to_view(person)
 
 

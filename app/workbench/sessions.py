@@ -63,7 +63,7 @@ def admit(wb: Workbench, login: Login) -> AnnotatorView:
     """The person, made at the first log-in. Raises SessionEnded; NotAllowed where the settings do not list them or an
     admin blocked them."""
     if not login.account:
-        raise NotAllowed("the identity provider names no account (the claim `sub`): nobody can be told by it")
+        raise NotAllowed("the identity provider names no account (the claim `sub`), so it is unknown who logs in")
     ends = None if login.at is None else login.at + timedelta(hours=wb.settings.session_hours)
     if ends is None or ends <= wb.clock():
         raise SessionEnded("your session has ended: log in again")
@@ -81,7 +81,7 @@ def _admit_listed(wb: Workbench, login: Login) -> AnnotatorView:
     with wb.read() as s:
         person = rows.find_annotator(s, subject=login.account)
     if person is None:
-        people.sign_in_subject(wb, login.account, login.name, may_lead=False)
+        people.sign_in_subject(wb, login.account, login.name)
         with wb.read() as s:
             person = rows.find_annotator(s, subject=login.account)
     if person is None:

@@ -120,9 +120,7 @@ def _train(
     data: TrainingData, spec: str, out: Path, changes: Mapping[str, Setting], others: Sequence[str]
 ) -> Card | None:
     """Train, measure and save; returns the version's card. Of several processes (`torchrun`, `accelerate launch`) all
-    train, the first one measures and saves; the others get None.
-
-    `changes` and `others` (`NAME=VALUE`) are settings that
+    train, the first measures and saves; the others get None. `changes` and `others` (`NAME=VALUE`) are settings that
     differ from those the ranker is trained with by default; None leaves one as it is."""
     import torch
 

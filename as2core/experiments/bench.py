@@ -20,7 +20,7 @@ from as2core.data import jsonl
 from as2core.evaluation import evaluate
 from as2core.experiments.base import BASELINES, CHANCE, Options, Report, Step
 from as2core.experiments.cells import Cell, CellStore
-from as2core.experiments.report.findings import Finding, Measured, Row, Samples, format_estimate
+from as2core.experiments.report.findings import Finding, Row, Samples, format_estimate
 from as2core.metrics import MEASURES
 from as2core.nn.backbone import Backbone, load_backbone
 from as2core.rankers.base import HasWeights, Ranker
@@ -77,19 +77,10 @@ def untuned(make: Callable[[Backbone], R], options: Options, *, seed: int) -> R:
     return make(load_backbone(options.backbone))
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What a cell measures (`as2core.experiments.cells.Cell`)."""
-
-    values: Mapping[str, Measured]
-    numbers: Mapping[str, float] = field(default_factory=dict)
-    lists: Mapping[str, list[float]] = field(default_factory=dict)
-
-
-def score(system: str, ranker: Ranker, questions: Sequence[Question], **numbers: float) -> Scored:
+def score(system: str, ranker: Ranker, questions: Sequence[Question], **numbers: float) -> Cell:
     """A ranker's measures under a system's name."""
     result = evaluate(ranker, questions)
-    return Scored({system: result.per_question}, {**numbers, "seconds": result.seconds})
+    return Cell({system: result.per_question}, {**numbers, "seconds": result.seconds})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +145,7 @@ class Bench:
         return minutes is not None and time.monotonic() - self.started > 60 * minutes
 
     def cell(
-        self, name: str, seed: int | None, measure: Callable[[Work], Scored], *settings: TrainSettings
+        self, name: str, seed: int | None, measure: Callable[[Work], Cell], *settings: TrainSettings
     ) -> Cell | None:
         """The cell, from disk or measured now; None where there is no time left to begin it. `settings`: those that it
         trains with."""
@@ -164,8 +155,7 @@ class Bench:
             if self.is_out_of_time:
                 return None
             work = Work(self.store.work_folder(key), report)
-            scored = measure(work)
-            cell = self.store.write(key, Cell(scored.values, scored.numbers, scored.lists))
+            cell = self.store.write(key, measure(work))
             shutil.rmtree(work.folder, ignore_errors=True)
         self.codes[f"{cell.day} {cell.code}"] = None
         self.numbers.setdefault(name, {})[seed] = cell.numbers

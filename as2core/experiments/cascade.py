@@ -23,7 +23,8 @@ from as2core.cascade.tune import trace_all, try_schedules
 from as2core.cost import average_batch
 from as2core.data.source import write_text
 from as2core.experiments.base import Options, Report, count_steps, table
-from as2core.experiments.bench import ALL_PAIRS, Bench, Scored, Work, describe_setting, read_target, untuned
+from as2core.experiments.bench import ALL_PAIRS, Bench, Work, describe_setting, read_target, untuned
+from as2core.experiments.cells import Cell
 from as2core.experiments.picture import RATIOS, draw_tuning, one_ratio
 from as2core.experiments.report.findings import (
     FAILS,
@@ -190,28 +191,28 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     return bench.report(rows, [_ratio_table(bench), *_show_picture(bench)])
 
 
-def _score_shipped(ranker: CascadeRanker, bench: Bench, work: Work) -> Scored:
+def _score_shipped(ranker: CascadeRanker, bench: Bench, work: Work) -> Cell:
     return score_ratios(SHIPPED, trace_all(ranker, bench.target.test, work.report), len(ranker.exits))
 
 
-def score_ratios(kind: str, run: TracedRun, exits: int) -> Scored:
+def score_ratios(kind: str, run: TracedRun, exits: int) -> Cell:
     """A cascade's exits without dropping, and one ratio at all of them."""
     values = {f"{kind}, exit {i + 1}": measure_exit(run, i) for i in range(exits)}
     numbers = {}
     for ratio in RATIOS:
         name = f"{kind}, ratio {ratio:g}"
         values[name], numbers[f"cost of {name}"] = at_ratio(run, ratio)
-    return Scored(values, numbers)
+    return Cell(values, numbers)
 
 
-def _score_twins(bench: Bench, sizes: Sizes, seed: int, settings: TrainSettings, work: Work) -> Scored:
+def _score_twins(bench: Bench, sizes: Sizes, seed: int, settings: TrainSettings, work: Work) -> Cell:
     start = untuned(PaperCascadeRanker if bench.options.full else CascadeRanker, bench.options, seed=seed)
     if sizes.asnq and bench.options.target != "asnq" and (asnq := read_asnq(bench.options, sizes.asnq)):
         start = work.train("transfer", start, asnq, TRANSFER, bench.target.dev, seed=seed).ranker
     return train_twins(start, bench.target, work, replace(settings, seed=seed)).score()
 
 
-def _score_grid(ranker: CascadeRanker, questions: list[Question], options: Options, work: Work) -> Scored:
+def _score_grid(ranker: CascadeRanker, questions: list[Question], options: Options, work: Work) -> Cell:
     """Every schedule of the grid, drawn; those that findings are about as systems, on their own questions."""
     run = trace_all(ranker, questions, work.report)
     tuning = try_schedules(run)
@@ -223,7 +224,7 @@ def _score_grid(ranker: CascadeRanker, questions: list[Question], options: Optio
         points[f"grid, best at the cost of {ratio:g}"] = max(as_cheap, key=lambda p: p.value)
     if options.pictures:
         write_text(draw_tuning(tuning, tuning.best(MAX_LOSS)), options.pictures / PICTURE)
-    return Scored({name: _replay(run, p.ratios) for name, p in points.items()})
+    return Cell({name: _replay(run, p.ratios) for name, p in points.items()})
 
 
 def _replay(run: TracedRun, ratios: tuple[float, ...]) -> Measured:

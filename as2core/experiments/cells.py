@@ -26,7 +26,7 @@ from as2core.types import Json
 @dataclass(frozen=True, slots=True)
 class Cell:
     """`values`: each measure by question, by system. `numbers`, and `lists` of them: whatever else was counted, timed
-    or is needed again."""
+    or is needed again. `code` and `day`: of what is stored; "" before."""
 
     values: Mapping[str, Measured]
     numbers: Mapping[str, float] = field(default_factory=dict)

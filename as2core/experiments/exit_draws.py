@@ -11,7 +11,8 @@ from functools import partial
 
 from as2core.cascade.tune import trace_all
 from as2core.experiments.base import Options, Report, count_steps, table
-from as2core.experiments.bench import ALL_PAIRS, Bench, Scored, Work, describe_setting, read_target, untuned
+from as2core.experiments.bench import ALL_PAIRS, Bench, Work, describe_setting, read_target, untuned
+from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import NOT_RUN, Finding, exceeds, shorten
 from as2core.experiments.twins import measure_exit
 from as2core.rankers.cascade import CascadeRanker
@@ -65,7 +66,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: dict[str
     return bench.report(bench.judge(FINDINGS, setting), [_exit_table(bench)])
 
 
-def _train(bench: Bench, name: str, settings: TrainSettings, work: Work) -> Scored:
+def _train(bench: Bench, name: str, settings: TrainSettings, work: Work) -> Cell:
     base = untuned(CascadeRanker, bench.options, seed=settings.seed)
     ranker = work.train("model", base, bench.target.train, settings, bench.target.dev).ranker
     traced, last = trace_all(ranker, bench.target.test), len(ranker.exits) - 1
@@ -73,7 +74,7 @@ def _train(bench: Bench, name: str, settings: TrainSettings, work: Work) -> Scor
         name: measure_exit(traced, last),
         **{f"{name}, exit {i + 1}": measure_exit(traced, i) for i in range(last)},
     }
-    return Scored(values)
+    return Cell(values)
 
 
 def _exit_table(bench: Bench) -> str:

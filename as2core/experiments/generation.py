@@ -16,7 +16,8 @@ from typing import cast
 import torch
 
 from as2core.experiments.base import Options, Report, count_steps
-from as2core.experiments.bench import Bench, Scored, Target, Work, describe_setting, read_target, sample, score, untuned
+from as2core.experiments.bench import Bench, Target, Work, describe_setting, read_target, sample, score, untuned
+from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import Finding, exceeds
 from as2core.nn.question_lm import PrefixLM
 from as2core.rankers.base import HasWeights
@@ -159,7 +160,7 @@ class _Ways:
         self._measure(name, train, settings)
 
     def _measure(self, name: str, train: Callable[[Work], HasWeights], *settings: TrainSettings) -> None:
-        def measure(work: Work) -> Scored:
+        def measure(work: Work) -> Cell:
             return score(name, train(work), self.bench.target.test)
 
         self.bench.cell(name, self.seed, measure, *settings)

@@ -12,7 +12,8 @@ from functools import partial
 
 from as2core.data.qnli import select_pair
 from as2core.experiments.base import Options, Report, count_steps
-from as2core.experiments.bench import Bench, Scored, Work, describe_setting, read_target, sample, score, untuned
+from as2core.experiments.bench import Bench, Work, describe_setting, read_target, sample, score, untuned
+from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import Finding, exceeds
 from as2core.experiments.tanda import ADAPT, ASNQ_FILE, FULL_ADAPT, FULL_TRANSFER, TRANSFER, read_asnq
 from as2core.rankers.cross_encoder import CrossEncoderRanker
@@ -72,7 +73,7 @@ def run(options: Options, on_progress: OnProgress | None = None, sizes: Sizes | 
     return bench.report(bench.judge(FINDINGS, setting))
 
 
-def _transfer_and_adapt(bench: Bench, name: str, read: Reader, seed: int, work: Work) -> Scored:
+def _transfer_and_adapt(bench: Bench, name: str, read: Reader, seed: int, work: Work) -> Cell:
     questions = sample(read(), bench.sizes["general"], seed)
     target, epochs = bench.target, bench.sizes["epochs"]
     first, second = (FULL_TRANSFER, FULL_ADAPT) if bench.options.full else (TRANSFER, ADAPT)
@@ -80,7 +81,7 @@ def _transfer_and_adapt(bench: Bench, name: str, read: Reader, seed: int, work: 
     alone = work.train("transfer", base, questions, first, target.dev, seed=seed).ranker
     adapted = work.train("adapt", alone, target.train, second, target.dev, seed=seed, epochs=epochs).ranker
     both = [score(f"{name} alone", alone, target.test), score(f"adapted after {name}", adapted, target.test)]
-    return Scored({system: values for scored in both for system, values in scored.values.items()})
+    return Cell({system: values for scored in both for system, values in scored.values.items()})
 
 
 def _read_qnli(options: Options) -> list[Question]:

@@ -18,7 +18,8 @@ import numpy as np
 
 from as2core.data.asnq_plus import extend
 from as2core.experiments.base import Options, Report, count_steps, table
-from as2core.experiments.bench import Bench, Scored, Work, read_target
+from as2core.experiments.bench import Bench, Work, read_target
+from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import NOT_RUN, Finding, Measured, Part, Row, exceeds, is_close, shorten
 from as2core.metrics import measure_each, order
 from as2core.rankers.base import Ranker
@@ -136,11 +137,11 @@ class _Selector:
             self.scores = {qid: np.array(s) for qid, s in cell.lists.items()}
         return cell is not None
 
-    def _score_all(self, work: Work) -> Scored:
+    def _score_all(self, work: Work) -> Cell:
         ranker, questions = get(SELECTOR), self.bench.target.test
         scores, seconds = score_each(ranker, questions, work.report)
         lists = {qid: values.tolist() for qid, values in scores.items()}
-        return Scored({ALL: measure_each(questions, scores)}, {}, lists | {SECONDS: seconds} | self._time_best(ranker))
+        return Cell({ALL: measure_each(questions, scores)}, {}, lists | {SECONDS: seconds} | self._time_best(ranker))
 
     def _time_best(self, ranker: Ranker) -> dict[str, list[float]]:
         """Seconds of the selector on the best k by Jaccard, for some questions: which they are does not matter."""
@@ -150,7 +151,7 @@ class _Selector:
             times[f"seconds of best {k}"] = score_each(ranker, some)[1]
         return times
 
-    def combine(self, name: str, seed: int | None, work: Work) -> Scored:
+    def combine(self, name: str, seed: int | None, work: Work) -> Cell:
         """A first ranker, and the selector on its best k: P@1 and the others, for every k."""
         ranker = self._train(name, seed or 0, work)
         first, seconds = score_each(ranker, self.bench.target.test, work.report)
@@ -158,7 +159,7 @@ class _Selector:
         for k in _list_ks(self.sizes.candidates):
             both = {q.qid: select(first[q.qid], self.scores[q.qid], k) for q in self.bench.target.test}
             values[name_best(FIRST[name], k)] = measure_each(self.bench.target.test, both)
-        return Scored(values, {}, {SECONDS: seconds})
+        return Cell(values, {}, {SECONDS: seconds})
 
     def _train(self, name: str, seed: int, work: Work) -> Ranker:
         """Stopped early by AP on the target's dev questions, as the paper's; Jaccard has nothing to learn."""

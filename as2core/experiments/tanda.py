@@ -21,7 +21,6 @@ from as2core.experiments.base import Options, Report, count_steps
 from as2core.experiments.bench import (
     ALL_PAIRS,
     Bench,
-    Scored,
     Work,
     describe_setting,
     read_target,
@@ -29,6 +28,7 @@ from as2core.experiments.bench import (
     score,
     untuned,
 )
+from as2core.experiments.cells import Cell
 from as2core.experiments.report.findings import (
     FAILS,
     HOLDS,
@@ -202,7 +202,7 @@ class _Study:
         return cast(CrossEncoderRanker, self.bench.model("transferred here", seed, make, settings))
 
     def _train(self, name: str, seed: int, make: Make, train: Sequence[Question], settings: TrainSettings) -> None:
-        def measure(work: Work) -> Scored:
+        def measure(work: Work) -> Cell:
             result = work.train("model", make(), train, settings, self.bench.target.dev, seed=seed)
             return score(name, result.ranker, self.bench.target.test)
 
@@ -211,11 +211,11 @@ class _Study:
     def _course(self, way: str, seed: int, make: Make, settings: TrainSettings) -> None:
         """How AP goes over the epochs (Figure 4, without early stopping): the mean change from one to the next."""
 
-        def measure(work: Work) -> Scored:
+        def measure(work: Work) -> Cell:
             target = self.bench.target
             history = work.train("course", make(), target.train, settings, target.test, seed=seed).history
             aps = [[*e["dev_ap"].values()][-1] for e in history if e["kind"] == "eval"]
-            return Scored({}, {"change": float(np.abs(np.diff(aps)).mean()) if len(aps) > 1 else 0.0})
+            return Cell({}, {"change": float(np.abs(np.diff(aps)).mean()) if len(aps) > 1 else 0.0})
 
         self.bench.cell(f"{way}, by epoch", seed, measure, settings)
 

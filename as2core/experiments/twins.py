@@ -16,7 +16,8 @@ import numpy as np
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, exit_flops
 from as2core.cascade.tune import trace_all
-from as2core.experiments.bench import Scored, Target, Work
+from as2core.experiments.bench import Target, Work
+from as2core.experiments.cells import Cell
 from as2core.experiments.picture import RATIOS
 from as2core.experiments.report.findings import Measured
 from as2core.metrics import measure_each
@@ -46,13 +47,13 @@ class Twins:
         )
         return _measure(run), flops / sum(t.full_flops for _, t in run)
 
-    def score(self) -> Scored:
+    def score(self) -> Cell:
         """Every system of the paper's Tables 2 and 3."""
         values: dict[str, Measured] = {}
         numbers: dict[str, float] = {}
         for name, (measures, cost) in self._systems():
             values[name], numbers[f"cost of {name}"] = measures, cost
-        return Scored(values, numbers)
+        return Cell(values, numbers)
 
     def _systems(self) -> Iterator[tuple[str, tuple[Measured, float]]]:
         depths = [*self.monolithic]

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -141,11 +143,17 @@ TYPED = {  # question -> its origin, what its runs say they were for, its labels
 }
 
 
-def test_questions_that_were_only_typed_leave_the_queues_and_all_others_stay(database_url, tmp_path, now):
-    url = f"sqlite:///{tmp_path / 'typed.db'}" if database_url.startswith("sqlite") else database_url
+def open_at(revision: str, database_url: str, folder: Path) -> tuple[str, Database]:
+    """A database as an older program left it, and its address."""
+    url = f"sqlite:///{folder / 'old.db'}" if database_url.startswith("sqlite") else database_url
     old = Database(url)
     with old.migrating() as connection:
-        upgrade(connection, "0006")
+        upgrade(connection, revision)
+    return url, old
+
+
+def test_questions_that_were_only_typed_leave_the_queues_and_all_others_stay(database_url, tmp_path, now):
+    url, old = open_at("0006", database_url, tmp_path)
     with old.engine.begin() as connection:
         by_name = {t.name: t for t in tables(connection)}
 
@@ -189,10 +197,7 @@ def test_questions_that_were_only_typed_leave_the_queues_and_all_others_stay(dat
 
 
 def test_jobs_keep_their_events_when_they_learn_who_started_them(database_url, tmp_path, now):
-    url = f"sqlite:///{tmp_path / 'jobs.db'}" if database_url.startswith("sqlite") else database_url
-    old = Database(url)
-    with old.migrating() as connection:
-        upgrade(connection, "0007")
+    url, old = open_at("0007", database_url, tmp_path)
     with old.engine.begin() as connection:
         by_name = {t.name: t for t in tables(connection)}
         job = {"kind": "retrain", "state": "done", "progress": 1.0, "message": "", "settings": {}, "result": {"n": 1}}

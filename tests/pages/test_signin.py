@@ -106,7 +106,7 @@ def test_somebody_who_is_not_on_the_list_sees_nothing(wb, ada, monkeypatch):
 
 def test_an_admin_ends_somebodys_sessions_on_the_page_of_people(wb, ada, clock):
     people.set_role(wb, ada.id, "admin", by=None)
-    eve = people.sign_in_subject(wb, "https://id.example|2", "eve", may_lead=False)
+    eve = people.sign_in_subject(wb, "https://id.example|2", "eve")
     at = open_page("agreement", {"view": "people"})
     assert "last log-in" in texts(at)
     at.button(key=f"agreement_sessions_{eve.id}").click().run()

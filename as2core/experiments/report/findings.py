@@ -86,9 +86,9 @@ class Part:
         if low < e.low and e.high < high:
             return HOLDS, f"the interval lies {self._region()}"
         if e.high <= low or e.low >= high:
-            return FAILS, f"the interval lies wholly outside: {self._region()} is said"
+            return FAILS, f"the paper says {self._region()}, and the whole interval lies outside"
         bound = low if e.low <= low < e.high else high
-        return UNDECIDED, f"the interval has {bound:g} inside; {e.detectable:.3f} away from it could have been seen"
+        return UNDECIDED, f"the interval contains {bound:g}; {e.detectable:.3f} away from it would have been detected"
 
     def _region(self) -> str:
         if self.low is None or self.high is None:

@@ -95,8 +95,8 @@ def describe_findings(records: Sequence[Record]) -> str:
     title = (
         "## Findings of the five papers\n\nWritten by `as2 reproduce NAME`, all rows at every run. A finding holds if "
         "the 95 % interval over questions and seeds lies where the paper says, and does not hold if it lies wholly "
-        "outside; all else is undecided, with the distance from the bound that these questions and seeds would have "
-        f"shown four times in five. {total}."
+        "outside. All else is undecided, with the smallest distance from the bound that these questions and seeds "
+        f"would have detected four times in five. {total}."
     )
     heads = ["paper", "finding", "the paper's figures", "ours (95 % interval)", "verdict", "why", "command"]
     return table(title, heads, rows)

@@ -83,7 +83,7 @@ def test_where_newcomers_are_viewers_whoever_has_no_name_is_one_from_the_first_n
     if how == "by name":
         people.sign_in(closed_wb, "ann")
     elif how == "log-in":
-        people.sign_in_subject(closed_wb, SUBJECT, "ann")
+        people.appoint_first_admin(closed_wb, people.sign_in_subject(closed_wb, SUBJECT, "ann").id)
     else:
         imports.import_labels(closed_wb, None, "a.jsonl", SET, annotator="ann")
         people.set_role(closed_wb, people.find_person(closed_wb, "ann").id, "admin", by=me.id)
@@ -183,8 +183,11 @@ def test_a_name_known_already_leads_where_only_the_nameless_does(wb, how):
     people.sign_in(wb, people.NOBODY)
     with wb.write() as s:
         rows.ensure_annotator(s, "cara", wb.clock(), subject=SUBJECT if how == "log-in" else None)
-    cara = people.sign_in_subject(wb, SUBJECT, "cara") if how == "log-in" else people.sign_in(wb, "cara")
-    assert cara.role == "admin"
+    if how == "log-in":
+        people.appoint_first_admin(wb, people.sign_in_subject(wb, SUBJECT, "cara").id)
+    else:
+        people.sign_in(wb, "cara")
+    assert people.find_person(wb, "cara").role == "admin"
 
 
 def test_whoever_logs_in_is_known_by_the_provider_not_by_the_name(wb, ann):
@@ -233,11 +236,14 @@ def test_whoever_signs_in_first_is_an_admin_even_after_labels_signed_by_others_c
     assert [p.role for p in people.list_people(wb)].count("admin") == 1
 
 
-def test_a_log_in_already_known_becomes_admin_where_nobody_is_one(wb):
+def test_of_those_who_log_in_only_the_first_that_is_appointed_becomes_admin_also_one_known_already(wb):
     with wb.write() as s:
         rows.ensure_annotator(s, "cara", wb.clock(), subject="https://id.example|1")
-    assert people.sign_in_subject(wb, "https://id.example|1", "cara").role == "admin"
-    assert people.sign_in_subject(wb, "https://id.example|2", "dan").role == "annotator"
+    cara, dan = (people.sign_in_subject(wb, f"https://id.example|{i}", name) for i, name in ((1, "cara"), (2, "dan")))
+    assert (cara.role, dan.role) == ("annotator", "annotator")
+    for person in (cara, dan):
+        people.appoint_first_admin(wb, person.id)
+    assert roles(wb) == {"cara": "admin", "dan": "annotator"}
 
 
 def test_the_command_line_gives_roles_without_being_anybody(wb, ann):

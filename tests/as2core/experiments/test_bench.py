@@ -6,7 +6,8 @@ import pytest
 
 from as2core.errors import UnreadableFile
 from as2core.experiments.base import Options, count_steps
-from as2core.experiments.bench import Bench, Scored, Target, list_changes, score
+from as2core.experiments.bench import Bench, Target, list_changes, score
+from as2core.experiments.cells import Cell
 from as2core.nn.backbone import load_backbone
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
@@ -42,13 +43,13 @@ def test_a_cell_is_measured_once_and_then_read(tmp_path):
 @pytest.mark.parametrize("other", [{"seed": 2}, {"settings": (TRANSFER,)}, {"name": "another"}])
 def test_another_seed_setting_or_system_is_another_cell(tmp_path, other):
     given = {"name": "x", "seed": 1, "settings": (ADAPT,), **other}
-    make_bench(tmp_path).cell("x", 1, lambda work: Scored({}), ADAPT)
+    make_bench(tmp_path).cell("x", 1, lambda work: Cell({}), ADAPT)
     with pytest.raises(AssertionError, match="again"):
         make_bench(tmp_path).cell(given["name"], given["seed"], never, *given["settings"])
 
 
 def test_another_encoder_is_another_cell_and_again_measures_a_stored_one(tmp_path):
-    make_bench(tmp_path).cell("x", None, lambda work: Scored({}))
+    make_bench(tmp_path).cell("x", None, lambda work: Cell({}))
     for options in ({"backbone": "bert"}, {"again": True}, {"full": True}):
         with pytest.raises(AssertionError, match="again"):
             make_bench(tmp_path, **options).cell("x", None, never)
@@ -62,7 +63,7 @@ def test_a_stopped_cell_leaves_its_work_and_a_finished_one_does_not(tmp_path):
 
     def finish(work):
         assert (work.folder / "checkpoint").read_text() == "half"
-        return Scored({}, {"seconds": 1.0})
+        return Cell({}, {"seconds": 1.0})
 
     with pytest.raises(KeyboardInterrupt):
         make_bench(tmp_path).cell("x", 0, stop)
@@ -80,7 +81,7 @@ def test_no_cell_is_begun_when_the_minutes_are_over_but_stored_ones_count(tmp_pa
 
 def test_a_cell_says_of_which_code_it_is(tmp_path):
     bench = make_bench(tmp_path)
-    cell = bench.cell("x", 0, lambda work: Scored({}))
+    cell = bench.cell("x", 0, lambda work: Cell({}))
     assert bench.report([]).codes == (f"{cell.day} {cell.code}",) and len(cell.code) == 10
 
 
@@ -93,7 +94,7 @@ def test_chance_document_order_and_word_overlap_are_always_measured(tmp_path):
 
 def test_a_damaged_cell_is_named(tmp_path):
     bench = make_bench(tmp_path)
-    bench.cell("x", 0, lambda work: Scored({}))
+    bench.cell("x", 0, lambda work: Cell({}))
     [path] = (tmp_path / "tanda").glob("*.json")
     path.write_text(json.dumps({"values": {}}))
     with pytest.raises(UnreadableFile, match="is damaged: delete it"):

@@ -70,7 +70,8 @@ def test_an_undecided_finding_says_what_could_have_been_seen():
     values = spread(0.51)
     row = Finding("f", "p", (exceeds("a", "b"),)).judge(make_samples(a=values, b=LEVEL), "")
     error = np.std(values[0], ddof=1) / np.sqrt(40)
-    assert f"{(2.0227 + 0.8512) * error:.3f} away from it could have been seen" in row.why  # Student's t, 39 degrees
+    detectable = (2.0227 + 0.8512) * error  # Student's t, 39 degrees
+    assert f"{detectable:.3f} away from it would have been detected" in row.why
 
 
 def test_all_parts_have_to_hold_and_their_intervals_are_simultaneous():
