@@ -28,17 +28,19 @@ function focusField(dialog, tries) {
 }
 
 // The field has the focus when the page opens, if nothing is typed in it yet and no keyboard has to unfold for it. The
-// page says whether it is empty: a field with a value is drawn without it for a moment.
-function focusEmpty(selector, tries) {
+// page says whether it is empty: a field with a value is drawn without it for a moment. It may come late: the first
+// start reads a corpus before.
+function focusEmpty(selector, page, tries) {
+  if (page !== window.__as2page) return;
   const field = document.querySelector(selector);
   if (field?.value === "" && document.activeElement === document.body) field.focus({ preventScroll: true });
-  if (!field && tries) setTimeout(() => focusEmpty(selector, tries - 1), 100);
+  if (!field && tries) setTimeout(() => focusEmpty(selector, page, tries - 1), 100);
 }
 
 function open({ page = "", field, focus }) {
   if (page === window.__as2page) return;
   window.__as2page = page;
-  if (focus && !matchMedia("(pointer: coarse)").matches) focusEmpty(field, 50);
+  if (focus && !matchMedia("(pointer: coarse)").matches) focusEmpty(field, page, 1200);
 }
 
 export default function (component) {
