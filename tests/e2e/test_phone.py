@@ -2,6 +2,7 @@
 
 import pytest
 from keyboard import open_queue, wait_until_idle
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 

@@ -150,8 +150,8 @@ def test_an_encoder_without_segments_has_none_and_says_so_when_they_are_asked_fo
         load_question_lm(tiny("gpt2"), segments=True)
 
 
-# What the shipped weights gave before segments were read here, to the last digit printed then, in float32: in int8 scores
-# differ from processor to processor.
+# What the shipped weights gave before segments were read here, to the last digit printed then. In float32: scores in
+# int8 differ from processor to processor.
 SHIPPED = {
     "cascade:drop_ratio=0,engine=torch": [-0.2365, -3.2519, -2.4288, -13.64],
     "cross-encoder:depth=3,engine=torch": [-2.1183, -3.4382, -1.0121, -7.3526],
