@@ -170,6 +170,7 @@ def test_every_page_has_one_main_heading_and_shows_its_keys(page, server, name):
     page.goto(f"{server}/{name}")
     wait_until_idle(page)
     expect(page.locator("h1")).to_have_count(1)
+    page.wait_for_function("() => window.__as2keys?.data")  # the listener is loaded after the page is drawn
     if name == "ask":
         page.get_by_label("Question").blur()
     page.keyboard.press("?")
