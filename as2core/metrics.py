@@ -98,25 +98,28 @@ def bounds(questions: Iterable[Question], scores: Mapping[str, np.ndarray]) -> d
         cases = np.tile([label == 1 for label in labels], (1 + 2 * len(missing), 1))
         for n in range(1, len(missing) + 1):
             cases[2 * n - 1, missing[:n]] = cases[2 * n, missing[-n:]] = True
-        for name, values in _measure_orders(cases).items():
-            if name in least:
-                least[name][q.qid], most[name][q.qid] = float(values.min()), float(values.max())
+        for name, values in measure_orders(cases, names).items():
+            least[name][q.qid], most[name][q.qid] = float(values.min()), float(values.max())
     low, high = average(least), average(most)
     return {name: (low[name], high[name]) for name in names}
 
 
-def _measure_orders(correct: np.ndarray) -> dict[str, np.ndarray]:
-    """`MEASURES` of many orders at once, for which trec_eval takes minutes: bool `(orders, places)`, best first."""
+def measure_orders(correct: np.ndarray, names: Sequence[str] = MEASURES) -> dict[str, np.ndarray]:
+    """Some of `MEASURES` of many orders at once, for which trec_eval takes minutes: bool `(orders, places)`, best
+    first."""
     hits, places = correct.cumsum(1), np.arange(1, correct.shape[1] + 1)
     total = np.maximum(hits[:, -1], 1)
-    discount = 1 / np.log2(places[:10] + 1)
-    ideal = discount.cumsum()[np.minimum(total, len(discount)) - 1]
-    return {
-        "AP": (correct * hits / places).sum(1) / total,
-        "RR": (correct / places).max(1),
-        "P@1": correct[:, 0].astype(float),
-        "nDCG@10": correct[:, :10] @ discount / ideal,
-    }
+    values = {}
+    if "AP" in names:
+        values["AP"] = (correct * hits / places).sum(1) / total
+    if "RR" in names:
+        values["RR"] = (correct / places).max(1)
+    if "P@1" in names:
+        values["P@1"] = correct[:, 0].astype(float)
+    if "nDCG@10" in names:
+        discount = 1 / np.log2(places[:10] + 1)
+        values["nDCG@10"] = correct[:, :10] @ discount / discount.cumsum()[np.minimum(total, len(discount)) - 1]
+    return values
 
 
 def _parse_measure(name: str) -> "Measure":

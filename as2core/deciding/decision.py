@@ -1,0 +1,326 @@
+"""Which of two rankers is better on these questions, with few labels: what to label next, and when to stop.
+
+A question is drawn with a probability planned from what is known (`draws`), then its candidates are labelled in the
+order of their weight (`differences`) until its difference is known whatever the rest is. Questions that both rankers
+answer alike are known from the start. After every question the interval is updated (`betting`), which may be read at
+any time. The answer is about the mean difference over all these questions, as if every candidate were labelled.
+
+Labels that came otherwise (before, or from others meanwhile) count as known from then on. They must not have been
+chosen by their answer. Which question is drawn follows from the seed and the labels, so a decision can be replayed from
+its labels and their probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from as2core.deciding.betting import Bets
+from as2core.deciding.differences import (
+    MEASURES,
+    OrderPair,
+    bound_difference,
+    choose_item,
+    measure_difference,
+    weigh_items,
+)
+from as2core.deciding.draws import Draw, plan_probabilities, weigh_draws
+from as2core.deciding.powered import MIN_LABELS, PoweredMean, estimate_powered_mean
+from as2core.deciding.proxy import RankProxy
+from as2core.errors import BadSetting
+
+A, B, EQUAL, OPEN = "a", "b", "equal", "open"
+SAMPLES = 48  # of a question's missing labels, to predict its difference
+RELEARN = 1.25  # the predictions are made anew when so many times as many questions are known
+MIN_FORECAST_DRAWS = 4
+STEP = 0.01  # between the means that are tested
+SETTLED = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSettings:
+    """`tolerance`: a difference that does not matter. `is_planned`: False draws questions at random, to compare with.
+    Raises BadSetting."""
+
+    measure: str = "P@1"
+    level: float = 0.95
+    tolerance: float = 0.02
+    seed: int = 0
+    is_planned: bool = True
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise BadSetting(f"no measure {self.measure!r} to decide by; known: {', '.join(MEASURES)}")
+        if not 0.5 <= self.level < 1:
+            raise BadSetting(f"level {self.level:g}: give one from 0.5 to below 1, such as 0.95")
+        if not 0 <= self.tolerance < 1:
+            raise BadSetting(f"tolerance {self.tolerance:g}: give one from 0 to below 1, such as 0.02")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A candidate to label, by position; `probability`: with which its question was drawn."""
+
+    qid: str
+    candidate: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`kind`: which is better, `EQUAL` (no difference above the tolerance), or `OPEN`. `confidence`: that what is known
+    so far speaks for `kind`, at any look; of an open one, for the ranker ahead. `is_certain`: no missing label can
+    change it. `low`, `high`: the interval of A minus B over these questions. `labels` were given so far, `more` are
+    expected to be needed, None if it is too early to say; `most` would settle it in any case."""
+
+    kind: str
+    confidence: float
+    estimate: float
+    low: float
+    high: float
+    is_certain: bool
+    questions: int
+    known_questions: int
+    labels: int
+    more: int | None
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """Immutable: every label gives a new one. `draws`: the finished ones, each with the value found. `bounds`
+    `(questions, 2)`, `predictions` and `deviations` `(questions,)` of the differences."""
+
+    settings: DecisionSettings
+    pairs: tuple[OrderPair, ...]
+    proxy: RankProxy
+    offsets: np.ndarray
+    uniforms: tuple[np.ndarray, ...]
+    bounds: np.ndarray
+    costs: np.ndarray
+    probabilities: np.ndarray
+    predictions: np.ndarray
+    deviations: np.ndarray
+    first_predictions: np.ndarray
+    bets: Bets
+    learned_from: int
+    draws: tuple[tuple[Draw, float], ...] = ()
+    current: Draw | None = None
+    labels: int = 0
+
+    @classmethod
+    def start(
+        cls,
+        pairs: Sequence[OrderPair],
+        settings: DecisionSettings,
+        probabilities: Mapping[str, np.ndarray] | None = None,
+    ) -> Decision:
+        """`probabilities`: of each candidate being correct, by question; from a model that learnt from none of these
+        labels. Raises BadSetting without a question, and for two of one id."""
+        if not pairs:
+            raise BadSetting("there is no question to decide on: give some with candidates, labelled or not")
+        if len({p.qid for p in pairs}) < len(pairs):
+            raise BadSetting("two questions have the same id; give each its own")
+        ranks = [(_ranks(p.order_a), _ranks(p.order_b)) for p in pairs]
+        stacked = None if probabilities is None else np.concatenate([probabilities[p.qid] for p in pairs])
+        proxy = RankProxy(np.concatenate([a for a, _ in ranks]), np.concatenate([b for _, b in ranks]), stacked)
+        offsets = np.cumsum([0, *(len(p.labels) for p in pairs)])
+        means = np.unique(np.round([*np.arange(-1, 1 + STEP, STEP), 0.0, -settings.tolerance, settings.tolerance], 9))
+        uniforms = tuple(
+            np.random.default_rng([settings.seed, 1, i]).random((SAMPLES, len(p.labels))) for i, p in enumerate(pairs)
+        )
+        zeros = np.zeros(len(pairs))
+        bounds = np.array([bound_difference(p, settings.measure) for p in pairs])
+        costs = np.array([_count_needed(p, settings.measure) for p in pairs])
+        decision = cls(
+            settings, tuple(pairs), proxy, offsets, uniforms, bounds, costs, np.zeros(offsets[-1]), zeros, zeros, zeros,
+            Bets.start(means), 0,
+        )  # fmt: skip
+        decision = decision._learn()
+        return replace(decision, first_predictions=decision.predictions)._draw()
+
+    @property
+    def item(self) -> Item | None:
+        """What to label next; None when everything that matters is known."""
+        if self.current is None:
+            return None
+        place = self.current.place
+        span = slice(self.offsets[place], self.offsets[place + 1])
+        best = choose_item(self.pairs[place], self.settings.measure, self.probabilities[span])
+        return Item(self.pairs[place].qid, best, self.current.probability)
+
+    @property
+    def is_known(self) -> np.ndarray:
+        """Which questions' differences are known. `(questions,)`"""
+        return self.bounds[:, 1] - self.bounds[:, 0] < SETTLED
+
+    def give(self, label: int) -> Decision:
+        """With a label, 1 or 0, for `item`. What cannot be told counts as 0, as a missing label does in every measure.
+        Raises BadSetting when there is no item."""
+        if self.item is None or self.current is None:
+            raise BadSetting("there is nothing to label any more: the verdict stands")
+        return replace(self._put(self.current.place, self.item.candidate, label), labels=self.labels + 1)._go_on()
+
+    def give_to(self, item: Item, label: int) -> Decision:
+        """With a label for an item of an earlier run of this decision, drawn with the probability it has."""
+        if self.current is not None and item.probability > 0:
+            place = self._find(item.qid)
+            if place != self.current.place and not self.is_known[place]:  # the program draws otherwise since
+                return replace(self, current=self._describe_draw(place, item.probability)).give_to(item, label)
+        return replace(self._put(self._find(item.qid), item.candidate, label), labels=self.labels + 1)._go_on()
+
+    def learn_of(self, qid: str, candidate: int, label: int) -> Decision:
+        """With a label that no draw of this decision brought."""
+        return self._put(self._find(qid), candidate, label)._go_on()
+
+    def _find(self, qid: str) -> int:
+        for place, pair in enumerate(self.pairs):
+            if pair.qid == qid:
+                return place
+        raise BadSetting(f"no question {qid!r} in this decision")
+
+    def _put(self, place: int, candidate: int, label: int) -> Decision:
+        pairs, bounds, costs = list(self.pairs), self.bounds.copy(), self.costs.copy()
+        pairs[place] = pair = pairs[place].with_label(candidate, label)
+        bounds[place] = bound_difference(pair, self.settings.measure)
+        costs[place] = _count_needed(pair, self.settings.measure)
+        return replace(self, pairs=tuple(pairs), bounds=bounds, costs=costs)
+
+    def _go_on(self) -> Decision:
+        """After a label: the bets, once the question in hand is known, and the next draw."""
+        draw = self.current
+        if draw is None or not self.is_known[draw.place]:
+            return self
+        value = float(self.bounds[draw.place, 0])
+        bets = self.bets.see(draw.estimate(value), draw.low, draw.high)
+        decision = replace(self, bets=bets, draws=(*self.draws, (draw, value)), current=None)
+        if len(decision.draws) >= RELEARN * decision.learned_from + 1:
+            decision = decision._learn()
+        return decision._draw()
+
+    def _learn(self) -> Decision:
+        """Predictions from all labels so far."""
+        labels = np.concatenate([p.labels for p in self.pairs])
+        probabilities = self.proxy.predict(labels)
+        predictions, deviations = self.predictions.copy(), self.deviations.copy()
+        for place in np.flatnonzero(~self.is_known):
+            pair = self.pairs[place]
+            chances = np.where(
+                pair.labels >= 0, pair.labels, probabilities[self.offsets[place] : self.offsets[place + 1]]
+            )
+            values = measure_difference(pair, self.uniforms[place] < chances, self.settings.measure)
+            predictions[place], deviations[place] = values.mean(), values.std()
+        return replace(
+            self, probabilities=probabilities, predictions=predictions, deviations=deviations,
+            learned_from=len(self.draws),
+        )  # fmt: skip
+
+    def _draw(self) -> Decision:
+        pool = np.flatnonzero(~self.is_known)
+        if not len(pool):
+            return self
+        chances = self._plan(pool)
+        rng = np.random.default_rng([self.settings.seed, 2, len(self.draws)])
+        choice = int(rng.choice(len(pool), p=chances))
+        return replace(self, current=self._describe_draw(int(pool[choice]), float(chances[choice])))
+
+    def _plan(self, pool: np.ndarray) -> np.ndarray:
+        if not self.settings.is_planned:
+            return np.full(len(pool), 1 / len(pool))
+        return plan_probabilities(self.deviations[pool], np.ptp(self.bounds[pool], axis=1) / 2, self.costs[pool])
+
+    def _describe_draw(self, place: int, probability: float) -> Draw:
+        pool = np.flatnonzero(~self.is_known)
+        predictions = np.clip(self.predictions, self.bounds[:, 0], self.bounds[:, 1])  # of what is known, its value
+        base, scale = float(predictions.mean()), len(self.pairs) * self._plan(pool)
+        low = base + float(((self.bounds[pool, 0] - predictions[pool]) / scale).min())
+        high = base + float(((self.bounds[pool, 1] - predictions[pool]) / scale).max())
+        return Draw(place, probability, float(predictions[place]), base, len(pool), len(self.pairs), low, high)
+
+    # --- what it comes to ---------------------------------------------------------------------------------------------
+
+    def judge(self) -> Verdict:
+        """The verdict as it is now."""
+        least, most = (float(x) for x in self.bounds.mean(0))
+        low, high = self.bets.interval(self.settings.level)
+        kind, confidence, is_certain = self._find_kind(least, most)
+        low, high = min(max(low, least), most), max(min(high, most), least)
+        return Verdict(
+            kind, confidence, min(max(self.estimate(), low), high), low, high, is_certain, len(self.pairs),
+            int(self.is_known.sum()), self.labels, None if kind != OPEN else self._forecast(), int(self.costs.sum()),
+        )  # fmt: skip
+
+    def estimate(self) -> float:
+        """The mean difference over these questions."""
+        if not self.draws or self.is_known.all():
+            return float(np.clip(self.predictions, self.bounds[:, 0], self.bounds[:, 1]).mean())
+        weights = weigh_draws([draw.pool for draw, _ in self.draws])
+        return float(weights @ [draw.estimate(value) for draw, value in self.draws])
+
+    def estimate_for_others(self) -> PoweredMean | None:
+        """The mean difference over questions like these, with a prediction-powered interval for one look; None of fewer
+        than two draws."""
+        if len(self.draws) < MIN_LABELS:
+            return None
+        draws, values = zip(*self.draws, strict=True)
+        share = draws[0].pool / len(self.pairs)
+        places = [draw.place for draw in draws]
+        weights = np.array([1 / (draw.probability * draw.pool) for draw in draws])
+        others = np.where(self._was_known_before, self.bounds[:, 0], self.first_predictions)
+        return estimate_powered_mean(
+            share * np.array(values), share * self.first_predictions[places], others, level=self.settings.level,
+            weights=weights,
+        )  # fmt: skip
+
+    @property
+    def _was_known_before(self) -> np.ndarray:
+        """Which questions no draw could bring."""
+        flags = self.is_known.copy()
+        flags[[draw.place for draw, _ in self.draws]] = False
+        return flags
+
+    def _find_kind(self, least: float, most: float) -> tuple[str, float, bool]:
+        tolerance, level = self.settings.tolerance, self.settings.level
+        if -tolerance - SETTLED <= least and most <= tolerance + SETTLED:
+            return EQUAL, 1.0, True
+        if least > SETTLED or most < -SETTLED:
+            return (A if least > 0 else B), 1.0, True
+        a, b, equal = self._weigh_evidence()
+        if max(a, b) >= level:
+            return (A if a > b else B), max(a, b), False
+        return (EQUAL, equal, False) if equal >= level else (OPEN, max(a, b), False)
+
+    def _weigh_evidence(self) -> tuple[float, float, float]:
+        """The confidence that A is better, that B is, and that neither is by more than the tolerance."""
+        return tuple(max(0.0, 1 - 2 * float(np.exp(-log))) for log in self._logs())  # type: ignore[return-value]
+
+    def _logs(self) -> tuple[float, float, float]:
+        at = {round(float(m), 9): i for i, m in enumerate(self.bets.means)}
+        above, below, tolerance = self.bets.log_above, self.bets.log_below, round(self.settings.tolerance, 9)
+        equal = min(above[at[-tolerance or 0.0]], below[at[tolerance]])
+        return float(above[at[0.0]]), float(below[at[0.0]]), float(equal)
+
+    def _forecast(self) -> int | None:
+        """Labels until the nearest end, if the evidence goes on growing at the pace of its draws so far."""
+        if len(self.draws) < MIN_FORECAST_DRAWS:
+            return None
+        target, most = float(np.log(2 / (1 - self.settings.level))), int(self.costs.sum())
+        paces = [log / len(self.draws) for log in self._logs()]
+        draws = min(((target - p * len(self.draws)) / p for p in paces if p > 0), default=float("inf"))
+        return min(most, max(1, round(min(draws * self.labels / len(self.draws), 1e9))))
+
+
+def _ranks(places: np.ndarray) -> np.ndarray:
+    ranks = np.empty(len(places))
+    ranks[places] = np.arange(1, len(places) + 1)
+    return ranks
+
+
+def _count_needed(pair: OrderPair, measure: str) -> int:
+    """At most so many labels make its difference known."""
+    low, high = bound_difference(pair, measure)
+    if high - low < SETTLED:
+        return 0
+    return len(pair.missing) if measure == "AP" else int((weigh_items(pair, measure) > SETTLED).sum())

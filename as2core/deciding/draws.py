@@ -1,0 +1,70 @@
+"""Estimating a mean over all questions from a few that were drawn with unequal probabilities, without replacement.
+
+Before each draw every question has a prediction of its value. One draw gives one unbiased estimate of the mean of all,
+
+    z = (sum of what is known + sum of the other predictions + (value - prediction) / probability) / questions
+
+whatever the predictions and probabilities are, so long as both are fixed before the draw. With predictions of 0 the
+mean of several z, weighted as `weigh_draws` does, is LURE (Farquhar, Gal and Rainforth, "On statistical bias in active
+learning", ICLR 2021; for evaluation Kossen et al., "Active testing", ICML 2021), whose weights a value are
+`lure_weights`. With them it is prediction-powered and active (Zrnic and Candès, "Active statistical inference", ICML
+2024). Written as z it also allows the predictions to improve on the way, and a question to become known without a
+draw.
+
+The best probabilities are proportional to a value's standard deviation around its prediction, and, where one question
+costs more labels than another, to that over the root of its cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A question drawn, and what was known before. `base`: the mean with predictions for what is unknown. `pool`: how
+    many questions it was drawn from, out of `questions`. `low`, `high`: between which the estimate had to lie."""
+
+    place: int
+    probability: float
+    prediction: float
+    base: float
+    pool: int
+    questions: int
+    low: float
+    high: float
+
+    def estimate(self, value: float) -> float:
+        """z, from the value of the question drawn."""
+        return self.base + (value - self.prediction) / (self.probability * self.questions)
+
+
+def plan_probabilities(
+    deviations: np.ndarray, ranges: np.ndarray, costs: np.ndarray, *, caution: float = 1.0
+) -> np.ndarray:
+    """Of the questions of the pool: `deviations` as the predictions' model has them, the `ranges` that values can have,
+    and labels each takes. `caution`: how far a value's whole range counts beside the deviation, since the model may be
+    wrong, and a value of small probability that surprises makes a huge estimate. All `(pool,)`."""
+    sizes = np.hypot(deviations, caution * ranges) / np.sqrt(np.maximum(costs, 1))
+    return sizes / sizes.sum()
+
+
+def weigh_draws(pools: Sequence[int]) -> np.ndarray:
+    """The weight of each draw's estimate, by the number of questions it was drawn from; they add up to 1. The last of
+    a pool of one knows everything, so it counts alone."""
+    sizes = np.asarray(pools, dtype=np.float64)
+    weights = (sizes <= 1).astype(float) if (sizes <= 1).any() else 1 / (sizes * (sizes - 1))
+    return weights / weights.sum()
+
+
+def lure_weights(pool: int, probabilities: np.ndarray) -> np.ndarray:
+    """LURE's weight of each value drawn from so many, in the order drawn; the mean of weight times value is unbiased.
+    `(M,)`, M at most `pool`."""
+    total = len(probabilities)
+    turns = np.arange(1, total + 1)
+    if total == pool:
+        return np.ones(total)
+    return 1 + (pool - total) / (pool - turns) * (1 / ((pool - turns + 1) * np.asarray(probabilities)) - 1)

@@ -1,0 +1,179 @@
+"""A decision from its labels to its verdict, and that its error rate holds though it is asked after every label."""
+
+import numpy as np
+import pytest
+
+from as2core.deciding.betting import Bets
+from as2core.deciding.decision import EQUAL, OPEN, A, B, Decision, DecisionSettings
+from as2core.deciding.differences import UNKNOWN, OrderPair
+from as2core.errors import BadSetting
+
+LIST = 6
+
+
+def make(questions, right_a, right_b, seed=0, size=LIST):
+    """Unlabelled questions with one answer each, which A ranks first with one probability and B with another; and the
+    answers' positions."""
+    rng = np.random.default_rng(seed)
+    pairs, answers = [], {}
+    for i in range(questions):
+        answer = int(rng.integers(size))
+        orders = []
+        for right in (right_a, right_b):
+            others = rng.permutation([j for j in range(size) if j != answer])
+            place = 0 if rng.random() < right else int(rng.integers(1, size))
+            orders.append(np.insert(others, place, answer))
+        pairs.append(OrderPair(f"q{i}", *orders, np.full(size, UNKNOWN)))
+        answers[f"q{i}"] = answer
+    return pairs, answers
+
+
+def label(decision, answers):
+    item = decision.item
+    return decision.give(int(answers[item.qid] == item.candidate))
+
+
+def run(decision, answers, until=OPEN):
+    while decision.item and decision.judge().kind == until:
+        decision = label(decision, answers)
+    return decision
+
+
+def true_difference(pairs, answers):
+    first = [[p.order_a[0] == answers[p.qid], p.order_b[0] == answers[p.qid]] for p in pairs]
+    return float(np.subtract(*np.mean(first, axis=0)))
+
+
+def test_a_clear_difference_is_found_with_few_labels():
+    pairs, answers = make(200, 0.9, 0.3)
+    verdict = run(Decision.start(pairs, DecisionSettings()), answers).judge()
+    assert (verdict.kind, verdict.is_certain) == (A, False)
+    assert verdict.confidence >= 0.95 and verdict.low >= 0
+    assert verdict.labels < 50  # of 1,200, of which 300 could matter
+    swapped = [OrderPair(p.qid, p.order_b, p.order_a, p.labels) for p in pairs]
+    assert run(Decision.start(swapped, DecisionSettings()), answers).judge().kind == B
+
+
+def test_rankers_that_do_not_differ_are_told_so_before_everything_is_labelled():
+    pairs, answers = make(300, 0.95, 0.95, seed=3)
+    decision = Decision.start(pairs, DecisionSettings(tolerance=0.05))
+    everything = decision.judge().most
+    verdict = run(decision, answers).judge()
+    assert verdict.kind == EQUAL
+    assert -0.06 <= verdict.low <= verdict.high <= 0.06
+    assert verdict.labels < everything
+
+
+@pytest.mark.parametrize("measure", ["P@1", "RR", "AP"])
+def test_with_every_label_the_estimate_is_the_truth(measure):
+    from as2core.deciding.differences import bound_difference
+
+    pairs, answers = make(12, 0.6, 0.5, seed=5)
+    decision = Decision.start(pairs, DecisionSettings(measure=measure))
+    while decision.item:
+        decision = label(decision, answers)
+    labelled = [OrderPair(p.qid, p.order_a, p.order_b, np.eye(LIST, dtype=int)[answers[p.qid]]) for p in pairs]
+    truth = np.mean([bound_difference(p, measure)[0] for p in labelled])
+    verdict = decision.judge()
+    assert (verdict.estimate, verdict.low, verdict.high) == pytest.approx((truth,) * 3, abs=1e-9)
+    assert verdict.is_certain and verdict.known_questions == 12 and verdict.most == 0
+    with pytest.raises(BadSetting, match="nothing to label"):
+        decision.give(1)
+
+
+def test_alike_rankers_need_no_label():
+    pairs, _ = make(5, 0.5, 0.5)
+    same = [OrderPair(p.qid, p.order_a, p.order_a, p.labels) for p in pairs]
+    verdict = Decision.start(same, DecisionSettings()).judge()
+    assert (verdict.kind, verdict.is_certain, verdict.labels, verdict.most) == (EQUAL, True, 0, 0)
+
+
+def test_a_decision_is_replayed_from_its_labels_and_their_probabilities():
+    pairs, answers = make(60, 0.7, 0.4, seed=2)
+    decision = start = Decision.start(pairs, DecisionSettings(seed=4))
+    given = []
+    for _ in range(30):
+        given.append((decision.item, int(answers[decision.item.qid] == decision.item.candidate)))
+        decision = decision.give(given[-1][1])
+    again = start
+    for item, value in given:
+        again = again.give_to(item, value)
+    assert again.judge() == decision.judge() and again.item == decision.item
+    other = Decision.start(pairs, DecisionSettings(seed=5))  # it would draw others: what was drawn counts
+    for item, value in given:
+        other = other.give_to(item, value)
+    assert [d.place for d, _ in other.draws] == [d.place for d, _ in decision.draws]
+
+
+def test_labels_from_elsewhere_count_as_known():
+    pairs, answers = make(30, 0.7, 0.4, seed=2)
+    decision = Decision.start(pairs, DecisionSettings())
+    for p in pairs[:10]:
+        for candidate in range(LIST):
+            decision = decision.learn_of(p.qid, candidate, int(answers[p.qid] == candidate))
+    assert decision.judge().labels == 0
+    assert decision.is_known[:10].all()
+    decision = run(decision, answers, until=OPEN)
+    assert decision.judge().low - 0.02 <= true_difference(pairs, answers) <= decision.judge().high + 0.02
+
+
+def test_a_forecast_comes_after_some_questions_and_asks_for_no_more_than_there_is():
+    pairs, answers = make(200, 0.6, 0.45, seed=9)
+    decision = Decision.start(pairs, DecisionSettings())
+    assert decision.judge().more is None
+    while len(decision.draws) < 10:
+        decision = label(decision, answers)
+    verdict = decision.judge()
+    assert 1 <= verdict.more <= verdict.most
+
+
+def test_the_gamblers_fortune_worked_by_hand():
+    # the estimate may lie in [-1, 1] and is .5: who stakes f of what could be lost below 0 has 1 + f/2
+    bets = Bets.start(np.array([-1.0, 0.0, 1.0])).see(0.5, -1.0, 1.0)
+    stakes = np.array([0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.95])
+    assert bets.log_above[1] == pytest.approx(np.log(np.mean(1 + stakes / 2)))
+    assert bets.log_below[1] == pytest.approx(np.log(np.mean(1 - stakes / 2)))
+    assert bets.log_above[0] == np.inf  # a mean of -1 cannot give more than -1
+
+
+def test_asked_after_every_label_the_interval_holds_as_often_as_it_says():
+    """Of populations in which neither is better a verdict that one is would be wrong, whenever it is asked."""
+    wrong = runs = 0
+    for seed in range(90):
+        pairs, answers = make(20, 0.85, 0.85, seed=seed, size=4)
+        if true_difference(pairs, answers) != 0:
+            continue
+        runs += 1
+        decision = Decision.start(pairs, DecisionSettings(level=0.8, tolerance=0.0, seed=seed))
+        decision = run(decision, answers)
+        wrong += decision.judge().kind in (A, B)
+    assert runs >= 15
+    assert wrong / runs <= 0.2 + 2 * (0.2 * 0.8 / runs) ** 0.5
+
+
+def test_the_fortunes_of_a_fair_game_seldom_grow_twentyfold():
+    """Ville's bound, at each of 200 draws in 3,000 games with estimates of mean 0, which are seldom far above it."""
+    rng = np.random.default_rng(0)
+    games = Bets.start(np.zeros(3000))  # as if they were the same mean so many times
+    ever = np.zeros(3000, dtype=bool)
+    for _ in range(200):
+        games = games.see(rng.choice([-0.2, 1.0], 3000, p=[5 / 6, 1 / 6]), -0.2, 1.0)
+        ever |= np.maximum(games.log_above, games.log_below) >= np.log(40)
+    assert 0 < ever.mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"measure": "nDCG"}, "no measure 'nDCG'"), ({"level": 1.0}, "level 1"), ({"tolerance": -0.1}, "tolerance -0.1")],
+)
+def test_a_setting_that_cannot_be_is_refused(settings, message):
+    with pytest.raises(BadSetting, match=message):
+        DecisionSettings(**settings)
+
+
+def test_no_question_and_one_twice_are_refused():
+    pairs, _ = make(1, 0.5, 0.5)
+    with pytest.raises(BadSetting, match="no question"):
+        Decision.start([], DecisionSettings())
+    with pytest.raises(BadSetting, match="the same id"):
+        Decision.start([*pairs, *pairs], DecisionSettings())

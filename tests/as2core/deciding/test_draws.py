@@ -1,0 +1,92 @@
+"""Estimates from unequal draws: the mean over everything that could have been drawn is the truth."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from as2core.deciding.draws import Draw, lure_weights, plan_probabilities, weigh_draws
+from as2core.deciding.powered import estimate_powered_mean
+from as2core.errors import BadSetting
+
+VALUES = np.array([1.0, -1.0, 0.0, 1.0, 0.5])
+SIZES = np.array([5.0, 1.0, 2.0, 1.0, 1.0])
+
+
+def follow(sequence, predict):
+    """The draws in this order, each with its probability among what is left, and the probability of the whole order."""
+    draws, chance = [], 1.0
+    for t, place in enumerate(sequence):
+        left = [i for i in range(len(VALUES)) if i not in sequence[:t]]
+        q = SIZES[place] / SIZES[left].sum()
+        predictions = predict(sequence[:t])
+        filled = [VALUES[i] if i in sequence[:t] else predictions[i] for i in range(len(VALUES))]
+        draws.append(Draw(place, q, predictions[place], float(np.mean(filled)), len(left), len(VALUES), -9, 9))
+        chance *= q
+    return draws, chance
+
+
+@pytest.mark.parametrize("predict", [lambda seen: np.zeros(5), lambda seen: np.array([0.9, 0, 0, 3, 0]) + len(seen)])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_the_estimate_is_unbiased_whatever_the_predictions_are(count, predict):
+    mean = 0.0
+    for sequence in permutations(range(5), count):
+        draws, chance = follow(sequence, predict)
+        mean += chance * (weigh_draws([d.pool for d in draws]) @ [d.estimate(VALUES[d.place]) for d in draws])
+    assert mean == pytest.approx(VALUES.mean())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_without_predictions_it_is_lure(count):
+    for sequence in list(permutations(range(5), count))[::7]:
+        draws, _ = follow(sequence, lambda seen: np.zeros(5))
+        weights = lure_weights(5, np.array([d.probability for d in draws]))
+        ours = weigh_draws([d.pool for d in draws]) @ [d.estimate(VALUES[d.place]) for d in draws]
+        assert ours == pytest.approx((weights * VALUES[list(sequence)]).mean())
+
+
+def test_lure_s_weights_worked_by_hand():
+    # N = 3, M = 2: the first is 1 + 1/2 (1/(3 * 1/2) - 1) = 5/6, the second 1 + 1/1 (1/(2 * 1/4) - 1) = 2
+    assert lure_weights(3, np.array([0.5, 0.25])) == pytest.approx([5 / 6, 2])
+    assert lure_weights(4, np.full(3, 1 / np.array([4, 3, 2]))) == pytest.approx([1, 1, 1])  # drawn at random
+    assert lure_weights(2, np.array([0.9, 1.0])) == pytest.approx([1, 1])  # everything was drawn
+
+
+def test_a_question_is_drawn_by_its_deviation_over_the_root_of_its_cost():
+    planned = plan_probabilities(np.array([0.3, 0.3, 0.6]), np.zeros(3), np.array([1, 4, 4]))
+    assert planned == pytest.approx(np.array([2, 1, 2]) / 5)
+    assert plan_probabilities(np.zeros(2), np.ones(2), np.ones(2)) == pytest.approx([0.5, 0.5])
+
+
+def test_a_powered_mean_worked_by_hand():
+    # predictions 1, 1, 0, 0 mean .5; errors 0, 1 on two labelled mean .5, variance .5
+    found = estimate_powered_mean([1, 1], [1, 0], [1, 1, 0, 0])
+    error = (0.5 / 2 + (1 / 3) / 4) ** 0.5
+    assert (found.mean, found.low) == pytest.approx((1.0, 1.0 - 1.959964 * error))
+
+
+def test_without_power_it_is_the_mean_of_the_labelled():
+    values = np.array([0.2, 0.9, 0.4, 0.4])
+    found = estimate_powered_mean(values, values[::-1], np.ones(9), power=0.0)
+    margin = 1.959964 * values.std(ddof=1) / 2
+    assert (found.low, found.high) == pytest.approx((values.mean() - margin, values.mean() + margin))
+
+
+@pytest.mark.parametrize(("noise", "power"), [(0.1, 1.0), (0.1, None), (9.0, None)])
+def test_powered_intervals_hold_the_mean_and_are_shorter_for_good_predictions(noise, power):
+    rng = np.random.default_rng(0)
+    held, widths, plain = 0, [], []
+    for _ in range(1000):
+        truth = rng.normal(0.3, 1, 600)
+        predictions = truth + rng.normal(0.5, noise, 600)
+        found = estimate_powered_mean(truth[:60], predictions[:60], predictions[60:], power=power)
+        held += found.low <= 0.3 <= found.high
+        widths.append(found.high - found.low)
+        plain.append(2 * 1.96 * truth[:60].std(ddof=1) / 60**0.5)
+    assert 0.93 <= held / 1000 <= 0.97
+    assert np.mean(widths) < (0.5 if noise < 1 else 1.02) * np.mean(plain)
+
+
+def test_too_few_labelled_questions_are_refused():
+    with pytest.raises(BadSetting, match=r"1 labelled and 3 other"):
+        estimate_powered_mean([1], [1], [1, 1, 1])
