@@ -41,7 +41,8 @@ def serve(
         import uvicorn
 
         from as2core.hosts import HostGuard, parse_hosts
-        from as2core.serving import ACTIVE, ServedRankers, build
+        from as2core.serving.rankers import ACTIVE, ServedRankers
+        from as2core.serving.routes import build
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 

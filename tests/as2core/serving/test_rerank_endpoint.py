@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from as2core import serving
 from as2core.errors import DamagedModel
 from as2core.rankers.base import rank
 from as2core.rankers.catalog import get
-from as2core.serving import ACTIVE, ServedRankers, build
+from as2core.serving import limits
+from as2core.serving.rankers import ACTIVE, ServedRankers
+from as2core.serving.relevance import to_relevance
+from as2core.serving.routes import build
 from as2core.types import Candidate
 
 QUERY = "when was the tower finished"
@@ -88,7 +90,7 @@ def test_the_models_there_are_are_told_with_their_versions(client):
 
 def test_numbers_without_a_probability_keep_the_order_of_large_scores():
     scores = np.array([40.0, 39.0, 1e4, -60.0, -61.0], dtype=np.float32)
-    told = serving.to_relevance(get("bm25"), scores)
+    told = to_relevance(scores)
     assert np.argsort(told).tolist() == np.argsort(scores).tolist() and len(set(told)) == 5
     assert told.min() > 0 and told.max() < 1
 
@@ -109,7 +111,7 @@ def test_a_refusal_does_not_send_the_request_back(client):
 
 
 def test_a_request_too_large_is_refused_before_it_is_read(client, monkeypatch):
-    monkeypatch.setattr(serving, "MAX_REQUEST_BYTES", 1000)
+    monkeypatch.setattr(limits, "MAX_REQUEST_BYTES", 1000)
     answer = ask(client, documents=["x" * 400] * 3)
     assert answer.status_code == 413 and "at most 1,000 bytes" in answer.text
     assert ask(client).status_code == 200

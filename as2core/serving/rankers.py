@@ -1,0 +1,126 @@
+"""The rankers that are served: loaded once, the active version followed through promotions.
+
+One request is ranked after another: a second one at the same time would only make both slower on a CPU.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from as2core.errors import As2Error, DamagedModel, UnknownRanker
+from as2core.lookup import cite, list_versions, load_ranker
+from as2core.metrics import order
+from as2core.rankers.base import Ranker
+from as2core.serving.bodies import Model
+from as2core.serving.relevance import Relevance, score_relevance
+from as2core.terminal import print_note
+from as2core.types import Candidate
+
+ACTIVE = "active"  # the workbench's active version: another after a promotion
+POLL_SECONDS = 5.0  # between two checks whether it is another
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """`places` are positions in the request, best first: int `(n,)`."""
+
+    model: str
+    places: np.ndarray
+    relevance: Relevance
+
+
+@dataclass
+class ServedRankers:
+    """The rankers that are served, by their specs: the first is the default. `follow` replaces the active version
+    after a promotion; until the new one can be loaded, the one before answers."""
+
+    specs: Sequence[str]
+    load: Callable[[str], Ranker] = load_ranker
+    versions: Callable[[], Mapping[str, Path]] = list_versions
+    cite: Callable[[str], Mapping[str, str | None]] = cite
+    _loaded: dict[str, tuple[Ranker, Model]] = field(default_factory=dict)
+    _active: Path | None = None
+    _last_error: str = ""
+    _ranking: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._active = self._find_active()
+        for spec in self.specs:
+            try:
+                self._load(spec)
+            except (DamagedModel, UnknownRanker) as e:
+                if spec.partition(":")[0] != ACTIVE:
+                    raise
+                self._load_shipped(spec, e)
+
+    @property
+    def models(self) -> list[Model]:
+        """What answers now."""
+        return [self._loaded[spec][1] for spec in self.specs]
+
+    @property
+    def default(self) -> tuple[Ranker, Model]:
+        """What answers a request that names no model."""
+        return self._loaded[self.specs[0]]
+
+    def rank(self, model: str | None, query: str, candidates: Sequence[Candidate]) -> Ranking:
+        """Raises UnknownRanker, BadSetting, DamagedModel."""
+        spec = model or self.specs[0]
+        if spec not in self.specs:
+            raise UnknownRanker(f"the model {spec!r} is not served here; known: {', '.join(self.specs)}")
+        ranker, _ = self._loaded[spec]
+        with self._ranking:
+            relevance = score_relevance(ranker, query, candidates)
+        return Ranking(spec, order(relevance.scores), relevance)
+
+    def follow(self) -> None:
+        """Check once which version is active. Requests are answered meanwhile."""
+        try:
+            path = self._find_active()
+            if path != self._active:
+                for spec in self._active_specs:
+                    self._load(spec)
+                self._active = path
+        except Exception as e:  # of any kind: requests go on; reported once, tried again at each check
+            if str(e) != self._last_error:
+                print_note(f"as2: the version before goes on: {e}")
+                self._last_error = str(e)
+
+    def follow_on(self) -> None:
+        """`follow` every few seconds, in a thread that ends with the process."""
+
+        def poll() -> None:
+            while True:
+                time.sleep(POLL_SECONDS)
+                self.follow()
+
+        if self._active_specs:
+            threading.Thread(target=poll, name="follow", daemon=True).start()
+
+    @property
+    def _active_specs(self) -> list[str]:
+        return [s for s in self.specs if s.partition(":")[0] == ACTIVE]
+
+    def _find_active(self) -> Path | None:
+        return self.versions().get(ACTIVE) if self._active_specs else None
+
+    def _load_shipped(self, spec: str, error: As2Error) -> None:
+        """The active version is lost: the shipped cascade answers under its name until it can be loaded."""
+        print_note(f"as2: the active version cannot be used ({error}). The shipped cascade answers instead.")
+        _, colon, settings = spec.partition(":")
+        shipped = f"cascade{colon}{settings}"
+        self._loaded[spec] = self.load(shipped), self._describe(spec, shipped)
+        self._active = None  # `follow` tries again
+
+    def _load(self, spec: str) -> None:
+        self._loaded[spec] = self.load(spec), self._describe(spec, spec)
+
+    def _describe(self, spec: str, source: str) -> Model:
+        card = self.cite(source)
+        return Model(id=spec, version=card["version"], weights=card["weights"])
