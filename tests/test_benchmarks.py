@@ -316,3 +316,17 @@ def test_each_change_of_a_retrain_s_recipe_stands_beside_the_old_one():
     made = rows(run_benchmark("adapt_recipe", "--quick"))
     assert {"old", "prior", "prior, contrast", "prior, soft targets"} <= set(made)
     assert 0 < number(made["prior"][1]) <= 1
+
+
+def test_a_verdict_is_wrong_where_the_other_is_better_or_neither():
+    from decide import is_wrong
+
+    wrong = {(kind, d) for kind in ("a", "b", "equal") for d in (-0.1, -0.01, 0.0, 0.1) if is_wrong(kind, d, 0.02)}
+    assert wrong == {("a", -0.1), ("a", -0.01), ("a", 0.0), ("b", 0.0), ("b", 0.1), ("equal", -0.1), ("equal", 0.1)}
+
+
+@pytest.mark.slow
+def test_deciding_takes_fewer_labels_than_whole_lists_do():
+    text = run_benchmark("decide", "--sets", "handbook", "--pairs", "2", "--seeds", "1", "--measures", "P@1")
+    by_set = rows(text)
+    assert number(by_set["handbook"][5]) < number(by_set["handbook"][3]) <= number(by_set["handbook"][2])

@@ -4,8 +4,9 @@ White space and "%" inside an id are written as %20, %25 and so on, to keep colu
 no texts: the questions read from them have ids and labels only, and unlabelled candidates are not written.
 """
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 import numpy as np
@@ -48,6 +49,31 @@ def run_to_lines(questions: Iterable[Question], scores: Mapping[str, np.ndarray]
         for rank, i in enumerate(order(values), 1):
             docid = _escape_id(q.candidates[i].id)
             yield f"{_escape_id(q.qid)} Q0 {docid} {rank} {float(values[i])!r} {_escape_id(tag)}\n"
+
+
+def read_run(source: Source, questions: Sequence[Question]) -> dict[str, np.ndarray]:
+    """The scores of a run for these questions, `{qid: (n,)}`; candidates that it does not have come last. Raises
+    UnreadableFile for a malformed line, and BadSetting for a question that it has no candidate of."""
+    report = Report(source, strict=True)
+    columns = ("qid", "Q0", "docid", "rank", "score", "tag")
+    run: dict[str, dict[str, float]] = {}
+    for _, (qid, docid, value) in stream_fields(source, report, columns, _parse_run, split=str.split):
+        run.setdefault(qid, {})[docid] = value
+    scores = {}
+    for q in questions:
+        row = run.get(q.qid, {})
+        if not any(c.id in row for c in q.candidates):
+            raise BadSetting(f"{report.name} ranks no candidate of question {q.qid!r}: give a run of these questions")
+        last = min(row.values()) - 1
+        scores[q.qid] = np.array([row.get(c.id, last) for c in q.candidates])
+    return scores
+
+
+def _parse_run(fields: list[str]) -> tuple[str, str, float]:
+    value = float(fields[4])
+    if not math.isfinite(value):
+        raise ValueError(f"the score {fields[4]} is not a finite number")
+    return unescape_id(fields[0]), unescape_id(fields[2]), value
 
 
 def _escape_id(name: str) -> str:

@@ -1,0 +1,237 @@
+"""`as2 decide`: which of two rankers is better, with few labels."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from as2core.commands.options import JsonFlag, Titles
+from as2core.errors import BadSetting, UnreadableFile
+from as2core.lookup import load_ranker, read_questions
+from as2core.terminal import echo, print_json, print_note, show_progress
+from as2core.types import Question
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from as2core.deciding.decision import Decision, Item
+    from as2core.deciding.differences import OrderPair
+
+CORRECT, INCORRECT, UNSURE, UNDO, STOP = "a", "x", " ", "undo", "q"
+LABELS = {CORRECT: 1, INCORRECT: 0, UNSURE: None}  # unsure counts as incorrect, as a missing label does
+KEYS = {"\x7f": UNDO, "\b": UNDO, "u": UNDO, "": STOP, "\x03": STOP, "\x04": STOP}
+HELP = "a: correct, x: incorrect, space: cannot tell, u: undo, q: stop"
+RUN_ENDINGS = (".run", ".trec")
+Answer = Callable[["Decision", "Item"], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a verdict is given."""
+
+    measure: Annotated[Literal["P@1", "RR", "AP"], typer.Option(help="P@1 needs the fewest labels.")] = "P@1"
+    level: Annotated[float, typer.Option(help="How certain a verdict has to be.")] = 0.95
+    tolerance: Annotated[float, typer.Option(help="A difference that does not matter.")] = 0.02
+    seed: Annotated[int, typer.Option(help="The seed of the draws.")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Where labels come from, and by what the draws are planned."""
+
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write your labels here; go on from those in it.")
+    ] = None
+    simulate: Annotated[bool, typer.Option("--simulate", help="Hide DATA's labels and let them answer.")] = False
+    proxy: Annotated[
+        str | None, typer.Option(metavar="RANKER", help="A calibrated cascade whose probabilities plan the draws.")
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None
+
+
+def decide(
+    a: Annotated[str, typer.Argument(metavar="A", help="A ranker, or the file of a trec_eval run (.run, .trec).")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Questions with candidates, labelled or not.")],
+    rule: Rule,
+    means: Means,
+    titles: Titles = True,
+    as_json: JsonFlag = False,
+) -> None:
+    """Decide which of two rankers is better with as few labels as possible."""
+    from as2core.deciding.decision import Decision, DecisionSettings
+
+    settings = DecisionSettings(**asdict(rule))
+    if not means.simulate and means.labels is None:
+        raise BadSetting("your labels need a file: --labels FILE; or --simulate if DATA is labelled")
+    questions = [q for q in read_questions(data, titles=titles) if q.candidates][: means.limit]
+    pairs = pair_up(questions, _score(a, questions), _score(b, questions), hide_labels=means.simulate)
+    probabilities = _estimate_probabilities(means.proxy, questions) if means.proxy else None
+    start = Decision.start(pairs, settings, probabilities)
+    by_id = {q.qid: q for q in questions}
+    source = {"a": a, "b": b, "data": data, "measure": settings.measure, "seed": settings.seed}
+    record = Record(means.labels, source, start, by_id)
+    _run(record, _answer_from_labels(by_id) if means.simulate else _ask(by_id, a, b))
+    _print(record.decision, source, as_json=as_json)
+
+
+class Record:
+    """The labels given so far, in the file (if one is wanted) before the next question is asked."""
+
+    def __init__(
+        self, file: Path | None, source: Mapping[str, object], start: Decision, questions: Mapping[str, Question]
+    ) -> None:
+        self.file, self.source, self.start, self.questions = file, dict(source), start, questions
+        self.acts: list[tuple[Item, int | None]] = []
+        self.decision = start
+        if file is not None and file.exists():
+            self._read(file)
+
+    def add(self, item: Item, label: int | None) -> None:
+        self.acts.append((item, label))
+        self._write()
+        self.decision = self.decision.give_to(item, label or 0)
+
+    def undo(self) -> None:
+        if self.acts:
+            self.acts.pop()
+            self._write()
+            self._replay()
+
+    def _replay(self) -> None:
+        self.decision = self.start
+        for item, label in self.acts:
+            self.decision = self.decision.give_to(item, label or 0)
+
+    def _write(self) -> None:
+        from as2core.data.source import json_line, write_text
+
+        if self.file is None:
+            return
+        lines = [json_line(self.source)]
+        for item, label in self.acts:
+            id_ = self.questions[item.qid].candidates[item.candidate].id
+            lines.append(json_line({"qid": item.qid, "id": id_, "label": label, "probability": item.probability}))
+        write_text("".join(lines), self.file)
+
+    def _read(self, file: Path) -> None:
+        from as2core.deciding.decision import Item
+
+        places = {(q.qid, c.id): i for q in self.questions.values() for i, c in enumerate(q.candidates)}
+        try:
+            source, *rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+            acts = [(Item(r["qid"], places[r["qid"], r["id"]], float(r["probability"])), r["label"]) for r in rows]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnreadableFile(f"{file}: not the labels of this decision ({error!r}): give another file") from None
+        if source != self.source:
+            raise BadSetting(f"{file} has the labels of another decision, {source}: give another file")
+        self.acts = acts
+        self._replay()
+
+
+def pair_up(
+    questions: Sequence[Question], a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray], *, hide_labels: bool
+) -> list[OrderPair]:
+    """Both rankers' orders of every question's candidates."""
+    import numpy as np
+
+    from as2core.deciding.differences import UNKNOWN, OrderPair
+
+    pairs = []
+    for q in questions:
+        labels = [UNKNOWN if hide_labels or c.label is None else c.label for c in q.candidates]
+        pairs.append(OrderPair.of_scores(q.qid, a[q.qid], b[q.qid], np.array(labels)))
+    return pairs
+
+
+def _score(spec: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
+    """By a ranker, or as a run has it."""
+    import numpy as np
+
+    from as2core.data.qrels import read_run
+    from as2core.types import Progress
+
+    if spec.endswith(RUN_ENDINGS):
+        return read_run(Path(spec), questions)
+    ranker, scores = load_ranker(spec), {}
+    with show_progress(spec) as on_progress:
+        for i, q in enumerate(questions):
+            on_progress(Progress(i, len(questions)))
+            scores[q.qid] = np.asarray(ranker.score(q.text, q.candidates))
+    return scores
+
+
+def _estimate_probabilities(spec: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
+    from as2core.rankers.base import CalibratesScores
+
+    ranker = load_ranker(spec)
+    if not isinstance(ranker, CalibratesScores) or not ranker.is_calibrated:
+        raise BadSetting(f"{spec} has no calibrated probabilities: take a cascade, or leave out --proxy")
+    return {q.qid: ranker.probability(ranker.score(q.text, q.candidates)) for q in questions}
+
+
+def _run(record: Record, answer: Answer) -> None:
+    """Until there is a verdict, nothing is left to label, or the person stops."""
+    from as2core.deciding.decision import OPEN
+
+    while (item := record.decision.item) and record.decision.judge().kind == OPEN:
+        key = answer(record.decision, item)
+        if key == STOP:
+            return
+        if key == UNDO:
+            record.undo()
+        else:
+            record.add(item, LABELS[key])
+
+
+def _answer_from_labels(questions: Mapping[str, Question]) -> Answer:
+    return lambda _, item: CORRECT if questions[item.qid].candidates[item.candidate].label == 1 else INCORRECT
+
+
+def _ask(questions: Mapping[str, Question], a: str, b: str) -> Answer:
+    from as2core.deciding.text import describe_verdict
+
+    def ask(decision: Decision, item: Item) -> str:
+        question = questions[item.qid]
+        print_note(describe_verdict(decision.judge(), a, b, decision.settings))
+        print_note(f"Q: {question.text}")
+        print_note(f"   {question.candidates[item.candidate].titled_text}")
+        return _read_key()
+
+    print_note(HELP)
+    return ask
+
+
+def _read_key() -> str:
+    """A key on a terminal, else the first character of a line."""
+    while True:
+        if sys.stdin.isatty():
+            pressed = typer.getchar()
+        else:
+            line = sys.stdin.readline()
+            pressed = line.rstrip("\n")[:1] or (UNSURE if line else "")
+        key = KEYS.get(pressed, pressed)
+        if key in (*LABELS, UNDO, STOP):
+            return key
+        print_note(HELP)
+
+
+def _print(decision: Decision, source: Mapping[str, object], *, as_json: bool) -> None:
+    from as2core.deciding.text import describe_evidence, describe_verdict
+
+    verdict, others, settings = decision.judge(), decision.estimate_for_others(), decision.settings
+    a, b = str(source["a"]), str(source["b"])
+    if as_json:
+        rule = {"level": settings.level, "tolerance": settings.tolerance}
+        print_json({**source, **rule, **asdict(verdict), "others": others})
+        return
+    echo(describe_verdict(verdict, a, b, settings))
+    echo(describe_evidence(verdict, a, b, settings))
+    if others:
+        echo(f"Other questions like these: {others.mean:+.3f} ({others.low:+.2f} to {others.high:+.2f}), for one look.")

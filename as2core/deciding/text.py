@@ -1,0 +1,38 @@
+"""What a verdict comes to, in words: the same in the terminal and on the page."""
+
+from __future__ import annotations
+
+from as2core.deciding.decision import EQUAL, OPEN, A, DecisionSettings, Verdict
+
+
+def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
+    """`cascade is better, 97 %.`"""
+    v = verdict
+    name = (a if v.estimate > 0 else b) if v.kind == OPEN else a if v.kind == A else b
+    sure = "whatever the missing labels are" if v.is_certain else f"{_percent(v.confidence)} %"
+    if v.kind == EQUAL:
+        return f"No difference above {settings.tolerance:g} with these questions, {sure}."
+    if v.kind != OPEN:
+        return f"{name} is better, {sure}."
+    limit = f"at most {_count(v.most, 'more ')}"
+    rest = f"about {_count(v.more, 'more ')}, at most {v.most:,}" if v.more and v.more < v.most else limit
+    ahead = f"{name} is ahead, {_percent(v.confidence)} %" if v.confidence >= 0.5 else "Not decided"
+    return f"{ahead}: {rest}."
+
+
+def describe_evidence(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
+    """`P@1 of cascade minus bm25: +0.15 (0.01 to 0.26) over 122 questions; 34 labels.`"""
+    v = verdict
+    return (
+        f"{settings.measure} of {a} minus {b}: {v.estimate:+.3f} ({v.low:+.2f} to {v.high:+.2f}) over "
+        f"{v.questions:,} questions, {v.known_questions:,} of them known; {_count(v.labels)}."
+    )
+
+
+def _count(labels: int, more: str = "") -> str:
+    return f"{labels:,} {more}label{'' if labels == 1 else 's'}"
+
+
+def _percent(confidence: float) -> int:
+    """Rounded down: 94.9 % is not 95 %."""
+    return int(confidence * 100 + 1e-9)
