@@ -44,7 +44,7 @@ NOISE = (0.35, 0.9)  # of the made rankers, beside labels of 0 and 1
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One run. `random_labels`: with questions drawn at random; `lists_*`: by whole lists at random. `universe`: the
-    true difference in the set the questions are from. `foretold`: labels expected in all when half of them were given."""
+    true difference in the set the questions are from. `foretold`: labels expected in all when half were given."""
 
     truth: float
     universe: float
