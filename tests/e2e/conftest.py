@@ -24,7 +24,7 @@ QUIET = (
     "--no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --disable-component-update "
     "--disable-default-apps --disable-sync --no-first-run --no-default-browser-check"
 )
-PATIENCE = int(os.environ.get("AS2_TEST_PATIENCE", "60")) * 1000  # milliseconds a busy machine may take
+PATIENCE = int(os.environ.get("AS2_TEST_PATIENCE", "120")) * 1000  # milliseconds a busy machine may take
 expect.set_options(timeout=PATIENCE)
 
 

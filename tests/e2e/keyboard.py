@@ -3,6 +3,7 @@
 from playwright.sync_api import Page, expect
 
 RANK = "Rank questions"
+WORKER_MS = 180_000  # a worker that has just started imports torch and loads its models first
 
 
 def wait_until_idle(page: Page) -> None:
@@ -21,4 +22,4 @@ def open_queue(page: Page, url: str, item: str) -> None:
     expect(page.locator(item).or_(rank).first).to_be_visible()
     if rank.is_visible():
         rank.click()
-    expect(page.locator(item).first).to_be_visible()
+    expect(page.locator(item).first).to_be_visible(timeout=WORKER_MS)

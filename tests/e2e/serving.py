@@ -23,7 +23,7 @@ def serving(home: Path, environment: Mapping[str, str]) -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)]
     with _process(command, environment, home / "server.log") as process:
         url = f"http://127.0.0.1:{port}"
-        give_up = time.monotonic() + 90
+        give_up = time.monotonic() + 180
         while not is_healthy(url):
             if process.poll() is not None or time.monotonic() > give_up:
                 pytest.fail(f"the server did not start:\n{(home / 'server.log').read_text()[-3000:]}")

@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from keyboard import wait_until_idle
 from playwright.sync_api import expect
+from retrain_form import start_retrain
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +23,8 @@ def test_twenty_labels_a_retrain_and_the_same_questions_before_and_after(small_p
     expect(page.get_by_text("No training question is labelled")).to_be_visible()
     page.get_by_role("button", name="Accept 20").click()
     expect(page.get_by_role("button", name="Accept the remaining 4")).to_be_visible()
-    page.get_by_role("button", name="Retrain from labels").click()
+    wait_until_idle(page)
+    start_retrain(page, epochs=2)  # what it learns is measured elsewhere
 
     card = page.locator(".st-key-adapt_card")
     expect(card).to_be_visible(timeout=LONG)

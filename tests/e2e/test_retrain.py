@@ -4,6 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
+from retrain_form import start_retrain
 
 pytestmark = pytest.mark.browser
 
@@ -13,24 +14,15 @@ CARD = ".st-key-adapt_card"
 
 
 def start(page: Page, url: str, *, epochs: int) -> None:
-    """Start a retrain and wait until it is on the page."""
     page.goto(f"{url}/adapt")
     expect(page.get_by_role("button", name="Retrain from labels")).to_be_enabled()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    page.get_by_text("Training settings", exact=True).click()
-    field = page.get_by_role("spinbutton", name="Epochs")
-    expect(field).to_be_enabled()
-    field.fill(str(epochs))
-    field.press("Enter")
-    page.get_by_role("textbox", name="Note").fill("a try")
-    page.get_by_role("button", name="Retrain from labels").click()
-    expect(page).to_have_url(re.compile(r"job=\d+"))
+    start_retrain(page, epochs=epochs)
 
 
 def test_from_labels_to_a_promoted_version_that_answers(small_page, small, small_worker):
     page = small_page
     start(page, small.url, epochs=2)
-    expect(page).to_have_url(re.compile(r"job=\d+"))
     address = page.url
 
     page.close()  # nobody is looking: the job goes on, and its address shows it again
