@@ -19,7 +19,7 @@ import typer
 from typer.exceptions import TyperException
 
 import as2core
-from as2core.commands import data, generate
+from as2core.commands import data, generate, keys
 from as2core.commands.decide import decide
 from as2core.commands.eval import eval_
 from as2core.commands.options import JsonFlag, bundle_options
@@ -51,6 +51,7 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
         cli.command(command.__name__.rstrip("_"))(bundle_options(command))
     data.register(cli)
     generate.register(cli)
+    cli.add_typer(keys.keys, name="keys")
     for register in load_entry_points(COMMANDS).values() if mount is None else mount:
         register(cli)
     return cli

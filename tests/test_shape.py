@@ -35,6 +35,8 @@ PARTICIPLES_ALLOWED = {  # "path:name", or the name alone where it is allowed ev
     "app/workbench/people.py:Gone": "an error is named by the state it reports",
     "app/ask/question_management.py:_make_gone": "makes the error of that name",
     "as2core/evaluation.py:lost": "a key of the JSON of `as2 eval`",
+    "as2core/serving/connections.py:connection_made": "a method of asyncio.Protocol",
+    "as2core/serving/connections.py:connection_lost": "a method of asyncio.Protocol",
     "as2core/training/recipes.py:written": "a key of the cards of shipped models",
     "db/models.py:ASKED": "a constant is named by the value that is stored",
     "db/models.py:imported": "a column",

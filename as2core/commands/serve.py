@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from as2core.commands.keys import KeysDir
 from as2core.errors import BadSetting
 from as2core.lookup import list_versions
 from as2core.telemetry import remove_queue
 from as2core.terminal import print_note, show_progress
-
-MAX_CONNECTIONS = 100  # further requests get the status 503
 
 
 def serve(
@@ -35,18 +34,24 @@ def serve(
             help="Names by which it may be reached, besides localhost and the address, with commas; * for all.",
         ),
     ] = "",
+    keys: KeysDir = None,
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
         import uvicorn
 
         from as2core.hosts import HostGuard, parse_hosts
+        from as2core.serving.connections import ImpatientProtocol
+        from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.rankers import ACTIVE, ServedRankers
         from as2core.serving.routes import build
     except ModuleNotFoundError as e:
         raise BadSetting(f"serving needs {e.name}: install as2core with its extra `serve`") from e
 
     remove_queue()
+    key_ring = KeyRing(keys or default_keys_dir())
+    if keys is not None and not key_ring.is_required:
+        raise BadSetting(f"no keys in {keys}: make one with `as2 keys add NAME --keys {keys}`")
     listening = _listen(address, port)
     with listening:
         with show_progress("loading"):
@@ -54,8 +59,8 @@ def serve(
         rankers.follow_on()
         host, at = listening.getsockname()[:2]
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        guarded = HostGuard(build(rankers), address, parse_hosts(allowed_hosts))
-        config = uvicorn.Config(guarded, log_level="warning", limit_concurrency=MAX_CONNECTIONS)
+        guarded = HostGuard(build(rankers, keys=key_ring), address, parse_hosts(allowed_hosts))
+        config = uvicorn.Config(guarded, http=ImpatientProtocol, log_level="warning")
         uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -23,6 +23,7 @@ from as2core.cascade.attribution import Attribution, attribute_by_occlusion
 from as2core.cascade.engine import Engine, run_cascade, run_completely
 from as2core.cascade.logit_cache import LogitCache, with_cache
 from as2core.cascade.schedule import DropSchedule
+from as2core.cascade.slices import in_slices
 from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import head_flops, layer_flops
 from as2core.errors import BadSetting, Cancelled
@@ -241,7 +242,7 @@ class CascadeRanker(
             (q, self.list_texts(_list_entering(candidates, cut)))
             for (q, candidates), cut in zip(queries, cuts, strict=True)
         ]
-        traces = run_cascade(with_cache(self.engine, self.logits), texts, schedule or self.schedule)
+        traces = run_cascade(in_slices(with_cache(self.engine, self.logits)), texts, schedule or self.schedule)
         return [
             trace if cut is None else with_first(trace, cut, candidates)
             for trace, cut, (_, candidates) in zip(traces, cuts, queries, strict=True)

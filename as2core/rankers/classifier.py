@@ -17,6 +17,7 @@ import numpy as np
 from as2core.errors import BadSetting, DamagedModel, UnsupportedBackbone
 from as2core.rankers.base import HasWeights, LoadRanker, TakesSettings, VersionConfig
 from as2core.rankers.specs import Entry
+from as2core.turns import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class ClassifierRanker(HasWeights, TakesSettings):
         pairs = self.module.encode([question] * len(candidates), [c.titled_text for c in candidates])
         with torch.inference_mode():
             for rows in micro_batches([len(ids) for ids, _ in pairs], max_tokens=MAX_BATCH_TOKENS):
+                pause(len(rows))
                 scores[rows] = self.module(**self.module.pad([pairs[r] for r in rows])).cpu().numpy()
         return activate(scores, self.activation)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from as2core.errors import UnsupportedBackbone
 from as2core.rankers.base import HasWeights, LoadRanker, VersionConfig
+from as2core.turns import pause
 from as2core.types import Candidate
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Seq2SeqClassifierRanker(HasWeights):
         out = np.zeros(len(candidates), dtype=np.float32)
         with torch.inference_mode():
             for rows in micro_batches([len(c.titled_text) + 1 for c in candidates], max_tokens=8192):
+                pause(len(rows))
                 batch = self.module.encode([question] * len(rows), [candidates[r].titled_text for r in rows])
                 out[rows] = self.module(**batch).float().cpu().numpy()
         return out

@@ -6,6 +6,7 @@ Without the package `prometheus_client` nothing is counted, and `/metrics` says 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,16 +34,24 @@ class Meter:
             self._seconds = Histogram(
                 "as2_request_seconds", "From the request to its answer.", ["route"], buckets=SECONDS, registry=registry
             )
-            self._documents = Counter("as2_documents", "Documents ranked.", ["model"], registry=registry)
+            self._documents = Counter("as2_documents", "Documents ranked.", ["model", "key"], registry=registry)
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
         if self.is_counting:
             self._requests.labels(route, status).inc()
             self._seconds.labels(route).observe(seconds)
 
-    def count_documents(self, model: str, number: int) -> None:
+    def count_documents(self, model: str, key: str, number: int) -> None:
+        """`key`: the name of the key, "" without one."""
         if self.is_counting:
-            self._documents.labels(model).inc(number)
+            self._documents.labels(model, key).inc(number)
+
+    def watch_queue(self, length: Callable[[], float]) -> None:
+        """Report the requests that are ranked or wait, by what counts them."""
+        if self.is_counting:
+            from prometheus_client import Gauge
+
+            Gauge("as2_queue", "Requests that are ranked or wait.", registry=self._registry).set_function(length)
 
     def write(self) -> bytes:
         """In Prometheus' text format. Raises NoMetrics."""

@@ -1,7 +1,4 @@
-"""The rankers that are served: loaded once, the active version followed through promotions.
-
-One request is ranked after another: a second one at the same time would only make both slower on a CPU.
-"""
+"""The rankers that are served: loaded once, the active version followed through promotions."""
 
 from __future__ import annotations
 
@@ -47,7 +44,6 @@ class ServedRankers:
     _loaded: dict[str, tuple[Ranker, Model]] = field(default_factory=dict)
     _active: Path | None = None
     _last_error: str = ""
-    _ranking: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self._active = self._find_active()
@@ -69,14 +65,17 @@ class ServedRankers:
         """What answers a request that names no model."""
         return self._loaded[self.specs[0]]
 
-    def rank(self, model: str | None, query: str, candidates: Sequence[Candidate]) -> Ranking:
-        """Raises UnknownRanker, BadSetting, DamagedModel."""
+    def choose(self, model: str | None) -> str:
+        """The spec that answers a request for a model. Raises UnknownRanker."""
         spec = model or self.specs[0]
         if spec not in self.specs:
             raise UnknownRanker(f"the model {spec!r} is not served here; known: {', '.join(self.specs)}")
+        return spec
+
+    def rank(self, spec: str, query: str, candidates: Sequence[Candidate]) -> Ranking:
+        """By one of `specs`. Raises BadSetting, DamagedModel."""
         ranker, _ = self._loaded[spec]
-        with self._ranking:
-            relevance = score_relevance(ranker, query, candidates)
+        relevance = score_relevance(ranker, query, candidates)
         return Ranking(spec, order(relevance.scores), relevance)
 
     def follow(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -12,79 +13,78 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 import as2core
-from as2core.errors import As2Error, BadSetting, UnknownRanker
+from as2core.errors import As2Error, BadSetting, Cancelled, UnknownRanker
+from as2core.serving.answers import write_results
 from as2core.serving.bodies import (
     MAX_DOCUMENTS,
-    ApiVersion,
     EitherRequest,
     Info,
-    Meta,
     Models,
     Problem,
     RerankRequest,
     RerankResponse,
-    RerankResult,
     TextScore,
-    TextsRequest,
-    Tokens,
-    Usage,
 )
+from as2core.serving.fair_queue import FairQueue, Overloaded, TooManyRequests
+from as2core.serving.keys import KeyGuard, KeyRing
 from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
-from as2core.serving.rankers import Ranking, ServedRankers
+from as2core.serving.queued_ranking import QueuedRanking
+from as2core.serving.rankers import ServedRankers
 
 log = logging.getLogger(__name__)
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
+STATUS = {UnknownRanker: 404, BadSetting: 400, TooManyRequests: 429, Cancelled: 499}  # of other errors: 503
 MAX_PROBLEMS = 10  # of an invalid request, in the answer
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": text}
     for status, text in {
         400: "a setting is not allowed",
         404: "no such model",
+        401: "a key is needed",
+        408: "the request took too long to come",
         413: "the request is too large",
         422: "the request is invalid",
-        503: "the model's files are damaged",
+        429: "too many requests of this client at once",
+        503: "the model's files are damaged, or too many requests are waiting",
     }.items()
 }
 
 
-def build(rankers: ServedRankers) -> FastAPI:
-    """The application; errors that a user can repair come as `{"detail", "message"}`: what was wrong, what to do."""
+def build(rankers: ServedRankers, *, keys: KeyRing | None = None, queue: FairQueue | None = None) -> FastAPI:
+    """The application; errors that a user can repair come as `{"detail", "message"}`: what was wrong, what to do.
+    Without `keys` it answers everybody."""
     app = FastAPI(title="AS2", version=as2core.__version__, docs_url=None, redoc_url=None)  # their pages need a CDN
-    meter = Meter()
+    queue, meter = FairQueue() if queue is None else queue, Meter()
+    meter.watch_queue(queue.__len__)
     app.add_middleware(BodyLimit)
+    if keys is not None:
+        app.add_middleware(KeyGuard, keys=keys)
     app.add_middleware(CountsRequests, meter=meter)
     _add_errors(app)
-    _add_ranking(app, rankers, meter)
-    _add_descriptions(app, rankers, meter)
+    _add_ranking(app, QueuedRanking(rankers, queue, meter))
+    _add_descriptions(app, rankers, meter, queue)
     return app
 
 
-def _add_ranking(app: FastAPI, rankers: ServedRankers, meter: Meter) -> None:
-    def rank(request: RerankRequest | TextsRequest) -> Ranking:
-        candidates = request.list_candidates()
-        ranking = rankers.rank(request.model, request.query, candidates)
-        meter.count_documents(ranking.model, len(candidates))
-        return ranking
-
-    @app.post("/v1/rerank", response_model_exclude_none=True, responses=PROBLEMS)
-    def rerank(request: RerankRequest) -> RerankResponse:
+def _add_ranking(app: FastAPI, ranking: QueuedRanking) -> None:
+    @app.post("/v1/rerank", response_model=RerankResponse, responses=PROBLEMS)
+    async def rerank(http: Request, request: RerankRequest) -> Response:
         """Order documents by how well they answer the query."""
-        return answer(request, rank(request), "1")
+        return await ranking.respond(http, request, partial(write_results, version="1"))
 
-    @app.post("/v2/rerank", response_model_exclude_none=True, responses=PROBLEMS)
-    def rerank_2(request: RerankRequest) -> RerankResponse:
+    @app.post("/v2/rerank", response_model=RerankResponse, responses=PROBLEMS)
+    async def rerank_2(http: Request, request: RerankRequest) -> Response:
         """The same, where Cohere's newer clients look for it."""
-        return answer(request, rank(request), "2")
+        return await ranking.respond(http, request, partial(write_results, version="2"))
 
-    @app.post("/rerank", response_model_exclude_none=True, responses=PROBLEMS)
-    def rerank_either(request: EitherRequest) -> RerankResponse | list[TextScore]:
+    @app.post("/rerank", response_model=RerankResponse | list[TextScore], responses=PROBLEMS)
+    async def rerank_either(http: Request, request: EitherRequest) -> Response:
         """The same, or with `texts` what Hugging Face's TEI answers."""
-        ranking = rank(request)
-        return answer_texts(request, ranking) if isinstance(request, TextsRequest) else answer(request, ranking, "1")
+        return await ranking.respond(http, request, partial(write_results, version="1"))
 
 
-def _add_descriptions(app: FastAPI, rankers: ServedRankers, meter: Meter) -> None:
+def _add_descriptions(app: FastAPI, rankers: ServedRankers, meter: Meter, queue: FairQueue) -> None:
     @app.get("/v1/models")
     async def models() -> Models:
         """What can be given as `model`."""
@@ -93,7 +93,7 @@ def _add_descriptions(app: FastAPI, rankers: ServedRankers, meter: Meter) -> Non
     @app.get("/info")
     async def info() -> Info:
         """The default model and the limits, in TEI's words."""
-        return describe(rankers)
+        return describe(rankers, queue.max_requests)
 
     @app.get("/")
     @app.get("/health")
@@ -108,43 +108,14 @@ def _add_descriptions(app: FastAPI, rankers: ServedRankers, meter: Meter) -> Non
         return Response(meter.write(), media_type="text/plain; version=1.0.0; charset=utf-8")
 
 
-def answer(request: RerankRequest, ranking: Ranking, version: str) -> RerankResponse:
-    """The results in Cohere's, Jina's and vLLM's shape, best first."""
-    documents = None if request.return_documents is False else request.list_documents()
-    tokens = ranking.relevance.tokens
-    return RerankResponse(
-        id=uuid.uuid4().hex,
-        model=ranking.model,
-        results=[
-            RerankResult(
-                index=i,
-                relevance_score=float(ranking.relevance.values[i]),
-                document=None if documents is None else documents[i],
-            )
-            for i in ranking.places[: request.top_n].tolist()
-        ],
-        usage=Usage(total_tokens=tokens, prompt_tokens=tokens),
-        meta=Meta(api_version=ApiVersion(version=version), tokens=Tokens(input_tokens=tokens)),
-    )
-
-
-def answer_texts(request: TextsRequest, ranking: Ranking) -> list[TextScore]:
-    """The results in TEI's shape, best first."""
-    scores = ranking.relevance.scores if request.raw_scores else ranking.relevance.values
-    return [
-        TextScore(index=i, score=float(scores[i]), text=request.texts[i] if request.return_text else None)
-        for i in ranking.places[: request.top_n].tolist()
-    ]
-
-
-def describe(rankers: ServedRankers) -> Info:
+def describe(rankers: ServedRankers, max_requests: int) -> Info:
     ranker, model = rankers.default
     longest = getattr(ranker, "max_length", MAX_INPUT_TOKENS)
     return Info(
         model_id=model.id,
         model_sha=model.weights,
         model_type={"reranker": {"id2label": {"0": "answers"}, "label2id": {"answers": 0}}},
-        max_concurrent_requests=1,
+        max_concurrent_requests=max_requests,
         max_input_length=longest,
         max_batch_tokens=longest * MAX_DOCUMENTS,
         max_client_batch_size=MAX_DOCUMENTS,
@@ -158,8 +129,9 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(As2Error)
     def error_response(_request: Request, error: As2Error) -> JSONResponse:
-        status = 404 if isinstance(error, UnknownRanker) else 400 if isinstance(error, BadSetting) else 503
-        return respond(status, str(error))
+        status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 503)
+        retry = {"Retry-After": "1"} if isinstance(error, (TooManyRequests, Overloaded)) else None
+        return respond(status, str(error), headers=retry)
 
     @app.exception_handler(RequestValidationError)
     def validation_response(_request: Request, error: RequestValidationError) -> JSONResponse:

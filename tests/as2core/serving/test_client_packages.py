@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
-import uvicorn
 
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
@@ -16,23 +12,12 @@ pytestmark = pytest.mark.clients
 QUERY = "when was the tower finished"
 TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
 MISSING = "its package is missing: pip install -e '.[clients]' (LiteLLM: pip install litellm)"
-PATIENCE = 60.0  # seconds
 
 
 @pytest.fixture(scope="module")
-def url():
+def url(serve):
     """Of a server with the ranker "bm25"."""
-    config = uvicorn.Config(build(ServedRankers(["bm25"])), port=0, log_level="warning")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    give_up = time.monotonic() + PATIENCE
-    while not server.started and time.monotonic() < give_up:
-        time.sleep(0.05)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    return f"http://127.0.0.1:{serve(build(ServedRankers(['bm25'])))}"
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,71 @@
+"""`as2 keys`: who may ask `as2 serve`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from as2core.commands.options import JsonFlag
+from as2core.terminal import echo, print_json, print_note, print_table
+
+KeysDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--keys",
+        envvar="AS2_KEYS",
+        help="The folder of the keys; by default `keys` in AS2_HOME, else in the user's configuration folder.",
+        show_default=False,
+    ),
+]
+KeyName = Annotated[str, typer.Argument(metavar="NAME", help="Who or what uses it.")]
+
+keys = typer.Typer(help="Make, list and revoke the API keys of `as2 serve`.", invoke_without_command=True)
+
+
+@keys.callback()
+def list_keys(context: typer.Context, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
+    """List the keys, unless a command follows."""
+    from as2core.serving.keys import read_keys
+
+    if context.invoked_subcommand is not None:
+        return
+    rows = [
+        {"name": k.name, "created": k.created, "revoked": k.revoked or None} for k in read_keys(_find(folder)).values()
+    ]
+    if as_json:
+        print_json({"keys": rows})
+    elif rows:
+        print_table(rows, ["name", "created", "revoked"])
+    else:
+        echo(f"no keys in {_find(folder)}: `as2 serve` answers everybody who reaches it")
+
+
+@keys.command()
+def add(name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
+    """Make a key and print it, once. From the first key on, every request needs one."""
+    from as2core.serving.keys import add_key
+
+    token = add_key(_find(folder), name, datetime.now(UTC))
+    if as_json:
+        print_json({"name": name, "key": token})
+    else:
+        echo(token)
+        print_note("This is the only time it is shown.")
+
+
+@keys.command()
+def revoke(name: KeyName, folder: KeysDir = None, as_json: JsonFlag = False) -> None:
+    """Revoke a key; a running server refuses it at once."""
+    from as2core.serving.keys import revoke_key
+
+    key = revoke_key(_find(folder), name, datetime.now(UTC))
+    print_json({"name": key.name, "revoked": key.revoked}) if as_json else echo(f"{name} is revoked")
+
+
+def _find(folder: Path | None) -> Path:
+    from as2core.serving.keys import default_keys_dir
+
+    return folder or default_keys_dir()

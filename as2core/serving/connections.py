@@ -1,0 +1,54 @@
+"""Connections that wait for nothing do not stay.
+
+uvicorn closes a connection that is idle after an answer, but not one on which no request, or only half a header, ever
+comes. Those end after MAX_HEADER_SECONDS; and when there are MAX_CONNECTIONS, the one that has been idle the longest
+makes room for the next, so that idle ones shut nobody out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MAX_CONNECTIONS = 1000
+MAX_HEADER_SECONDS = 10.0
+
+
+class ImpatientProtocol(H11Protocol):
+    """`idle_since`, in the loop's time, is None while a request is answered."""
+
+    idle_since: float | None = None
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.idle_since = self.loop.time()
+        self._limit_header()
+        idle = [c for c in self.connections if isinstance(c, ImpatientProtocol) and c.idle_since is not None]
+        if len(self.connections) > MAX_CONNECTIONS and idle:
+            min(idle, key=lambda c: c.idle_since or 0.0).transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.idle_since = None
+            self._drop_limit()
+        elif self._limit is None:
+            self._limit_header()
+
+    def on_response_complete(self) -> None:
+        self.idle_since = self.loop.time()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._drop_limit()
+        super().connection_lost(exc)
+
+    def _limit_header(self) -> None:
+        self._limit = self.loop.call_later(MAX_HEADER_SECONDS, self.transport.close)
+
+    def _drop_limit(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None

@@ -1,0 +1,145 @@
+"""Who computes next: one request at a time, a slice of its documents a turn.
+
+Weighted fair queueing (Demers, Keshav and Shenker 1989) over requests. Each has a virtual time at which it began, that
+of the schedule when it came; the next turn is of the one whose slice would end first in virtual time. So a short
+request overtakes long ones, and no long one waits for ever, since those that come later begin later. A slice of one
+client counts as often as it has requests here, so that many requests get it no larger a share than one; it also counts
+(1 + priority) times.
+
+Where we differ: virtual time goes on by the work that was done over the clients that share it, not by a clock. A turn
+is not taken away, so a request waits for the slice that is being computed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from as2core.errors import As2Error, Cancelled
+from as2core.turns import SLICE_PAIRS, taking_turns
+
+MAX_REQUESTS = 256  # here at once
+MAX_CLIENT_REQUESTS = 128  # of one client
+NOBODY_WAITS = "nobody waits for the answer any more"
+
+
+class TooManyRequests(As2Error):
+    """A client has as many requests here as it may."""
+
+
+class Overloaded(As2Error):
+    """The queue is full."""
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A request in the queue. `start` is in virtual time, `slice` the work of its next turn in pairs."""
+
+    client: str
+    factor: int  # 1 + priority
+    slice: int
+    start: float = 0.0
+    is_first: bool = True  # its first slice was counted when it came
+    is_cancelled: bool = False
+
+
+class Schedule:
+    """The order of turns. `running` has the turn, if anybody has."""
+
+    def __init__(self) -> None:
+        self.tickets: list[Ticket] = []  # in the order in which they came
+        self.waiting: list[Ticket] = []
+        self.running: Ticket | None = None
+        self._clock = 0.0  # virtual
+
+    def add(self, ticket: Ticket) -> None:
+        ticket.start = self._clock
+        self.tickets.append(ticket)
+
+    def remove(self, ticket: Ticket) -> None:
+        self._end_turn(ticket)
+        self.tickets.remove(ticket)
+        if ticket in self.waiting:
+            self.waiting.remove(ticket)
+        self._grant()
+
+    def ask(self, ticket: Ticket, pairs: int) -> None:
+        """For a turn to do so much in; the one it has, if it has one, is over."""
+        self._end_turn(ticket)
+        ticket.slice = pairs
+        self.waiting.append(ticket)
+        self._grant()
+
+    def _end_turn(self, ticket: Ticket) -> None:
+        if self.running is ticket:
+            clients = Counter(t.client for t in self.tickets)
+            ticket.start += ticket.slice * ticket.factor * clients[ticket.client]
+            self._clock += ticket.slice / sum(1 / (t.factor * clients[t.client]) for t in self.tickets)
+            self.running = None
+
+    def _grant(self) -> None:
+        if self.running is None and self.waiting:
+            clients = Counter(t.client for t in self.tickets)
+            self.running = min(self.waiting, key=lambda t: t.start + t.slice * t.factor * clients[t.client])
+            self.waiting.remove(self.running)
+
+
+class FairQueue:
+    """The schedule for threads."""
+
+    def __init__(self, *, max_requests: int = MAX_REQUESTS, max_client_requests: int = MAX_CLIENT_REQUESTS) -> None:
+        self.max_requests, self.max_client_requests = max_requests, max_client_requests
+        self._changed = threading.Condition()
+        self.schedule = Schedule()
+
+    def __len__(self) -> int:
+        return len(self.schedule.tickets)
+
+    def enter(self, client: str, pairs: int, priority: int = 0) -> Ticket:
+        """A place in the queue, to be given back by `leave`. Raises TooManyRequests, Overloaded."""
+        ticket = Ticket(client, 1 + priority, min(pairs, SLICE_PAIRS))
+        with self._changed:
+            if len(self) >= self.max_requests:
+                raise Overloaded(f"{self.max_requests} requests are waiting already: try again later")
+            if sum(t.client == client for t in self.schedule.tickets) >= self.max_client_requests:
+                raise TooManyRequests(f"at most {self.max_client_requests} requests of a client at once: wait for one")
+            self.schedule.add(ticket)
+        return ticket
+
+    def leave(self, ticket: Ticket) -> None:
+        with self._changed:
+            self.schedule.remove(ticket)
+            self._changed.notify_all()
+
+    def cancel(self, ticket: Ticket) -> None:
+        """Nobody waits for the result any more: its next pause ends it."""
+        with self._changed:
+            ticket.is_cancelled = True
+            self._changed.notify_all()
+
+    @contextmanager
+    def turns(self, ticket: Ticket) -> Iterator[None]:
+        """Wait for the first turn; within, `as2core.turns.pause` lets others go first. Raises Cancelled."""
+
+        def wait_for_next(pairs: int) -> None:
+            if ticket.is_first and not ticket.is_cancelled:  # it has its turn
+                ticket.is_first = False
+                return
+            with self._changed:
+                self._wait(ticket, pairs)
+
+        with self._changed:
+            self._wait(ticket, ticket.slice)
+        with taking_turns(wait_for_next):
+            yield
+
+    def _wait(self, ticket: Ticket, pairs: int) -> None:
+        self.schedule.ask(ticket, pairs)
+        self._changed.notify_all()
+        while self.schedule.running is not ticket or ticket.is_cancelled:
+            if ticket.is_cancelled:
+                raise Cancelled(NOBODY_WAITS)
+            self._changed.wait()

@@ -1,0 +1,151 @@
+"""API keys: one file a key in a folder, with the key's SHA-256, its name, when it was made and when it was revoked.
+
+A key is 32 random bytes, so a plain hash cannot be turned back; it is shown once, when it is made. Files appear by one
+rename and are their owner's alone, so several processes may make keys and serve at once, and no database is needed. A
+revoked key's file stays, as the record. The server looks at the folder at each request: a revoked key is refused from
+then on. Where there has been a key, every request needs one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from as2core.errors import BadSetting, UnreadableFile
+from as2core.terminal import print_note
+
+PREFIX = "as2_"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+OPEN_PATHS = ("/", "/health", "/ping")  # a probe has no key
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`revoked` is "" while it is valid; times are ISO 8601 in UTC."""
+
+    name: str
+    sha256: str
+    created: str
+    revoked: str = ""
+
+
+def default_keys_dir() -> Path:
+    """In AS2_HOME, else in the user's configuration folder."""
+    if home := os.environ.get("AS2_HOME"):
+        return Path(home).expanduser() / "keys"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "as2" / "keys"
+
+
+def add_key(folder: Path, name: str, now: datetime) -> str:
+    """Make a key and return it; it cannot be read again. Raises BadSetting for a name that is taken or not allowed."""
+    if not NAME.fullmatch(name):
+        raise BadSetting(f"{name!r} cannot be a key's name: letters, digits, dots, - and _, at most 64")
+    if name in read_keys(folder):
+        raise BadSetting(f"there is, or was, a key {name!r}: choose another name")
+    token = PREFIX + secrets.token_urlsafe(32)
+    _write(folder, Key(name, hash_key(token), _format(now)))
+    return token
+
+
+def revoke_key(folder: Path, name: str, now: datetime) -> Key:
+    """Refuse a key from now on. Raises BadSetting if there is none of that name."""
+    keys = read_keys(folder)
+    if name not in keys:
+        raise BadSetting(f"no key {name!r} in {folder}; known: {', '.join(sorted(keys)) or 'none'}")
+    key = keys[name] if keys[name].revoked else replace(keys[name], revoked=_format(now))
+    _write(folder, key)
+    return key
+
+
+def read_keys(folder: Path) -> dict[str, Key]:
+    """All keys by name, revoked ones included; {} if there is no folder. Raises UnreadableFile."""
+    keys = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            keys[path.stem] = Key(**json.loads(path.read_text()))
+        except (OSError, ValueError, TypeError) as e:
+            raise UnreadableFile(f"{path} is not a key's file ({e}): delete it, and make a new key") from e
+    return keys
+
+
+def hash_key(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _format(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _write(folder: Path, key: Key) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with NamedTemporaryFile("w", dir=folder, suffix=".new", delete=False) as file:  # readable by its owner alone
+        json.dump(asdict(key), file)
+    Path(file.name).replace(folder / f"{key.name}.json")
+
+
+class KeyRing:
+    """The keys of a folder, read again when it changes. What cannot be read lets nobody in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._stamp: int | None = None
+        self._names: Mapping[str, str] = {}  # of the valid ones, by hash
+        self.is_required = False  # once there has been a key
+        self._refresh()
+
+    def find_client(self, token: str) -> str | None:
+        """The name of a valid key, None for any other."""
+        self._refresh()
+        return self._names.get(hash_key(token))
+
+    def _refresh(self) -> None:
+        try:
+            stamp = self.folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            stamp = 0
+        if stamp == self._stamp:
+            return
+        try:
+            keys = read_keys(self.folder)
+            self.is_required = self.is_required or bool(keys)
+        except UnreadableFile as e:
+            print_note(f"as2: no key is accepted: {e}")
+            keys, self.is_required = {}, True
+        self._names = {k.sha256: k.name for k in keys.values() if not k.revoked}
+        self._stamp = stamp
+
+
+class KeyGuard:
+    """ASGI middleware that refuses requests without a valid key, where keys are required, and notes whose key it is."""
+
+    def __init__(self, app: ASGIApp, keys: KeyRing) -> None:
+        self._app, self._keys = app, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            client = self._keys.find_client(read_token(Headers(scope=scope)))
+            if client is None and self._keys.is_required and scope["path"] not in OPEN_PATHS:
+                message = "a valid API key is needed: send Authorization: Bearer KEY; `as2 keys add NAME` makes one"
+                body = {"detail": message, "message": message}
+                await JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+                return
+            scope.setdefault("state", {})["client"] = client
+        await self._app(scope, receive, send)
+
+
+def read_token(headers: Headers) -> str:
+    """The key of a request, "" if it has none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")

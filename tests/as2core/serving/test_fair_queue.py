@@ -1,0 +1,125 @@
+"""Turns: by whom, in which order, and for how many at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from as2core.errors import Cancelled
+from as2core.serving.fair_queue import FairQueue, Overloaded, Schedule, Ticket, TooManyRequests
+from as2core.turns import pause
+
+
+def run(schedule, work, *, newcomers=None, turns=10_000):
+    """Who had the turns: `work` {ticket: its slices} is done slice by slice; `newcomers()` may add to it."""
+    order = []
+    for ticket in work:
+        schedule.add(ticket)
+        schedule.ask(ticket, work[ticket][0])
+    while (ticket := schedule.running) is not None and len(order) < turns:
+        order.append(ticket)
+        work[ticket].pop(0)
+        for new, slices in (newcomers or dict)().items():
+            work[new] = slices
+            schedule.add(new)
+            schedule.ask(new, slices[0])
+        if work[ticket]:
+            schedule.ask(ticket, work[ticket][0])
+        else:
+            schedule.remove(ticket)
+    return order
+
+
+def ticket(client, *slices, priority=0):
+    return Ticket(client, 1 + priority, slices[0]), [*slices]
+
+
+def test_a_short_request_goes_before_the_next_slice_of_every_long_one():
+    schedule = Schedule()
+    long = dict(ticket(f"client {i}", *[64] * 50) for i in range(5))
+    short, slices = ticket("other", 2)
+    waiting = [short]
+    order = run(schedule, long, newcomers=lambda: {waiting.pop(): slices} if waiting else {})
+    assert order[1] is short
+
+
+def test_a_long_request_is_not_starved_by_short_ones():
+    schedule = Schedule()
+    long, slices = ticket("a", *[64] * 10)
+    first, one = ticket("b", 2)
+
+    def another():
+        new, slice_ = ticket("b", 2)
+        return {new: slice_}
+
+    order = run(schedule, {long: slices, first: one}, newcomers=another, turns=1000)
+    assert order.count(long) == 10
+
+
+def test_clients_share_alike_however_many_requests_they_send():
+    schedule = Schedule()
+    work = dict(ticket("many", *[64] * 100) for _ in range(10)) | dict([ticket("one", *[64] * 100)])
+    turns = Counter(t.client for t in run(schedule, work, turns=100))
+    assert abs(turns["many"] - turns["one"]) <= 10
+
+
+def test_a_lower_priority_has_a_smaller_share():
+    schedule = Schedule()
+    work = dict([ticket("a", *[64] * 100), ticket("b", *[64] * 100, priority=3)])
+    turns = Counter(t.client for t in run(schedule, work, turns=100))
+    assert turns == {"a": 80, "b": 20}
+
+
+def test_a_pause_lets_the_short_request_of_another_thread_go_first():
+    queue, order, has_begun = FairQueue(), [], threading.Event()
+
+    def rank_long():
+        place = queue.enter("a", 200)
+        with queue.turns(place):
+            for slice_ in range(4):
+                pause(50)
+                order.append(f"long {slice_}")
+                has_begun.set()
+                while slice_ == 0 and not queue.schedule.waiting:
+                    time.sleep(0.01)
+        queue.leave(place)
+
+    long = threading.Thread(target=rank_long)
+    long.start()
+    has_begun.wait()
+    place = queue.enter("b", 2)
+    with queue.turns(place):
+        order.append("short")
+    queue.leave(place)
+    long.join()
+    assert order == ["long 0", "short", "long 1", "long 2", "long 3"] and len(queue) == 0
+
+
+def test_a_request_whose_client_is_gone_ends_at_its_next_pause_or_while_it_waits():
+    queue = FairQueue()
+    running, waiting = queue.enter("a", 200), queue.enter("b", 200)
+    with pytest.raises(Cancelled), queue.turns(running):
+        pause(50)
+        queue.cancel(waiting)
+        with pytest.raises(Cancelled), queue.turns(waiting):
+            pass
+        queue.leave(waiting)
+        queue.cancel(running)
+        pause(50)
+    queue.leave(running)
+    assert len(queue) == 0
+
+
+def test_what_is_too_much_is_refused():
+    queue = FairQueue(max_requests=3, max_client_requests=2)
+    places = [queue.enter("a", 1), queue.enter("a", 1)]
+    with pytest.raises(TooManyRequests, match="at most 2 requests"):
+        queue.enter("a", 1)
+    queue.enter("b", 1)
+    with pytest.raises(Overloaded, match="try again later"):
+        queue.enter("c", 1)
+    queue.leave(places[0])
+    queue.enter("c", 1)

@@ -1,0 +1,138 @@
+"""A server under load: who waits for whom, and what becomes of those who send nothing or go away."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+
+from as2core.serving import connections, limits
+from as2core.serving.rankers import ServedRankers
+from as2core.serving.routes import build
+from as2core.turns import pause
+
+PATIENCE = 60.0  # seconds
+SLICE = 50
+
+
+class Slow:
+    """Scores in slices; `gate` is waited for in the second slice of a long list."""
+
+    name = "slow"
+
+    def __init__(self):
+        self.gate, self.has_begun, self.slices = threading.Event(), threading.Event(), []
+
+    def score(self, question, candidates):
+        for first in range(0, len(candidates), SLICE):
+            pause(min(SLICE, len(candidates) - first))
+            self.slices.append(len(candidates))
+            if len(candidates) > SLICE:
+                self.has_begun.set()
+                if first:
+                    self.gate.wait(PATIENCE)
+        return np.zeros(len(candidates), np.float32)
+
+
+@pytest.fixture
+def slow():
+    ranker = Slow()
+    yield ranker
+    ranker.gate.set()
+
+
+def post(port, documents):
+    body = json.dumps({"query": "q", "documents": documents}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/rerank", body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return json.load(answer)
+
+
+def connect(port, text=b""):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    connection.sendall(text)
+    return connection
+
+
+def until(condition):
+    give_up = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def test_a_short_request_and_health_are_answered_before_a_long_one_that_came_first(serve, slow):
+    port = serve(build(ServedRankers(["slow"], load=lambda spec: slow)))
+    long = threading.Thread(target=post, args=(port, ["x"] * 500))
+    slow.gate.set()
+    long.start()
+    slow.has_begun.wait(PATIENCE)
+    assert len(post(port, ["x", "y"])["results"]) == 2
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=PATIENCE) as health:
+        assert health.status == 200
+    long.join()
+    assert slow.slices.count(500) == 10 and 2 in slow.slices
+
+
+def test_health_is_answered_while_a_ranker_computes(serve, slow):
+    port = serve(build(ServedRankers(["slow"], load=lambda spec: slow)))
+    long = threading.Thread(target=post, args=(port, ["x"] * 500))
+    long.start()
+    slow.has_begun.wait(PATIENCE)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=PATIENCE) as health:
+        assert health.status == 200
+    assert long.is_alive()
+    slow.gate.set()
+    long.join()
+
+
+def test_a_request_whose_client_goes_away_is_not_ranked_to_its_end(serve, slow, monkeypatch):
+    monkeypatch.setattr("as2core.serving.queued_ranking.POLL_SECONDS", 0.05)
+    from as2core.serving.fair_queue import FairQueue
+
+    queue = FairQueue()
+    port = serve(build(ServedRankers(["slow"], load=lambda spec: slow), queue=queue))
+    body = json.dumps({"query": "q", "documents": ["x"] * 500}).encode()
+    head = (
+        f"POST /v1/rerank HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+    )
+    client = connect(port, head.encode() + b"\r\n\r\n" + body)
+    slow.has_begun.wait(PATIENCE)
+    client.close()
+    until(lambda: any(t.is_cancelled for t in queue.schedule.tickets))
+    slow.gate.set()
+    until(lambda: len(queue) == 0)
+    assert len(slow.slices) <= 3  # of ten
+
+
+def test_connections_on_which_nothing_or_half_a_header_comes_are_closed(serve, monkeypatch):
+    monkeypatch.setattr(connections, "MAX_HEADER_SECONDS", 0.2)
+    port = serve(build(ServedRankers(["bm25"])))
+    for text in (b"", b"POST /v1/rerank HTTP/1.1\r\nhost: loc"):
+        with connect(port, text) as silent:
+            assert silent.recv(100) == b""
+
+
+def test_a_body_that_never_ends_is_refused(serve, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_BODY_SECONDS", 0.2)
+    port = serve(build(ServedRankers(["bm25"])))
+    head = (
+        b"POST /v1/rerank HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"
+    )
+    with connect(port, head) as slow_one:
+        assert b" 408 " in slow_one.recv(100)
+
+
+def test_idle_connections_make_room_for_the_next(serve, monkeypatch):
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 5)
+    port = serve(build(ServedRankers(["bm25"])))
+    idle = [connect(port) for _ in range(12)]
+    assert len(post(port, ["x"])["results"]) == 1
+    assert idle[0].recv(100) == b""  # the one that waited the longest
+    for connection in idle:
+        connection.close()
