@@ -5,12 +5,26 @@ variables of the environment, which have to be there before ONNX Runtime and tor
 `as2core.threads`).
 """
 
+from typing import TYPE_CHECKING
+
 from as2core.telemetry import disable_telemetry
 from as2core.threads import stop_spinning
 from as2core.types import Candidate, Document, Hit, Passage, Question, Sentence
+from as2core.version import __version__
 
-__version__ = "0.1.0"
-__all__ = ["Candidate", "Document", "Hit", "Passage", "Question", "Sentence", "__version__"]
+if TYPE_CHECKING:
+    from as2core.reranker import Reranker
+
+__all__ = ["Candidate", "Document", "Hit", "Passage", "Question", "Reranker", "Sentence", "__version__"]
 
 disable_telemetry()
 stop_spinning()
+
+
+def __getattr__(name: str) -> object:
+    """`as2core.Reranker`, which the other names here do without."""
+    if name == "Reranker":
+        from as2core.reranker import Reranker
+
+        return Reranker
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,6 @@ from typing import Annotated, Literal
 import typer
 from typer.exceptions import TyperException
 
-import as2core
 from as2core.commands import data, generate, keys
 from as2core.commands.decide import decide
 from as2core.commands.eval import eval_
@@ -37,6 +36,7 @@ from as2core.lookup import (
     read_candidates,
 )
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
+from as2core.version import __version__
 
 RANKER_HELP = "A catalog name, a version's name, or its directory."
 
@@ -168,7 +168,7 @@ def _print_help_or_version(
         logging.getLogger("as2core").setLevel(logging.INFO)
         logging.getLogger("app").setLevel(logging.INFO)
     if version:
-        echo(f"as2 {as2core.__version__}")
+        echo(f"as2 {__version__}")
     elif context.invoked_subcommand is None:
         echo(context.get_help())
 

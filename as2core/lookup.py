@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import as2core
 from as2core.data.source import is_file, is_folder
 from as2core.errors import UnknownData, UnreadableFile
 from as2core.rankers.base import Ranker
 from as2core.terminal import print_note
 from as2core.types import Candidate, Question
+from as2core.version import __version__
 
 COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
@@ -46,7 +46,7 @@ def cite(spec: str) -> dict[str, str | None]:
         card = json.loads((path / "card.json").read_text()) if path else {}
     except (OSError, ValueError):
         card = {}
-    return {"version": card.get("name", f"as2core {as2core.__version__}"), "weights": card.get("sha256")}
+    return {"version": card.get("name", f"as2core {__version__}"), "weights": card.get("sha256")}
 
 
 def list_versions() -> dict[str, Path]:

@@ -14,8 +14,8 @@ from as2core.errors import As2Error, DamagedModel, UnknownRanker
 from as2core.lookup import cite, list_versions, load_ranker
 from as2core.metrics import order
 from as2core.rankers.base import Ranker
+from as2core.relevance import Relevance, score_relevance
 from as2core.serving.bodies import Model
-from as2core.serving.relevance import Relevance, score_relevance
 from as2core.terminal import print_note
 from as2core.types import Candidate
 
@@ -75,7 +75,7 @@ class ServedRankers:
     def rank(self, spec: str, query: str, candidates: Sequence[Candidate]) -> Ranking:
         """By one of `specs`. Raises BadSetting, DamagedModel."""
         ranker, _ = self._loaded[spec]
-        relevance = score_relevance(ranker, query, candidates)
+        [relevance] = score_relevance(ranker, [(query, candidates)])
         return Ranking(spec, order(relevance.scores), relevance)
 
     def follow(self) -> None:

@@ -12,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-import as2core
 from as2core.errors import As2Error, BadSetting, Cancelled, UnknownRanker
 from as2core.serving.answers import write_results
 from as2core.serving.bodies import (
@@ -31,6 +30,7 @@ from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
 from as2core.serving.queued_ranking import QueuedRanking
 from as2core.serving.rankers import ServedRankers
+from as2core.version import __version__
 
 log = logging.getLogger(__name__)
 MAX_INPUT_TOKENS = 512  # told where the ranker has no limit of its own
@@ -54,7 +54,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 def build(rankers: ServedRankers, *, keys: KeyRing | None = None, queue: FairQueue | None = None) -> FastAPI:
     """The application; errors that a user can repair come as `{"detail", "message"}`: what was wrong, what to do.
     Without `keys` it answers everybody."""
-    app = FastAPI(title="AS2", version=as2core.__version__, docs_url=None, redoc_url=None)  # their pages need a CDN
+    app = FastAPI(title="AS2", version=__version__, docs_url=None, redoc_url=None)  # their pages need a CDN
     queue, meter = FairQueue() if queue is None else queue, Meter()
     meter.watch_queue(queue.__len__)
     app.add_middleware(BodyLimit)
@@ -119,7 +119,7 @@ def describe(rankers: ServedRankers, max_requests: int) -> Info:
         max_input_length=longest,
         max_batch_tokens=longest * MAX_DOCUMENTS,
         max_client_batch_size=MAX_DOCUMENTS,
-        version=as2core.__version__,
+        version=__version__,
     )
 
 

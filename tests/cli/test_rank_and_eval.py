@@ -140,7 +140,7 @@ def test_a_version_is_found_by_the_name_its_home_gives_it(monkeypatch, tmp_path)
     (version / "card.json").write_text('{"name": "tuned", "sha256": "ab12"}')
     monkeypatch.setattr(lookup, "list_versions", lambda: {"tuned": version})
     assert lookup.cite("tuned") == lookup.cite(str(version)) == {"version": "tuned", "weights": "ab12"}
-    assert lookup.cite("bm25") == {"version": f"as2core {lookup.as2core.__version__}", "weights": None}
+    assert lookup.cite("bm25") == {"version": f"as2core {lookup.__version__}", "weights": None}
 
 
 def test_transfer_lists_its_recipes(as2_json):

@@ -17,10 +17,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.metrics import order
-from as2core.rankers.base import CalibratesScores, Ranker, TracesTogether
-from as2core.types import Candidate
+from as2core.rankers.base import CalibratesScores, Query, Ranker, TracesTogether
 
 LEAST, MOST = np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0)
 
@@ -35,19 +35,28 @@ class Relevance:
     tokens: int
 
 
-def score_relevance(ranker: Ranker, question: str, candidates: Sequence[Candidate]) -> Relevance:
-    """Score the candidates of a question."""
+def score_relevance(
+    ranker: Ranker, queries: Sequence[Query], *, schedule: DropSchedule | None = None
+) -> list[Relevance]:
+    """Of each question's candidates, in shared batches if the ranker can. `schedule` is for a cascade, which has its
+    own without it."""
     if isinstance(ranker, TracesTogether):
-        [trace] = ranker.trace_many([(question, candidates)])
-        scores = trace.scores()
-        if isinstance(ranker, CalibratesScores) and ranker.is_calibrated:
-            values = separate(_read_probabilities(ranker, trace), scores)
-        else:
-            values = to_relevance(scores)
-        return Relevance(scores, values, int(trace.lengths.sum()))
-    scores = ranker.score(question, candidates)
-    words = sum(len(c.titled_text.split()) for c in candidates) + len(candidates) * len(question.split())
-    return Relevance(scores, to_relevance(scores), words)
+        return [_relevance_of(ranker, trace) for trace in ranker.trace_many(queries, schedule)]
+    relevances = []
+    for question, candidates in queries:
+        scores = ranker.score(question, candidates)
+        words = sum(len(c.titled_text.split()) + len(question.split()) for c in candidates)
+        relevances.append(Relevance(scores, to_relevance(scores), words))
+    return relevances
+
+
+def _relevance_of(ranker: Ranker, trace: CascadeTrace) -> Relevance:
+    scores = trace.scores()
+    if isinstance(ranker, CalibratesScores) and ranker.is_calibrated:
+        values = separate(_read_probabilities(ranker, trace), scores)
+    else:
+        values = to_relevance(scores)
+    return Relevance(scores, values, int(trace.lengths.sum()))
 
 
 def to_relevance(scores: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from as2core.cascade.trace import CascadeTrace, ExitRecord
 from as2core.cost import EncoderShape
 from as2core.metrics import order
 from as2core.rankers.cascade import CascadeRanker
-from as2core.serving.relevance import score_relevance, separate, to_relevance
+from as2core.relevance import score_relevance, separate, to_relevance
 from as2core.types import Candidate
 
 SHAPE = EncoderShape(hidden=32, inner=64, layers=4)
@@ -37,7 +37,7 @@ def relevance_of(cascade, monkeypatch, exits, first=None):
     schedule = DropSchedule.constant(0.5, exits=2)
     trace = CascadeTrace(np.full(n, 7), tuple(exits), schedule, SHAPE, first=first)
     monkeypatch.setattr(type(cascade), "trace_many", lambda self, queries, schedule=None: [trace])
-    return score_relevance(cascade, QUERY, [Candidate(str(i), "x") for i in range(n)])
+    return score_relevance(cascade, [(QUERY, [Candidate(str(i), "x") for i in range(n)])])[0]
 
 
 def test_survivors_have_the_last_exits_probability_and_the_dropped_their_own(cascade, monkeypatch):
@@ -71,7 +71,7 @@ def test_the_order_is_the_rankers_whatever_it_drops(tiny, ratio):
     ranker.calibration, ranker.is_calibrated = ((1.0, 0.5), (2.0, 0.0), (0.5, 1.0), (1.0, 0.0), (3.0, 1.0)), True
     rng = np.random.default_rng(0)
     texts = [Candidate(str(i), " ".join(rng.choice(WORDS, 6))) for i in range(30)]
-    relevance = score_relevance(ranker, QUERY, texts)
+    [relevance] = score_relevance(ranker, [(QUERY, texts)])
     assert order(relevance.values).tolist() == order(relevance.scores).tolist()
     assert relevance.values.min() > 0 and relevance.values.max() < 1
 
@@ -83,8 +83,8 @@ def test_without_dropping_a_document_has_one_score_in_any_company(tiny):
     ranker.calibration, ranker.is_calibrated = ((1.0, 0.0),) * 5, True
     rng = np.random.default_rng(1)
     texts = [Candidate(str(i), " ".join(rng.choice(WORDS, rng.integers(1, 30)))) for i in range(40)]
-    together = score_relevance(ranker, QUERY, texts).values
-    alone = [score_relevance(ranker, QUERY, [text]).values[0] for text in texts[:6]]
+    together = score_relevance(ranker, [(QUERY, texts)])[0].values
+    alone = [r.values[0] for r in score_relevance(ranker, [(QUERY, [text]) for text in texts[:6]])]
     np.testing.assert_allclose(together[:6], alone, atol=1e-6)
 
 

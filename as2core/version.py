@@ -1,0 +1,3 @@
+"""The release, where every module can read it."""
+
+__version__ = "0.1.0"

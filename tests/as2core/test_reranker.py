@@ -1,0 +1,89 @@
+"""`as2core.Reranker`: one line, with the results that users of sentence-transformers know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import as2core
+from as2core import reranker
+from as2core.errors import BadSetting
+from as2core.rankers.catalog import get
+from as2core.relevance import score_relevance
+from as2core.types import Candidate
+
+QUERY = "when was the tower finished"
+TEXTS = ["A bridge crosses the river.", "The tower was finished in 1889.", "Nothing at all."]
+
+
+@pytest.fixture
+def cascade(tiny, monkeypatch):
+    ranker = get(f"cascade:backbone={tiny()},drop_ratio=0.5,keep=1")
+    ranker.calibration, ranker.is_calibrated = ((1.0, 0.0),) * 5, True
+    monkeypatch.setattr(reranker, "load_ranker", lambda spec: ranker)
+    return ranker
+
+
+def test_documents_are_ranked_best_first():
+    best, second = as2core.Reranker("bm25").rank(QUERY, TEXTS, top_k=2, return_documents=True)
+    assert (best["corpus_id"], best["text"]) == (1, TEXTS[1]) and 0 < second["score"] < best["score"] < 1
+    assert [sorted(r) for r in as2core.Reranker("bm25").rank(QUERY, TEXTS)] == [["corpus_id", "score"]] * 3
+
+
+def test_active_is_the_workbenchs_version_or_else_the_shipped_cascade(monkeypatch):
+    loaded, versions = [], {"active": "somewhere"}
+    monkeypatch.setattr(reranker, "load_ranker", lambda spec: loaded.append(spec) or get("bm25"))
+    monkeypatch.setattr(reranker, "list_versions", lambda: versions)
+    as2core.Reranker()
+    as2core.Reranker("active:drop_ratio=0")
+    versions.clear()
+    as2core.Reranker()
+    as2core.Reranker("active:drop_ratio=0")
+    assert loaded == ["active", "active:drop_ratio=0", "cascade", "cascade:drop_ratio=0"]
+
+
+def test_pairs_are_scored_alone_and_in_their_order(cascade):
+    pairs = [(QUERY, TEXTS[0]), ("who built the bridge", TEXTS[1]), (QUERY, TEXTS[2]), (QUERY, TEXTS[1])]
+    scores = as2core.Reranker().predict(pairs)
+    alone = [score_relevance(cascade, [(q, [Candidate("0", t)])])[0].values[0] for q, t in pairs]
+    np.testing.assert_allclose(scores, alone, atol=1e-6)
+    assert as2core.Reranker().predict(pairs[0]) == pytest.approx(scores[0], abs=1e-6)
+    assert as2core.Reranker().predict([]).shape == (0,)
+
+
+def test_several_questions_give_what_each_gives_in_whatever_batches(cascade, monkeypatch):
+    queries = [(QUERY, TEXTS), ("who built the bridge", TEXTS[:2]), (QUERY, []), ("rain", TEXTS)]
+    each = [as2core.Reranker().rank(*q) for q in queries]
+    for pairs in (1, 3, 4096):
+        monkeypatch.setattr(reranker, "BATCH_PAIRS", pairs)
+        together = as2core.Reranker().rank_many(queries)
+        assert [[r["corpus_id"] for r in ranking] for ranking in together] == [
+            [r["corpus_id"] for r in ranking] for ranking in each
+        ]
+
+
+def test_a_trace_shows_who_was_dropped_where(cascade):
+    trace = as2core.Reranker().trace(QUERY, TEXTS)
+    assert sum(len(e.dropped) for e in trace.exits) == 2
+    with pytest.raises(BadSetting, match="has no trace"):
+        reranker.Reranker.trace(_with(get("bm25")), QUERY, TEXTS)
+
+
+def test_a_device_is_for_those_that_compute_with_torch(cascade, monkeypatch):
+    assert next(as2core.Reranker(device="cpu").ranker.module.parameters()).device.type == "cpu"
+    monkeypatch.setattr(reranker, "load_ranker", get)
+    with pytest.raises(BadSetting, match="bm25 computes without torch"):
+        as2core.Reranker("bm25", device="cpu")
+
+
+def test_titles_are_read_and_unknown_names_of_the_package_are_errors():
+    documents = [Candidate("a", "It was finished in 1889.", title="The tower"), "It was finished in 1889."]
+    assert as2core.Reranker("bm25").rank(QUERY, documents)[0]["corpus_id"] == 0
+    with pytest.raises(AttributeError, match="no attribute 'Rerank'"):
+        _ = as2core.Rerank
+
+
+def _with(ranker):
+    one = object.__new__(reranker.Reranker)
+    one.ranker = ranker
+    return one
