@@ -35,6 +35,9 @@ def serve(
         ),
     ] = "",
     keys: KeysDir = None,
+    embedder: Annotated[
+        str, typer.Option(help="The bi-encoder of /v1/embeddings, loaded when it is first asked.")
+    ] = "bi-encoder",
 ) -> None:
     """Serve rankers over HTTP: POST /v1/rerank; Ctrl-C ends it."""
     try:
@@ -42,6 +45,7 @@ def serve(
 
         from as2core.hosts import HostGuard, parse_hosts
         from as2core.serving.connections import ImpatientProtocol
+        from as2core.serving.embeddings import ServedEmbedder
         from as2core.serving.keys import KeyRing, default_keys_dir
         from as2core.serving.rankers import ACTIVE, ServedRankers
         from as2core.serving.routes import build
@@ -59,7 +63,9 @@ def serve(
         rankers.follow_on()
         host, at = listening.getsockname()[:2]
         print_note(f"POST http://{f'[{host}]' if ':' in host else host}:{at}/v1/rerank (Ctrl-C ends it)")
-        guarded = HostGuard(build(rankers, keys=key_ring), address, parse_hosts(allowed_hosts))
+        guarded = HostGuard(
+            build(rankers, embedder=ServedEmbedder(embedder), keys=key_ring), address, parse_hosts(allowed_hosts)
+        )
         config = uvicorn.Config(guarded, http=ImpatientProtocol, log_level="warning")
         uvicorn.Server(config).run(sockets=[listening])
 

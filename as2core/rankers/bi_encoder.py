@@ -14,6 +14,7 @@ from as2core.errors import BadSetting
 from as2core.rankers.base import CountsFlops, HasNetwork
 from as2core.rankers.passage_cache import PassageCache, fingerprint
 from as2core.rankers.specs import Entry
+from as2core.turns import pause
 from as2core.types import Candidate, OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class BiEncoderRanker(CountsFlops, HasNetwork):
         out = np.zeros((len(texts), self.backbone.hidden), dtype=np.float32)
         done = 0
         for rows in micro_batches(packed.lengths, max_tokens=4096):
+            pause(len(rows))
             with torch.inference_mode():
                 out[rows] = self._embed_rows(packed, rows)
             done += len(rows)

@@ -23,12 +23,14 @@ from as2core.serving.bodies import (
     RerankRequest,
     RerankResponse,
     TextScore,
+    TextsRequest,
 )
+from as2core.serving.embeddings import EmbeddingsRequest, EmbeddingsResponse, ServedEmbedder, write_embeddings
 from as2core.serving.fair_queue import FairQueue, Overloaded, TooManyRequests
 from as2core.serving.keys import KeyGuard, KeyRing
 from as2core.serving.limits import BodyLimit
 from as2core.serving.metrics import CountsRequests, Meter
-from as2core.serving.queued_ranking import QueuedRanking
+from as2core.serving.queued_work import QueuedWork, name_key
 from as2core.serving.rankers import ServedRankers
 from as2core.version import __version__
 
@@ -51,9 +53,15 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def build(rankers: ServedRankers, *, keys: KeyRing | None = None, queue: FairQueue | None = None) -> FastAPI:
+def build(
+    rankers: ServedRankers,
+    *,
+    embedder: ServedEmbedder | None = None,
+    keys: KeyRing | None = None,
+    queue: FairQueue | None = None,
+) -> FastAPI:
     """The application; errors that a user can repair come as `{"detail", "message"}`: what was wrong, what to do.
-    Without `keys` it answers everybody."""
+    Without `keys` it answers everybody, without `embedder` it embeds nothing."""
     app = FastAPI(title="AS2", version=__version__, docs_url=None, redoc_url=None)  # their pages need a CDN
     queue, meter = FairQueue() if queue is None else queue, Meter()
     meter.watch_queue(queue.__len__)
@@ -62,38 +70,63 @@ def build(rankers: ServedRankers, *, keys: KeyRing | None = None, queue: FairQue
         app.add_middleware(KeyGuard, keys=keys)
     app.add_middleware(CountsRequests, meter=meter)
     _add_errors(app)
-    _add_ranking(app, QueuedRanking(rankers, queue, meter))
-    _add_descriptions(app, rankers, meter, queue)
+    line = QueuedWork(queue, meter)
+    _add_ranking(app, rankers, line)
+    if embedder is not None:
+        _add_embedding(app, embedder, line)
+    _add_descriptions(app, rankers, embedder, line)
     return app
 
 
-def _add_ranking(app: FastAPI, ranking: QueuedRanking) -> None:
+def _add_ranking(app: FastAPI, rankers: ServedRankers, line: QueuedWork) -> None:
+    async def respond(http: Request, request: RerankRequest | TextsRequest, version: str = "1") -> Response:
+        spec = rankers.choose(request.model)
+        candidates = request.list_candidates()
+        rank = partial(rankers.rank, spec, request.query, candidates)
+        write = partial(write_results, request, version=version)
+        response = await line.respond(http, len(candidates), request.priority, rank, write)
+        line.meter.count_documents(spec, name_key(http), len(candidates))
+        return response
+
     @app.post("/v1/rerank", response_model=RerankResponse, responses=PROBLEMS)
     async def rerank(http: Request, request: RerankRequest) -> Response:
         """Order documents by how well they answer the query."""
-        return await ranking.respond(http, request, partial(write_results, version="1"))
+        return await respond(http, request)
 
     @app.post("/v2/rerank", response_model=RerankResponse, responses=PROBLEMS)
     async def rerank_2(http: Request, request: RerankRequest) -> Response:
         """The same, where Cohere's newer clients look for it."""
-        return await ranking.respond(http, request, partial(write_results, version="2"))
+        return await respond(http, request, "2")
 
     @app.post("/rerank", response_model=RerankResponse | list[TextScore], responses=PROBLEMS)
     async def rerank_either(http: Request, request: EitherRequest) -> Response:
         """The same, or with `texts` what Hugging Face's TEI answers."""
-        return await ranking.respond(http, request, partial(write_results, version="1"))
+        return await respond(http, request)
 
 
-def _add_descriptions(app: FastAPI, rankers: ServedRankers, meter: Meter, queue: FairQueue) -> None:
+def _add_embedding(app: FastAPI, embedder: ServedEmbedder, line: QueuedWork) -> None:
+    @app.post("/v1/embeddings", response_model=EmbeddingsResponse, responses=PROBLEMS)
+    async def embeddings(http: Request, request: EmbeddingsRequest) -> Response:
+        """Vectors of texts."""
+        embedder.check(request.model)
+        texts = request.list_texts()
+        embed = partial(embedder.embed, texts, request.dimensions)
+        write = partial(write_embeddings, request, embedder.spec)
+        response = await line.respond(http, len(texts), request.priority, embed, write)
+        line.meter.count_documents(embedder.spec, name_key(http), len(texts))
+        return response
+
+
+def _add_descriptions(app: FastAPI, rankers: ServedRankers, embedder: ServedEmbedder | None, line: QueuedWork) -> None:
     @app.get("/v1/models")
     async def models() -> Models:
         """What can be given as `model`."""
-        return Models(data=rankers.models)
+        return Models(data=[*rankers.models, *([embedder.describe()] if embedder else [])])
 
     @app.get("/info")
     async def info() -> Info:
         """The default model and the limits, in TEI's words."""
-        return describe(rankers, queue.max_requests)
+        return describe(rankers, line.queue.max_requests)
 
     @app.get("/")
     @app.get("/health")
@@ -105,7 +138,7 @@ def _add_descriptions(app: FastAPI, rankers: ServedRankers, meter: Meter, queue:
     @app.get("/metrics", response_class=Response)
     async def metrics() -> Response:
         """Counts for Prometheus."""
-        return Response(meter.write(), media_type="text/plain; version=1.0.0; charset=utf-8")
+        return Response(line.meter.write(), media_type="text/plain; version=1.0.0; charset=utf-8")
 
 
 def describe(rankers: ServedRankers, max_requests: int) -> Info:

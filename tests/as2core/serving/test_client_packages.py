@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from as2core.rankers.bi_encoder import BiEncoderRanker
+from as2core.serving.embeddings import ServedEmbedder
 from as2core.serving.rankers import ServedRankers
 from as2core.serving.routes import build
 
@@ -115,3 +118,12 @@ def test_litellm_reranks(url, provider):
     best, second = answer.results
     assert best["index"] == 1 and 0 < second["relevance_score"] < best["relevance_score"] < 1
     assert not has_documents or best["document"]["text"] == TEXTS[1]
+
+
+def test_the_openai_sdk_embeds(serve, backbone):
+    openai = pytest.importorskip("openai", reason=MISSING)
+    ranker = BiEncoderRanker(backbone)
+    port = serve(build(ServedRankers(["bm25"]), embedder=ServedEmbedder(load=lambda spec: ranker)))
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any")
+    answer = client.embeddings.create(model="bi-encoder", input=TEXTS)
+    np.testing.assert_allclose([d.embedding for d in answer.data], ranker.embed(TEXTS), atol=1e-6)

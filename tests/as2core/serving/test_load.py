@@ -92,7 +92,7 @@ def test_health_is_answered_while_a_ranker_computes(serve, slow):
 
 
 def test_a_request_whose_client_goes_away_is_not_ranked_to_its_end(serve, slow, monkeypatch):
-    monkeypatch.setattr("as2core.serving.queued_ranking.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("as2core.serving.queued_work.POLL_SECONDS", 0.05)
     from as2core.serving.fair_queue import FairQueue
 
     queue = FairQueue()

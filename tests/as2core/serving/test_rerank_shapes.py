@@ -130,7 +130,7 @@ def test_requests_and_documents_are_counted():
     lines = client.get("/metrics").text.splitlines()
     assert 'as2_requests_total{route="/v1/rerank",status="200"} 2.0' in lines
     assert 'as2_requests_total{route="other",status="404"} 1.0' in lines
-    assert 'as2_documents_total{model="bm25"} 6.0' in lines
+    assert 'as2_documents_total{key="",model="bm25"} 6.0' in lines
     assert 'as2_request_seconds_count{route="/v1/rerank"} 2.0' in lines
 
 

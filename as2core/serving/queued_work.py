@@ -1,4 +1,4 @@
-"""A request on its way: into the queue, ranked in a thread of its own, written, and left alone if its client goes away.
+"""A request on its way: into the queue, computed in a thread of its own, written, and left alone if its client goes.
 
 Nothing of it keeps the event loop from taking other requests, so that health is answered at once under any load.
 """
@@ -8,48 +8,54 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response
 
-from as2core.serving.bodies import RerankRequest, TextsRequest
 from as2core.serving.fair_queue import FairQueue, Ticket
 from as2core.serving.metrics import Meter
-from as2core.serving.rankers import Ranking, ServedRankers
 
 POLL_SECONDS = 1.0  # between two looks whether the client is still there
-AnyRequest = RerankRequest | TextsRequest
-Write = Callable[[AnyRequest, Ranking], bytes]
+T = TypeVar("T")
 
 
-class QueuedRanking:
-    def __init__(self, rankers: ServedRankers, queue: FairQueue, meter: Meter) -> None:
-        self.rankers, self.queue, self.meter = rankers, queue, meter
+class QueuedWork:
+    def __init__(self, queue: FairQueue, meter: Meter) -> None:
+        self.queue, self.meter = queue, meter
         # a thread each, most of which wait for their turn
-        self._threads = ThreadPoolExecutor(queue.max_requests, thread_name_prefix="rank")
+        self._threads = ThreadPoolExecutor(queue.max_requests, thread_name_prefix="work")
 
-    async def respond(self, http: Request, request: AnyRequest, write: Write) -> Response:
-        """The answer to a request. Raises what the queue and the ranker raise."""
-        spec = self.rankers.choose(request.model)
-        key_name = getattr(http.state, "client", None)
+    async def respond(
+        self,
+        http: Request,
+        texts: int,
+        priority: int | None,
+        compute: Callable[[], T],
+        write: Callable[[T], bytes],
+    ) -> Response:
+        """What `write` makes of the result of `compute`, which has turns. Raises what these and the queue raise."""
         address = http.client.host if http.client else ""
-        candidates = request.list_candidates()
-        ticket = self.queue.enter(key_name or address, len(candidates), request.priority or 0)
+        ticket = self.queue.enter(name_key(http) or address, texts, priority or 0)
 
         def work() -> bytes:
             try:
                 with self.queue.turns(ticket):
-                    ranking = self.rankers.rank(spec, request.query, candidates)
+                    result = compute()
             finally:
                 self.queue.leave(ticket)
-            return write(request, ranking)
+            return write(result)
 
         answer = asyncio.get_running_loop().run_in_executor(self._threads, work)
         await self._wait(http, answer, ticket)
-        self.meter.count_documents(spec, key_name or "", len(candidates))
         return Response(await answer, media_type="application/json")
 
     async def _wait(self, http: Request, answer: asyncio.Future[bytes], ticket: Ticket) -> None:
         while not (await asyncio.wait({answer}, timeout=POLL_SECONDS))[0]:
             if await http.is_disconnected():
                 self.queue.cancel(ticket)
+
+
+def name_key(http: Request) -> str:
+    """Of the request's key, "" without one."""
+    return getattr(http.state, "client", None) or ""
