@@ -1,5 +1,5 @@
-"""Rankers over HTTP, for the clients that people have: of Cohere, Jina, vLLM and Hugging Face's TEI.
+"""Rankers over HTTP, for the clients that people have: of Cohere, Jina, vLLM, Hugging Face's TEI and OpenAI.
 
-`routes` is the application, `bodies` what comes in and goes out, `relevance` how a score becomes a number from 0 to 1,
-`rankers` what is served, `limits` how much a client may send.
+`routes` is the application, `bodies` what comes in, `answers` what goes out, `rankers` and `embeddings` what is served.
+A request goes through `connections`, `limits` and `keys`, then waits in `queued_work` for its turn by `fair_queue`.
 """

@@ -42,8 +42,8 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": text}
     for status, text in {
         400: "a setting is not allowed",
-        404: "no such model",
         401: "a key is needed",
+        404: "no such model",
         408: "the request took too long to come",
         413: "the request is too large",
         422: "the request is invalid",

@@ -76,9 +76,16 @@ def test_a_device_is_for_those_that_compute_with_torch(cascade, monkeypatch):
         as2core.Reranker("bm25", device="cpu")
 
 
-def test_titles_are_read_and_unknown_names_of_the_package_are_errors():
-    documents = [Candidate("a", "It was finished in 1889.", title="The tower"), "It was finished in 1889."]
-    assert as2core.Reranker("bm25").rank(QUERY, documents)[0]["corpus_id"] == 0
+def test_titles_are_read_and_unknown_names_of_the_package_are_errors(monkeypatch):
+    class CountsWords:
+        name = "counts"
+
+        def score(self, question, candidates):
+            return np.array([len(c.titled_text.split()) for c in candidates], np.float32)
+
+    monkeypatch.setattr(reranker, "load_ranker", lambda spec: CountsWords())
+    documents = ["It was finished in 1889.", Candidate("a", "It was finished in 1889.", title="The tower")]
+    assert as2core.Reranker("counts").rank(QUERY, documents)[0]["corpus_id"] == 1
     with pytest.raises(AttributeError, match="no attribute 'Rerank'"):
         _ = as2core.Rerank
 
