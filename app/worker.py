@@ -22,6 +22,7 @@ from app.adapt.retrain import run_retrain
 from app.ask.proposals import run_propose
 from app.bootstrap import open as open_workbench
 from app.compare.comparison import run_compare
+from app.compare.deciding import run_decision
 from app.corpora.indexing import run_embed
 from app.jobs import process, queue, supervisor
 from app.jobs.attempt import Runner, run_next
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 RUNNERS: dict[str, Runner] = {
     "retrain": run_retrain,
     "compare": run_compare,
+    "decide": run_decision,
     "score": run_score,
     "propose": run_propose,
     "doubt": run_doubt,

@@ -245,7 +245,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         line
         for name in arguments.measures
         for line in measure(
-            arguments.sets, arguments.pairs if name == "P@1" else max(1, arguments.pairs // 5), arguments.seeds, name,
+            arguments.sets, arguments.pairs if name == "P@1" else max(1, arguments.pairs // 10), arguments.seeds, name,
             arguments.cache,
         )
     ]  # fmt: skip

@@ -249,7 +249,8 @@ class LabelEvent(Entity):
     one `act` (if not "") are undone together.
 
     `control`: drawn at random from an adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores,
-    else "". `model_says`: whether the model took it for an answer. `guideline`: the version in force.
+    else "". `model_says`: whether the model took it for an answer. `guideline`: the version in force. `chance`: the
+    probability with which a decision between two rankers drew the question.
     """
 
     __table_args__ = (
@@ -271,6 +272,7 @@ class LabelEvent(Entity):
     arm: Mapped[str] = mapped_column(default="", server_default=text("''"))
     model_says: Mapped[bool | None]
     guideline: Mapped[int] = mapped_column(default=0, server_default="0")
+    chance: Mapped[float | None]
 
 
 class Verdict(Entity):

@@ -9,13 +9,14 @@ from app.labels import annotation, queues
 from app.labels.consensus import LABELS
 from app.labels.guidelines import read_guidelines
 from app.labels.queues import Seat
-from app.labels.strategies import QUEUES
+from app.labels.strategies import DECIDE, QUEUES, RANDOM
 from app.ui import url
 from app.ui.errors import guarded
 from app.ui.keys import keys
+from app.ui.label import decide, waiting
 from app.ui.label import rows as label_rows
-from app.ui.label import waiting
 from app.ui.label.buttons import LOCKED
+from app.ui.label.decide import DecideDesk
 from app.ui.label.desk import Desk, Display, Pair
 from app.ui.label.flag import flag_overlay
 from app.ui.label.item import draw, style
@@ -47,9 +48,14 @@ def choose_pool() -> tuple[str, ...]:
 
 
 def find_desk(seat: Seat, mode: str) -> Desk | ListDesk:
-    """The desk of this sitting; a new one when corpus, name, queue or mode changed."""
+    """The desk of this sitting; a new one when corpus, name, queue, mode or decision changed."""
     slot = st.empty()  # always there, so that nothing below moves
     desk = state.get("_label_desk")
+    if queue == DECIDE:
+        if not isinstance(desk, DecideDesk) or desk.seat != seat or desk.job_id != done_id:
+            with slot, st.spinner("Finding the next item …"):
+                desk = state["_label_desk"] = DecideDesk.open(frame.wb, seat, job)
+        return desk
     if desk is None or desk.seat != seat or type(desk) is not DESKS[mode]:
         skips = desk.question_skips if desk is not None and desk.seat.corpus_id == seat.corpus_id else ()
         if desk is not None and desk.seat != seat:  # give back what this tab no longer shows
@@ -134,15 +140,21 @@ def button(name: str, *, disabled: bool = False) -> None:
 
 with st.container(horizontal=True):
     mode = url.choose("label", "mode", "Mode", MODES)
-    queue = url.choose("label", "queue", "Queue", {q.name: q.display_name for q in QUEUES.values()})
-st.caption(QUEUES[queue].description)
+    titles = {**{q.name: q.display_name for q in QUEUES.values()}, DECIDE: decide.TITLE}
+    queue = url.choose("label", "queue", "Queue", titles)
+is_deciding = queue == DECIDE
+mode = ONE if is_deciding else mode
+st.caption(decide.DESCRIPTION if is_deciding else QUEUES[queue].description)
+job = decide.find_job(frame) if is_deciding else None
+done_id = job.id if job is not None and job.state == "done" else None
 pool = choose_pool() if queue == "tops" else ()
 guidelines = read_guidelines(frame.wb, frame.corpus.id)
 desk = find_desk(Seat(frame.corpus.id, frame.annotator.id, queue, holder, pool), mode)
 dialog = overlay() if overlay() != "flag" or desk.pair is not None else ""
 locked = isinstance(desk, Desk) and desk.item is not None and desk.item.is_locked  # in a list each row shows it
 # what is typed while a dialog opens is meant for it
-active = {} if dialog else keymap(mode, LABELS if locked else ())
+off = (*(LABELS if locked else ()), *(("skip", "remove") if is_deciding else ()))
+active = {} if dialog else keymap(mode, off)
 keys(key="label_listener", data={"map": active, "doc": desk.showing}, on_key_change=on_key)
 work, side = st.columns([2.3, 1], gap="large")
 with work:
@@ -150,8 +162,12 @@ with work:
         st.info(why_closed, icon=":material/lock:")
     elif locked:
         st.info(LOCKED, icon=":material/group:")
+    if isinstance(desk, DecideDesk) and job is not None:
+        decide.draw_verdict(desk, job)
     with st.container(border=True):
-        if desk.item is None:
+        if desk.item is None and isinstance(desk, DecideDesk):
+            decide.draw_waiting(frame, desk, job)
+        elif desk.item is None:
             waiting.draw(frame, desk)
         elif isinstance(desk, ListDesk):
             label_rows.draw(desk, scores_visible=scores_visible, on_row=act, closed=is_viewer)
@@ -169,10 +185,10 @@ with work:
     with st.container(horizontal=True):
         button("undo", disabled=is_viewer)
         button("back", disabled=not desk.can_go_back)
-        button("forward")
+        button("forward", disabled=is_deciding and not desk.trail.is_in_past)
         if mode == ONE:
-            button("skip", disabled=desk.item is None)
-        button("remove", disabled=closed)
+            button("skip", disabled=is_deciding or desk.item is None)
+        button("remove", disabled=is_deciding or closed)
     with st.container(horizontal=True, vertical_alignment="center"):
         button("flag", disabled=closed)
         button("help")
@@ -181,8 +197,11 @@ with work:
     url.put(scores=None if scores else "off")
 with side:
     ahead = timedelta(minutes=-(st.context.timezone_offset or 0))
-    progress = annotation.measure_progress(frame.wb, frame.corpus.id, frame.annotator.id, queue, pool=pool, ahead=ahead)
-    draw_progress(progress, frame.annotator.name, queue)
+    of_queue = RANDOM if is_deciding else queue
+    counts = annotation.measure_progress(
+        frame.wb, frame.corpus.id, frame.annotator.id, of_queue, pool=pool, ahead=ahead
+    )
+    draw_progress(counts, frame.annotator.name, of_queue)
     acts = annotation.list_acts(frame.wb, frame.annotator.id, frame.corpus.id)
     draw_acts(acts, on_undo=lambda: act("undo", desk.showing), on_open=open_pair, closed=why_closed)
     draw_guidelines(guidelines)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
 from app.exchange.exports import labelled_questions
@@ -21,18 +22,16 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.jobs.queue import JobView
 from app.labels import consensus
-from app.versions import loading, registry
+from app.versions import loading
 from app.versions.evaluations import hash_questions, hash_ranker, load_or_evaluate, to_json
 from app.workbench import people
 from app.workbench.workbench import Workbench
 from as2core.data import catalog as datasets
 from as2core.data import jsonl
-from as2core.data.source import is_folder
-from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker
+from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
 from as2core.metrics import bounds, to_ranks
 from as2core.rankers.base import Ranker, list_untrained
-from as2core.rankers.catalog import CATALOG, check, check_version, split_spec
 from as2core.types import Json, Progress, Question
 from db.models import Evaluation as EvaluationRow
 from db.models import JsonObject
@@ -117,12 +116,6 @@ def make_spec(cascade: str, ratio: float) -> str:
     return f"{cascade}:drop_ratio={ratio:g}"
 
 
-def list_rankers(wb: Workbench) -> list[str]:
-    """What can be compared: the catalog's names, then the versions made here, newest first."""
-    versions = [v.name for v in registry.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
-    return [*CATALOG, *versions]
-
-
 def list_datasets(wb: Workbench) -> list[str]:
     """The shipped sets that are there, and the labels of every corpus that has some."""
     names = [n for n in datasets.SHIPPED_SETS if datasets.find_shipped(n, wb.settings.corpora_dir).is_file()]
@@ -148,16 +141,16 @@ def start_compare(
     """Queue a comparison; `limit` takes a fixed sample of the questions, `by` is who asks for it. Raises UnknownRanker,
     UnknownData, BadSetting before anything is queued, NotAllowed where a ranker or the data is from elsewhere on the
     machine or from the hub and `by` is no admin."""
-    if outside := [name for name in rankers if _is_path(name)] + [data] * (data not in list_datasets(wb)):
+    if outside := [name for name in rankers if is_path(name)] + [data] * (data not in list_datasets(wb)):
         with wb.read() as s:
             people.allow(s, by, f"compare with {outside[0]}, which is not of this workbench", people.ADMIN)
-    names = tuple(dict.fromkeys(_name_active(wb, r) for r in rankers))
+    names = tuple(dict.fromkeys(name_active(wb, r) for r in rankers))
     if not names:
         raise BadSetting("no ranker is chosen: choose two or more")
     if len(names) > MAX_RANKERS:
         raise BadSetting(f"{len(names)} rankers are too many at once: choose at most {MAX_RANKERS}")
     for name in names:
-        _check_ranker(wb, name)
+        check_ranker(wb, name)
     if setting not in datasets.SETTINGS:
         raise BadSetting(f"no setting {setting!r}; known: {', '.join(datasets.SETTINGS)}")
     if limit is not None and limit < 1:
@@ -166,27 +159,6 @@ def start_compare(
     if not datasets.apply_setting(questions, setting):
         raise UnknownData(f"{data}: the setting {setting!r} keeps none of its {len(questions)} questions; label more")
     return queue.enqueue(wb, "compare", asdict(ComparisonSettings(names, data, setting, limit)), by=by)
-
-
-def _is_path(spec: str) -> bool:
-    """Whether a spec may name a file, a directory or a model of the hub. No version and no ranker has such a name."""
-    return is_folder(spec.partition(":")[0]) or bool({"/", "\\", "~"} & set(spec))
-
-
-def _name_active(wb: Workbench, spec: str) -> str:
-    """`active`, with settings or without, as the name of the version that is active now."""
-    name, colon, settings = spec.partition(":")
-    return f"{registry.get_active(wb).name}{colon}{settings}" if name == "active" else spec
-
-
-def _check_ranker(wb: Workbench, name: str) -> None:
-    if at := loading.locate(wb, name):
-        check_version(*at)
-    elif name.partition(":")[0] in CATALOG:
-        check(name)
-    else:
-        names = ", ".join(list_rankers(wb))
-        raise UnknownRanker(f"no ranker {name!r}; known: {names}, or the directory of a version")
 
 
 def run_compare(job: JobRun) -> dict[str, Json]:
@@ -247,7 +219,7 @@ def _evaluate(
     )
     if parts := list_untrained(ranker):
         notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN_FIRST}")
-    notes += _note_trained_on(_drop_settings(name), loading.list_trained_on(wb, name), questions)
+    notes += note_trained_on(wb, name, [q.text for q in questions])
     return evaluation
 
 
@@ -269,26 +241,6 @@ def _note_unlabelled(questions: Sequence[Question]) -> list[str]:
     return [
         f"{missing:,} of {len(labels):,} candidates have no label and count as incorrect, so a ranker that puts good "
         "ones among them first is rated too low. The table shows by how much at most."
-    ]
-
-
-def _drop_settings(name: str) -> str:
-    """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
-    of_catalog = name.partition(":")[0]
-    if of_catalog not in CATALOG:
-        return split_spec(name)[0]
-    return name if CATALOG[of_catalog].nested else of_catalog
-
-
-def _note_trained_on(name: str, trained_on: Sequence[str], questions: Sequence[Question]) -> list[str]:
-    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
-    training_texts = set(trained_on)
-    if not (overlap := sum(q.text in training_texts for q in questions)):
-        return []
-    return [
-        f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
-        "intervals and tests included. Its card has figures on held-out questions (Adapt, or `as2 versions "
-        f"show '{name}'`)."
     ]
 
 

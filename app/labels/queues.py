@@ -20,7 +20,18 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from app.labels.guidelines import Rules, rules_of_corpus
-from app.labels.strategies import ADAPTIVE, AGAIN, ALONG, QUEUES, RANDOM, Assignment, Evidence, explain, explain_list
+from app.labels.strategies import (
+    ADAPTIVE,
+    AGAIN,
+    ALONG,
+    DECIDE,
+    QUEUES,
+    RANDOM,
+    Assignment,
+    Evidence,
+    explain,
+    explain_list,
+)
 from app.workbench.people import VIEWER, Gone, has_role
 from app.workbench.workbench import Workbench
 from as2core.errors import BadSetting
@@ -60,7 +71,8 @@ class Presentation:
     """What the annotator saw when labelling: stored with the event, so that anchoring can be measured. `queue`:
     `strategies.ALONG` for a row of a list of which another row was drawn at random. `control`: drawn at random from an
     adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `model_says`: whether the model took
-    it for an answer. `guideline`: the version of the guidelines in force."""
+    it for an answer. `guideline`: the version of the guidelines in force. `chance`: with which a decision between two
+    rankers drew the question."""
 
     version: str = ""
     rank: int | None = None
@@ -70,6 +82,7 @@ class Presentation:
     arm: str = ""
     model_says: bool | None = None
     guideline: int = 0
+    chance: float | None = None
 
     def to_columns(self) -> dict[str, object]:
         """As the columns of a label event."""
@@ -106,6 +119,7 @@ class RankedSentence:
             arm=assignment.arm if scores and self.rank is not None else "",
             model_says=self.model_says,
             guideline=guideline,
+            chance=assignment.chance,
         )
 
 
@@ -216,6 +230,8 @@ def read_assignment(wb: Workbench, question_id: int, sentence_id: int, annotator
     """How a pair that the annotator labelled was assigned, undone or not: as its newest event says."""
     with wb.read() as s:
         event = rows.find_newest_event(s, question_id, sentence_id, annotator_id)
+        if event is not None and event.queue == DECIDE:
+            return Assignment(DECIDE, chance=event.chance)
         if event is None or event.queue not in QUEUES:
             return Assignment(AGAIN, arm="" if event is None else event.arm)
         assignment = Assignment(event.queue, event.control, event.arm)

@@ -20,6 +20,7 @@ from db.repositories.queues import EARLY, GENERATIVE, LAST, Order, QueueRequest
 RANDOM = "random"
 # Names in label events of what no queue offered: labelled on Ask; shown again; listed with a row drawn at random.
 ASK, AGAIN, ALONG = "ask", "again", "along"
+DECIDE = "decide"  # proposed to decide between two rankers (`app.compare.deciding`)
 OUTSIDE_QUEUES = ("", ASK)  # a label from here may exceed the overlap, and puts its question in the queues
 
 CONTROL = "A random pick, the control share of this queue"
@@ -31,12 +32,14 @@ NEAR = 0.03  # in probability
 class Assignment:
     """How an item came to an annotator; it keeps this when it is shown again. `control`: drawn at random from an
     adaptive queue. `arm`: "blind" or "shown" where chance decided on the scores. `first_id`: of a list that was drawn
-    at random, the sentence that was drawn; the others are listed with it."""
+    at random, the sentence that was drawn; the others are listed with it.
+    `chance`: the probability with which a decision drew the question."""
 
     queue: str = ""
     control: bool = False
     arm: str = ""
     first_id: int | None = None
+    chance: float | None = None
 
     @property
     def is_blind(self) -> bool:

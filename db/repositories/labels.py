@@ -15,7 +15,7 @@ from db.repositories.questions import IMPORTED
 from db.repositories.statements import add_row
 
 # The columns of an event that say what was on the screen.
-PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline".split())
+PRESENTATION = tuple("shown_version shown_rank scores_visible queue control arm model_says guideline chance".split())
 
 
 def find_newest_event(

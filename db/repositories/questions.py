@@ -244,6 +244,7 @@ def list_candidate_rows(session: Session, corpus_id: int) -> list[Row]:
             Candidate.origin.label("candidate_origin"),
             Candidate.grade,
             Sentence.text,
+            Sentence.retired,
             Document.title,
         )
         .join_from(Question, Candidate, isouter=True)

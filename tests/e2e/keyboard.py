@@ -12,7 +12,12 @@ def wait_until_idle(page: Page) -> None:
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
         page.wait_for_timeout(300)
     if "/label" in page.url:  # the other pages listen to no keys
-        page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sentFor !== window.__as2keys.data.doc")
+        wait_for_listener(page)
+
+
+def wait_for_listener(page: Page) -> None:
+    """What is shown has its keys; enough where each press is told by what it changes."""
+    page.wait_for_function("() => window.__as2keys?.data && window.__as2keys.sentFor !== window.__as2keys.data.doc")
 
 
 def open_queue(page: Page, url: str, item: str) -> None:

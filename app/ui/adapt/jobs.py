@@ -19,6 +19,7 @@ KINDS = {
     "embed": "Vectors of the sentences",
     "doubt": "Second looks",
     "propose": "Proposing questions",
+    "decide": "Ranking for a decision",
 }
 STATES = {
     "queued": "waiting for the worker",

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.compare.comparison import ComparisonView, PairedResult, RankerResult
-from app.ui import url
+from app.ui import navigation, url
 from app.ui.charts.intervals import differences, intervals
 from app.ui.charts.slope import slope
 from app.ui.charts.tradeoff import COST_TITLES, Cost, tradeoff
@@ -139,6 +139,8 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
     rest = by_ratio[VISIBLE_PAIRS:]
     st.html(paired_table(by_ratio[:VISIBLE_PAIRS]))
+    first = by_ratio[0]
+    navigation.to("label", "Decide with few labels on your own questions", queue="decide", a=first.a, b=first.b)
     if rest:
         with st.expander(count(len(rest), "more pair"), icon=":material/table_rows:", key="compare_more_pairs"):
             st.html(paired_table(rest))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.compare import comparison
 from app.compare.comparison import SWEEP_RATIOS, ComparisonSettings, make_spec
+from app.compare.rankers import list_rankers
 from app.jobs.queue import JobView
 from app.ui import navigation, url
 from app.ui.errors import guarded
@@ -27,7 +28,7 @@ def rankers_in_url() -> list[str]:
 
 def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
     """The form; starting puts the job, which is `by`'s, into the address."""
-    all_rankers, sets = comparison.list_rankers(wb), comparison.list_datasets(wb)
+    all_rankers, sets = list_rankers(wb), comparison.list_datasets(wb)
     if not sets:
         st.info("There is no labelled set yet. Label some sentences, or import a set on the Data page.",
                 icon=":material/checklist:")  # fmt: skip

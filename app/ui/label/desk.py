@@ -165,9 +165,12 @@ class Desk(BaseDesk[Pair, QueueItem]):
         return self._show(wb, pair, None)
 
     def give(self, wb: Workbench, label: str, display: Display) -> Self:
-        item = self.item
-        if item is None:
+        if self.item is None:
             return self
+        self._store(wb, self.item, label, display)
+        return (self._pass() if QUEUES[self.seat.queue].keeps_pairs else self)._go_on(wb)
+
+    def _store(self, wb: Workbench, item: QueueItem, label: str, display: Display) -> None:
         if item.is_locked:
             raise annotation.OverlapReached("Someone else is labelling this item. Nothing was recorded.")
         annotation.give_label(
@@ -180,7 +183,6 @@ class Desk(BaseDesk[Pair, QueueItem]):
                 item.assignment, item.version, scores=display.scores, guideline=display.guideline
             ),
         )
-        return (self._pass() if QUEUES[self.seat.queue].keeps_pairs else self)._go_on(wb)
 
     def _leave(self) -> Self:
         stays = self.item is not None and (self.item.label is None or QUEUES[self.seat.queue].is_review)

@@ -5,6 +5,7 @@ from fake_models import write_version
 from app.adapt import readiness
 from app.ask import asking
 from app.compare import comparison
+from app.compare.rankers import list_rankers
 from app.exchange import imports
 from app.jobs import queue
 from app.jobs.attempt import run_queued
@@ -249,7 +250,7 @@ def test_a_ranker_that_cannot_be_loaded_is_left_out_and_said(wb, data, models):
 
 
 def test_what_there_is_to_compare_is_listed(wb, data):
-    assert set(comparison.list_rankers(wb)) >= {"rr", "bm25", "bi-encoder", "cascade", "generative"}
+    assert set(list_rankers(wb)) >= {"rr", "bm25", "bi-encoder", "cascade", "generative"}
     assert comparison.list_datasets(wb) == [data]
 
 

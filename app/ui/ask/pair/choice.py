@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.ask import pair
 from app.ask.asking import AskView
-from app.compare import comparison
+from app.compare.rankers import list_rankers
 from app.ui import url
 from app.ui.text import plain
 from app.versions import registry
@@ -52,7 +52,7 @@ def draw_link(wb: Workbench, view: AskView) -> None:
 def list_options(wb: Workbench, view: AskView) -> dict[str, str]:
     """Name -> how it is listed: the versions, newest first, then the rankers of the catalog."""
     states = {v.name: v.state for v in registry.list_versions(wb, kind=None) if not v.problem}
-    names = dict.fromkeys([view.version, *states, *comparison.list_rankers(wb)])
+    names = dict.fromkeys([view.version, *states, *list_rankers(wb)])
     return {n: f"{n} ({states[n]})" if n in states else n for n in names}
 
 

@@ -1,0 +1,216 @@
+"""Deciding between two rankers on a corpus's own questions: the job that ranks them, and what to label next.
+
+The job freezes the questions of the queues, their labels, and both rankers' scores into its folder. From there a
+decision follows from its seed and the labels that people give: which question is drawn next depends on nothing else. So
+it is not stored; it is followed from the start, label by label, to the first pair without one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
+from app.jobs import queue
+from app.jobs.attempt import JobRun
+from app.jobs.queue import JobView
+from app.labels.consensus import BINARY, resolve_label
+from app.versions import loading
+from app.workbench import people
+from app.workbench.workbench import Workbench
+from as2core.deciding.decision import OPEN, Decision, DecisionSettings
+from as2core.deciding.differences import UNKNOWN, OrderPair
+from as2core.deciding.text import describe_evidence, describe_verdict
+from as2core.errors import As2Error, BadSetting, UnknownData
+from as2core.types import Candidate, Json
+from db.models import JsonObject
+from db.repositories import labels as label_rows
+from db.repositories import questions as question_rows
+from db.repositories.pairs import Pair
+
+KIND = "decide"
+FILE = "questions.json"
+MIN_CANDIDATES = 2  # of a question that two rankers can order differently
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRequest:
+    """What a decision was asked to settle."""
+
+    a: str
+    b: str
+    measure: str = "P@1"
+    level: float = 0.95
+    tolerance: float = 0.02
+
+    @classmethod
+    def of(cls, job: JobView) -> DecisionRequest:
+        return cls(**job.settings)
+
+    def make_rule(self) -> DecisionSettings:
+        """Raises BadSetting for a measure, a level or a tolerance that cannot be."""
+        return DecisionSettings(self.measure, self.level, self.tolerance)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionCourse:
+    """A decision as far as its labels go. `sentences`: question id -> the ids of its candidates; `steps`: the pairs it
+    took a label of, in this order."""
+
+    job_id: int
+    request: DecisionRequest
+    sentences: Mapping[int, tuple[int, ...]]
+    start: Decision
+    decision: Decision
+    steps: tuple[tuple[Pair, int], ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self.decision.judge().kind == OPEN
+
+    @property
+    def pair(self) -> Pair | None:
+        """What to label next; None when there is a verdict."""
+        item = self.decision.item
+        if item is None or not self.is_open:
+            return None
+        return int(item.qid), self.sentences[int(item.qid)][item.candidate]
+
+    @property
+    def chance(self) -> float | None:
+        """With which probability the question of `pair` was drawn."""
+        item = self.decision.item
+        return None if item is None else item.probability
+
+    @property
+    def verdict(self) -> str:
+        return describe_verdict(self.decision.judge(), self.request.a, self.request.b, self.request.make_rule())
+
+    @property
+    def evidence(self) -> str:
+        return describe_evidence(self.decision.judge(), self.request.a, self.request.b, self.request.make_rule())
+
+    @property
+    def why(self) -> str:
+        """Why `pair` is proposed."""
+        draw, item = self.decision.current, self.decision.item
+        if draw is None or item is None:
+            return ""
+        pair = self.decision.pairs[draw.place]
+        a, b = (1 + int(np.flatnonzero(places == item.candidate)[0]) for places in (pair.order_a, pair.order_b))
+        names = f"{self.request.a} ranks it {a}, {self.request.b} {b}"
+        return f"Its label can change the verdict: of {len(pair.labels)}, {names}."
+
+
+def start_decision(wb: Workbench, corpus_id: int, request: DecisionRequest, *, by: int | None = None) -> JobView:
+    """Queue the ranking of the corpus's questions by both. Raises NotAllowed for a viewer, and for one who is no admin
+    where a ranker is from elsewhere on the machine or from the hub; BadSetting, UnknownRanker, UnknownData."""
+    outside = [spec for spec in (request.a, request.b) if is_path(spec)]
+    with wb.read() as s:
+        people.allow(s, by, "decide between rankers", people.ANNOTATOR)
+        if outside:
+            people.allow(s, by, f"compare with {outside[0]}, which is not of this workbench", people.ADMIN)
+    request = replace(request, a=name_active(wb, request.a), b=name_active(wb, request.b))
+    if request.a == request.b:
+        raise BadSetting(f"{request.a} twice: choose two different rankers")
+    for name in (request.a, request.b):
+        check_ranker(wb, name)
+    request.make_rule()
+    with wb.read() as s:
+        if not any(len(texts) >= MIN_CANDIDATES for _, _, texts in _list_questions(s, corpus_id)):
+            raise UnknownData("no question in the label queues has two candidates: rank some first, or import some")
+    return queue.enqueue(wb, KIND, asdict(request), corpus_id=corpus_id, by=by)
+
+
+def run_decision(job: JobRun) -> dict[str, Json]:
+    """The background job: both rankers' scores of every question of the queues."""
+    request = DecisionRequest(**job.settings)
+    assert job.corpus_id is not None
+    with job.wb.read() as s:
+        questions = [q for q in _list_questions(s, job.corpus_id) if len(q[2]) >= MIN_CANDIDATES]
+        labels = _read_labels(s, [question_id for question_id, _, _ in questions])
+    records: list[JsonObject] = [
+        {"id": question_id, "sentences": [c.id for c in candidates],
+         "labels": [labels.get((question_id, int(c.id)), UNKNOWN) for c in candidates]}
+        for question_id, _, candidates in questions
+    ]  # fmt: skip
+    notes: list[str] = []
+    for place, side in enumerate(("a", "b")):
+        name = getattr(request, side)
+        job.progress(place / 2, f"loading {name}")
+        ranker = loading.load_ranker(job.wb, name)
+        notes += note_trained_on(job.wb, name, [text for _, text, _ in questions])
+        for i, (_, text, candidates) in enumerate(questions):
+            job.check()
+            job.progress((place + i / len(questions)) / 2, f"{name}: {i} of {len(questions)} questions")
+            records[i][side] = np.asarray(ranker.score(text, candidates), dtype=float).tolist()
+    file = job.folder / FILE
+    file.with_suffix(".part").write_text(json.dumps(records), encoding="utf-8")
+    file.with_suffix(".part").rename(file)
+    return {"questions": len(questions), "notes": list[Json](notes)}
+
+
+def open_decision(wb: Workbench, job_id: int) -> DecisionCourse:
+    """As far as the labels go now. Raises UnknownJob, As2Error where it is not ranked yet or its files are gone."""
+    job = queue.load_job(wb, job_id)
+    file = wb.settings.jobs_dir / str(job_id) / FILE
+    if job.kind != KIND or job.state != "done":
+        raise As2Error(f"job {job_id} is no decision that can be made: it is a {job.kind} and {job.state}")
+    if not file.is_file():
+        raise As2Error(f"the questions of decision {job_id} are gone ({file}): start it again")
+    records = json.loads(file.read_text(encoding="utf-8"))
+    request = DecisionRequest.of(job)
+    pairs = [
+        OrderPair.of_scores(str(r["id"]), np.array(r["a"]), np.array(r["b"]), np.array(r["labels"])) for r in records
+    ]
+    start = Decision.start(pairs, request.make_rule())
+    sentences = {r["id"]: tuple(map(int, r["sentences"])) for r in records}
+    return follow(wb, DecisionCourse(job_id, request, sentences, start, start))
+
+
+def follow(wb: Workbench, course: DecisionCourse) -> DecisionCourse:
+    """With the labels given since; from the start where one of its labels was changed or taken back."""
+    with wb.read() as s:
+        labels = _read_labels(s, {pair[0] for pair, _ in course.steps})
+        if any(labels.get(pair) != label for pair, label in course.steps):
+            course = replace(course, decision=course.start, steps=())
+        seen = {pair[0] for pair, _ in course.steps}
+        while (pair := course.pair) is not None:
+            if pair[0] not in seen:
+                labels |= _read_labels(s, [pair[0]])
+                seen.add(pair[0])
+            if pair not in labels:
+                return course
+            label = labels[pair]
+            course = replace(course, decision=course.decision.give(label), steps=(*course.steps, (pair, label)))
+    return course
+
+
+def _list_questions(s: Session, corpus_id: int) -> list[tuple[int, str, list[Candidate]]]:
+    """(id, text, candidates) of those in the label queues."""
+    rows = question_rows.list_candidate_rows(s, corpus_id)
+    return [
+        (question_id, group[0].question, [
+            Candidate(str(r.sentence_id), r.text, title=r.title)
+            for r in group if r.sentence_id is not None and not r.retired
+        ])
+        for question_id, of_one in groupby(rows, key=lambda r: r.question_id)
+        if (group := list(of_one))[0].queued
+    ]  # fmt: skip
+
+
+def _read_labels(s: Session, question_ids: Collection[int]) -> dict[Pair, int]:
+    """Of every pair that somebody labelled: 1 correct; 0 for the rest, unsure and disputed ones included."""
+    ids: Sequence[int] = list(question_ids)
+    if not ids:
+        return {}
+    verdicts = label_rows.find_verdicts(s, question_ids=ids)
+    votes: dict[Pair, list] = {}
+    for row in label_rows.list_labels_of_questions(s, ids):
+        votes.setdefault((row.question_id, row.sentence_id), []).append(row)
+    return {pair: BINARY.get(resolve_label(v, verdicts.get(pair)) or "", 0) for pair, v in votes.items()}

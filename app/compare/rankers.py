@@ -1,0 +1,60 @@
+"""Which rankers can be compared, by which names, and what a reader has to know of one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from app.versions import loading, registry
+from app.workbench.workbench import Workbench
+from as2core.data.source import is_folder
+from as2core.errors import UnknownRanker
+from as2core.rankers.catalog import CATALOG, check, check_version, split_spec
+
+
+def list_rankers(wb: Workbench) -> list[str]:
+    """What can be compared: the catalog's names, then the versions made here, newest first."""
+    versions = [v.name for v in registry.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
+    return [*CATALOG, *versions]
+
+
+def is_path(spec: str) -> bool:
+    """Whether a spec may name a file, a directory or a model of the hub. No version and no ranker has such a name."""
+    return is_folder(spec.partition(":")[0]) or bool({"/", "\\", "~"} & set(spec))
+
+
+def name_active(wb: Workbench, spec: str) -> str:
+    """`active`, with settings or without, as the name of the version that is active now."""
+    name, colon, settings = spec.partition(":")
+    return f"{registry.get_active(wb).name}{colon}{settings}" if name == "active" else spec
+
+
+def check_ranker(wb: Workbench, name: str) -> None:
+    """Raises UnknownRanker, BadSetting, DamagedModel for one that cannot be compared."""
+    if at := loading.locate(wb, name):
+        check_version(*at)
+    elif name.partition(":")[0] in CATALOG:
+        check(name)
+    else:
+        names = ", ".join(list_rankers(wb))
+        raise UnknownRanker(f"no ranker {name!r}; known: {names}, or the directory of a version")
+
+
+def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> list[str]:
+    """What it means for the figures that a ranker was trained on some of the questions; nothing if on none."""
+    name = _drop_settings(spec)
+    training_texts = set(loading.list_trained_on(wb, spec))
+    if not (overlap := sum(text in training_texts for text in questions)):
+        return []
+    return [
+        f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
+        "intervals and tests included. Its card has figures on held-out questions (Adapt, or `as2 versions "
+        f"show '{name}'`)."
+    ]
+
+
+def _drop_settings(name: str) -> str:
+    """A ranker without its settings, which change nothing about what it learnt from; one made of others as it is."""
+    of_catalog = name.partition(":")[0]
+    if of_catalog not in CATALOG:
+        return split_spec(name)[0]
+    return name if CATALOG[of_catalog].nested else of_catalog

@@ -1,0 +1,143 @@
+"""The queue "Decide A or B": two rankers are chosen, candidates come one by one, and the verdict follows each label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import streamlit as st
+
+from app.compare import deciding
+from app.compare.deciding import DecisionCourse, DecisionRequest
+from app.compare.rankers import list_rankers
+from app.jobs import queue as jobs
+from app.jobs.queue import JobView
+from app.labels import queues
+from app.labels.queues import Seat
+from app.labels.strategies import DECIDE, Assignment
+from app.ui import url
+from app.ui.errors import guarded
+from app.ui.job import draw_cancel_or_retry, draw_live, draw_progress, draw_wait_and_error, load_linked
+from app.ui.label.desk import Desk, Display, Pair
+from app.ui.page import Frame
+from app.ui.text import escape, plain
+from app.workbench.workbench import Workbench
+
+TITLE = "Decide A or B"
+DESCRIPTION = "Which of two rankers is better on your questions? Candidates whose labels can change the verdict."
+DEFAULTS = ("cascade", "bm25")
+MEASURES = {
+    "P@1": "Is the first candidate correct? Needs the fewest labels.",
+    "RR": "How high is the first correct candidate? Needs some more.",
+    "AP": "How high are all correct candidates? Needs the whole list of each question drawn.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DecideDesk(Desk):
+    """`course`: None until two rankers have ranked the questions."""
+
+    course: DecisionCourse | None = None
+
+    @classmethod
+    def open(cls, wb: Workbench, seat: Seat, job: JobView | None) -> Self:
+        is_ready = job is not None and job.state == "done"
+        return cls(seat, course=deciding.open_decision(wb, job.id) if job and is_ready else None).draw_next(wb)
+
+    @property
+    def job_id(self) -> int | None:
+        return None if self.course is None else self.course.job_id
+
+    def draw_next(self, wb: Workbench) -> Self:
+        course = None if self.course is None else deciding.follow(wb, self.course)
+        if course is None or (pair := course.pair) is None:
+            return replace(self, course=course, item=None, trail=self.trail.go_to_end())
+        assignment = Assignment(DECIDE, chance=course.chance)
+        item = queues.item_at(wb, *pair, self.seat.annotator_id, holder=self.seat.holder, assignment=assignment)
+        item = replace(item, why=course.why, why_unscored=DESCRIPTION)
+        return replace(self, course=course, item=item, trail=self.trail.add(pair, assignment))
+
+    def give(self, wb: Workbench, label: str, display: Display) -> Self:
+        if self.item is None:
+            return self
+        self._store(wb, self.item, label, display)
+        return self.draw_next(wb)
+
+    def forward(self, wb: Workbench) -> Self:
+        """What is drawn now. It is not skipped: the estimate would be of other questions."""
+        return self.draw_next(wb)
+
+    def skip_question(self, wb: Workbench) -> Self:
+        return self
+
+    def _show(self, wb: Workbench, key: Pair, assignment: Assignment | None) -> Self:
+        desk = Desk._show(self, wb, key, assignment)  # a dataclass with slots has no super()
+        return replace(desk, course=None if self.course is None else deciding.follow(wb, self.course))
+
+
+def find_job(frame: Frame) -> JobView | None:
+    """The decision that the address names, else the corpus's newest; None for a new one."""
+    if url.get("job") == "new":
+        return None
+    job = load_linked(frame.wb, deciding.KIND, "The decision in this link does not exist here.")
+    if job is None and not (url.get("a") or url.get("b")):
+        job = jobs.find_newest(frame.wb, deciding.KIND, frame.corpus.id)
+    return job if job is not None and job.corpus_id == frame.corpus.id else None
+
+
+def draw_verdict(desk: DecideDesk, job: JobView) -> None:
+    """What is known so far."""
+    if desk.course is None:
+        return
+    for note in job.result.get("notes", ()):
+        st.info(plain(note), icon=":material/info:")
+    st.html(
+        f'<div class="as2-item" data-testid="as2-decision"><h2>{escape(desk.course.verdict)}</h2>'
+        f"<p>{escape(desk.course.evidence)}</p></div>"
+    )
+
+
+def draw_waiting(frame: Frame, desk: DecideDesk, job: JobView | None) -> None:
+    """In the place of an item: the form, the progress of the job, or that it is decided."""
+    if job is None:
+        _draw_form(frame)
+    elif job.is_active:
+        draw_live(frame.wb, job, draw_progress)
+        draw_cancel_or_retry(frame.wb, job, "label_decide", frame.annotator)
+    elif job.state != "done":
+        draw_wait_and_error(frame.wb, job)
+        draw_cancel_or_retry(frame.wb, job, "label_decide", frame.annotator)
+    else:
+        st.markdown("There is a verdict, and nothing more to label for it.")
+    if job is not None and not job.is_active:
+        st.button("Decide between others", key="label_decide_new", on_click=url.put, kwargs={"job": "new"})
+
+
+def _draw_form(frame: Frame) -> None:
+    names = list_rankers(frame.wb)
+    left, right = st.columns(2)
+    with left:
+        _choose("A", names, url.get("a") or DEFAULTS[0])
+    with right:
+        _choose("B", names, url.get("b") or DEFAULTS[1])
+    measure = st.radio("Measure", list(MEASURES), captions=list(MEASURES.values()), key="label_decide_measure")
+    st.number_input("A difference that does not matter", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
+    why = frame.explain_refusal()
+    st.button("Start", type="primary", icon=":material/balance:", key="label_decide_start", help=why,
+              disabled=bool(why), on_click=_start, args=(frame, measure))  # fmt: skip
+    st.caption("Both rank the questions of the label queues first. Labels that are there count.")
+
+
+def _choose(side: str, names: list[str], default: str) -> None:
+    names = names if default in names else [default, *names]
+    st.selectbox(side, names, names.index(default), key=f"label_decide_{side.lower()}", accept_new_options=True)
+
+
+@guarded
+def _start(frame: Frame, measure: str) -> None:
+    form = st.session_state
+    request = DecisionRequest(
+        form["label_decide_a"], form["label_decide_b"], measure, tolerance=round(form["label_decide_tolerance"], 4)
+    )
+    job = deciding.start_decision(frame.wb, frame.corpus.id, request, by=frame.annotator.id)
+    url.put(job=job.id, a=None, b=None)
