@@ -41,6 +41,12 @@ def measure_mean(
     return average(measure_each(questions, scores, names))
 
 
+def measure_unranked(questions: Iterable[Question]) -> dict[str, float]:
+    """`measure_mean` of the order that the candidates come in: no reranking."""
+    questions = list(questions)
+    return measure_mean(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions})
+
+
 def average(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """The mean of each measure's `{qid: value}`, NaN without any."""
     return {name: float(np.mean(list(v.values()))) if v else float("nan") for name, v in values.items()}
@@ -201,6 +207,29 @@ def find_detectable_difference(
     if len(values) < 2 or np.ptp(values) < 1e-9:
         return None
     return detect_by_error(float(values.std(ddof=1) / np.sqrt(len(values))), level=level, power=power)
+
+
+def find_sample_size(
+    differences: Iterable[float], difference: float, *, level: float = 0.95, power: float = 0.8
+) -> int | None:
+    """How many questions like these a two-sided paired test takes to find a mean of `difference` with this probability:
+    ((z_(1+level)/2 + z_power) sd / difference)^2. None as for `find_detectable_difference`. Raises BadSetting for a
+    difference that is not above 0."""
+    if not difference > 0:
+        raise BadSetting(f"difference {difference:g}: give one above 0, such as 0.02")
+    values = np.asarray(list(differences), dtype=np.float64)  # (questions,)
+    detectable = find_detectable_difference(values, level=level, power=power)
+    return None if detectable is None else max(2, int(np.ceil(len(values) * (detectable / difference) ** 2)))
+
+
+def adjust_by_holm(p_values: Sequence[float]) -> list[float]:
+    """Each p for the family that they are tested in: the chance of any false finding among all stays what each alone
+    would have (Holm, 1979). In the order given."""
+    places = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(places), 0, -1)
+    adjusted = np.empty(len(places))
+    adjusted[places] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(p_values, dtype=np.float64)[places]))
+    return [float(p) for p in adjusted]
 
 
 def detect_by_error(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,14 @@ from as2core.data import catalog as datasets
 from as2core.data import jsonl
 from as2core.errors import As2Error, BadSetting, UnknownData
 from as2core.evaluation import Cut, Evaluation, PairedTest, compute_intervals, paired_test
-from as2core.metrics import bounds, to_ranks
+from as2core.metrics import (
+    adjust_by_holm,
+    bounds,
+    find_detectable_difference,
+    find_sample_size,
+    measure_unranked,
+    to_ranks,
+)
 from as2core.rankers.base import Ranker, list_untrained
 from as2core.types import Json, Progress, Question
 from db.models import Evaluation as EvaluationRow
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
 
 CORPUS_PREFIX = "labels:"  # of a data set that is a corpus's labels
 SAMPLE_SEED = 0
+WANTED_DIFFERENCE = 0.02  # that comparisons are planned for
 MAX_RANKERS = 24  # in one comparison
 EVALUATION_SHARE = 0.9  # of a comparison's progress
 SWEEP_RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # of the candidates, dropped at every exit
@@ -88,18 +96,24 @@ class RankerResult:
 
 @dataclass(frozen=True, slots=True)
 class PairedResult:
-    """The paired test between two rankers; `test.difference` is the mean of a minus that of b."""
+    """The paired test between two rankers; `test.difference` is the mean of a minus that of b. `holm`: its p for the
+    family of all pairs compared; `detectable`: the smallest difference that these questions would have shown in 80 of
+    100 cases; `sample_size`: how many questions a difference of `WANTED_DIFFERENCE` takes. None where not known."""
 
     a: str
     b: str
     metric: str
     test: PairedTest
+    holm: float | None = None
+    detectable: float | None = None
+    sample_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonView:
-    """Rankers over one labelled set. `per_question`: columns qid, question, ranker, then the metrics. `ranks`: qid ->
-    frame with columns candidate, label, and a rank per ranker."""
+    """Rankers over one labelled set. `unranked`: the means of the candidates' own order, no reranking. `per_question`:
+    columns qid, question, ranker, then the metrics. `ranks`: qid -> frame with columns candidate, label, and a rank per
+    ranker."""
 
     data: str
     setting: str
@@ -109,6 +123,7 @@ class ComparisonView:
     per_question: pd.DataFrame
     ranks: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
+    unranked: Mapping[str, float] = field(default_factory=dict)
 
 
 def make_spec(cascade: str, ratio: float) -> str:
@@ -320,16 +335,26 @@ def make_view(
         setting=settings.setting,
         questions=result["questions"],
         results=tuple(_from_row(row) for row in result["rows"]),
-        paired=tuple(_read_pair(pair) for pair in result["paired"]),
+        paired=_read_pairs(result["paired"], per_question),
         per_question=pd.DataFrame(values, columns=None if values else ["qid", "question", "ranker"]),
         ranks=_Ranks({q.qid: q for q in questions}, scores, hidden),
         notes=tuple(result["notes"]),
+        unranked=measure_unranked(questions),
     )
 
 
-def _read_pair(record: JsonObject) -> PairedResult:
-    test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
-    return PairedResult(record["a"], record["b"], record["metric"], test)
+def _read_pairs(
+    records: Sequence[JsonObject], per_question: Mapping[str, Mapping[str, Mapping[str, float]]]
+) -> tuple[PairedResult, ...]:
+    pairs = []
+    for record, holm in zip(records, adjust_by_holm([r["p"] for r in records]), strict=True):
+        test = PairedTest(**{f.name: record[f.name] for f in fields(PairedTest)})
+        a, b = (per_question.get(record[side], {}).get(record["metric"], {}) for side in ("a", "b"))
+        differences = [a[qid] - b[qid] for qid in a if qid in b]
+        detectable = find_detectable_difference(differences)
+        size = find_sample_size(differences, WANTED_DIFFERENCE)
+        pairs.append(PairedResult(record["a"], record["b"], record["metric"], test, holm, detectable, size))
+    return tuple(pairs)
 
 
 def _find_hidden_labels(wb: Workbench, data: str, by: int | None) -> set[tuple[str, str]]:

@@ -179,11 +179,11 @@ def follow(wb: Workbench, course: DecisionCourse) -> DecisionCourse:
         labels = _read_labels(s, {pair[0] for pair, _ in course.steps})
         if any(labels.get(pair) != label for pair, label in course.steps):
             course = replace(course, decision=course.start, steps=())
-        seen = {pair[0] for pair, _ in course.steps}
+        question_ids = {pair[0] for pair, _ in course.steps}
         while (pair := course.pair) is not None:
-            if pair[0] not in seen:
+            if pair[0] not in question_ids:
                 labels |= _read_labels(s, [pair[0]])
-                seen.add(pair[0])
+                question_ids.add(pair[0])
             if pair not in labels:
                 return course
             label = labels[pair]

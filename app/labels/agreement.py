@@ -1,9 +1,9 @@
 """Whether people agree, what they disagree on, how it is settled, and how much seeing a score sways them.
 
 Cohen's kappa for two people is scikit-learn's, Krippendorff's alpha for any number (who need not have labelled the same
-pairs) is the `krippendorff` package's, nominal. Only correct and incorrect are judgements: "unsure" counts as missing.
-Intervals come from resampling questions, since the pairs of one question are not independent. What a measure is made
-of adds up over questions, so a resample takes sums of theirs and no library.
+pairs) is the `krippendorff` package's, nominal, and Gwet's AC1 is computed here. Only correct and incorrect are
+judgements: "unsure" counts as missing. Intervals come from resampling questions, since the pairs of one question are
+not independent. What a measure is made of adds up over questions, so a resample takes sums of theirs and no library.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class AgreementView:
-    """`alpha`: Krippendorff's, nominal, over everyone. `kappas`: (name, name) -> Cohen's. `over_time`: (day the second
-    label came, alpha). `per_kind`: question kind -> alpha. `annotators`: everybody with a label that somebody else's
-    stands beside."""
+    """`alpha`: Krippendorff's, nominal, over everyone; `ac1`: Gwet's. `kappas`: (name, name) -> Cohen's. `over_time`:
+    (day the second label came, alpha). `per_kind`: question kind -> alpha. `annotators`: everybody with a label that
+    somebody else's stands beside."""
 
     alpha: Estimate
+    ac1: Estimate
     kappas: tuple[tuple[str, str, Estimate], ...]
     over_time: tuple[tuple[str, Estimate], ...]
     per_kind: tuple[tuple[str, Estimate], ...]
@@ -112,7 +113,8 @@ def measure_agreement(wb: Workbench, corpus_id: int, *, seed: int = 0) -> Agreem
         if common := [u for u in units if a in u[1] and b in u[1]]:
             kappas.append((a, b, _estimate(common, _kappa_of(a, b), seed)))
     by_day, by_kind = _estimate_by(days, units, seed), _estimate_by(kinds, units, seed)
-    return AgreementView(_estimate(units, ALPHA, seed), tuple(kappas), by_day, by_kind, tuple(people))
+    whole, gwet = _estimate(units, ALPHA, seed), _estimate(units, AC1, seed)
+    return AgreementView(whole, gwet, tuple(kappas), by_day, by_kind, tuple(people))
 
 
 def infer_question_kind(question: str) -> str:
@@ -134,6 +136,27 @@ def alpha(units: Sequence[Unit]) -> float | None:
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
+def ac1(units: Sequence[Unit]) -> float | None:
+    """Gwet's AC1 for any number of people (Gwet, "Computing inter-rater reliability and its variance in the presence of
+    high agreement", 2008). Chance agreement is taken to be that of guesses on hard units alone; so unlike alpha and
+    kappa it stays high where nearly all labels are the same and people agree on them. None without a unit."""
+    if not units:
+        return None
+    return float(_ac1_of_sums(np.array([_agreements(votes) for _, votes in units]).sum(0)[None])[0])
+
+
+def _agreements(votes: Votes) -> tuple[float, ...]:
+    """The share of the unit's pairs of people that agree, the share of correct, and 1."""
+    n, ones = len(votes), sum(votes.values())
+    return (ones * (ones - 1) + (n - ones) * (n - ones - 1)) / (n * (n - 1)), ones / n, 1.0
+
+
+def _ac1_of_sums(sums: np.ndarray) -> np.ndarray:
+    agree, ones, n = sums.T
+    chance = 2 * ones / n * (1 - ones / n)
+    return (agree / n - chance) / (1 - chance)
+
+
 def _coincidences(votes: Votes) -> tuple[float, ...]:
     """How often a judgement of the unit meets another of its value, by value, and one of the other (Krippendorff 2011,
     "Computing Krippendorff's Alpha-Reliability", part C)."""
@@ -149,6 +172,7 @@ def _alpha_of_sums(sums: np.ndarray) -> np.ndarray:
 
 
 ALPHA = Measure(alpha, _coincidences, _alpha_of_sums)
+AC1 = Measure(ac1, _agreements, _ac1_of_sums)
 
 
 def kappa(units: Sequence[Unit], a: str, b: str) -> float | None:

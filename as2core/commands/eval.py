@@ -17,7 +17,6 @@ from as2core.types import Question
 
 if TYPE_CHECKING:
     from as2core.evaluation import Evaluation
-    from as2core.metrics import PairedTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,14 @@ def eval_(
     setting: Setting = "clean",
     titles: Titles = True,
     limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N questions.")] = None,
+    difference: Annotated[
+        float, typer.Option(help="Say how many questions it takes to find such a difference.")
+    ] = 0.02,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
     from as2core.data.catalog import apply_setting
+    from as2core.metrics import measure_unranked
 
     if files.run and len(rankers) > 1:
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
@@ -58,12 +61,14 @@ def eval_(
     _write_files(files, questions, results)
     source = {"data": data, "setting": setting, "titles": titles}
     if as_json:
-        print_json(_describe_all(source, questions, results))
+        print_json(_describe_all(source, questions, results, difference))
         return
     for spec, result in results.items():
         _print_result(spec, result, questions, f"{data}, {setting}{'' if titles else ', without titles'}")
-    for a, b in _pair_up(results):
-        _print_comparison(a, b, results)
+    values = ", ".join(f"{name} {value:.3f}" for name, value in measure_unranked(questions).items())
+    echo(f"no reranking, the order in {data}: {values}")
+    for pair, tests in _test_all(results, difference).items():
+        _print_comparison(pair, tests, difference)
 
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:
@@ -108,18 +113,18 @@ def _tabulate(questions: Sequence[Question], results: dict[str, Evaluation]) -> 
 
 
 def _describe_all(
-    source: dict[str, object], questions: Sequence[Question], results: dict[str, Evaluation]
+    source: dict[str, object], questions: Sequence[Question], results: dict[str, Evaluation], difference: float
 ) -> dict[str, object]:
     """The JSON: of one ranker its own, of several a list of them with the paired tests."""
+    from as2core.metrics import measure_unranked
+
     each = [{"ranker": spec, **cite(spec), **_describe(r, questions)} for spec, r in results.items()]
+    unranked = measure_unranked(questions)
     if len(each) == 1:
         identity = {name: each[0].pop(name) for name in ("ranker", "version", "weights")}
-        return {**identity, **source, **each[0]}
-    tests = [
-        {"a": a, "b": b, **{name: {**asdict(t), "detectable": d} for name, (t, d) in _test(a, b, results).items()}}
-        for a, b in _pair_up(results)
-    ]
-    return {**source, "rankers": each, "comparisons": tests}
+        return {**identity, **source, **each[0], "unranked": unranked}
+    tests = [{"a": a, "b": b, **by_name} for (a, b), by_name in _test_all(results, difference).items()]
+    return {**source, "rankers": each, "unranked": unranked, "comparisons": tests}
 
 
 def _describe(result: Evaluation, questions: Sequence[Question]) -> dict[str, object]:
@@ -147,14 +152,25 @@ def _compute_intervals(result: Evaluation) -> dict[str, tuple[float, float]]:
     return {name: bootstrap(result.per_question[name].values()) for name in MEASURES}
 
 
-def _test(a: str, b: str, results: dict[str, Evaluation]) -> dict[str, tuple[PairedTest, float | None]]:
-    """By measure the paired test of a against b, and the smallest difference that these questions would have shown."""
-    from as2core.metrics import MEASURES, find_detectable_difference, paired_test
+def _test_all(results: dict[str, Evaluation], difference: float) -> dict[tuple[str, str], dict[str, dict[str, object]]]:
+    """Pair -> measure -> the paired test, its p by Holm among all pairs, the smallest difference that these questions
+    would have shown, and how many such a `difference` takes."""
+    from as2core.metrics import MEASURES, adjust_by_holm, find_detectable_difference, find_sample_size, paired_test
 
-    tests = {}
+    pairs = _pair_up(results)
+    tests: dict[tuple[str, str], dict[str, dict[str, object]]] = {pair: {} for pair in pairs}
     for name in MEASURES:
-        of_a, of_b = (results[spec].per_question[name] for spec in (a, b))
-        tests[name] = paired_test(of_a, of_b), find_detectable_difference(of_a[qid] - of_b[qid] for qid in of_a)
+        sides = [[results[spec].per_question[name] for spec in pair] for pair in pairs]
+        in_order = [paired_test(a, b) for a, b in sides]
+        holm = adjust_by_holm([test.p for test in in_order])
+        for pair, (a, b), test, p in zip(pairs, sides, in_order, holm, strict=True):
+            values = [a[qid] - b[qid] for qid in a]
+            tests[pair][name] = {
+                **asdict(test),
+                "holm": p,
+                "detectable": find_detectable_difference(values),
+                "sample_size": find_sample_size(values, difference),
+            }
     return tests
 
 
@@ -178,11 +194,10 @@ def _print_result(spec: str, result: Evaluation, questions: Sequence[Question], 
         echo(f"cost: {result.relative_cost:.2f} of the monolithic model's")
 
 
-def _print_comparison(a: str, b: str, results: dict[str, Evaluation]) -> None:
+def _print_comparison(pair: tuple[str, str], tests: dict[str, dict[str, object]], difference: float) -> None:
     echo()
-    echo(f"{a} minus {b}, the mean of the differences over the same questions:")
-    rows = [
-        {"measure": name, **asdict(test), "detectable": detectable}
-        for name, (test, detectable) in _test(a, b, results).items()
-    ]
-    print_table(rows, ["measure", "difference", "low", "high", "p", "wins", "losses", "ties", "detectable"])
+    echo(f"{pair[0]} minus {pair[1]}, the mean of the differences over the same questions:")
+    columns = ["difference", "low", "high", "p", "holm", "wins", "losses", "ties", "detectable"]
+    sizes = f"questions for {difference:g}"
+    rows = [{"measure": name, sizes: test["sample_size"], **test} for name, test in tests.items()]
+    print_table(rows, ["measure", *columns, sizes])

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from as2core.errors import BadSetting
 from as2core.metrics import (
     MEASURES,
+    adjust_by_holm,
     bootstrap,
     bounds,
     find_detectable_difference,
+    find_sample_size,
     measure_each,
     measure_mean,
+    measure_unranked,
     order,
     paired_test,
     to_ranks,
@@ -243,3 +246,38 @@ def test_a_two_sided_test_finds_the_detectable_difference_four_times_in_five():
 @pytest.mark.parametrize("values", [[], [0.3], [0.0, 0.0, 0.0]])
 def test_what_never_differs_has_no_detectable_difference(values):
     assert find_detectable_difference(values) is None
+
+
+def test_a_planned_number_of_questions_finds_the_difference_four_times_in_five():
+    rng = np.random.default_rng(0)
+    spread = rng.choice([-0.5, 0.0, 0.0, 0.5], 60)
+    n = find_sample_size(spread, 0.1)
+    assert n == math.ceil(((1.959964 + 0.841621) * spread.std(ddof=1) / 0.1) ** 2)
+    trials = rng.choice(spread - spread.mean() + 0.1, (2000, n))
+    t = trials.mean(1) / (trials.std(1, ddof=1) / math.sqrt(n))
+    assert 0.77 <= (np.abs(t) > 1.96).mean() <= 0.83
+
+
+def test_what_never_differs_needs_no_number_and_a_difference_is_above_nothing():
+    assert find_sample_size([0.2, 0.2], 0.02) is None
+    with pytest.raises(BadSetting, match="difference 0"):
+        find_sample_size([0.0, 1.0], 0)
+
+
+def test_holm_is_the_closed_test_of_bonferroni():
+    """A hypothesis falls when Bonferroni rejects every set of hypotheses that holds it."""
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 3, 5):
+        for _ in range(20):
+            p = rng.random(size) ** 3
+            sets = [s for k in range(1, size + 1) for s in itertools.combinations(range(size), k)]
+            expected = [max(min(1, len(s) * min(p[j] for j in s)) for s in sets if i in s) for i in range(size)]
+            assert adjust_by_holm(p) == pytest.approx(expected)
+    assert adjust_by_holm([]) == []
+
+
+def test_no_reranking_is_the_order_in_which_candidates_come():
+    labels = [0, 1, 0, 1]
+    question = Question("q", "?", tuple(Candidate(str(i), "", label) for i, label in enumerate(labels)))
+    found = measure_unranked([question])
+    assert (found["RR"], found["P@1"], found["AP"]) == (0.5, 0.0, 0.5)

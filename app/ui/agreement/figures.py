@@ -51,6 +51,8 @@ def _draw_agreement(view: AgreementView) -> None:
         "below 0.67. Unsure counts as missing. The 95 % interval is resampled over questions. Updated once a "
         "minute."
     )
+    _draw_number("Gwet's AC1", view.ac1, "The same pairs")
+    st.caption("AC1 stays high where nearly all labels are the same and people agree on them; alpha and kappa do not.")
     _draw_table("Two people", "Cohen's kappa", [(f"{a} and {b}", e) for a, b, e in view.kappas])
     st.header("Over time", anchor=False)
     points = [(day, e.value, e.low, e.high, e.n) for day, e in view.over_time if e.value is not None]

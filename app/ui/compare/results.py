@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from app.compare.comparison import ComparisonView, PairedResult, RankerResult
+from app.compare.comparison import WANTED_DIFFERENCE, ComparisonView, PairedResult, RankerResult
 from app.ui import navigation, url
 from app.ui.charts.intervals import differences, intervals
 from app.ui.charts.slope import slope
@@ -30,6 +30,8 @@ def draw(view: ComparisonView) -> None:
         st.info(plain(note), icon=":material/info:")
     metric = url.choose("compare", "metric", "Metric", {m: m for m in METRICS})
     _draw_table(view.results, metric)
+    if metric in view.unranked:
+        st.caption(f"No reranking, the order in which the candidates come: {metric} {view.unranked[metric]:.3f}.")
     singles, sweeps = split_sweeps(view.results)
     if singles:
         left_column, right_column = st.columns(2, gap="large")
@@ -135,7 +137,10 @@ def _draw_pairs(pairs: Sequence[PairedResult]) -> None:
     if not pairs:
         return
     st.header("Is the difference significant?", anchor=False)
-    st.caption("A paired randomisation test over the same questions. With many pairs, some differences are chance.")
+    st.caption(
+        "A paired randomisation test over the same questions. With many pairs, some differences are chance: Holm's p "
+        "is corrected for all pairs here."
+    )
     by_ratio = sorted(pairs, key=lambda p: sum(parse_ratio(name) is not None for name in (p.a, p.b)))
     rest = by_ratio[VISIBLE_PAIRS:]
     st.html(paired_table(by_ratio[:VISIBLE_PAIRS]))
@@ -150,10 +155,22 @@ def paired_table(pairs: Sequence[PairedResult]) -> str:
     """The tests as an HTML table whose sentences wrap; names are escaped."""
     rows = "".join(
         f"<tr><th>{escape(p.a)}<br><small>against {escape(p.b)}</small></th>"
-        f"<td>{p.test.difference:+.3f}</td><td>{escape(describe_test(p.test, metric=p.metric))}</td></tr>"
+        f"<td>{p.test.difference:+.3f}</td>"
+        f"<td>{escape(describe_test(p.test, metric=p.metric) + _describe_power(p))}</td></tr>"
         for p in pairs
     )
     return f'<table class="as2-table as2-paired"><tbody>{rows}</tbody></table>'
+
+
+def _describe_power(pair: PairedResult) -> str:
+    """What these questions could have shown, and what others would have to."""
+    holm = "" if pair.holm is None else f" Holm's p = {pair.holm:.3f}."
+    if pair.detectable is None or pair.sample_size is None:
+        return holm
+    return (
+        f"{holm} These questions show a difference of {pair.detectable:.3f} in 80 of 100 cases; "
+        f"{WANTED_DIFFERENCE:g} takes {count(pair.sample_size, 'question')}."
+    )
 
 
 def _draw_questions(view: ComparisonView, names: Sequence[str], metric: str) -> None:

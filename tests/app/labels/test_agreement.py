@@ -10,7 +10,7 @@ from app.jobs import queue
 from app.jobs.attempt import run_queued
 from app.labels import agreement, annotation, queues
 from app.labels import consensus as labels
-from app.labels.agreement import alpha, infer_question_kind, kappa
+from app.labels.agreement import AC1, ac1, alpha, infer_question_kind, kappa
 from app.labels.annotation import Presentation
 from app.labels.queues import Seat
 from app.workbench import people
@@ -32,6 +32,25 @@ def test_kappa_of_fifty_proposals_is_point_4():
     # 20 both yes, 15 both no, 5 and 10 mixed: observed 0.7, by chance 0.5
     left, right = "1" * 25 + "0" * 25, "1" * 20 + "0" * 5 + "1" * 10 + "0" * 15
     assert kappa(units(left, right), "a", "b") == pytest.approx(0.4)
+
+
+def test_ac1_stays_high_where_nearly_all_labels_are_the_same():
+    # 118 both yes, 5 and 2 mixed: observed 118/125; yes 243/250, so by chance 2 (243/250) (7/250)
+    lopsided = units("1" * 123 + "00", "1" * 118 + "0" * 5 + "11")
+    chance = 2 * 243 / 250 * 7 / 250
+    assert ac1(lopsided) == pytest.approx((118 / 125 - chance) / (1 - chance)) == pytest.approx(0.941, abs=5e-4)
+    assert kappa(lopsided, "a", "b") < 0
+    assert ac1(units("111", "111")) == 1.0 and ac1([]) is None
+
+
+def test_ac1_of_three_people_who_need_not_all_label():
+    # pairs that agree: 1 of 1, 1 of 3, 3 of 3; share of yes 1, 1/3, 0
+    three = [(0, {"a": 1, "b": 1}), (1, {"a": 1, "b": 0, "c": 0}), (2, {"a": 0, "b": 0, "c": 0})]
+    observed, yes = (1 + 1 / 3 + 1) / 3, (1 + 1 / 3) / 3
+    chance = 2 * yes * (1 - yes)
+    assert ac1(three) == pytest.approx((observed - chance) / (1 - chance))
+    sums = np.array([[sum(x) for x in zip(*(AC1.parts(votes) for _, votes in three), strict=True)]])
+    assert AC1.of_sums(sums)[0] == pytest.approx(ac1(three))
 
 
 def test_agreement_is_undefined_where_everybody_always_says_the_same_one_thing():
