@@ -42,9 +42,14 @@ def measure_mean(
 
 
 def measure_unranked(questions: Iterable[Question]) -> dict[str, float]:
-    """`measure_mean` of the order that the candidates come in: no reranking."""
+    """The means of the order that the candidates come in: no reranking."""
+    return average(measure_each_unranked(questions))
+
+
+def measure_each_unranked(questions: Iterable[Question]) -> dict[str, dict[str, float]]:
+    """The same by question, as `measure_each`."""
     questions = list(questions)
-    return measure_mean(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions})
+    return measure_each(questions, {q.qid: -np.arange(len(q.candidates)) for q in questions})
 
 
 def average(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from as2core.commands.gate import Check, check_gate, enforce, read_gate
 from as2core.commands.options import JsonFlag, Setting, Titles
 from as2core.errors import BadSetting
 from as2core.lookup import cite, load_ranker, read_questions
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What is written beside the table."""
+    """What is written beside the table, and what it has to meet."""
 
     run: Annotated[Path | None, typer.Option(help="Write the scores as a trec_eval run.")] = None
     qrels: Annotated[Path | None, typer.Option(help="Write the labels as trec_eval qrels.")] = None
     per_question: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write each question's measures as CSV.")
+    ] = None
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it all as one HTML file.")] = None
+    gate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What the first ranker has to meet (TOML); else exit code 3.")
     ] = None
 
 
@@ -48,8 +53,9 @@ def eval_(
 ) -> None:
     """Evaluate a ranker on labelled questions, or compare several."""
     from as2core.data.catalog import apply_setting
-    from as2core.metrics import measure_unranked
+    from as2core.metrics import measure_each_unranked
 
+    requirements = read_gate(files.gate) if files.gate else []
     if files.run and len(rankers) > 1:
         raise BadSetting("--run is the file of one ranker: evaluate each alone, or leave it out")
     if len(set(rankers)) < len(rankers):
@@ -60,15 +66,50 @@ def eval_(
     results = {spec: _evaluate(spec, questions, data, setting) for spec in rankers}
     _write_files(files, questions, results)
     source = {"data": data, "setting": setting, "titles": titles}
+    checks = check_gate(requirements, results, measure_each_unranked(questions))
+    if files.report:
+        _write_report(files.report, source, questions, results, difference, checks)
     if as_json:
-        print_json(_describe_all(source, questions, results, difference))
-        return
+        print_json(_describe_all(source, questions, results, difference) | ({"gate": checks} if checks else {}))
+    else:
+        where = f"{data}, {setting}{'' if titles else ', without titles'}"
+        _print_all(where, questions, results, difference)
+        _print_checks(checks)
+    enforce(checks)
+
+
+def _print_all(where: str, questions: Sequence[Question], results: dict[str, Evaluation], difference: float) -> None:
+    from as2core.metrics import measure_unranked
+
     for spec, result in results.items():
-        _print_result(spec, result, questions, f"{data}, {setting}{'' if titles else ', without titles'}")
+        _print_result(spec, result, questions, where)
     values = ", ".join(f"{name} {value:.3f}" for name, value in measure_unranked(questions).items())
-    echo(f"no reranking, the order in {data}: {values}")
+    echo(f"no reranking, the order in the data: {values}")
     for pair, tests in _test_all(results, difference).items():
         _print_comparison(pair, tests, difference)
+
+
+def _print_checks(checks: Sequence[Check]) -> None:
+    for check in checks:
+        echo(f"gate: {check.requirement}: {check.value:.3f}, {'met' if check.is_met else 'missed'}")
+
+
+def _write_report(
+    file: Path,
+    source: dict[str, object],
+    questions: Sequence[Question],
+    results: dict[str, Evaluation],
+    difference: float,
+    checks: Sequence[Check],
+) -> None:
+    from as2core.commands.eval_report import write_report
+    from as2core.data.source import write_text
+    from as2core.metrics import measure_unranked
+
+    rankers = [{"ranker": spec, **_describe(r, questions)} for spec, r in results.items()]
+    tests = [{"a": a, "b": b, **by_name} for (a, b), by_name in _test_all(results, difference).items()]
+    about = {**source, "questions": len(questions)}
+    write_text(write_report(about, rankers, measure_unranked(questions), tests, checks), file)
 
 
 def _evaluate(spec: str, questions: Sequence[Question], data: str, setting: str) -> Evaluation:

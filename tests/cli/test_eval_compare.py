@@ -107,3 +107,61 @@ def test_several_rankers_have_their_p_by_holm_and_questions_for_a_difference(as2
     assert code == 0 and "no reranking" in out and "AP 0.333" in out
     code, _, err = as2("eval", "jaccard", "rr", data, "--difference", "0")
     assert code == 1 and "difference 0" in err
+
+
+def write_gate(tmp_path, text):
+    file = tmp_path / "gate.toml"
+    file.write_text(text)
+    return file
+
+
+def test_a_gate_that_is_passed_exits_with_0_and_one_that_is_not_with_3(as2, as2_json, data, tmp_path):
+    # AP of Jaccard: 1/3 once and 1 five times; document order has 1/3 throughout
+    passed = write_gate(
+        tmp_path,
+        """
+        [[require]]
+        measure = "AP"
+        at_least = 0.88
+        [[require]]
+        measure = "AP"
+        against = "rr"
+        max_loss = 0.02
+        sure = true
+        [[require]]
+        measure = "P@1"
+        against = "no reranking"
+        """,
+    )
+    document = as2_json("eval", "jaccard", "rr", data, "--gate", passed)
+    assert [c["is_met"] for c in document["gate"]] == [True] * 3
+    assert document["gate"][0]["value"] == pytest.approx((5 + 1 / 3) / 6)
+    missed = write_gate(tmp_path, '[[require]]\nmeasure = "AP"\nagainst = "jaccard"\nmax_loss = 0.5\n')
+    code, out, err = as2("eval", "rr", "jaccard", data, "--gate", missed)
+    assert code == 3 and "missed" in out and "not passed (1 of 1): AP of rr minus jaccard at least -0.5: -0.556" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[require", "not TOML"),
+        ("", "requires nothing"),
+        ('[[require]]\nmeasure = "MAP"\nat_least = 1', "no measure 'MAP'"),
+        ('[[require]]\nmeasure = "AP"', "either at_least, or against"),
+        ('[[require]]\nmeasure = "AP"\nat_most = 1', "at_most"),
+        ('[[require]]\nmeasure = "AP"\nat_least = "high"', "are numbers"),
+        ('[[require]]\nmeasure = "AP"\nagainst = "bm25"', "name it on the command line"),
+    ],
+)
+def test_a_gate_that_cannot_be_checked_is_an_error_you_can_fix(as2, data, tmp_path, text, message):
+    code, _, err = as2("eval", "jaccard", data, "--gate", write_gate(tmp_path, text))
+    assert code == 1 and message in err and "Traceback" not in err
+
+
+def test_a_report_is_one_file_that_needs_nothing_else(as2, data, tmp_path):
+    gate = write_gate(tmp_path, '[[require]]\nmeasure = "AP"\nat_least = 0.99')
+    code, _, _ = as2("eval", "jaccard", "rr", data, "--report", tmp_path / "report.html", "--gate", gate)
+    html = (tmp_path / "report.html").read_text()
+    assert code == 3  # and the report is there
+    assert "0.889" in html and "jaccard minus rr" in html and "no reranking" in html and "missed" in html
+    assert not [x for x in ("http", "<script", "src=", "url(") if x in html]

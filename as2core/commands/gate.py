@@ -1,0 +1,124 @@
+"""A regression gate: conditions on an evaluation, in a TOML file, that a program in CI checks by an exit code.
+
+    [[require]]              # of the first ranker named
+    measure = "AP"
+    at_least = 0.80
+
+    [[require]]
+    measure = "P@1"
+    against = "bm25"         # another ranker named; "no reranking" for the order in the data
+    max_loss = 0.02          # the mean difference may be -0.02
+    sure = true              # not the mean, but the lower end of its 95 % interval
+
+A mean moves with the questions, so `sure` is the safer condition, and takes more questions to pass.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from as2core.errors import As2Error, BadSetting, UnreadableFile
+
+if TYPE_CHECKING:
+    from as2core.evaluation import Evaluation
+
+UNRANKED = "no reranking"
+KEYS = {"measure", "at_least", "against", "max_loss", "sure"}
+
+
+class GateFailed(As2Error):
+    """An evaluation that does not meet its gate."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """`limit`: of the measure, or with `against` of the difference. `is_sure`: the interval's lower end has to reach
+    it."""
+
+    measure: str
+    limit: float
+    against: str | None = None
+    is_sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A requirement in words, what was found, and whether that is enough."""
+
+    requirement: str
+    value: float
+    is_met: bool
+
+
+def read_gate(file: Path) -> list[Requirement]:
+    """Raises UnreadableFile, BadSetting."""
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UnreadableFile(f"{file}: not TOML ({error})") from None
+    rows = document.get("require")
+    if not isinstance(rows, list) or not rows:
+        raise BadSetting(f"{file} requires nothing: write [[require]] with measure and at_least, or against")
+    return [_read_requirement(file, number, row) for number, row in enumerate(rows, 1)]
+
+
+def _read_requirement(file: Path, number: int, row: Mapping[str, object]) -> Requirement:
+    from as2core.metrics import MEASURES
+
+    where = f"{file}: requirement {number}"
+    if unknown := set(row) - KEYS:
+        raise BadSetting(f"{where} has {', '.join(sorted(unknown))}; known: {', '.join(sorted(KEYS))}")
+    measure, against, is_sure = str(row.get("measure", "")), row.get("against"), row.get("sure", False)
+    if measure not in MEASURES:
+        raise BadSetting(f"{where}: no measure {measure!r}; known: {', '.join(MEASURES)}")
+    if ("at_least" in row) == (against is not None):
+        raise BadSetting(f"{where}: give either at_least, or against (with max_loss)")
+    limit = row.get("at_least") if against is None else row.get("max_loss", 0.0)
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not isinstance(is_sure, bool):
+        raise BadSetting(f"{where}: at_least and max_loss are numbers, sure is true or false")
+    return Requirement(
+        measure, float(limit if against is None else -limit), None if against is None else str(against), is_sure
+    )
+
+
+def check_gate(
+    requirements: Sequence[Requirement],
+    results: Mapping[str, Evaluation],
+    unranked: Mapping[str, Mapping[str, float]],
+) -> list[Check]:
+    """Of the first of `results`. `unranked`: measure -> question id -> value of the order in the data. Raises
+    BadSetting for a ranker that was not evaluated."""
+    first = next(iter(results))
+    return [_check(r, first, results, unranked) for r in requirements]
+
+
+def _check(
+    r: Requirement, first: str, results: Mapping[str, Evaluation], unranked: Mapping[str, Mapping[str, float]]
+) -> Check:
+    from as2core.metrics import bootstrap
+
+    values = dict(results[first].per_question[r.measure])
+    name = f"{r.measure} of {first}"
+    if r.against is not None:
+        if r.against != UNRANKED and r.against not in results:
+            raise BadSetting(f"the gate compares with {r.against!r}: name it on the command line, too")
+        others = unranked[r.measure] if r.against == UNRANKED else results[r.against].per_question[r.measure]
+        values = {qid: value - others[qid] for qid, value in values.items()}
+        name = f"{name} minus {r.against}"
+    mean = sum(values.values()) / len(values)
+    value = bootstrap(values.values())[0] if r.is_sure else mean
+    part = ", lower end of its 95 % interval," if r.is_sure else ""
+    return Check(f"{name}{part} at least {r.limit:g}", float(value), value >= r.limit - 1e-12)
+
+
+def enforce(checks: Sequence[Check]) -> None:
+    """Raises GateFailed."""
+    if missed := [c for c in checks if not c.is_met]:
+        details = "; ".join(f"{c.requirement}: {c.value:.3f}" for c in missed)
+        raise GateFailed(f"the gate is not passed ({len(missed)} of {len(checks)}): {details}")
