@@ -229,7 +229,7 @@ class Decision:
     def _plan(self, pool: np.ndarray) -> np.ndarray:
         if not self.settings.is_planned:
             return np.full(len(pool), 1 / len(pool))
-        return plan_probabilities(self.deviations[pool], np.ptp(self.bounds[pool], axis=1) / 2, self.costs[pool])
+        return plan_probabilities(self.deviations[pool], np.ptp(self.bounds[pool], axis=1) / 2)
 
     def _describe_draw(self, place: int, probability: float) -> Draw:
         pool = np.flatnonzero(~self.is_known)

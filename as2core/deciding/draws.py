@@ -11,8 +11,8 @@ learning", ICLR 2021; for evaluation Kossen et al., "Active testing", ICML 2021)
 2024). Written as z it also allows the predictions to improve on the way, and a question to become known without a
 draw.
 
-The best probabilities are proportional to a value's standard deviation around its prediction, and, where one question
-costs more labels than another, to that over the root of its cost.
+The best probabilities are proportional to a value's standard deviation around its prediction. Questions that cost fewer
+labels are not preferred: the cost is known only roughly before, and a question drawn seldom makes a wide interval.
 """
 
 from __future__ import annotations
@@ -42,13 +42,11 @@ class Draw:
         return self.base + (value - self.prediction) / (self.probability * self.questions)
 
 
-def plan_probabilities(
-    deviations: np.ndarray, ranges: np.ndarray, costs: np.ndarray, *, caution: float = 1.0
-) -> np.ndarray:
-    """Of the questions of the pool: `deviations` as the predictions' model has them, the `ranges` that values can have,
-    and labels each takes. `caution`: how far a value's whole range counts beside the deviation, since the model may be
-    wrong, and a value of small probability that surprises makes a huge estimate. All `(pool,)`."""
-    sizes = np.hypot(deviations, caution * ranges) / np.sqrt(np.maximum(costs, 1))
+def plan_probabilities(deviations: np.ndarray, ranges: np.ndarray, *, caution: float = 1.0) -> np.ndarray:
+    """Of the questions of the pool: `deviations` as the predictions' model has them, and the `ranges` that values can
+    have. `caution`: how far a value's whole range counts beside the deviation, since the model may be wrong, and a
+    value of small probability that surprises makes a huge estimate. All `(pool,)`."""
+    sizes = np.hypot(deviations, caution * ranges)
     return sizes / sizes.sum()
 
 

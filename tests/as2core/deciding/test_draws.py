@@ -52,10 +52,10 @@ def test_lure_s_weights_worked_by_hand():
     assert lure_weights(2, np.array([0.9, 1.0])) == pytest.approx([1, 1])  # everything was drawn
 
 
-def test_a_question_is_drawn_by_its_deviation_over_the_root_of_its_cost():
-    planned = plan_probabilities(np.array([0.3, 0.3, 0.6]), np.zeros(3), np.array([1, 4, 4]))
-    assert planned == pytest.approx(np.array([2, 1, 2]) / 5)
-    assert plan_probabilities(np.zeros(2), np.ones(2), np.ones(2)) == pytest.approx([0.5, 0.5])
+def test_a_question_is_drawn_by_its_deviation_and_its_range():
+    assert plan_probabilities(np.array([0.3, 0.6]), np.zeros(2)) == pytest.approx([1 / 3, 2 / 3])
+    assert plan_probabilities(np.array([3.0, 0.0]), np.array([4.0, 5.0])) == pytest.approx([0.5, 0.5])
+    assert plan_probabilities(np.array([3.0, 0.0]), np.array([4.0, 5.0]), caution=0) == pytest.approx([1, 0])
 
 
 def test_a_powered_mean_worked_by_hand():
