@@ -23,7 +23,7 @@ from app.adapt.snapshot import Snapshot
 from app.corpora.corpora import get_corpus
 from app.jobs.attempt import JobRun
 from app.versions import evaluations, loading, registry, startup
-from app.versions.benchmarks import FROZEN, load_benchmarks
+from app.versions.benchmarks import FROZEN, load_benchmarks, load_starter
 from app.versions.evaluations import Measurement, to_json
 from app.workbench.models import import_libraries
 from as2core.cascade.logit_cache import LogitCache
@@ -82,7 +82,7 @@ class _Retrain:
         self.measuring.use_engine(result.ranker, "graphs")
         if not self.settings.is_fitted:
             on_progress = self.reporter.begin("calibration", "calibrating the probabilities")
-            result = training.calibrate_result(result, self.snapshot.parts.dev, on_progress)
+            result = training.calibrate_result(result, self._calibration_questions, on_progress)
         after = self.measuring.measure_new(result.ranker, questions)
         benchmarks = self.measuring.evaluate_benchmarks(result.ranker, self.benchmarks)
         report = self._report(BeforeAfter(before, after), benchmarks, labels, result)
@@ -116,9 +116,14 @@ class _Retrain:
                 evaluations=settings.epochs,
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
-                calibration_questions=training.select_complete(parts.dev) if isinstance(base, CascadeRanker) else (),
+                calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
             )
         return plan_stages(parts, self.benchmarks, work)
+
+    @property
+    def _calibration_questions(self) -> Sequence[Question]:
+        """Completely labelled ones that no training sees: the person's, or else the shipped ones."""
+        return training.select_complete(self.snapshot.parts.dev) or load_starter(self.wb, "dev")
 
     @property
     def _uses_all_labels(self) -> bool:

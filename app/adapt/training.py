@@ -123,15 +123,14 @@ def _fine_tune(
     return TrainedRanker(result.ranker, as_run, *times, result.stopped_early)
 
 
-def calibrate_result(result: TrainedRanker, dev: Sequence[Question], on_progress: OnProgress) -> TrainedRanker:
+def calibrate_result(result: TrainedRanker, questions: Sequence[Question], on_progress: OnProgress) -> TrainedRanker:
     """Calibrate what gradient descent trained, on the engine it runs on, which scores several times as fast as the
-    weights in training; as it is for a ranker without probabilities, or without completely labelled questions."""
+    weights in training; as it is for a ranker without probabilities, or without `questions`."""
     from as2core.training.calibrate import calibrate
 
-    complete = select_complete(dev)
-    if not complete or not isinstance(result.ranker, CascadeRanker):
+    if not questions or not isinstance(result.ranker, CascadeRanker):
         return result
-    return replace(result, calibration=calibrate(result.ranker, complete, on_progress))
+    return replace(result, calibration=calibrate(result.ranker, questions, on_progress))
 
 
 def _fit_weights(

@@ -1,5 +1,6 @@
 """Platt scaling (Platt, 1999): logits to probabilities, one scale and shift an exit, fitted on labelled questions;
-and the no-answer threshold: where the best candidate's probability is lower, "no answer" is right more often.
+and the no-answer threshold: where the best candidate's probability is lower, "no answer" is right more often. The same
+fit, on an answer's lead over the second candidate, gives the confidence of answers.
 """
 
 from __future__ import annotations
@@ -26,17 +27,19 @@ MAX_LEVEL_QUESTIONS = 50  # with a correct candidate, and as many without
 
 
 def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress | None = None) -> dict:
-    """Set the ranker's `calibration` and `threshold`; returns the report for its card. Unlabelled candidates are left
-    out.
+    """Set the ranker's `calibration`, `threshold` and `answer_calibration`; returns the report for its card. Unlabelled
+    candidates are left out.
 
     The fit uses all questions. The reported calibration error and reliability curve by exit, and the threshold's
     balanced accuracy, come from FOLDS folds over questions, each scored by a fit that did not see it.
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
-    all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays.
+    all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays. The
+    confidence of answers is fitted on questions as they are; it stays without right and wrong answers among them.
     """
     logits: list[np.ndarray] = []  # (exits, labelled candidates) a question
     labels: list[np.ndarray] = []
     best: list[tuple[float, bool, int]] = []  # the best logit, whether the question has an answer, and its number
+    answers: list[tuple[float, bool]] = []  # the lead of the best candidate, and whether it is correct
     for done, q in enumerate(questions):
         if on_progress:
             on_progress(Progress(done, len(questions), q.text))
@@ -48,6 +51,8 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
         logits.append(by_exit[:, has_label])
         labels.append(np.array([c.label == 1 for c in q.candidates])[has_label])
         best.append((float(last.max()), q.positives > 0, number))
+        if len(last) > 1 and (label := q.candidates[int(last.argmax())].label) is not None:
+            answers.append((float(np.ptp(np.sort(last)[-2:])), label == 1))
         if has_label.all() and 0 < q.positives < len(q.candidates):
             best.append((float(last[~labels[-1]].max()), False, number))
     y, exits = np.concatenate(labels).astype(float), np.concatenate(logits, axis=1)
@@ -65,6 +70,12 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
     if answerable.any() and not answerable.all():
         ranker.threshold, _ = best_threshold(top, answerable)
         report["balanced_accuracy"] = _held_out_accuracy(top, answerable, numbers % FOLDS)
+    leads, right = (
+        (np.array(column) for column in zip(*answers, strict=True)) if answers else (np.zeros(0), np.zeros(0))
+    )
+    if 0 < right.sum() < len(right):
+        ranker.answer_calibration = platt(leads, right)
+        report |= {"answers": len(right), "right_answers": int(right.sum())}
     held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, exits, strict=True)}
     curves = {layer: reliability(p, y) for layer, p in held_out.items()}
     errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}

@@ -172,3 +172,40 @@ def test_the_confidence_of_an_answer_grows_with_its_lead_over_the_second_candida
 @pytest.mark.parametrize(("calibration", "logits"), [(None, [1.0, 2.0]), ((0.5, 0.0), [1.0]), ((0.5, 0.0), [])])
 def test_without_a_fit_or_a_second_candidate_there_is_no_confidence(calibration, logits):
     assert compute_confidence(calibration, np.array(logits)) is None
+
+
+def test_calibrating_fits_the_confidence_of_answers_on_their_leads_where_the_best_one_has_a_label(tiny):
+    rng = np.random.default_rng(2)
+    ranker = get(f"cascade:backbone={tiny()}")
+    words = ["tower", "iron", "river", "bridge", "winter", "bread", "rain", "stone"]
+    labels = [0, 1, None]
+    qs = [
+        Question(
+            f"q{i}",
+            f"where is the {words[i % 8]} ?",
+            tuple(Candidate(str(j), " ".join(rng.choice(words, 4)), labels[rng.integers(3)]) for j in range(5)),
+        )
+        for i in range(24)
+    ]
+    report = calibrate(ranker, qs)
+    leads, right = [], []
+    for q in qs:
+        best, second = sorted(zip(ranker.score(q.text, q.candidates), q.candidates, strict=True), key=lambda x: -x[0])[
+            :2
+        ]
+        if best[1].label is not None:
+            leads.append(best[0] - second[0])
+            right.append(best[1].label)
+    assert (report["answers"], report["right_answers"]) == (len(right), sum(right))
+    assert 0 < sum(right) < len(right) < len(qs)
+    assert ranker.answer_calibration == pytest.approx(platt(np.array(leads), np.array(right)), abs=1e-3)
+
+
+def test_the_confidence_of_answers_stays_where_all_are_right(tiny):
+    ranker = get(f"cascade:backbone={tiny()}")
+    ranker.answer_calibration = (2.0, -1.0)
+    cands = (Candidate("0", "the tower", 1), Candidate("1", "iron", 0))
+    best = int(np.argmax(ranker.score("where ?", cands)))
+    labelled = tuple(replace(c, label=int(i == best)) for i, c in enumerate(cands))
+    assert "answers" not in calibrate(ranker, [Question("a", "where ?", labelled)])
+    assert ranker.answer_calibration == (2.0, -1.0)

@@ -177,6 +177,12 @@ def test_the_card_tells_before_and_after_with_intervals_a_test_exits_and_the_fro
     assert {"seed", "settings", "paired", "frozen"} <= set(card)
 
 
+def test_without_whole_lists_the_probabilities_are_calibrated_on_the_shipped_questions(wb, corpus_id):
+    jsonl.write(made_up(7, seed=6, prefix="shipped"), wb.settings.starter_dir / "dev.jsonl")
+    result = finish_retrain(wb, readiness.start_retrain(wb, corpus_id, RetrainSettings(epochs=1)).id).result
+    assert registry.load_card(wb, result["version"])["calibration"]["questions"] == 7
+
+
 def test_wikiqa_s_dev_questions_judge_too_where_they_are_at_hand(wb, corpus_id, tmp_path):
     from as2core.data import wikiqa
 
