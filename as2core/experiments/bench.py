@@ -12,11 +12,13 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from as2core.chance import expect_by_chance
 from as2core.data import jsonl
+from as2core.data.source import is_folder, sha256
 from as2core.evaluation import evaluate
 from as2core.experiments.base import BASELINES, CHANCE, Options, Report, Step
 from as2core.experiments.cells import Cell, CellStore
@@ -211,11 +213,21 @@ class Bench:
             "cell": name,
             "seed": seed,
             "questions": self._digest,
-            "backbone": self.options.backbone,
+            "backbone": _identify(self.options.backbone),
             "full": self.options.full,
             "sizes": dict(self.sizes),
             "settings": [list_changes(s) for s in settings],
         }
+
+
+@cache
+def _identify(backbone: str | None) -> str | dict[str, str] | None:
+    """By which a cell knows its encoder: the name, and of a directory, whose weights may change, those too."""
+    if backbone is None or not is_folder(backbone):
+        return backbone
+    folder = Path(backbone)
+    weights = sorted(p for pattern in ("*.safetensors", "*.bin") for p in folder.glob(pattern))
+    return {p.name: sha256(p) for p in (folder / "config.json", *weights) if p.is_file()}
 
 
 def list_changes(settings: TrainSettings) -> dict[str, Json]:

@@ -55,6 +55,17 @@ def test_another_encoder_is_another_cell_and_again_measures_a_stored_one(tmp_pat
             make_bench(tmp_path, **options).cell("x", None, never)
 
 
+def test_a_directory_with_other_weights_is_another_encoder_and_its_place_does_not_matter(tmp_path):
+    for name, content in {"a": "same", "b": "same", "c": "other"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_text(content)
+    cells = tmp_path / "cells"
+    make_bench(cells, backbone=str(tmp_path / "a")).cell("x", None, lambda work: Cell({}))
+    make_bench(cells, backbone=str(tmp_path / "b")).cell("x", None, never)
+    with pytest.raises(AssertionError, match="again"):
+        make_bench(cells, backbone=str(tmp_path / "c")).cell("x", None, never)
+
+
 def test_a_stopped_cell_leaves_its_work_and_a_finished_one_does_not(tmp_path):
     def stop(work):
         work.folder.mkdir(parents=True)
