@@ -116,13 +116,14 @@ class Pace:
 class Work:
     """`steps` of the training, `evaluations` on the validation questions while it runs, `mean_evaluations` there of
     means with the base's weights. `hard_negatives`: more incorrect candidates than that are ranked first (0: none are).
-    `judge_questions` are scored to find labels that look wrong, `calibration_questions` to calibrate. `measured`: data
-    that the base was measured on before."""
+    The base scores `anchor_questions` to keep its scores there. `judge_questions` are scored to find labels that look
+    wrong, `calibration_questions` to calibrate. `measured`: data that the base was measured on before."""
 
     steps: int = 0
     evaluations: int = 0
     mean_evaluations: int = 0
     hard_negatives: int = 0
+    anchor_questions: Sequence[Question] = ()
     judge_questions: Sequence[Question] = ()
     calibration_questions: Sequence[Question] = ()
     measured: Collection[str] = ()
@@ -138,7 +139,8 @@ def plan_stages(parts: Split, benchmarks: Mapping[str, Sequence[Question]], work
         "engine": ENGINE_WEIGHT,
         f"base {HELD_OUT}": 0.0 if HELD_OUT in work.measured else held_out,
         "check": COMPLETE_WEIGHT * count_candidates(work.judge_questions),
-        "negatives": CANDIDATE_WEIGHT * count_candidates(long),
+        "preparation": CANDIDATE_WEIGHT * count_candidates(long)
+        + TORCH_CANDIDATE_WEIGHT * count_candidates(work.anchor_questions),
         "validation": validation,
         "training": STEP_WEIGHT * work.steps + validation * work.evaluations,
         "mean": validation * work.mean_evaluations,
@@ -164,12 +166,9 @@ class TrainingWatch:
         self._mixing: Progress | None = None  # means that were scored
 
     def follow_scoring(self, p: Progress) -> tuple[str, float, str]:
-        """Before the training starts: which incorrect candidates are hard."""
-        return (
-            "negatives",
-            p.done / max(1, p.total),
-            f"looking for hard candidates, {p.done:,} of {p.total:,} questions",
-        )
+        """Before the training starts: what the base scores."""
+        message = f"reading what the model knows, {p.done:,} of {p.total:,} questions"
+        return ("preparation", p.done / max(1, p.total), message)
 
     def follow_mixing(self, p: Progress) -> tuple[str, float, str]:
         """After the last step: which mean with the base's weights is the best."""

@@ -141,8 +141,8 @@ def _find_problem(composition: snapshot.Composition, correct: int, incorrect: in
         )
     if not parts.held_out:
         return "No question can be held out to compare before and after: label one more, with both kinds of labels."
-    if not all(parts.train_labels):
-        return "The training questions have labels of one kind only: label correct and incorrect sentences of more."
+    if not any(q.positives and q.negatives for q in parts.train):
+        return "No training question has both a correct and an incorrect sentence: label both for some more questions."
     return ""
 
 
@@ -168,7 +168,10 @@ def _find_warnings(composition: snapshot.Composition, settings: RetrainSettings)
         warnings.append(f"{_are(only_correct)} labelled with correct sentences only: add an incorrect one to each.")
     written_here = [x.question for x in composition.questions if x.origin in WRITTEN_HERE]
     if only_incorrect := sum(bool(q.negatives) and not q.positives for q in written_here):
-        warnings.append(f"{_are(only_incorrect)} labelled with incorrect sentences only.")
+        warnings.append(
+            f"{_are(only_incorrect)} labelled with incorrect sentences only: a cascade learns nothing from them "
+            "until a correct one is labelled too."
+        )
     if conflicts := sum(x.disputed for x in composition.questions):
         pairs = "1 pair is" if conflicts == 1 else f"{conflicts} pairs are"
         warnings.append(f"{pairs} in conflict between annotators and left out.")

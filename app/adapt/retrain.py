@@ -107,15 +107,16 @@ class _Retrain:
         if not self.settings.is_fitted:
             from as2core.training.weight_mean import count_scored_shares
 
-            questions = len(self.snapshot.training_questions)
-            settings = training.choose_train_settings(base, self.settings, questions)
+            settings = training.choose_train_settings(base, self.settings, len(parts.train))
+            replay = self.snapshot.replay
             is_mixed = settings.tuned_share is None
             work = replace(
                 work,
-                steps=training.count_steps(settings, questions),
+                steps=training.count_steps(settings, len(parts.train) + (0 if settings.anchor else len(replay))),
                 evaluations=settings.epochs,
                 mean_evaluations=count_scored_shares(len(training.sample_validation(parts.dev, 0))) if is_mixed else 0,
                 hard_negatives=settings.hard_negatives,
+                anchor_questions=replay if settings.anchor else (),
                 calibration_questions=self._calibration_questions if isinstance(base, CascadeRanker) else (),
             )
         return plan_stages(parts, self.benchmarks, work)
@@ -147,7 +148,7 @@ class _Retrain:
         return labels
 
     def _train(self, ranker: Ranker, labels: label_noise.FilteredLabels) -> training.TrainedRanker:
-        self.reporter.begin("negatives", "preparing the training")
+        self.reporter.begin("preparation", "preparing the training")
         control = self.reporter.control_training()
         on_progress = self.reporter.follow("training", "scoring the training questions")
         snapshot = replace(self.snapshot, parts=replace(self.snapshot.parts, train=labels.questions))
@@ -235,7 +236,7 @@ class _Judges:
 
     def train(self, half: Sequence[Question], number: int) -> CascadeRanker:
         run, message = self.run, f"training on half of the labels to check the others, {number + 1} of 2"
-        settings = training.choose_judge_settings(self.judge, run.settings.seed, len(half))
+        settings = training.choose_judge_settings(self.judge, run.settings.seed)
         steps = training.count_steps(settings, len(half))
         run.reporter.pace.plan("judges", weigh_judges(run.snapshot.parts.train, steps))
         control = run.reporter.control_judge(JUDGE_SHARE * number, JUDGE_SHARE * (number + 1), message)

@@ -17,14 +17,15 @@ from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.fusion import FusionRanker
 from as2core.rankers.generative import GenerativeRanker
 from as2core.training.fusion import fit_fusion
-from as2core.training.settings import ADAPT, TrainSettings
+from as2core.training.settings import TrainSettings
 from as2core.types import Json, OnProgress, Question
 
 if TYPE_CHECKING:
     from as2core.training.loop import RunControl
 
 FAST_RATE = 6e-5
-MAX_PASSES, MAX_STEPS = 8, 200  # of few questions, more passes: as many as make these steps, or the ranker's own
+MAX_PASSES, MAX_STEPS = 8, 150  # of few questions, more passes: as many as make these steps, or the ranker's own
+BATCH_QUESTIONS, ANCHOR_WEIGHT = 4, 1.0
 MIN_NEGATIVES = 20  # a question with fewer is not taken for completely labelled when calibrating
 
 
@@ -60,9 +61,9 @@ def train(
 
 def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: int) -> TrainSettings:
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
-    a generative ranker are trained at twice the rate. A cascade passes more often over few training `questions`, and
-    every step trains all exits; its weights become a mean with the base's, nearer to these where the validation
-    questions ask for it."""
+    a generative ranker are trained at twice the rate. A cascade passes more often over few labelled `questions`, and
+    every step trains all exits. The loss compares the candidates of a question, which leaves the level of the logits
+    to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049)."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
@@ -70,9 +71,16 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
     rate = FAST_RATE if is_cascade or isinstance(base, GenerativeRanker) else None
     defaults = override(suggest_settings(base), learning_rate=rate)
     if is_cascade:
-        passes = ceil(MAX_STEPS * defaults.batch_questions / max(1, questions))
+        passes = ceil(MAX_STEPS * BATCH_QUESTIONS / max(1, questions))
         epochs = max(defaults.epochs, min(MAX_PASSES, passes))
-        defaults = replace(defaults, epochs=epochs, exit_draw="all", tuned_share=None)
+        defaults = replace(
+            defaults,
+            epochs=epochs,
+            batch_questions=BATCH_QUESTIONS,
+            loss="listwise",
+            anchor=ANCHOR_WEIGHT,
+            exit_draw="all",
+        )
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 
 
@@ -80,11 +88,21 @@ def count_steps(settings: TrainSettings, questions: int) -> int:
     return settings.epochs * ceil(questions / settings.batch_questions)
 
 
-def choose_judge_settings(base: CascadeRanker, seed: int, questions: int) -> TrainSettings:
-    """A retrain's rate and exits, without more passes over few questions and without a mean with the base, as the
-    estimate of wrong labels was measured."""
-    settings = choose_train_settings(base, RetrainSettings(seed=seed, epochs=ADAPT.epochs), questions)
-    return replace(settings, tuned_share=1.0)
+def list_training_questions(
+    questions: Sequence[Question], replay: Sequence[Question], settings: TrainSettings
+) -> list[Question]:
+    """The labelled questions, and the shipped ones to remember: without their labels where these are anchors."""
+    from as2core.training.anchors import strip_labels
+
+    return [*questions, *(strip_labels(q) if settings.anchor else q for q in replay)]
+
+
+def choose_judge_settings(base: CascadeRanker, seed: int) -> TrainSettings:
+    """A retrain's rate and exits with the loss of each candidate alone, as the estimate of wrong labels was
+    measured."""
+    from as2core.training.learners import suggest_settings
+
+    return replace(suggest_settings(base), learning_rate=FAST_RATE, exit_draw="all", seed=seed)
 
 
 def train_judge(
@@ -94,7 +112,7 @@ def train_judge(
     Cancelled."""
     from as2core.training.fine_tune import fine_tune
 
-    settings = choose_judge_settings(base, seed, len(questions))
+    settings = choose_judge_settings(base, seed)
     return fine_tune(base, questions, [], settings, workdir=workdir, control=control, restart=True).ranker
 
 
@@ -108,10 +126,10 @@ def _fine_tune(
     from as2core.training.fine_tune import fine_tune
     from as2core.training.learners import require_weights
 
-    train_settings = choose_train_settings(base, settings, len(snapshot.training_questions))
+    train_settings = choose_train_settings(base, settings, len(snapshot.parts.train))
     result = fine_tune(
         require_weights(base),
-        snapshot.training_questions,
+        list_training_questions(snapshot.parts.train, snapshot.replay, train_settings),
         sample_validation(snapshot.parts.dev, settings.seed),
         train_settings,
         workdir=workdir,

@@ -44,10 +44,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """`exit_index` is the exit that it trains, None for all of them. The lists have one entry a candidate."""
+    """`exit_index` is the exit that it trains, None for all of them. The lists have one entry a candidate. `anchors`:
+    groups whose labels do not count (as2core.training.anchors)."""
 
     groups: tuple[Group, ...]
     exit_index: int | None
+    anchors: tuple[Group, ...] = ()
 
     @property
     def questions(self) -> list[str]:
@@ -67,7 +69,9 @@ class PlannedBatch:
 
     def share(self, process: int, processes: int) -> PlannedBatch:
         """The part of one of several processes. With fewer questions than processes the last ones have no groups."""
-        return replace(self, groups=self.groups[process::processes])
+        with_anchors = min(processes, len(self.groups))  # a process without groups has no weight
+        anchors = self.anchors[process::with_anchors] if process < with_anchors else ()
+        return replace(self, groups=self.groups[process::processes], anchors=anchors)
 
 
 NEEDS = {

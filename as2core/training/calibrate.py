@@ -70,12 +70,7 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
     if answerable.any() and not answerable.all():
         ranker.threshold, _ = best_threshold(top, answerable)
         report["balanced_accuracy"] = _held_out_accuracy(top, answerable, numbers % FOLDS)
-    leads, right = (
-        (np.array(column) for column in zip(*answers, strict=True)) if answers else (np.zeros(0), np.zeros(0))
-    )
-    if 0 < right.sum() < len(right):
-        ranker.answer_calibration = platt(leads, right)
-        report |= {"answers": len(right), "right_answers": int(right.sum())}
+    report |= _fit_confidence(ranker, answers)
     held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, exits, strict=True)}
     curves = {layer: reliability(p, y) for layer, p in held_out.items()}
     errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}
@@ -89,6 +84,15 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
         "reliability": curves[last_exit],
         "reliability_per_exit": curves,
     }
+
+
+def _fit_confidence(ranker: CascadeRanker, answers: Sequence[tuple[float, bool]]) -> dict[str, int]:
+    """Set the confidence by leads and whether the answer was right; returns its part of the report."""
+    leads, right = np.array([lead for lead, _ in answers]), np.array([y for _, y in answers])
+    if not 0 < right.sum() < len(right):
+        return {}
+    ranker.answer_calibration = platt(leads, right)
+    return {"answers": len(right), "right_answers": int(right.sum())}
 
 
 def exit_logits(ranker: CascadeRanker, queries: Sequence[Query]) -> list[np.ndarray]:

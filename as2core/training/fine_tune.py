@@ -41,7 +41,7 @@ from as2core.training.weight_mean import DEFAULT_SHARE, SHARES, choose_share, co
 from as2core.types import Question
 
 # events that tell how far something is that takes no step; they are not in the history
-SCORING = "scoring"  # hard negatives are looked for, before the first step
+SCORING = "scoring"  # hard negatives and anchors are looked for, before the first step
 MIXING = "mixing"  # means with the base's weights are scored, after the last one: `done` of `total` of them
 
 
@@ -73,8 +73,9 @@ def fine_tune(
     control: RunControl | None = None,
     restart: bool = False,
 ) -> TrainingResult[R]:
-    """Train a copy of `base`; the base is left alone. A run with the same inputs resumes from `workdir`. Another run's
-    files there are an error, or deleted with `restart`.
+    """Train a copy of `base`; the base is left alone. Training questions without any label are anchors where
+    `settings.anchor` is set, else not used. A run with the same inputs resumes from `workdir`. Another run's files
+    there are an error, or deleted with `restart`.
 
     Raises NotEnoughLabels (nothing to learn from), Cancelled (`control.should_stop` turned true; checkpoints stay),
     BadSetting (the folder holds another run).
@@ -85,11 +86,7 @@ def fine_tune(
     learner = learner_for(ranker, settings, teacher)
     device = next(learner.parameters()).device
     noisy, flips = flip_labels(train, settings.noise, seed=settings.seed)
-    if settings.hard_negatives and base.is_trained:
-        noisy = keep_hardest(base, noisy, settings.hard_negatives, partial(_report_scoring, control))
-    batches = plan_batches(
-        noisy, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
-    )
+    batches = _plan(base, learner, noisy, control)
     _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
     dev = [q for q in dev if q.positives]
@@ -121,6 +118,20 @@ def fine_tune(
     watch.emit("end", step=end, steps=len(batches), best_dev_ap=best, steering=score)
     early = end < len(batches)
     return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early, share)
+
+
+def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], control: RunControl) -> list[PlannedBatch]:
+    """The batches, with hard negatives and anchors found by a ranker that can rank before its first step."""
+    settings = learner.settings
+    on_progress = partial(_report_scoring, control)
+    if settings.hard_negatives and base.is_trained:
+        questions = keep_hardest(base, questions, settings.hard_negatives, on_progress)
+    batches = plan_batches(
+        questions, settings, exits=len(learner.exits), needs=learner.needs, count_tokens=learner.count_tokens
+    )
+    if settings.anchor and base.is_trained:
+        batches = learner.add_anchors(batches, questions, on_progress)
+    return batches
 
 
 def _prepare(learner: Learner, questions: Sequence[Question], batches: list[PlannedBatch], control: RunControl) -> None:

@@ -29,6 +29,7 @@ class TrainSettings:
     that of a cascade's exits to its last, which takes the exit draw "all" (Zhang et al., "Be Your Own Teacher", 2019).
     `contrast` weighs InfoNCE within a question, beside the loss. `unlabelled`: so many of a question's candidates
     without a label learn from the teacher too. `title_dropout`: the share of candidates read without their title.
+    `anchor` weighs how far a cascade's logits on its anchors are from the base's (as2core.training.anchors).
     `match_prior`: a trained cascade's logits are on the level of its labels within the loss (as2core.training.prior).
     `tuned_share`: how far the result is from the base's weights (0) to the trained ones (1); None leaves it to the dev
     questions (as2core.training.weight_mean).
@@ -64,6 +65,7 @@ class TrainSettings:
     temperature: float = 0.05
     self_distill: float = 0.0
     unlabelled: int = 0
+    anchor: float = 0.0
     title_dropout: float = 0.0
     match_prior: bool = False
     tuned_share: float | None = 1.0
@@ -101,7 +103,7 @@ class TrainSettings:
             raise BadSetting(f"frozen_layers={self.frozen_layers}: it counts from the bottom, 0 freezes none")
         if not 0 < self.temperature < math.inf:
             raise BadSetting(f"temperature={self.temperature:g}: it divides a teacher's scores, so give one above 0")
-        for name in ("weight_decay", "margin", "contrast", "distill", "self_distill", "early_bias"):
+        for name in ("weight_decay", "margin", "contrast", "distill", "self_distill", "anchor", "early_bias"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise BadSetting(f"{name}={getattr(self, name):g}: give 0 or more")
         if not 0 <= self.seed < 2**32:

@@ -45,7 +45,7 @@ class Learner(nn.Module, ABC, Generic[R]):
         if settings.loss not in (None, *self.losses):
             names = ", ".join(self.losses)
             raise BadSetting(f"the loss {settings.loss!r} is not for {ranker.name}; use one of: {names}")
-        for name in ("contrast", "match_prior", "unlabelled"):
+        for name in ("contrast", "match_prior", "unlabelled", "anchor"):
             if getattr(settings, name) and name not in self.extras:
                 raise BadSetting(f"{name} is for a cascade or a cross-encoder, not for {ranker.name}; leave it out")
         if settings.by_pairs and ((settings.loss or loss) in NEEDS_PAIR or settings.distill or settings.contrast):
@@ -81,6 +81,12 @@ class Learner(nn.Module, ABC, Generic[R]):
     def match_prior(self, batches: Sequence[PlannedBatch], should_stop: Callable[[], bool] | None = None) -> None:
         """Fit what the setting `match_prior` asks for; only where it is one of the `extras`."""
         return None
+
+    def add_anchors(
+        self, batches: list[PlannedBatch], questions: Sequence[Question], on_progress: Callable[[int, int], None]
+    ) -> list[PlannedBatch]:
+        """The batches with anchors from the questions without labels; only where `anchor` is one of the `extras`."""
+        return batches
 
     def discriminative_loss(self, logits: torch.Tensor, labels: torch.Tensor, sizes: list[int]) -> Term:
         """The pointwise, pairwise or listwise loss over logits (n,) and labels (n,) of several questions, `sizes`

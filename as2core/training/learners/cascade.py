@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from as2core.errors import BadSetting
 from as2core.losses.listwise import contrast, listwise, soften
 from as2core.nn.backbone import Packed, micro_batches
 from as2core.rankers.cascade import CascadeRanker
+from as2core.training.anchors import choose_anchors, measure_drift, plan_anchors
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits, level_heads
 from as2core.training.learners.base import Learner, Teacher, Term, label_tensors
@@ -39,7 +40,7 @@ PRIOR_QUESTIONS_PER_BATCH = 16
 class CascadeLearner(Learner[CascadeRanker]):
     """Cascade and cross-encoder (a cascade of one exit). Pointwise by default, as the papers."""
 
-    extras = ("contrast", "match_prior", "unlabelled")
+    extras = ("contrast", "match_prior", "unlabelled", "anchor")
 
     def __init__(self, ranker: CascadeRanker, settings: TrainSettings, teacher: Teacher | None) -> None:
         super().__init__(ranker, settings, teacher, loss="pointwise")
@@ -47,6 +48,7 @@ class CascadeLearner(Learner[CascadeRanker]):
             raise BadSetting("distillation needs a teacher: set distill to 0, or give fine_tune a teacher")
         self.exits = tuple(str(layer) for layer in ranker.exits)
         self.offsets = dict.fromkeys(ranker.exits, 0.0)
+        self.anchor_logits: Mapping[str, np.ndarray] = {}  # the base's, (exits, candidates) by question id
 
     def prepare(self, questions: Sequence[Question], should_stop: Callable[[], bool] | None = None) -> None:
         level_heads(self.ranker, questions, should_stop)
@@ -68,12 +70,23 @@ class CascadeLearner(Learner[CascadeRanker]):
             by_exit = np.concatenate(logits, axis=1)
             self.offsets = {e: fit_offset(x, share) for e, x in zip(self.ranker.exits, by_exit, strict=True)}
 
+    def add_anchors(
+        self, batches: list[PlannedBatch], questions: Sequence[Question], on_progress: Callable[[int, int], None]
+    ) -> list[PlannedBatch]:
+        seed = self.settings.seed
+        anchors = choose_anchors(self.ranker, questions, seed=seed, on_progress=on_progress)
+        self.anchor_logits = anchors.logits
+        return plan_anchors(batches, anchors, seed=seed)
+
     def count_tokens(self, group: Group) -> int:
         return sum(self._encode(PlannedBatch((group,), None)).lengths)
 
     def _encode(self, batch: PlannedBatch) -> Packed:
-        texts = self.ranker.list_texts([c for g in batch.groups for c in g.candidates])
-        return self.ranker.backbone.encode(batch.questions, texts, max_length=self.ranker.max_length)
+        """Of the labelled candidates, then of the anchors."""
+        groups = (*batch.groups, *batch.anchors)
+        texts = self.ranker.list_texts([c for g in groups for c in g.candidates])
+        questions = [g.question.text for g in groups for _ in g.rows]
+        return self.ranker.backbone.encode(questions, texts, max_length=self.ranker.max_length)
 
     def collate(self, batch: PlannedBatch) -> dict:
         packed = self._encode(batch)
@@ -86,6 +99,9 @@ class CascadeLearner(Learner[CascadeRanker]):
         }
         if self.settings.unlabelled:
             out["has_label"] = torch.tensor([y for g in batch.groups for y in g.has_label])
+        if batch.anchors:
+            logits = [self.anchor_logits[g.question.qid][:, list(g.rows)] for g in batch.anchors]
+            out["anchors"] = torch.from_numpy(np.concatenate(logits, axis=1)).float()
         if self.teacher is not None:
             scores = [self.teacher(g.question.text, g.readings) for g in batch.groups]
             out["teacher"] = torch.from_numpy(np.concatenate(scores))
@@ -104,15 +120,21 @@ class CascadeLearner(Learner[CascadeRanker]):
         exit_index: int | None,
         teacher: torch.Tensor | None = None,
         has_label: torch.Tensor | None = None,
+        anchors: torch.Tensor | None = None,
     ) -> list[Term]:
-        """`parts` are the pairs by length, as ids and masks; `rows` (n,) are their places in the batch."""
+        """`parts` are the pairs by length, as ids and masks; `rows` are their places in the batch: n labelled
+        candidates, then the anchors, with the base's logits `anchors` (exits, m)."""
         settings, exits = self.settings, self.ranker.exits
         if exit_index is not None:
             exits = (exits[exit_index],)
         logits = [self.module(*part, exits=exits, stop_gradient=settings.stop_gradient) for part in parts]
         back = torch.argsort(rows)
-        by_exit = [torch.cat([x[e] for x in logits])[back] + self.offsets[e] for e in exits]
+        whole = [torch.cat([x[e] for x in logits])[back] for e in exits]
+        by_exit = [x[: len(labels)] + self.offsets[e] for e, x in zip(exits, whole, strict=True)]
         terms = self._label_terms(by_exit, labels, sizes, has_label)
+        if settings.anchor:
+            drift, count = self._measure_drift([x[len(labels) :] for x in whole], anchors, exit_index)
+            terms.append((settings.anchor * drift, count))
         if teacher is not None:
             target = soften(teacher, sizes, settings.temperature)
             terms.append((settings.distill * _distillation_loss(by_exit, target, sizes), len(sizes)))
@@ -120,6 +142,13 @@ class CascadeLearner(Learner[CascadeRanker]):
             target = soften(by_exit[-1].detach(), sizes, 1.0)
             terms.append((settings.self_distill * _distillation_loss(by_exit[:-1], target, sizes), len(sizes)))
         return terms
+
+    def _measure_drift(self, by_exit: list[torch.Tensor], anchors: torch.Tensor | None, exit_index: int | None) -> Term:
+        """Over `by_exit`, logits (m,) an exit; in a batch without anchors it has no weight."""
+        if anchors is None:
+            return torch.stack(by_exit).sum(), 0
+        target = anchors if exit_index is None else anchors[exit_index : exit_index + 1]
+        return measure_drift(torch.stack(by_exit), target), anchors.shape[1]
 
     def _label_terms(
         self, by_exit: list[torch.Tensor], labels: torch.Tensor, sizes: list[int], has_label: torch.Tensor | None

@@ -122,8 +122,8 @@ def test_the_training_s_events_say_the_step_and_the_evaluations_between_them(clo
     watch = TrainingWatch(Pace({"validation": 1, "training": 10}, clock))
     message = "scoring the validation questions, 8 of 16"
     assert watch.follow_dev(Progress(8, 16)) == ("validation", 0.5, message)
-    hard = "looking for hard candidates, 3 of 12 questions"
-    assert watch.follow_scoring(Progress(3, 12)) == ("negatives", 0.25, hard)
+    reading = "reading what the model knows, 3 of 12 questions"
+    assert watch.follow_scoring(Progress(3, 12)) == ("preparation", 0.25, reading)
     assert watch.follow({"kind": "start", "steps": 4}) == ("training", 0.0, "training, step 0 of 4")
     step = {"kind": "step", "step": 2, "steps": 4}
     assert watch.follow(step) == ("training", 0.5, "training, step 2 of 4")
@@ -154,7 +154,7 @@ def test_the_plan_counts_what_each_stage_reads_and_what_is_measured_already():
     plan = plan_stages(parts, {"frozen": make(50)}, work)
     assert plan["base held-out"] == plan["new held-out"] == pytest.approx(60 * COMPLETE_WEIGHT)
     assert (plan["base frozen"], plan["new frozen"]) == (0.0, pytest.approx(100 * CANDIDATE_WEIGHT))
-    assert (plan["check"], plan["negatives"], plan["calibration"]) == (pytest.approx(160 * COMPLETE_WEIGHT), 0.0, 0.0)
+    assert (plan["check"], plan["preparation"], plan["calibration"]) == (pytest.approx(160 * COMPLETE_WEIGHT), 0.0, 0.0)
     validation = 20 * TORCH_CANDIDATE_WEIGHT
     assert plan["validation"] == pytest.approx(validation)
     assert plan["training"] == pytest.approx(20 * STEP_WEIGHT + 3 * validation)
@@ -163,7 +163,7 @@ def test_the_plan_counts_what_each_stage_reads_and_what_is_measured_already():
         "engine",
         "base held-out",
         "check",
-        "negatives",
+        "preparation",
         "validation",
         "training",
         "mean",
