@@ -46,6 +46,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "label-efficiency.md"
 POOL, WIKIQA_DEV, MEDQUAD_DEV = 300, 120, 70  # questions
 OLD = {
     "epochs": ADAPT.epochs,
+    "batch_questions": ADAPT.batch_questions,
+    "loss": None,
+    "anchor": 0.0,
     "hard_negatives": 0,
     "tuned_share": 1.0,
     "contrast": 0.0,

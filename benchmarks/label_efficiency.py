@@ -40,6 +40,7 @@ from as2core.experiments.base import write_section
 from as2core.experiments.picture import BLUE, GREEN, GREY, INK, ORANGE, Series, scatter
 from as2core.nn.backbone import DEFAULT_BACKBONE
 from as2core.rankers.catalog import get
+from as2core.training.anchors import strip_labels
 from as2core.training.fine_tune import fine_tune
 from as2core.training.noise import flip_labels
 from as2core.training.settings import ADAPT
@@ -118,7 +119,8 @@ class Bench:
         if not any(q.positives for q in train) or not any(q.negatives for q in train):
             return base
         with tempfile.TemporaryDirectory() as folder:
-            settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), len(train)), **changes)
+            count = sum(bool(q.positives or q.negatives) for q in train)
+            settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), count), **changes)
             return fine_tune(base, train, [], settings, workdir=Path(folder)).ranker
 
     def believed(self, train: Sequence[Question], seed: int) -> label_noise.FilteredLabels:
@@ -279,7 +281,7 @@ def wrong_labels(bench: Bench) -> PartResult:
 
 
 def replay(bench: Bench) -> PartResult:
-    """Adapting with a share of the shipped training questions mixed in: what it gains here and forgets there."""
+    """Adapting with a share of the shipped training questions as anchors: what it gains here and forgets there."""
     frozen = load_questions("starter-test").questions
     shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
     lines = [
@@ -291,7 +293,7 @@ def replay(bench: Bench) -> PartResult:
         here, there, count = [], [], round(share * len(shipped))
         for seed in range(bench.plan.seeds):
             own = bench.whole(bench.plan.replay, seed)
-            mixed = [*own, *random.Random(seed).sample(shipped, count)]
+            mixed = [*own, *map(strip_labels, random.Random(seed).sample(shipped, count))]
             ranker = bench.adapted(bench.base, mixed, seed)
             here.append(bench.ap(ranker))
             there.append(bench.ap(ranker, frozen))

@@ -63,7 +63,8 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
     """Those of the ranker's kind, but for what was set. There are few labels and therefore few steps, so a cascade and
     a generative ranker are trained at twice the rate. A cascade passes more often over few labelled `questions`, and
     every step trains all exits. The loss compares the candidates of a question, which leaves the level of the logits
-    to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049)."""
+    to the anchors; a loss for each candidate alone would pull it away from them (docs/decisions/0049). Where validation
+    questions ask for it, the weights go only half of the way from the base's, or stay as they were."""
     from as2core.training.fine_tune import override
     from as2core.training.learners import suggest_settings
 
@@ -80,6 +81,7 @@ def choose_train_settings(base: Ranker, settings: RetrainSettings, questions: in
             loss="listwise",
             anchor=ANCHOR_WEIGHT,
             exit_draw="all",
+            tuned_share=None,
         )
     return override(defaults, epochs=settings.epochs, learning_rate=settings.learning_rate, seed=settings.seed)
 

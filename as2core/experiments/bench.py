@@ -221,7 +221,7 @@ class Bench:
 
 
 @cache
-def _identify(backbone: str | None) -> str | dict[str, str] | None:
+def _identify(backbone: str | None) -> Json:
     """By which a cell knows its encoder: the name, and of a directory, whose weights may change, those too."""
     if backbone is None or not is_folder(backbone):
         return backbone

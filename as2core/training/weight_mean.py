@@ -2,9 +2,9 @@
 Jain et al., 2023, arXiv:2311.13534, find the same for other ways of staying near the base). Few labels move the weights
 further than they can justify; the mean goes a part of the way, and costs no training. A share of 0 is the base.
 
-Where we differ: the share is not the best of a grid on validation questions, since these are few. It is DEFAULT_SHARE
-unless a smaller one is better by more than the standard error of the paired difference (the rule of one standard error:
-Breiman et al., 1984, section 3.4.3). Larger ones are not tried: docs/label-efficiency.md shows that they gain nothing.
+Where we differ: the share is not the best of a grid on validation questions, since these are few. It is DEFAULT_SHARE,
+all that was learnt, unless a smaller one is better by more than the standard error of the paired difference (the rule
+of one standard error: Breiman et al., 1984, section 3.4.3).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-DEFAULT_SHARE = 0.75
+DEFAULT_SHARE = 1.0
 SHARES = (0.0, 0.5, DEFAULT_SHARE)  # of the way from the base to the trained weights
 MIN_QUESTIONS = 20  # to choose a share by
 
