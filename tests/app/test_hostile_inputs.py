@@ -30,9 +30,10 @@ from app.labels.queues import Seat
 from app.versions import archive, loading, management, promotion, registry
 from app.workbench import login, people
 from app.workbench.settings import Settings
-from as2core import serving
 from as2core.errors import As2Error
 from as2core.hosts import HostGuard, parse_hosts
+from as2core.serving.rankers import ServedRankers
+from as2core.serving.routes import build
 
 MANY = int(os.environ.get("AS2_TEST_INPUTS", "400"))  # a test
 SEVERAL = [pytest.param(15, id="some"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
@@ -327,18 +328,22 @@ json_values = st.recursive(
 def test_requests_to_the_endpoint(times):
     import json
 
-    client = TestClient(serving.build(serving.ServedRankers(["bm25", "jaccard"])))
+    client = TestClient(build(ServedRankers(["bm25", "jaccard"])))
 
-    def post(query, texts_, model, extra, is_raw):
+    def post(path, query, texts_, model, extra, is_raw):
         record = {"query": query, "documents": texts_, "model": model, **extra}
         body = json.dumps(record).encode() if not is_raw else json.dumps(record)[:-3].encode()
-        answer = client.post("/v1/rerank", content=body, headers={"content-type": "application/json"})
+        answer = client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code < 500 and answer.json()
 
-    extras = st.dictionaries(st.sampled_from(["top_n", "return_documents", "x", "query", "documents"]), json_values)
+    names = (
+        "top_n return_documents x query documents texts input encoding_format max_tokens_per_doc raw_scores truncate"
+    )
+    extras = st.dictionaries(st.sampled_from(names.split()), json_values)
+    paths = st.sampled_from(["/v1/rerank", "/v2/rerank", "/rerank"])
     one_text = st.one_of(texts, json_values)
     strategy = st.tuples(
-        one_text, st.lists(one_text, max_size=4), st.one_of(st.just("bm25"), one_text), extras, st.booleans()
+        paths, one_text, st.lists(one_text, max_size=4), st.one_of(st.just("bm25"), one_text), extras, st.booleans()
     )
     check(times, strategy, post)
 
