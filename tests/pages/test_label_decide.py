@@ -27,9 +27,9 @@ def test_two_rankers_are_chosen_rank_the_questions_and_are_decided_by_labels(wb,
     assert at.button(key="label_skip").disabled and at.button(key="label_remove").disabled
     first = at.session_state["_label_desk"].pair
     at = at.button(key="label_correct").click().run()
-    assert "1 label." in markup(at)
+    assert "1 label given." in markup(at)
     at = at.button(key="label_undo").click().run()
-    assert at.session_state["_label_desk"].pair == first and "0 labels." in markup(at)
+    assert at.session_state["_label_desk"].pair == first and "0 labels given." in markup(at)
     for _ in range(20):
         if at.session_state["_label_desk"].item is None:
             break
