@@ -47,8 +47,8 @@ def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> lis
         return []
     return [
         f"{name} was trained on {overlap:,} of these {len(questions):,} questions, so its figures here are too high, "
-        "intervals and tests included. Its card has figures on held-out questions (Adapt, or `as2 versions "
-        f"show '{name}'`)."
+        "intervals and tests included. Its card has figures on held-out questions (on Adapt, or by as2 versions "
+        f"show '{name}')."
     ]
 
 

@@ -138,7 +138,7 @@ def test_a_version_with_several_settings_says_once_what_it_learnt_from(wb, data)
     jsonl.write(QUESTIONS[:3], wb.settings.corpora_dir / "starter" / "train.jsonl")
     view = run_comparison(wb, ["cascade:drop_ratio=0.3", "active:drop_ratio=0.5", "bm25"], data)
     [told] = [note for note in view.notes if "was trained on" in note]
-    assert told.startswith("cascade was trained on 3 of these 6") and "`as2 versions show 'cascade'`" in told
+    assert told.startswith("cascade was trained on 3 of these 6") and "as2 versions show 'cascade'" in told
 
 
 def test_a_version_that_learnt_from_the_questions_says_from_how_many(wb, data):
