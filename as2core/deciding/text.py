@@ -23,10 +23,10 @@ def describe_verdict(verdict: Verdict, a: str, b: str, settings: DecisionSetting
 def describe_evidence(verdict: Verdict, a: str, b: str, settings: DecisionSettings) -> str:
     """`P@1 of cascade minus bm25: +0.150 (+0.01 to +0.26) over 122 questions, 17 of them known; 34 labels given.`"""
     v = verdict
-    share = "all" if v.known_questions == v.questions else f"{v.known_questions:,}"
-    interval = "" if share == "all" else f" ({v.low:+.2f} to {v.high:+.2f})"
+    number = "all" if v.known_questions == v.questions else f"{v.known_questions:,}"
+    interval = "" if number == "all" else f" ({v.low:+.2f} to {v.high:+.2f})"
     return (
-        f"{settings.measure} of {a} minus {b}: {v.estimate:+.3f}{interval} over {v.questions:,} questions, {share} of "
+        f"{settings.measure} of {a} minus {b}: {v.estimate:+.3f}{interval} over {v.questions:,} questions, {number} of "
         f"them known; {_count(v.labels)} given."
     )
 

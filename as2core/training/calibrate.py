@@ -26,7 +26,13 @@ FOLDS = 5
 MAX_LEVEL_QUESTIONS = 50  # with a correct candidate, and as many without
 
 
-def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress: OnProgress | None = None) -> dict:
+def calibrate(
+    ranker: CascadeRanker,
+    questions: Sequence[Question],
+    on_progress: OnProgress | None = None,
+    *,
+    fits_confidence: bool = True,
+) -> dict:
     """Set the ranker's `calibration`, `threshold` and `answer_calibration`; returns the report for its card. Unlabelled
     candidates are left out.
 
@@ -34,7 +40,8 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
     balanced accuracy, come from FOLDS folds over questions, each scored by a fit that did not see it.
     The threshold maximises balanced accuracy over questions with and without an answer. A question whose candidates are
     all labelled counts twice: as it is, and without its correct candidates. Without both kinds the threshold stays. The
-    confidence of answers is fitted on questions as they are; it stays without right and wrong answers among them.
+    confidence of answers is fitted on questions as they are, unless `fits_confidence` is False; it stays without right
+    and wrong answers among them.
     """
     logits: list[np.ndarray] = []  # (exits, labelled candidates) a question
     labels: list[np.ndarray] = []
@@ -70,15 +77,19 @@ def calibrate(ranker: CascadeRanker, questions: Sequence[Question], on_progress:
     if answerable.any() and not answerable.all():
         ranker.threshold, _ = best_threshold(top, answerable)
         report["balanced_accuracy"] = _held_out_accuracy(top, answerable, numbers % FOLDS)
-    report |= _fit_confidence(ranker, answers)
-    held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, exits, strict=True)}
+    report |= _fit_confidence(ranker, answers) if fits_confidence else {}
+    return {**report, "threshold": ranker.threshold, "folds": FOLDS, **_measure_reliability(ranker, exits, y, fold)}
+
+
+def _measure_reliability(
+    ranker: CascadeRanker, logits: np.ndarray, y: np.ndarray, fold: np.ndarray
+) -> dict[str, object]:
+    """The calibration error and curve of each exit and the last, from logits `(exits, n)` of held-out folds `(n,)`."""
+    held_out = {str(e): _held_out_probabilities(x, y, fold) for e, x in zip(ranker.exits, logits, strict=True)}
     curves = {layer: reliability(p, y) for layer, p in held_out.items()}
     errors = {layer: expected_calibration_error(p, y) for layer, p in held_out.items()}
     last_exit = str(ranker.exits[-1])
     return {
-        **report,
-        "threshold": ranker.threshold,
-        "folds": FOLDS,
         "ece": errors[last_exit],
         "ece_per_exit": errors,
         "reliability": curves[last_exit],

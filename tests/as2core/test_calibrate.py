@@ -201,6 +201,18 @@ def test_calibrating_fits_the_confidence_of_answers_on_their_leads_where_the_bes
     assert ranker.answer_calibration == pytest.approx(platt(np.array(leads), np.array(right)), abs=1e-3)
 
 
+def test_the_confidence_of_answers_stays_if_it_is_not_to_be_fitted(tiny):
+    ranker = get(f"cascade:backbone={tiny()}")
+    ranker.answer_calibration = (2.0, -1.0)
+    cands = (Candidate("0", "the tower", 1), Candidate("1", "iron", 0))
+    swapped = tuple(replace(c, label=1 - c.label) for c in cands)  # one of both is answered rightly
+    qs = [Question("a", "where ?", cands), Question("b", "where ?", swapped)]
+    assert "answers" not in calibrate(ranker, qs, fits_confidence=False)
+    assert ranker.answer_calibration == (2.0, -1.0)
+    assert calibrate(ranker, qs)["answers"] == 2
+    assert ranker.answer_calibration != (2.0, -1.0)
+
+
 def test_the_confidence_of_answers_stays_where_all_are_right(tiny):
     ranker = get(f"cascade:backbone={tiny()}")
     ranker.answer_calibration = (2.0, -1.0)
