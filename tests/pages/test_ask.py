@@ -7,6 +7,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 import stored
 from app_pages import button, markup, open_page, texts
 from fake_models import FakeCascade, FakeModels
@@ -15,6 +16,7 @@ from app.ask import asking
 from app.corpora import corpora
 from app.labels import annotation, guidelines
 from app.ui import url
+from app.ui.ask import cost
 from as2core.errors import As2Error
 
 QUESTION = "When was the hall finished?"  # of forty candidates, one answers
@@ -243,6 +245,20 @@ def test_the_time_that_dropping_saves_is_measured_when_asked_for_and_told_beside
     assert "of the time saved" not in markup(at)
     at = drop(at, 0)
     assert "as2_measure" not in [b.key for b in at.button]
+
+
+def test_a_click_on_measure_counts_though_another_run_overtakes_the_one_that_it_started(wb, monkeypatch):
+    at, draw, overtakes = ask_question(), cost.draw_costs, [True]
+
+    def overtake_once(run, full):
+        draw(run, full)
+        if overtakes and overtakes.pop():
+            st.rerun()
+
+    monkeypatch.setattr(cost, "draw_costs", overtake_once)
+    at.button(key="as2_measure").click().run()
+    assert not overtakes
+    assert "of the time saved" in markup(at)
 
 
 def test_both_rankers_stand_side_by_side_in_the_table(wb):

@@ -13,6 +13,7 @@ from as2core.cascade.trace import CascadeTrace
 from as2core.cost import head_flops, layer_flops
 
 CLASSIFIER_NOTE = " It took more, because it has a classifier at every exit."
+_REQUESTED_TIMES = "_as2_requested_times"
 RESCORING_NOTE = " The last exit scores the first places a second time, in float32; that lowers its saving."
 
 
@@ -102,8 +103,20 @@ def draw_measuring(wb: Workbench, view: AskView, run: CascadeTrace) -> None:
         return
     cache = st.session_state.setdefault("_as2_measured", {})
     key = (view.question_id, view.version, run.schedule.ratios)
-    if st.button("Measure the time saved", key="as2_measure", icon=":material/timer:", type="tertiary"):
+    st.button(
+        "Measure the time saved", key="as2_measure", icon=":material/timer:", type="tertiary",
+        on_click=_request_times, args=(key,),
+    )  # fmt: skip
+    if st.session_state.get(_REQUESTED_TIMES) == key:
         with errors.boundary(), st.spinner("Running the cascade with and without dropping …"):
-            cache[key] = asking.measure_times(wb, view, run.schedule)
+            try:
+                cache[key] = asking.measure_times(wb, view, run.schedule)
+            finally:
+                del st.session_state[_REQUESTED_TIMES]
     if key in cache:
         draw_times(cache[key], compute_saving(run))
+
+
+def _request_times(key: tuple) -> None:
+    """Remember the click: a run that another one overtakes forgets it before it is here."""
+    st.session_state[_REQUESTED_TIMES] = key
