@@ -1,14 +1,14 @@
-"""Do few labels pay, and do presumed ones help? Somebody reads lists from the top and labels until the answer is found.
+"""Do few labels pay? Somebody reads lists from the top and labels until the answer is found; a retrain learns from it.
 
-    python benchmarks/few_labels.py                        an hour on two idle cores; writes docs/label-efficiency.md
-    python benchmarks/few_labels.py --seeds 1 --labels 50  some minutes; writes nothing
+    python benchmarks/few_labels.py                        hours on two idle cores; writes docs/label-efficiency.md
+    python benchmarks/few_labels.py --seeds 1 --labels 50  half an hour; writes nothing
     python benchmarks/few_labels.py --cache results.jsonl  goes on from what an earlier run measured
 
 In each list the person labels at most three sentences from the top of the shipped cascade's ranking, up to the first
-correct one, or else the first correct one below, if there is one. A retrain then learns from these labels alone, or
-counts ten unlabelled sentences of a question with a correct one as incorrect, in three passes or eight. There are no
-validation questions and no replay. WikiQA (train, with titles) is measured on questions outside the pool: all of dev
-and 300 of train; MedQuAD on 150 questions about other topics (`_simulated.py` says how its lists are made).
+correct one, or else the first correct one below, if there is one. The recipes of `_recipes.py` learn from that; there
+are no validation questions. WikiQA (train, with titles and without) is measured on questions outside the pool: all of
+dev and 300 of train; MedQuAD on 150 questions about other topics (`_simulated.py` says how its lists are made); and
+each model on `starter-test` too, which the shipped cascade must not forget.
 """
 
 from __future__ import annotations
@@ -18,46 +18,49 @@ import json
 import random
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from _recipes import RECIPES, retrain
 from _scores import score_by_last_exit
 from _simulated import medquad, wikiqa
 from _texts import DATA, require_files
 
-from app.adapt.label_selection import PRESUMED, add_presumed
-from app.adapt.settings import RetrainSettings
-from app.adapt.training import MAX_PASSES, choose_train_settings
 from as2core.data.catalog import apply_setting, load_questions
 from as2core.experiments.base import write_section
 from as2core.metrics import measure_each, order, paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.training.fine_tune import fine_tune
-from as2core.training.settings import ADAPT
 from as2core.types import Question
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "label-efficiency.md"
 POOL, MORE_WIKIQA, MEDQUAD_DEV = 300, 300, 150  # questions
 MAX_READ = 3  # sentences of a list
-LABELS, SEEDS = (50, 200), 2
-RECIPES = {
-    "before": (0, ADAPT.epochs),
-    "more passes": (0, MAX_PASSES),
-    "presumed": (PRESUMED, ADAPT.epochs),
-    "both, as now": (PRESUMED, MAX_PASSES),
-}
-NAMES = {"wikiqa": "WikiQA, with titles", "medquad": "MedQuAD"}
+NAMES = {"wikiqa": "WikiQA, with titles", "wikiqa-bare": "WikiQA, without titles", "medquad": "MedQuAD"}
+FROZEN = "starter"
 Values = dict[str, float]  # question id -> AP
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    labels: tuple[int, ...]
+    recipes: tuple[str, ...]
+    sets: tuple[str, ...]
+    seeds: int
+
+
+FULL = Plan((50, 200), tuple(RECIPES), tuple(NAMES), 2)
+
+
 class Bench:
-    """The sets and the shipped cascade; `known` is measured already: "set" before, "set labels seed recipe" after."""
+    """The sets and the shipped cascade; `known` is measured already: "set" before, "set labels seed recipe" after,
+    each with "starter" in the place of the set that is measured on, too."""
 
     def __init__(self, cache: Path | None) -> None:
         self.cache = cache
+        self._pool_scores: dict[str, dict[str, np.ndarray]] = {}
         lines = cache.read_text(encoding="utf-8").splitlines() if cache and cache.exists() else []
         self.known: dict[str, Values] = {r["key"]: r["ap"] for r in map(json.loads, lines)}
 
@@ -71,33 +74,36 @@ class Bench:
         train = load_questions(str(DATA / "wikiqa" / "WikiQA-train.tsv")).questions
         others = apply_setting([q for q in train if q.candidates and q.qid not in pool], "clean")
         random.Random(1).shuffle(others)
+        titled = list(wiki.questions), [*wiki.dev, *others[:MORE_WIKIQA]]
+        starter = [q for q in load_questions("starter-test").questions if q.positives]
         return {
-            "wikiqa": (list(wiki.questions), [*wiki.dev, *others[:MORE_WIKIQA]]),
+            "wikiqa": titled,
+            "wikiqa-bare": ([remove_titles(q) for q in titled[0]], [remove_titles(q) for q in titled[1]]),
             "medquad": (list(med.questions), list(med.dev)),
+            FROZEN: ([], starter),
         }
 
     @cached_property
     def base(self) -> CascadeRanker:
         return get("cascade:drop_ratio=0,engine=torch")
 
-    @cached_property
-    def pool_scores(self) -> dict[str, dict[str, np.ndarray]]:
-        return {name: score_by_last_exit(self.base, pool) for name, (pool, _) in self.sets.items()}
-
     def measure_base(self, name: str) -> Values:
         return self.known.get(name) or self._store(name, self.base, name)
 
-    def measure(self, name: str, labels: int, seed: int, recipe: str) -> Values:
-        key = f"{name} {labels} {seed} {recipe}"
-        if values := self.known.get(key):
-            return values
-        presumed, epochs = RECIPES[recipe]
-        questions = [add_presumed(q, presumed, seed) for q in self.read(name, labels, seed)]
-        train = [q for q in questions if q.positives or q.negatives]
-        settings = choose_train_settings(self.base, RetrainSettings(seed=seed, epochs=epochs), len(train))
-        with tempfile.TemporaryDirectory() as folder:
-            ranker = fine_tune(self.base, train, [], settings, workdir=Path(folder)).ranker
-        return self._store(key, ranker, name)
+    def measure(self, name: str, labels: int, seed: int, recipe: str) -> tuple[Values, Values]:
+        """AP on the set, and on the shipped test questions."""
+        keys = f"{name} {labels} {seed} {recipe}", f"{FROZEN} after {name} {labels} {seed} {recipe}"
+        if not all(key in self.known for key in keys):
+            with tempfile.TemporaryDirectory() as folder:
+                ranker = retrain(self.base, self.read(name, labels, seed), recipe, seed, Path(folder))
+            for key, measured in zip(keys, (name, FROZEN), strict=True):
+                self._store(key, ranker, measured)
+        return self.known[keys[0]], self.known[keys[1]]
+
+    def pool_scores(self, name: str) -> dict[str, np.ndarray]:
+        if name not in self._pool_scores:
+            self._pool_scores[name] = score_by_last_exit(self.base, self.sets[name][0])
+        return self._pool_scores[name]
 
     def read(self, name: str, labels: int, seed: int) -> list[Question]:
         """The questions that were read, with the labels that were given."""
@@ -108,7 +114,7 @@ class Bench:
         for q in pool:
             if count >= labels:
                 break
-            places = choose_places(q, self.pool_scores[name][q.qid])
+            places = choose_places(q, self.pool_scores(name)[q.qid])
             count += len(places)
             candidates = (c if i in places else replace(c, label=None) for i, c in enumerate(q.candidates))
             questions.append(replace(q, candidates=tuple(candidates)))
@@ -125,6 +131,10 @@ class Bench:
         return self.known[key]
 
 
+def remove_titles(question: Question) -> Question:
+    return replace(question, candidates=tuple(replace(c, title="") for c in question.candidates))
+
+
 def choose_places(question: Question, scores: np.ndarray) -> set[int]:
     """The candidates that get a label."""
     places: set[int] = set()
@@ -136,24 +146,22 @@ def choose_places(question: Question, scores: np.ndarray) -> set[int]:
     return places | set(correct[:1])
 
 
-def make_table(bench: Bench, name: str, budgets: Sequence[int], seeds: int) -> list[str]:
+def make_table(bench: Bench, name: str, plan: Plan) -> list[str]:
     """Means over the seeds; differences are paired by question, with their 95 % intervals."""
-    before = bench.measure_base(name)
-    runs = {
-        (recipe, labels): average([bench.measure(name, labels, seed, recipe) for seed in range(seeds)])
-        for labels in budgets
-        for recipe in RECIPES
-    }
-    heads = "".join(f" {n} labels | against no retrain | against the recipe before |" for n in budgets)
-    lines = [f"**{NAMES[name]}**: {len(before)} questions, AP {mean(before):.3f} before.", "", f"| recipe |{heads}"]
-    lines.append("|---|" + "---|" * (3 * len(budgets)))
-    for recipe in RECIPES:
-        cells = [
-            f"{mean(runs[recipe, n]):.3f} | {describe(runs[recipe, n], before)} | "
-            + ("" if recipe == "before" else describe(runs[recipe, n], runs["before", n]))
-            for n in budgets
-        ]
-        lines.append(f"| {recipe} | {' | '.join(cells)} |")
+    before, frozen = bench.measure_base(name), bench.measure_base(FROZEN)
+    lines = [
+        f"**{NAMES[name]}**: {len(before)} questions, AP {mean(before):.3f} before; starter-test {mean(frozen):.3f}.",
+        "",
+        "| labels | recipe | AP | against no retrain | starter-test, against no retrain |",
+        "|---|---|---|---|---|",
+    ]
+    for labels in plan.labels:
+        for recipe in plan.recipes:
+            runs = [bench.measure(name, labels, seed, recipe) for seed in range(plan.seeds)]
+            after, kept = (average(values) for values in zip(*runs, strict=True))
+            lines.append(
+                f"| {labels} | {recipe} | {mean(after):.3f} | {describe(after, before)} | {describe(kept, frozen)} |"
+            )
     return [*lines, ""]
 
 
@@ -172,17 +180,30 @@ def describe(values: Values, others: Values) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--labels", type=int, nargs="+", default=list(LABELS))
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--labels", type=int, nargs="+", default=FULL.labels)
+    parser.add_argument("--recipes", nargs="+", choices=FULL.recipes, default=FULL.recipes)
+    parser.add_argument("--sets", nargs="+", choices=FULL.sets, default=FULL.sets)
+    parser.add_argument("--seeds", type=int, default=FULL.seeds)
     parser.add_argument("--cache", type=Path, help="AP by question, one model a line: read first, then added to")
-    arguments = parser.parse_args()
-    bench = Bench(arguments.cache)
-    tables = [line for name in NAMES for line in make_table(bench, name, arguments.labels, arguments.seeds)]
-    title = f"Printed and written by `python benchmarks/few_labels.py`. Seeds: {arguments.seeds}."
-    text = "\n".join([title, "", *tables])
+    parser.add_argument("--write", action="store_true", help="write docs/label-efficiency.md though it is a part")
+    given = parser.parse_args()
+    plan = Plan(tuple(given.labels), tuple(given.recipes), tuple(given.sets), given.seeds)
+    bench = Bench(given.cache)
+    tables = [line for name in plan.sets for line in make_table(bench, name, plan)]
+    text = "\n".join([f"Printed and written by `{name_command(plan)}`. Seeds: {plan.seeds}.", "", *tables])
     print(text)
-    if (tuple(arguments.labels), arguments.seeds) == (LABELS, SEEDS):
+    if plan == FULL or given.write:
         write_section(PAGE, "few-labels", text)
+
+
+def name_command(plan: Plan) -> str:
+    """The command that prints the same."""
+    parts = ["python benchmarks/few_labels.py"]
+    for name in ("labels", "recipes", "sets"):
+        if getattr(plan, name) != getattr(FULL, name):
+            parts.append(f"--{name} {' '.join(map(str, getattr(plan, name)))}")
+    parts += [f"--seeds {plan.seeds}"] if plan.seeds != FULL.seeds else []
+    return " ".join(parts)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ them with a retrain's settings, without validation questions. It is measured bef
 documents no train question is about, on the train questions that it did not learn from, which are about the same
 documents, and on `starter-test`, which it knew. Prints P@1 and AP with the paired tests.
 
-Recipes: `now`; `one-by-one` is the one before (a loss for each candidate alone, labels of shipped questions mixed in,
-three quarters of the way from the base's weights).
+The recipes are those of `_recipes.py`.
 """
 
 from __future__ import annotations
@@ -19,25 +18,17 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.adapt.label_selection import PRESUMED, add_presumed
-from app.adapt.settings import REPLAY, RetrainSettings
-from app.adapt.training import choose_train_settings, list_training_questions
+from _recipes import RECIPES, retrain
+
 from as2core.data.catalog import load_questions
 from as2core.evaluation import Evaluation, evaluate
 from as2core.metrics import paired_test
 from as2core.rankers.cascade import CascadeRanker
 from as2core.rankers.catalog import get
-from as2core.training.fine_tune import fine_tune
 from as2core.types import Question
-
-RECIPES: dict[str, dict] = {
-    "now": {},
-    "one-by-one": {"loss": None, "anchor": 0.0, "batch_questions": 8, "tuned_share": 0.75},
-}
 
 
 def main() -> None:
@@ -61,22 +52,11 @@ def main() -> None:
         before["the same documents"] = evaluate(base, parts["the same documents"])
         for recipe in arguments.recipes:
             with tempfile.TemporaryDirectory() as folder:
-                ranker = retrain(base, sample, recipe, seed, Path(folder))
+                ranker = retrain(base, [keep_one_label(q) for q in sample], recipe, seed, Path(folder))
+                ranker.use("auto", folder=Path(folder) / "graphs")
                 for name, questions in parts.items():
                     title = f"{recipe}, {len(sample)} questions, seed {seed}; {name}"
                     report(title, before[name], evaluate(ranker, questions))
-
-
-def retrain(base: CascadeRanker, sample: Sequence[Question], recipe: str, seed: int, folder: Path) -> CascadeRanker:
-    """The base after it learnt from one label of each question."""
-    train = [add_presumed(keep_one_label(q), PRESUMED, seed) for q in sample]
-    shipped = [q for q in load_questions("starter-train").questions if q.positives and q.negatives]
-    replay = random.Random(seed).sample(shipped, round(REPLAY * len(shipped)))
-    settings = replace(choose_train_settings(base, RetrainSettings(seed=seed), len(train)), **RECIPES[recipe])
-    questions = list_training_questions(train, [replace(q, qid=f"replay {q.qid}") for q in replay], settings)
-    ranker = fine_tune(base, questions, [], settings, workdir=folder).ranker
-    ranker.use("auto", folder=folder / "graphs")
-    return ranker
 
 
 def keep_one_label(q: Question) -> Question:

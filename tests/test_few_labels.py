@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from few_labels import RECIPES, Bench, choose_places, make_table
+from _recipes import RECIPES
+from few_labels import FULL, Bench, Plan, choose_places, make_table, name_command
 
 from as2core.types import Candidate, Question
 
@@ -31,17 +32,25 @@ def test_labels_are_given_from_the_top_until_the_answer_is_found(correct, places
 
 def test_a_cached_table_has_the_means_over_the_seeds_and_paired_differences(tmp_path):
     before = {f"q{i}": 0.5 for i in range(40)}
-    lines = [{"key": "medquad", "ap": before}]
-    gains = dict(zip(RECIPES, (0.0, 0.1, 0.2, 0.3), strict=True))
+    lines = [{"key": "medquad", "ap": before}, {"key": "starter", "ap": before}]
+    gains = dict(zip(RECIPES, (0.1, 0.2), strict=True))
     for recipe, gain in gains.items():
         for seed, more in enumerate((0.01, 0.03)):
-            values = {qid: ap + gain + more for qid, ap in before.items()}
-            lines.append({"key": f"medquad 50 {seed} {recipe}", "ap": values})
+            key = f"medquad 50 {seed} {recipe}"
+            lines.append({"key": key, "ap": {qid: ap + gain + more for qid, ap in before.items()}})
+            lines.append({"key": f"starter after {key}", "ap": {qid: ap - more for qid, ap in before.items()}})
     cache = tmp_path / "known.jsonl"
     cache.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    table = make_table(Bench(cache), "medquad", (50,), 2)
-    assert table[0] == "**MedQuAD**: 40 questions, AP 0.500 before."
+    table = make_table(Bench(cache), "medquad", Plan((50,), tuple(RECIPES), ("medquad",), 2))
+    assert table[0] == "**MedQuAD**: 40 questions, AP 0.500 before; starter-test 0.500."
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[4:-1]]
-    assert [row[:2] for row in rows] == [[name, f"{0.52 + gain:.3f}"] for name, gain in gains.items()]
-    assert rows[0][2].startswith("+0.020") and rows[0][3] == ""
-    assert rows[3][2].startswith("+0.320") and rows[3][3].startswith("+0.300")
+    assert [row[:3] for row in rows] == [["50", name, f"{0.52 + gain:.3f}"] for name, gain in gains.items()]
+    assert rows[0][3].startswith("+0.120") and rows[0][4].startswith("-0.020")
+    assert rows[1][3].startswith("+0.220")
+
+
+def test_the_page_names_the_command_that_prints_its_table():
+    part = Plan((50,), ("now",), ("medquad", "wikiqa"), 1)
+    told = "python benchmarks/few_labels.py --labels 50 --recipes now --sets medquad wikiqa --seeds 1"
+    assert name_command(part) == told
+    assert name_command(FULL) == "python benchmarks/few_labels.py"
