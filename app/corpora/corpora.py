@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.workbench import audit, people
 from app.workbench.workbench import Workbench
 from as2core.errors import As2Error, BadSetting
-from as2core.retrieval.sqlite import DamagedIndex
+from as2core.retrieval.index import DamagedIndex
 from db.models import Corpus
 from db.repositories import corpora as rows
 

@@ -16,8 +16,8 @@ from app.jobs import queue
 from app.jobs.attempt import JobRun
 from app.workbench.workbench import Workbench
 from as2core.errors import UnreadableFile
+from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.passages import split_passages
-from as2core.retrieval.sqlite import DamagedIndex, SqliteIndex
 from as2core.retrieval.vector_file import VectorFile
 from as2core.types import Json, OnProgress, Progress
 from db.repositories import corpora as rows
@@ -43,7 +43,7 @@ def index_pending(wb: Workbench, corpus_id: int, on_progress: OnProgress | None 
 
 
 def use_index(
-    wb: Workbench, corpus_id: int, use: Callable[[SqliteIndex], T], on_progress: OnProgress | None = None
+    wb: Workbench, corpus_id: int, use: Callable[[PassageIndex], T], on_progress: OnProgress | None = None
 ) -> T:
     """What `use` makes of the corpus's index; one that is damaged is built anew from the documents first, its vectors
     in the background."""
@@ -139,7 +139,7 @@ def run_embed(job: JobRun) -> dict[str, Json]:
         return {"passages": 0}
     embedder, embedded = None, 0
     # opened separately: another process may replace the file
-    with closing(SqliteIndex(wb.settings.index_file(corpus_id))) as index:
+    with closing(wb.indexes.open(corpus_id)) as index:
         while batch := index.list_pending(BATCH_PASSAGES):
             job.step_back()
             embedder = embedder or wb.models.embedder()

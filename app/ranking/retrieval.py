@@ -20,8 +20,8 @@ import numpy as np
 from app.corpora.indexing import index_pending, request_vectors, use_index
 from app.workbench.workbench import Workbench, storable
 from as2core.errors import As2Error, BadSetting, DamagedModel
+from as2core.retrieval.index import DamagedIndex, PassageIndex
 from as2core.retrieval.ranks import fuse_ranks
-from as2core.retrieval.sqlite import DamagedIndex, SqliteIndex
 from as2core.types import Hit, OnProgress
 from db.repositories import corpora as rows
 
@@ -119,7 +119,7 @@ def measure_meaning(wb: Workbench, corpus_id: int) -> MeaningState:
         return MeaningState(0, 0)
 
 
-def _measure(index: SqliteIndex) -> MeaningState:
+def _measure(index: PassageIndex) -> MeaningState:
     return MeaningState(index.count_vectors(), index.count())
 
 
@@ -159,7 +159,7 @@ class _Findings:
     is_by_meaning: bool
 
 
-def _search(wb: Workbench, index: SqliteIndex, question: str, documents: int) -> _Findings:
+def _search(wb: Workbench, index: PassageIndex, question: str, documents: int) -> _Findings:
     k = max(50, 5 * documents)
     is_ready = _measure(index).is_used
     vector, notes = _embed(wb, question) if is_ready else (None, ())

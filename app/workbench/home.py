@@ -36,7 +36,7 @@ def _list_files(settings: Settings) -> Iterator[Path]:
         files.append(database)
     for file in files:
         yield from (file.with_name(file.name + suffix) for suffix in ("", "-wal", "-shm"))
-    for folder in (settings.versions_dir, settings.jobs_dir, settings.graphs_dir, settings.home / "index"):
+    for folder in (settings.versions_dir, settings.jobs_dir, settings.graphs_dir, settings.index_dir):
         yield folder
         yield from folder.rglob("*")
 

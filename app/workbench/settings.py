@@ -117,8 +117,12 @@ class Settings(BaseSettings):
         """A file that is there when the last worker ended by a fault."""
         return self.home / "worker-failure.json"
 
+    @property
+    def index_dir(self) -> Path:
+        return self.home / "index"
+
     def index_file(self, corpus_id: int) -> Path:
-        return self.home / "index" / f"{corpus_id}.db"
+        return self.index_dir / f"{corpus_id}.db"
 
 
 @cache

@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from sqlalchemy.orm import Session
 
 from app.workbench import audit
+from app.workbench.indexes import IndexStore
 from app.workbench.later import LaterWrites
 from app.workbench.models import ModelProvider
 from app.workbench.settings import Settings
 from as2core.errors import As2Error, BadSetting
-from as2core.retrieval.sqlite import SqliteIndex
+from as2core.retrieval.index import PassageIndex
 from db.errors import BadValue, DbError
 from db.session import Database
 
@@ -40,13 +41,12 @@ class Workbench:
     settings: Settings
     database: Database
     models: ModelProvider
+    indexes: IndexStore
     clock: Callable[[], datetime] = utc_now
     marks: dict[str, float] = field(default_factory=dict)  # when this process last did what need not be done often
     results: dict[tuple, tuple] = field(default_factory=dict)  # what took long to count, and until when it is used
     is_closed: threading.Event = field(default_factory=threading.Event)
     later: LaterWrites = field(default_factory=LaterWrites)  # by the id of the question they are about
-    _indexes: dict[int, tuple[SqliteIndex, int]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -75,38 +75,21 @@ class Workbench:
         with translate_errors():
             self.database.analyze()
 
-    def index(self, corpus_id: int) -> SqliteIndex:
-        """The corpus's index; an empty one if its file is not there."""
-        file = self.settings.index_file(corpus_id)
-        with self._lock:
-            index, inode = self._indexes.get(corpus_id, (None, -1))
-            if index is None or not file.exists() or file.stat().st_ino != inode:  # another process built it anew
-                if index is not None:
-                    index.close()
-                index = SqliteIndex(file)
-                self._indexes[corpus_id] = index, file.stat().st_ino
-            return index
+    def index(self, corpus_id: int) -> PassageIndex:
+        """The corpus's index; an empty one if there is none."""
+        return self.indexes.get(corpus_id)
 
     def has_index(self, corpus_id: int) -> bool:
-        return self.settings.index_file(corpus_id).exists()
+        return self.indexes.exists(corpus_id)
 
     def forget_index(self, corpus_id: int) -> None:
-        """Close the corpus's index and delete its files."""
-        with self._lock:
-            index, _ = self._indexes.pop(corpus_id, (None, -1))
-            if index is not None:
-                index.close()
-        file = self.settings.index_file(corpus_id)
-        for suffix in ("", "-wal", "-shm"):
-            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        """Close the corpus's index and delete it."""
+        self.indexes.delete(corpus_id)
 
     def close(self) -> None:
         self.later.finish()
         self.is_closed.set()
-        with self._lock:
-            for index, _ in self._indexes.values():
-                index.close()
-            self._indexes.clear()
+        self.indexes.close()
         self.database.close()
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from as2core.errors import UnreadableFile
+from as2core.retrieval.index import DamagedIndex
 from as2core.retrieval.matrix import VectorMatrix
 from as2core.text import STOP_WORDS, tokenize
 from as2core.types import Hit, Passage
@@ -51,10 +52,6 @@ PRAGMA user_version = {_LAYOUT};
 COMMIT;
 """  # a number of ours alone  # nosec B608
 _ADD = "INSERT INTO passage (id, doc_id, text, first, last, vector, stamp) VALUES (?, ?, ?, ?, ?, ?, ?)"
-
-
-class DamagedIndex(UnreadableFile):
-    """The file is no index, or a part of it is damaged: build it anew from the documents."""
 
 
 class SqliteIndex:

@@ -41,8 +41,7 @@ def test_a_damaged_index_is_found_and_mends_itself_at_the_next_question(wb, towe
 
 def test_an_index_that_is_damaged_in_the_middle_is_built_anew(wb, towers, asked):
     file = wb.settings.index_file(towers.id)
-    wb.index(towers.id).close()
-    wb._indexes.clear()
+    wb.indexes.close()
     import sqlite3
 
     with sqlite3.connect(file) as connection:

@@ -1,0 +1,56 @@
+"""What every index of passages does: one corpus, searched by words and by vector.
+
+An index is derived from the documents and can be built again from them, so nothing in it is worth a backup.
+`SqliteIndex` is the one that comes with the program. Ranks leave an index, raw scores do not: those of two engines have
+nothing in common, and the lists are fused by rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from as2core.errors import UnreadableFile
+from as2core.types import Hit, Passage
+
+
+class DamagedIndex(UnreadableFile):
+    """This is no index, or a part of it is damaged: build it anew from the documents."""
+
+
+class PassageIndex(Protocol):
+    """Threads may share an index, and other processes may write to it meanwhile: what they wrote is found at once.
+    Every method may raise DamagedIndex, and UnreadableFile where the store cannot be reached or is full."""
+
+    def upsert_docs(self, docs: Sequence[tuple[str, Sequence[Passage]]]) -> None:
+        """Replace each document's passages. A passage whose id was there before keeps its vector."""
+
+    def delete_docs(self, doc_ids: Iterable[str]) -> None:
+        """Remove these documents; unknown ids are no error."""
+
+    def set_vectors(self, vectors: Mapping[str, np.ndarray]) -> None:
+        """Vectors by passage id, float32 `(d,)` each; ids no longer there are skipped."""
+
+    def search_words(self, question: str, k: int) -> list[Hit]:
+        """The `k` best passages by shared words, stop words aside. Every text is allowed; without a word: no hits."""
+
+    def search_vectors(self, vector: np.ndarray, k: int, docs: Sequence[str] | None = None) -> list[Hit]:
+        """The `k` passages with the largest inner product with `vector`, float32 `(d,)`; only of `docs` if given.
+        Raises BadSetting for a vector of another width."""
+
+    def list_pending(self, limit: int) -> list[Passage]:
+        """Passages that have no vector yet."""
+
+    def count(self) -> int:
+        """How many passages there are."""
+
+    def count_vectors(self) -> int:
+        """How many of them have a vector."""
+
+    def find_damage(self) -> str:
+        """What is wrong with the index; "" if nothing is. Reads all of it."""
+
+    def close(self) -> None:
+        """Close files and connections."""
