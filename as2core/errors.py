@@ -25,6 +25,10 @@ class DamagedModel(As2Error):
     """A model file is missing or its hash differs from the one in its card."""
 
 
+class EndpointFailed(As2Error):
+    """A reranker behind an HTTP address does not answer, or not as it should."""
+
+
 class UnsupportedBackbone(As2Error):
     """An architecture that cannot be run layer by layer."""
 

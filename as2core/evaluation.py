@@ -14,7 +14,7 @@ from as2core import metrics
 from as2core.data.catalog import apply_setting
 from as2core.errors import BadSetting
 from as2core.metrics import PairedTest, bootstrap, paired_test
-from as2core.rankers.base import ChoosesEngine, KeepsTrace, Ranker, Trace, TracesTogether
+from as2core.rankers.base import ChoosesEngine, KeepsTrace, Ranker, Trace, TracesTogether, bind_questions
 from as2core.types import OnProgress, Progress, Question
 
 MAX_PREPARATION_SECONDS = 600.0  # of an engine, before anything is scored
@@ -60,8 +60,8 @@ def evaluate(
 ) -> Evaluation:
     """Score every question that the setting selects.
 
-    Raises BadSetting when it selects none, when a qid comes twice, or when the ranker gives scores that are not one
-    finite number per candidate. An exception from `on_progress` stops the run.
+    Raises BadSetting when it selects none, when a qid comes twice, when a run lacks one of them, or when the ranker
+    gives scores that are not one finite number per candidate. An exception from `on_progress` stops the run.
     """
     questions = apply_setting(questions, setting)
     if not questions:
@@ -69,6 +69,7 @@ def evaluate(
     counts = Counter(q.qid for q in questions)
     if len(counts) < len(questions):
         raise BadSetting(f"two questions have the id {counts.most_common(1)[0][0]!r}; give each its own")
+    bind_questions(ranker, questions)
     if isinstance(ranker, ChoosesEngine):  # else the first questions may be scored by another engine than the last
         ranker.wait_until_prepared(MAX_PREPARATION_SECONDS)
     scores: dict[str, np.ndarray] = {}

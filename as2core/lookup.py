@@ -25,10 +25,12 @@ COMMANDS, DATA, VERSIONS = "as2.commands", "as2.data", "as2.versions"
 
 
 def load_ranker(spec: str) -> Ranker:
-    """The ranker of a spec, a version's name, or its directory, on the engine of `AS2_ENGINE`. Raises UnknownRanker,
-    BadSetting, DamagedModel."""
-    from as2core.rankers.catalog import get
+    """The ranker of a spec, a version's name, or its directory, on the engine of `AS2_ENGINE`; one that sends texts
+    away says so. Raises UnknownRanker, BadSetting, DamagedModel."""
+    from as2core.rankers.catalog import get, list_destinations
 
+    for host in list_destinations(spec):
+        print_note(f"as2: questions and sentences are sent to {host}")
     return get(spec, versions=list_versions, engine=os.environ.get("AS2_ENGINE") or "auto")
 
 

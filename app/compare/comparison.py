@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.compare.rankers import check_ranker, is_path, name_active, note_trained_on
+from app.compare.rankers import check_ranker, describe_destinations, is_path, name_active, note_trained_on
 from app.compare.timing import MAX_TIMED_RANKERS, time_in_turns
 from app.corpora.corpora import UnknownCorpus, find_corpus, list_corpora
 from app.exchange.exports import labelled_questions
@@ -38,7 +38,8 @@ from as2core.metrics import (
     measure_unranked,
     to_ranks,
 )
-from as2core.rankers.base import Ranker, list_untrained
+from as2core.rankers.base import Ranker, bind_questions, list_untrained
+from as2core.rankers.catalog import list_destinations
 from as2core.types import Json, Progress, Question
 from db.models import Evaluation as EvaluationRow
 from db.models import JsonObject
@@ -189,8 +190,9 @@ def run_compare(job: JobRun) -> dict[str, Json]:
             keys[name] = hash_ranker(job.wb, name)
             job.progress(EVALUATION_SHARE * place / len(settings.rankers), f"loading {name}")
             ranker = loading.load_ranker(job.wb, name)
+            bind_questions(ranker, questions)
             evaluations[name] = _evaluate(job, settings, questions, place, ranker, notes)
-            if len(settings.rankers) <= MAX_TIMED_RANKERS:
+            if len(settings.rankers) <= MAX_TIMED_RANKERS and not list_destinations(name):  # whose runs may cost money
                 rankers[name] = ranker
         except As2Error as e:
             job.check()
@@ -232,6 +234,8 @@ def _evaluate(
     evaluation = load_or_evaluate(
         wb, name, questions, data=settings.data, setting=settings.setting, ranker=ranker, on_progress=report
     )
+    if list_destinations(name):
+        notes.append(f"{name}: {describe_destinations([name])}")
     if parts := list_untrained(ranker):
         notes.append(f"{name}: {', '.join(parts)} has not been trained, its order may be chance. {TRAIN_FIRST}")
     notes += note_trained_on(wb, name, [q.text for q in questions])

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 
 from app.versions import loading, registry
 from app.workbench.workbench import Workbench
 from as2core.data.source import is_folder
-from as2core.errors import UnknownRanker
-from as2core.rankers.catalog import CATALOG, check, check_version, split_spec
+from as2core.errors import BadSetting, UnknownRanker
+from as2core.rankers.catalog import CATALOG, check, check_version, list_destinations, split_spec
 
 
 def list_rankers(wb: Workbench) -> list[str]:
-    """What can be compared: the catalog's names, then the versions made here, newest first."""
+    """What can be compared by its name alone: rankers of the catalog, then the versions made here, newest first."""
     versions = [v.name for v in registry.list_versions(wb, kind=None) if not v.problem and v.name not in CATALOG]
-    return [*CATALOG, *versions]
+    return [*(name for name, entry in CATALOG.items() if entry.required is None), *versions]
 
 
 def is_path(spec: str) -> bool:
@@ -32,11 +33,23 @@ def check_ranker(wb: Workbench, name: str) -> None:
     """Raises UnknownRanker, BadSetting, DamagedModel for one that cannot be compared."""
     if at := loading.locate(wb, name):
         check_version(*at)
-    elif name.partition(":")[0] in CATALOG:
+    elif name.partition(":")[0] in CATALOG or is_path(name):
         check(name)
     else:
         names = ", ".join(list_rankers(wb))
         raise UnknownRanker(f"no ranker {name!r}; known: {names}, or the directory of a version")
+
+
+def describe_destinations(names: Collection[str]) -> str:
+    """Which hosts get the questions and sentences when these rankers score; "" where all compute here, or are not
+    written rightly yet."""
+    hosts: list[str] = []
+    for name in names:
+        with suppress(BadSetting):
+            hosts += list_destinations(name)
+    if not hosts:
+        return ""
+    return f"Questions and sentences are sent to {', '.join(dict.fromkeys(hosts))}: they leave this machine."
 
 
 def note_trained_on(wb: Workbench, spec: str, questions: Collection[str]) -> list[str]:

@@ -24,13 +24,14 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace
 from as2core.data.catalog import apply_setting
 from as2core.data.jsonl import dumps
+from as2core.data.source import is_file
 from as2core.errors import As2Error
 from as2core.evaluation import Cut, Evaluation, evaluate
 from as2core.metrics import measure_mean
 from as2core.rankers.base import CalibratesScores, ChoosesEngine, KeepsTrace, Ranker, TracesTogether
-from as2core.rankers.catalog import CATALOG
-from as2core.rankers.classifier import CLASSIFIER, is_classifier, stamp_files
-from as2core.rankers.specs import read_settings
+from as2core.rankers.catalog import CATALOG, find_kind_of_file, list_destinations, split_spec
+from as2core.rankers.classifier import is_classifier, stamp_files
+from as2core.rankers.specs import read_parts, read_settings
 from as2core.types import Candidate, Json, OnProgress, Progress, Question
 from db.models import JsonObject
 from db.repositories import versions as rows
@@ -70,9 +71,10 @@ def load_or_evaluate(
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
     """The evaluation of a version or catalog spec, from the store, or made now and stored. `ranker` is the loaded one,
-    if there is one. Raises BadSetting, UnknownRanker, DamagedModel."""
+    if there is one. What another machine scores is evaluated each time: its model may be another by now. Raises
+    BadSetting, UnknownRanker, DamagedModel, EndpointFailed."""
     key = hash_ranker(wb, name), hash_questions(questions), setting
-    record = _load(wb, *key)
+    record = {} if list_destinations(name) else _load(wb, *key)
     if "cuts" in record:  # older ones do not say where candidates were dropped
         return from_record(record, name, setting)
     evaluation = evaluate(ranker or load_ranker(wb, name), questions, setting=setting, on_progress=on_progress)
@@ -130,23 +132,28 @@ def _store(wb: Workbench, key: tuple[str, str, str], name: str, data: str, resul
 
 
 def hash_ranker(wb: Workbench, name: str) -> str:
-    """The name, and for models the digest of their cards, which hold those of their weights; for a checkpoint of others
-    that of its files' sizes and times. A ranker made of others may hold any of the shipped ones."""
+    """The name, and for models the digest of their cards, which hold those of their weights; for what others wrote that
+    of the files' sizes and times. A ranker made of others may hold any of the shipped ones, and has the digests of
+    its parts."""
     kind, _, settings = name.partition(":")
-    if kind == CLASSIFIER:
-        folders = [Path(str(read_settings(CATALOG[kind], settings).get("model", "")))]
-    elif at := locate(wb, name):
-        folders = [at[0]]
-    elif kind in CATALOG and CATALOG[kind].nested:
-        folders = sorted(wb.settings.models_dir.glob("*"))
-    else:
-        folders = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
+    entry = CATALOG.get(kind)
     digest = hashlib.sha256()
-    for folder in folders:
+    if at := locate(wb, name):
+        paths = [at[0]]
+    elif entry is None:
+        paths = [Path(split_spec(name)[0])]
+    elif entry.required:
+        paths = [Path(str(read_settings(entry, settings)[entry.required]))]
+    elif nested := entry.nested_spec(read_settings(entry, settings)):
+        paths = sorted(wb.settings.models_dir.glob("*"))
+        digest.update("".join(hash_ranker(wb, part.spec) for part in read_parts(nested)).encode())
+    else:
+        paths = [wb.settings.models_dir / {"cross-encoder": "cascade"}.get(kind, kind)]
+    for path in paths:
         with contextlib.suppress(OSError):
-            digest.update((folder / "card.json").read_bytes())
-        if is_classifier(folder):
-            digest.update(stamp_files(folder))
+            digest.update((path / "card.json").read_bytes())
+        if is_classifier(path) or find_kind_of_file(path) or (entry and entry.required and is_file(path)):
+            digest.update(stamp_files(path))
     return f"{name}@{digest.hexdigest()[:16]}"
 
 

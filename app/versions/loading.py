@@ -12,7 +12,7 @@ from app.workbench.workbench import Workbench
 from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel
 from as2core.rankers.base import Ranker
-from as2core.rankers.catalog import CATALOG, find_shipped_model, split_spec
+from as2core.rankers.catalog import CATALOG, find_kind_of_file, find_shipped_model, split_spec
 from as2core.rankers.specs import read_parts as read_spec_parts
 from as2core.rankers.specs import read_settings
 from db.repositories import versions as rows
@@ -77,7 +77,8 @@ def locate(wb: Workbench, spec: str) -> tuple[Path, str] | None:
         return None
     with suppress(UnknownVersion):
         return Path(get_version(wb, name).path), settings
-    return (Path(name), settings) if is_file(Path(name) / "config.json") else None
+    has_config = is_file(Path(name) / "config.json") and not find_kind_of_file(Path(name))
+    return (Path(name), settings) if has_config else None
 
 
 def find_base(wb: Workbench, name: str, kind: str = CASCADE) -> Base:

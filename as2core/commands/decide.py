@@ -27,7 +27,6 @@ CORRECT, INCORRECT, UNSURE, UNDO, STOP = "a", "x", " ", "undo", "q"
 LABELS = {CORRECT: 1, INCORRECT: 0, UNSURE: None}  # unsure counts as incorrect, as a missing label does
 KEYS = {"\x7f": UNDO, "\b": UNDO, "u": UNDO, "": STOP, "\x03": STOP, "\x04": STOP}
 HELP = "a: correct, x: incorrect, space: cannot tell, u: undo, q: stop"
-RUN_ENDINGS = (".run", ".trec")
 Answer = Callable[["Decision", "Item"], str]
 
 
@@ -151,15 +150,13 @@ def pair_up(
 
 
 def _score(spec: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """By a ranker, or as a run has it."""
     import numpy as np
 
-    from as2core.data.qrels import read_run
+    from as2core.rankers.base import bind_questions
     from as2core.types import Progress
 
-    if spec.endswith(RUN_ENDINGS):
-        return read_run(Path(spec), questions)
     ranker, scores = load_ranker(spec), {}
+    bind_questions(ranker, questions)
     with show_progress(spec) as on_progress:
         for i, q in enumerate(questions):
             on_progress(Progress(i, len(questions)))

@@ -20,6 +20,8 @@ from as2core.terminal import echo, print_json, print_note, print_table, show_pro
 from as2core.types import Question
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from as2core.rankers.base import HasWeights
     from as2core.rankers.specs import Setting
     from as2core.rankers.versions import Card
@@ -101,8 +103,12 @@ def _note_titles(data: TrainingData, questions: Sequence[Question], dev: Sequenc
         print_note(f"as2: {titled} has titles and {bare} has none: --no-titles reads both without")
 
 
-def _load_teacher(spec: str | None, base: HasWeights, settings: TrainSettings) -> Teacher | None:
-    """The scores of a ranker, as training takes them. Raises BadSetting for a ranker that learns from none."""
+def _load_teacher(
+    spec: str | None, base: HasWeights, settings: TrainSettings, questions: Sequence[Question]
+) -> Teacher | None:
+    """The scores of a ranker for these questions, as training takes them. Raises BadSetting for a ranker that learns
+    from none."""
+    from as2core.rankers.base import bind_questions
     from as2core.rankers.cascade import CascadeRanker
     from as2core.types import Candidate
 
@@ -113,7 +119,13 @@ def _load_teacher(spec: str | None, base: HasWeights, settings: TrainSettings) -
     if not settings.distill:
         raise BadSetting("say how much the teacher counts beside the labels: --with distill=1 --with temperature=1")
     ranker = load_ranker(spec)
-    return lambda question, texts: ranker.score(question, [Candidate(str(i), t) for i, t in enumerate(texts)])
+    bind_questions(ranker, questions)
+    ids = {(q.text, c.titled_text): c.id for q in questions for c in q.candidates}  # a run knows nothing else
+
+    def teach(question: str, texts: list[str]) -> np.ndarray:
+        return ranker.score(question, [Candidate(ids.get((question, t), str(i)), t) for i, t in enumerate(texts)])
+
+    return teach
 
 
 def _train(
@@ -144,7 +156,7 @@ def _train(
         _note_titles(data, questions, dev)
     settings = override(suggest_settings(base), **values)
     digest = hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
-    teacher = _load_teacher(data.teacher, base, settings)
+    teacher = _load_teacher(data.teacher, base, settings, questions)
     run = json.dumps([spec, digest, data.dev, asdict(settings), *filter(None, [data.teacher])])
     # named by all that makes the run: the same command resumes it after a stop, another starts its own
     work = out.with_name(f".{out.name}.{hashlib.sha256(run.encode()).hexdigest()[:12]}.work")

@@ -20,7 +20,7 @@ from as2core.cascade.engine import Engine
 from as2core.cascade.schedule import DropSchedule
 from as2core.cascade.trace import CascadeTrace, Trace
 from as2core.metrics import order
-from as2core.types import Candidate, OnProgress, Progress
+from as2core.types import Candidate, OnProgress, Progress, Question
 
 if TYPE_CHECKING:
     from torch import nn
@@ -238,6 +238,50 @@ def move(ranker: Ranker, device: str) -> None:
     """Move a ranker to a device of torch; one that computes without torch is left as it is."""
     if isinstance(ranker, HasNetwork):
         ranker.to(device)
+
+
+class SendsTexts(ABC):
+    """Scores elsewhere: question and candidates leave this machine."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def destination(self) -> str:
+        """The host that gets them."""
+
+    @abstractmethod
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
+
+
+def list_hosts(ranker: Ranker) -> tuple[str, ...]:
+    """Where a ranker, or one that it is made of, sends texts."""
+    if isinstance(ranker, SendsTexts):
+        return (ranker.destination,)
+    parts = ranker.rankers if isinstance(ranker, MadeOfRankers) else ()
+    return tuple(dict.fromkeys(host for part in parts for host in list_hosts(part)))
+
+
+class NeedsQuestions(ABC):
+    """Scores only questions that it was shown before, as whole records."""
+
+    name: str
+
+    @abstractmethod
+    def bind(self, questions: Sequence[Question]) -> None:
+        """Take these questions in place of those before. Raises BadSetting for one that it has no scores for."""
+
+    @abstractmethod
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray: ...
+
+
+def bind_questions(ranker: Ranker, questions: Sequence[Question]) -> None:
+    """Show the questions to a ranker that needs them, or to those it is made of, before any is scored. Raises
+    BadSetting."""
+    if isinstance(ranker, NeedsQuestions):
+        ranker.bind(questions)
+    for part in ranker.rankers if isinstance(ranker, MadeOfRankers) else ():
+        bind_questions(part, questions)
 
 
 class KnowsWords(ABC):

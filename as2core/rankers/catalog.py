@@ -14,6 +14,9 @@ from as2core.data.source import is_file, is_folder
 from as2core.errors import BadSetting, DamagedModel, UnknownRanker
 from as2core.rankers.base import ChoosesEngine, HasNetwork, HasWeights, Ranker, TakesSettings, VersionConfig
 from as2core.rankers.classifier import CLASSIFIER, is_classifier, load_classifier
+from as2core.rankers.http import HTTP, find_host
+from as2core.rankers.onnx import is_onnx
+from as2core.rankers.run import is_run
 from as2core.rankers.specs import BuiltPart, Entry, Setting, read_pairs, read_parts, read_settings
 
 MODELS_DIR = Path(__file__).resolve().parents[2] / "models"
@@ -43,14 +46,25 @@ def get(
         directories = versions()
         name, options = split_spec(text)
         path = Path(directories.get(name, name))
+        if catalog_name := find_kind_of_file(path):
+            return _place(_build(CATALOG[catalog_name], _set_required(catalog_name, path, options), None, versions, ""))
         if is_file(path / "config.json"):
             return _place(_build_version(path, options, engine))
         names = ", ".join(dict.fromkeys([*CATALOG, *directories]))
         raise UnknownRanker(
             f"no ranker {text!r}; known: {names}, or the directory of a version or a checkpoint (one of the hub: "
-            "classifier:model=NAME)"
+            "classifier:model=NAME; behind an address: http:url=URL)"
         )
     return _place(_build(CATALOG[name], options, models_dir, versions, engine))
+
+
+def find_kind_of_file(path: Path) -> str | None:
+    """The catalog's name for what a path alone holds; None for a version or a checkpoint, or nothing."""
+    return "run" if is_run(path) else "onnx" if is_onnx(path) else None
+
+
+def _set_required(name: str, path: Path, settings: str) -> str:
+    return f"{CATALOG[name].required}={path}{',' if settings else ''}{settings}"
 
 
 def _place(ranker: Ranker) -> Ranker:
@@ -105,7 +119,14 @@ def _restore(config: VersionConfig, path: Path) -> HasWeights:
     cls = SAVED.get(config["ranker"])
     if cls is None:
         raise DamagedModel(f"{path} is a {config['ranker']!r}, which this program does not know: update it")
-    return cls.restore(config, path, get)
+    return cls.restore(config, path, _get_local)
+
+
+def _get_local(spec: str) -> Ranker:
+    """A part of a saved version. Raises BadSetting for one that would send texts away, which nobody named."""
+    if hosts := list_destinations(spec):
+        raise BadSetting(f"a version that sends sentences to {', '.join(hosts)} is not loaded: write its spec instead")
+    return get(spec)
 
 
 def _load_shipped(name: str, models_dir: Path) -> HasWeights:
@@ -163,16 +184,33 @@ def find_shipped_model(spec: str) -> str | None:
     return CATALOG[name].shipped_model(read_settings(CATALOG[name], settings))
 
 
+def list_destinations(spec: str) -> tuple[str, ...]:
+    """The hosts that a spec sends questions and candidates to; none of a ranker that computes here. Raises
+    BadSetting."""
+    name, _, text = spec.partition(":")
+    if name not in CATALOG:
+        return ()
+    entry, settings = CATALOG[name], read_settings(CATALOG[name], text)
+    if name == HTTP:
+        return (find_host(str(settings["url"])),)
+    parts = read_parts(nested) if (nested := entry.nested_spec(settings)) else []
+    return tuple(dict.fromkeys(host for part in parts for host in list_destinations(part.spec)))
+
+
 def check(spec: str) -> None:
     """Refuse, without building anything, what `get` would refuse for its wording. Raises UnknownRanker, BadSetting."""
     name, _, settings = spec.partition(":")
     if name not in CATALOG:
         version, settings = split_spec(spec)
+        if kind := find_kind_of_file(Path(version)):
+            read_settings(CATALOG[kind], _set_required(kind, Path(version), settings))
+            return
         if not is_file(Path(version) / "config.json"):
             raise UnknownRanker(f"no ranker {spec!r}; known: {', '.join(CATALOG)}, or the directory of a version")
         check_version(Path(version), settings)
         return
     entry = CATALOG[name]
+    list_destinations(spec)  # reads the addresses
     if nested := entry.nested_spec(read_settings(entry, settings)):
         for part in read_parts(nested):
             check(part.spec)

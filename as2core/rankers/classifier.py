@@ -101,9 +101,9 @@ def is_classifier(folder: Path) -> bool:
     return is_theirs and "ranker" not in config and config.get("model_type") != "as2-cross-encoder"
 
 
-def stamp_files(folder: Path) -> bytes:
-    """The size and time of each file: another checkpoint in the same directory has others."""
-    files = sorted(p for p in Path(folder).iterdir() if p.is_file())
+def stamp_files(path: Path) -> bytes:
+    """The size and time of a file, or of each in a directory: another checkpoint in the same place has others."""
+    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     return repr([(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in files]).encode()
 
 
@@ -204,10 +204,8 @@ def _explain(name: str, error: Exception) -> DamagedModel | UnsupportedBackbone:
 
 
 def build(
-    *, model: str | None = None, max_length: int | None = None, positive: int | None = None, activation: str = "auto"
+    *, model: str = "", max_length: int | None = None, positive: int | None = None, activation: str = "auto"
 ) -> ClassifierRanker:
-    if not model:
-        raise BadSetting("say which checkpoint: classifier:model=DIR, or a name on the hub")
     return load_classifier(model, max_length=max_length, positive=positive, activation=activation)
 
 
@@ -217,4 +215,5 @@ RANKER = Entry(
     "Garg et al. 2020",
     build,
     saved=(ClassifierRanker,),
+    required="model",
 )

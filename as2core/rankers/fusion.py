@@ -15,7 +15,7 @@ import numpy as np
 
 from as2core.errors import BadSetting
 from as2core.metrics import order
-from as2core.rankers.base import HasWeights, LoadRanker, MadeOfRankers, Ranker, VersionConfig
+from as2core.rankers.base import HasWeights, LoadRanker, MadeOfRankers, Ranker, VersionConfig, list_hosts
 from as2core.rankers.specs import BuiltPart, Entry
 from as2core.types import Candidate
 
@@ -78,6 +78,9 @@ class FusionRanker(HasWeights, MadeOfRankers):
         return np.stack(columns, axis=1) if len(candidates) else np.zeros((0, len(self.rankers)))
 
     def config(self) -> VersionConfig:
+        """Raises BadSetting where a part sends texts away: a version does not, whoever loads it."""
+        if hosts := list_hosts(self):
+            raise BadSetting(f"a fusion that asks {', '.join(hosts)} cannot be saved: use it by its spec")
         return {"backbone": None, "settings": {"method": self.method, "k": self.k, "rankers": list(self.specs)}}
 
     @classmethod

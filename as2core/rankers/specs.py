@@ -35,7 +35,8 @@ class Entry:
     parameters need not be given. `several` are settings that take more than one number. `shipped` is the model in
     models/ that it starts from: `build` then gets that ranker first, or None where the settings ask for an untrained
     one. `nested` is the setting that holds rankers: `build` gets a list of `BuiltPart`. `saved` are the classes whose
-    versions can be loaded: it `trains` if it has any.
+    versions can be loaded: it `trains` if it has any. `required` is the setting without which it is nothing: "model",
+    "file" or "url".
     """
 
     name: str
@@ -46,6 +47,7 @@ class Entry:
     shipped: str | None = None
     nested: str | None = None
     saved: tuple[type[HasWeights], ...] = ()
+    required: str | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,7 +77,11 @@ def read_settings(entry: Entry, text: str) -> dict[str, Setting]:
     nested: dict[str, Setting] = {}
     if entry.nested and (match := re.search(rf"(?:^|,){entry.nested}=(.*)$", text, re.DOTALL)):
         text, nested = text[: match.start()], {entry.nested: match[1]}
-    return read_pairs(entry.name, filter(None, text.split(",")), entry.settings, entry.several) | nested
+    settings = read_pairs(entry.name, filter(None, text.split(",")), entry.settings, entry.several) | nested
+    if entry.required and not settings.get(entry.required):
+        value = {"model": "DIR", "file": "FILE", "url": "URL"}[entry.required]
+        raise BadSetting(f"{entry.name} needs {entry.required}: write {entry.name}:{entry.required}={value}")
+    return settings
 
 
 def read_pairs(

@@ -71,6 +71,14 @@ def test_one_ranker_is_not_enough(wb):
     assert at.button(key="compare_start").disabled
 
 
+def test_whoever_names_a_reranker_elsewhere_reads_before_the_start_that_sentences_leave_the_machine(wb):
+    at = open_page("compare", {"corpus": "things"})
+    assert "leave this machine" not in texts(at)
+    at = at.multiselect(key="compare_rankers").set_value(["bm25", "http:url=https://rank.example.org/v2/rerank"]).run()
+    [warning] = at.warning
+    assert "sent to rank.example.org: they leave this machine" in warning.value.replace("\\", "")
+
+
 def test_the_sweep_adds_the_cascade_at_every_ratio():
     specs = setup.add_sweep(["bm25"], True)
     assert specs[:3] == ["bm25", "active:drop_ratio=0", "active:drop_ratio=0.1"]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.compare import comparison
 from app.compare.comparison import SWEEP_RATIOS, ComparisonSettings, make_spec
-from app.compare.rankers import list_rankers
+from app.compare.rankers import describe_destinations, list_rankers
 from app.jobs.queue import JobView
 from app.ui import navigation, url
 from app.ui.errors import guarded
@@ -47,8 +47,11 @@ def draw(wb: Workbench, *, corpus_name: str, by: int) -> None:
             accept_new_options=True,
             help="The built-in rankers and your own versions. Choose two or more. To change settings, type a spec "
             "as on the command line: `bm25:k1=1.5`, `sequential:stages=wo@20+cascade`, `active:drop_ratio=0.5`. Admins "
-            "can also type the directory that `as2 train` wrote, or a model of the hub.",
+            "can also type the directory that `as2 train` wrote, `classifier:model=NAME` for a model of the hub, "
+            "`onnx:model=DIR`, `run:file=FILE`, or `http:url=URL` for a reranker behind an address.",
         )
+        if warning := describe_destinations(rankers):
+            st.warning(plain(warning), icon=":material/upload:")
         sweep = st.toggle("Compare drop ratios", key="compare_sweep",
                           help=f"Adds the active cascade with {', '.join(map(percent, SWEEP_RATIOS))} of the "
                           "candidates dropped at each exit: what the saved compute costs in accuracy.")  # fmt: skip

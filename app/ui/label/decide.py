@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.compare import deciding
 from app.compare.deciding import DecisionCourse, DecisionRequest
-from app.compare.rankers import list_rankers
+from app.compare.rankers import describe_destinations, list_rankers
 from app.jobs import queue as jobs
 from app.jobs.queue import JobView
 from app.labels import queues
@@ -120,6 +120,8 @@ def _draw_form(frame: Frame) -> None:
         _choose("A", names, url.get("a") or DEFAULTS[0])
     with right:
         _choose("B", names, url.get("b") or DEFAULTS[1])
+    if warning := describe_destinations([st.session_state[f"label_decide_{side}"] for side in ("a", "b")]):
+        st.warning(plain(warning), icon=":material/upload:")
     measure = st.radio("Measure", list(MEASURES), captions=list(MEASURES.values()), key="label_decide_measure")
     st.number_input("A difference that does not matter", 0.0, 0.5, 0.02, step=0.01, key="label_decide_tolerance")
     why = frame.explain_refusal()

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from fake_models import write_version
+from fake_reranker import listening, rank_by_length
 
 from app.adapt import readiness
 from app.ask import asking
@@ -14,7 +15,7 @@ from app.versions import evaluations
 from app.workbench import people
 from app.workbench.people import NotAllowed
 from app.worker import RUNNERS
-from as2core.data import jsonl
+from as2core.data import jsonl, qrels
 from as2core.errors import As2Error, BadSetting, UnknownData, UnknownRanker, UnreadableFile, UnsupportedBackbone
 from as2core.metrics import measure_mean
 from as2core.types import Candidate, Question
@@ -254,9 +255,40 @@ def test_what_there_is_to_compare_is_listed(wb, data):
     assert comparison.list_datasets(wb) == [data]
 
 
+def test_a_run_that_another_program_wrote_is_compared_and_read_anew_when_it_changes(wb, data, tmp_path):
+    questions = comparison.load_questions(wb, data)
+    file = tmp_path / "their.run"
+    for best, p1 in ((1, 1.0), (2, 0.0)):
+        scores = {q.qid: np.eye(4)[best] for q in questions}
+        file.write_text("".join(qrels.run_to_lines(questions, scores, tag="theirs")) + "\n" * best)
+        view = run_comparison(wb, ["rr", str(file), f"sequential:stages={file}@1+rr"], data)
+        assert [r.figures["P@1"].value for r in view.results] == [0.0, p1, p1]
+    file.write_text("other Q0 tower-1 1 2.0 x\n")
+    [note] = [n for n in run_comparison(wb, ["rr", f"run:file={file}"], data).notes if "left out" in n]
+    assert "their.run ranks no candidate of question" in note
+
+
+def test_a_reranker_behind_an_address_is_asked_in_each_comparison_said_and_not_timed(wb, data):
+    bodies = []
+    with listening(lambda handler, body: bodies.append(body) or rank_by_length(handler, body)) as url:
+        for _ in range(2):
+            view = run_comparison(wb, ["rr", f"http:url={url}"], data)
+    assert len(bodies) == 2 * len(QUESTIONS)
+    host = url.split("/")[2]
+    assert f"http:url={url}: Questions and sentences are sent to {host}: they leave this machine." in view.notes
+    rr, theirs = view.results
+    assert theirs.figures["P@1"].value == 1.0  # the correct sentence is the longest
+    assert rr.seconds is not None and theirs.seconds is None
+    assert f"http:url={url} was left out: {host} cannot be reached" in str(
+        run_comparison(wb, ["rr", f"http:url={url}"], data).notes
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
+        ((["http"], "labels:things"), BadSetting, "http needs url"),
+        ((["http:url=nowhere"], "labels:things"), BadSetting, "is no address"),
         ((["nothing-like-it"], "labels:things"), UnknownRanker, "bm25"),
         ((["bm25:k9=1"], "labels:things"), BadSetting, "k1, b"),
         ((["sequential:stages=wo@2+bm52"], "labels:things"), UnknownRanker, "no ranker 'bm52'"),
@@ -287,6 +319,9 @@ def test_an_unfinished_comparison_has_nothing_to_show(wb, data):
         {"rankers": ["../versions/mine"]},
         {"rankers": ["~/models"]},
         {"rankers": ["classifier:model=org/name"]},
+        {"rankers": ["http:url=https://example.org/"]},
+        {"rankers": ["onnx:model=/srv/other"]},
+        {"rankers": ["run:file=/srv/their.run"]},
         {"rankers": ["sequential:stages=bm25@20+/srv/other"]},
         {"rankers": ["docs"]},
         {"data": "constraints.txt"},

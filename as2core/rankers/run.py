@@ -1,0 +1,66 @@
+"""A ranking that another program made, as a ranker: the file of a TREC run, whatever wrote it.
+
+A run knows questions and candidates by their ids, a ranker by their texts; so it is bound to the questions before it
+scores. Candidates that it does not have come last. Scores are read as 32-bit numbers, as trec_eval reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from as2core.data.qrels import read_run
+from as2core.data.source import is_file
+from as2core.errors import BadSetting
+from as2core.rankers.base import NeedsQuestions
+from as2core.rankers.specs import Entry
+from as2core.types import Candidate, Question
+
+ENDINGS = (".run", ".trec")
+
+
+class RunRanker(NeedsQuestions):
+    def __init__(self, file: Path, *, name: str = "run") -> None:
+        self.file, self.name = file, name
+        self._scores: dict[str, dict[str, float]] = {}  # question -> candidate's id -> score
+
+    def bind(self, questions: Sequence[Question]) -> None:
+        """Raises UnreadableFile, and BadSetting for a question that the run has no candidate of, or two questions of
+        one text that it scores otherwise."""
+        rows, scores = read_run(self.file, questions), dict[str, dict[str, float]]()
+        for q in questions:
+            own = scores.setdefault(q.text, {})
+            for c, score in zip(q.candidates, rows[q.qid].tolist(), strict=True):
+                if own.setdefault(c.id, score) != score:
+                    raise BadSetting(f"{self.file} scores candidate {c.id!r} of {q.text!r} twice, under two ids")
+        self._scores = scores
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Raises BadSetting for a question that it is not bound to."""
+        if not candidates:
+            return np.zeros(0, dtype=np.float32)
+        own = self._scores.get(question)
+        if own is None:
+            raise BadSetting(
+                f"{self.file} is a run, which ranks the questions of one set alone, and {question[:60]!r} is none of "
+                "them: use it in as2 eval, as2 decide, as2 train --teacher or Compare"
+            )
+        last = min(own.values()) - 1
+        return np.array([own.get(c.id, last) for c in candidates], dtype=np.float32)
+
+
+def is_run(path: Path) -> bool:
+    """Whether a path alone is taken as a run."""
+    return path.suffix in ENDINGS and is_file(path)
+
+
+def build(*, file: str = "") -> RunRanker:
+    path = Path(file)
+    if not is_file(path):
+        raise BadSetting(f"file={file}: there is no such file; give a run in trec_eval's format")
+    return RunRanker(path)
+
+
+RANKER = Entry("run", "the file of a trec_eval run", "trec_eval", build, required="file")

@@ -1,0 +1,193 @@
+"""What other programs wrote ranks here: ONNX files with their tokenizers, and the files of TREC runs."""
+
+import json
+import shutil
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from transformers import AutoTokenizer
+
+from as2core.commands.train import _load_teacher
+from as2core.data import qrels
+from as2core.errors import BadSetting, DamagedModel, UnknownRanker, UnreadableFile
+from as2core.evaluation import evaluate
+from as2core.rankers.catalog import check, get
+from as2core.training.settings import TrainSettings
+from as2core.types import Candidate, Question
+
+QUESTION = "when was the tower built ?"
+TEXTS = ["the tower was completed in 1889 .", "iron", "", "the bridge is 300 metres long and the water is high . " * 12]
+CANDIDATES = [Candidate(f"d{i}", t, label=int(i == 0)) for i, t in enumerate(TEXTS)]
+SET = [Question("q 1", QUESTION, tuple(CANDIDATES)), Question("q2", "why ?", tuple(CANDIDATES[1:]))]
+
+
+def make_onnx(folder, tiny, *, labels=1, inputs=("input_ids", "attention_mask"), at="model.onnx", length=64):
+    """A bag of words: each token has a weight for each label, the score is their sum. Returns the weights."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny(), model_max_length=length)
+    weights = np.random.default_rng(3).normal(size=(len(tokenizer), labels)).astype(np.float32)
+    nodes = [
+        helper.make_node("Gather", ["weights", "input_ids"], ["each"], axis=0),
+        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["mask", "last"], ["column"]),
+        helper.make_node("Mul", ["each", "column"], ["real"]),
+        helper.make_node("ReduceSum", ["real", "middle"], ["logits"], keepdims=0),
+    ]
+    constants = [numpy_helper.from_array(np.array([a], dtype=np.int64), n) for a, n in ((2, "last"), (1, "middle"))]
+    shapes = [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "length"]) for n in inputs]
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", labels])
+    graph = helper.make_graph(nodes, "bag", shapes, [logits], [numpy_helper.from_array(weights, "weights"), *constants])
+    file = folder / at
+    file.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), file)
+    tokenizer.save_pretrained(folder)
+    return weights
+
+
+def sum_weights(tiny, weights, length=64):
+    """What the file should say of each text, from transformers' own encoding."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny(), model_max_length=length)
+    rows = tokenizer([QUESTION] * len(TEXTS), TEXTS, truncation=True)["input_ids"]
+    assert max(map(len, rows)) == length  # one is cut
+    return np.array([weights[row].sum(0) for row in rows])
+
+
+@pytest.mark.parametrize("at", ["model.onnx", "onnx/model.onnx"])
+def test_an_onnx_file_scores_pairs_as_its_tokenizer_encodes_them(at, tiny, tmp_path):
+    weights = make_onnx(tmp_path, tiny, at=at)
+    for spec in (f"onnx:model={tmp_path}", f"onnx:model={tmp_path / at}", str(tmp_path), str(tmp_path / at)):
+        check(spec)
+        ranker = get(spec)
+        np.testing.assert_allclose(
+            ranker.score(QUESTION, CANDIDATES), sum_weights(tiny, weights)[:, 0], rtol=1e-4, atol=1e-4
+        )
+    assert ranker.score(QUESTION, []).shape == (0,)
+    np.testing.assert_allclose(
+        get(f"{tmp_path}:max_length=32").score(QUESTION, CANDIDATES),
+        sum_weights(tiny, weights, 32)[:, 0],
+        rtol=1e-4,
+        atol=1e-4,
+    )
+
+
+def test_an_onnx_file_takes_any_question_and_a_candidate_s_neighbours_do_not_matter(tiny, tmp_path):
+    make_onnx(tmp_path, tiny)
+    ranker = get(tmp_path)
+    for question in ("", "   ", "tower " * 2000, "\u5854 \U0001f642"):
+        together = ranker.score(question, CANDIDATES)
+        assert together.dtype == np.float32 and np.isfinite(together).all()
+        alone = np.concatenate([ranker.score(question, [c]) for c in CANDIDATES])
+        np.testing.assert_allclose(together, alone, atol=1e-4)
+
+
+def test_of_several_labels_one_answers_by_its_log_odds(tiny, tmp_path):
+    weights = make_onnx(tmp_path / "two", tiny, labels=2)
+    p = np.exp(sum_weights(tiny, weights).astype(np.float64))
+    scores = get(f"onnx:model={tmp_path / 'two'}").score(QUESTION, CANDIDATES)
+    np.testing.assert_allclose(scores, np.log(p[:, 1] / p[:, 0]), rtol=1e-4, atol=1e-3)
+    weights = make_onnx(tmp_path / "three", tiny, labels=3)
+    p = np.exp(sum_weights(tiny, weights).astype(np.float64))
+    scores = get(f"onnx:model={tmp_path / 'three'},positive=0").score(QUESTION, CANDIDATES)
+    np.testing.assert_allclose(scores, np.log(p[:, 0] / (p[:, 1] + p[:, 2])), rtol=1e-4, atol=1e-3)
+    with pytest.raises(BadSetting, match="labels 0 to 2: say which one answers"):
+        get(f"onnx:model={tmp_path / 'three'}").score(QUESTION, CANDIDATES)
+
+
+def test_what_is_no_cross_encoder_with_a_tokenizer_is_said(tiny, tmp_path):
+    make_onnx(tmp_path / "whole", tiny)
+    for bad, message in (
+        (tmp_path / "nothing", "holds no model.onnx"),
+        (tmp_path / "whole" / "tokenizer.json", "holds no model.onnx"),
+    ):
+        with pytest.raises(DamagedModel, match=message):
+            get(f"onnx:model={bad}")
+    with pytest.raises(BadSetting, match="onnx needs model: write onnx:model="):
+        get("onnx")
+    with pytest.raises(BadSetting, match="give 8 tokens or more"):
+        get(f"onnx:model={tmp_path / 'whole'},max_length=3")
+    damaged = shutil.copytree(tmp_path / "whole", tmp_path / "damaged")
+    (damaged / "model.onnx").write_bytes(b"\x08\x07nothing")
+    with pytest.raises(DamagedModel, match=r"model\.onnx cannot be loaded"):
+        get(damaged)
+    (tmp_path / "whole" / "tokenizer.json").unlink()
+    with pytest.raises(DamagedModel, match=r"no tokenizer\.json beside it"):
+        get(tmp_path / "whole")
+    make_onnx(tmp_path / "other", tiny, inputs=("input_ids", "attention_mask", "pixel_values"))
+    with pytest.raises(DamagedModel, match="reads pixel_values"):
+        get(tmp_path / "other")
+
+
+def test_a_directory_that_has_weights_of_torch_too_is_taken_as_those(tiny, tmp_path):
+    make_onnx(tmp_path / "both", tiny, at="onnx/model.onnx")
+    shutil.copytree(tiny(), tmp_path / "both", dirs_exist_ok=True)
+    assert get(tmp_path / "both").name == "classifier"
+    assert get(f"onnx:model={tmp_path / 'both'}").name == "onnx"
+
+
+def write_run(file, scores):
+    file.write_text("".join(qrels.run_to_lines(SET, scores, tag="theirs")))
+    return file
+
+
+def test_a_run_ranks_as_it_was_written_by_its_path_or_its_setting(tmp_path):
+    scores = {"q 1": np.array([0.25, -3.0, 7.5, 1.0]), "q2": np.array([1.0, 2.0, 3.0])}
+    file = write_run(tmp_path / "their.run", scores)
+    for spec in (str(file), f"run:file={file}"):
+        check(spec)
+        result = evaluate(get(spec), SET, setting="raw")
+        assert {qid: s.tolist() for qid, s in result.scores.items()} == {q: s.tolist() for q, s in scores.items()}
+    assert result.per_question["RR"] == {"q 1": pytest.approx(1 / 3), "q2": 0.0}
+
+
+def test_a_run_is_a_first_stage_and_what_it_lacks_comes_last(tmp_path):
+    file = tmp_path / "their.trec"
+    file.write_text("q%201 Q0 d1 1 9.5 x\nq%201 Q0 d0 2 9.25 x\nq2 Q0 d3 1 1 x\n")
+    result = evaluate(get(file), SET, setting="raw")
+    assert result.scores["q 1"].tolist() == [9.25, 9.5, 8.25, 8.25]
+    staged = evaluate(get(f"sequential:stages={file}@2+jaccard"), SET, setting="raw")
+    assert staged.scores["q 1"].argmax() == 0 and set(np.argsort(-staged.scores["q 1"])[:2]) == {0, 1}
+
+
+def test_a_run_of_other_questions_and_a_question_outside_the_set_are_refused(tmp_path):
+    file = write_run(tmp_path / "a.run", {q.qid: np.arange(len(q.candidates)) for q in SET})
+    with pytest.raises(BadSetting, match=r"a\.run ranks no candidate of question 'q9'"):
+        evaluate(get(file), [Question("q9", "who ?", tuple(CANDIDATES))])
+    with pytest.raises(BadSetting, match=r"a\.run is a run, which ranks the questions of one set alone"):
+        get(file).score(QUESTION, CANDIDATES)
+    twice = [SET[0], Question("q2", QUESTION, SET[1].candidates)]
+    with pytest.raises(BadSetting, match="scores candidate 'd1' of 'when was the tower built \\?' twice"):
+        evaluate(get(file), twice, setting="raw")
+    (tmp_path / "b.run").write_text("q Q0 d\n")
+    with pytest.raises(UnreadableFile, match=r"b\.run: line 1"):
+        evaluate(get(tmp_path / "b.run"), SET)
+    with pytest.raises(BadSetting, match="there is no such file"):
+        get(f"run:file={tmp_path / 'none.run'}")
+    with pytest.raises(UnknownRanker):
+        get(tmp_path / "none.run")
+
+
+def test_a_run_teaches_by_its_scores_for_the_sentences_of_a_question(tiny, tmp_path):
+    titled = Question("q2", "why ?", (Candidate("d8", "it is iron", 1, title="Tower"), Candidate("d9", "no", 0)))
+    questions = [SET[0], titled]
+    file = tmp_path / "t.run"
+    scores = {"q 1": np.array([4.0, 3.0, 2.0, 1.0]), "q2": np.array([-1.0, 5.0])}
+    file.write_text("".join(qrels.run_to_lines(questions, scores, tag="t")))
+    base = get(f"cascade:backbone={tiny()}")
+    teach = _load_teacher(str(file), base, TrainSettings(distill=1.0), questions)
+    assert teach(QUESTION, [TEXTS[3], TEXTS[0]]).tolist() == [1.0, 4.0]
+    assert teach("why ?", ["no", "Tower: it is iron", "something else"]).tolist() == [5.0, -1.0, -2.0]
+
+
+def test_as2_eval_takes_each_of_them(tiny, tmp_path, capsys):
+    from as2core.cli import main
+    from as2core.data import jsonl
+
+    data = tmp_path / "set.jsonl"
+    data.write_text(jsonl.dumps(SET))
+    make_onnx(tmp_path / "bag", tiny)
+    run = write_run(tmp_path / "their.run", {q.qid: -np.arange(len(q.candidates)) for q in SET})
+    assert main(["eval", "bm25", str(run), str(tmp_path / "bag"), str(data), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [r["ranker"] for r in printed["rankers"]] == ["bm25", str(run), str(tmp_path / "bag")]
+    assert printed["rankers"][1]["P@1"] == 1.0
