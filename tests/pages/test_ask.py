@@ -7,8 +7,8 @@ import re
 from types import SimpleNamespace
 
 import pytest
-import streamlit as st
 import stored
+import streamlit as st
 from app_pages import button, markup, open_page, texts
 from fake_models import FakeCascade, FakeModels
 
