@@ -14,6 +14,8 @@ from fake_models import FakeModels, write_version
 from sqlalchemy import delete
 from stored import QUESTIONS, THINGS, TOWERS, put_version
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import local_script_runner
 
 from app import bootstrap
 from app.ask import asking, question_management
@@ -65,6 +67,15 @@ CORPORA = {
     "Towers": {"The_tower.txt": TOWER, "A_bridge.txt": BRIDGE},
     "Works": {"Iron_works.txt": HALL, "Other_iron_works.txt": MILL},
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_bytecode():
+    """A page is compiled once; every run of an AppTest would do it again, in a third of its time."""
+    scripts = ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
