@@ -10,7 +10,8 @@ import importlib.metadata
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,20 @@ def list_versions() -> dict[str, Path]:
 def read_questions(spec: str, *, titles: bool = True) -> list[Question]:
     """The questions of a file, of a shipped set, or of `<name>[:<which>]` registered in the group `as2.data`; without
     the titles of their sentences' documents if not `titles`. Raises UnknownData, or UnreadableFile."""
-    questions = _read_questions(spec)
-    return questions if titles else [q.drop_titles() for q in questions]
+    return list(open_questions(spec, titles=titles, min_bytes=inf))
 
 
-def _read_questions(spec: str) -> list[Question]:
-    from as2core.data.catalog import load_questions
+def open_questions(spec: str, *, titles: bool = True, min_bytes: float | None = None) -> Sequence[Question]:
+    """As `read_questions`; those of a large file stay there (as2core.data.catalog.open_questions)."""
+    from as2core.data.catalog import LARGE_BYTES
+    from as2core.data.lazy_questions import map_questions
+
+    questions = _open_questions(spec, LARGE_BYTES if min_bytes is None else min_bytes)
+    return questions if titles else map_questions(questions, lambda _, q: q.drop_titles())
+
+
+def _open_questions(spec: str, min_bytes: float) -> Sequence[Question]:
+    from as2core.data import catalog
 
     name, _, which = spec.partition(":")
     readers = load_entry_points(DATA)
@@ -74,11 +83,11 @@ def _read_questions(spec: str) -> list[Question]:
         raise UnknownData(
             "labels are in the workbench's database: run this in a checkout, with its `app` extra installed"
         )
-    loaded = load_questions(spec)
-    if loaded.problems:
-        lines = f"{len(loaded.problems)} line{'s' if len(loaded.problems) > 1 else ''}"
-        print_note(f"as2: {spec}: {lines} left out, the first: {loaded.problems[0]}")
-    return loaded.questions
+    questions, problems = catalog.open_questions(spec, min_bytes=min_bytes)
+    if problems:
+        lines = f"{len(problems)} line{'s' if len(problems) > 1 else ''}"
+        print_note(f"as2: {spec}: {lines} left out, the first: {problems[0]}")
+    return questions
 
 
 def read_candidates(path: Path) -> list[Candidate]:

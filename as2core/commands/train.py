@@ -14,7 +14,7 @@ import typer
 
 from as2core.commands.options import JsonFlag, Titles
 from as2core.errors import BadSetting
-from as2core.lookup import load_ranker, read_questions
+from as2core.lookup import load_ranker, open_questions, read_questions
 from as2core.metrics import MEASURES
 from as2core.terminal import echo, print_json, print_note, print_table, show_progress, show_training
 from as2core.types import Question
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from as2core.rankers.versions import Card
     from as2core.training.learners import Teacher
     from as2core.training.settings import TrainSettings
+
+
+MAX_TITLE_QUESTIONS = 1000  # that are looked at for titles
 
 
 def train(
@@ -83,10 +86,13 @@ class TrainingData:
     titles: bool = True
     teacher: str | None = None
 
-    def read(self) -> tuple[list[Question], list[Question]]:
-        from as2core.data.catalog import apply_setting
+    def read(self) -> tuple[Sequence[Question], list[Question]]:
+        """The questions to train on, which stay in a large file, and those to measure on."""
+        from as2core.data.catalog import apply_setting, matches_setting
+        from as2core.data.lazy_questions import select_questions
 
-        questions = apply_setting(read_questions(self.data, titles=self.titles), self.setting)[: self.limit]
+        whole = open_questions(self.data, titles=self.titles)
+        questions = select_questions(whole, lambda q: matches_setting(q, self.setting))[: self.limit]
         dev = apply_setting(read_questions(self.dev, titles=self.titles), "clean") if self.dev else []
         if self.dev and not dev:
             raise BadSetting(
@@ -97,7 +103,7 @@ class TrainingData:
 
 def _note_titles(data: TrainingData, questions: Sequence[Question], dev: Sequence[Question]) -> None:
     """Say where one part has titles and the other has none: what is learned on one is then measured on the other."""
-    in_train, in_dev = (any(q.has_titles for q in part) for part in (questions, dev))
+    in_train, in_dev = (any(q.has_titles for q in part[:MAX_TITLE_QUESTIONS]) for part in (questions, dev))
     if dev and in_train != in_dev:
         titled, bare = (data.data, data.dev) if in_train else (data.dev, data.data)
         print_note(f"as2: {titled} has titles and {bare} has none: --no-titles reads both without")
@@ -136,7 +142,7 @@ def _train(
     differ from those the ranker is trained with by default; None leaves one as it is."""
     import torch
 
-    from as2core.data import jsonl
+    from as2core.data.lazy_questions import digest_questions
     from as2core.evaluation import evaluate
     from as2core.rankers.specs import read_pairs
     from as2core.rankers.versions import read_card, save_version
@@ -155,7 +161,7 @@ def _train(
     if not isinstance(base, WordRanker):  # those read the sentence alone
         _note_titles(data, questions, dev)
     settings = override(suggest_settings(base), **values)
-    digest = hashlib.sha256(jsonl.dumps(questions).encode()).hexdigest()
+    digest = digest_questions(questions)
     teacher = _load_teacher(data.teacher, base, settings, questions)
     run = json.dumps([spec, digest, data.dev, asdict(settings), *filter(None, [data.teacher])])
     # named by all that makes the run: the same command resumes it after a stop, another starts its own

@@ -1,6 +1,6 @@
 """Questions by name: a file in any supported format, or one of the shipped sets."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,8 @@ from as2core.data import (
     wikiqa,
     yahooqa,
 )
-from as2core.data.source import Problem, Report, Source, Stream, is_file, is_folder, name_source, read_bytes
+from as2core.data.question_file import LAZY_FORMATS, open_lazily
+from as2core.data.source import Problem, Report, Source, Stream, is_file, is_folder, is_packed, name_source, read_bytes
 from as2core.errors import BadSetting, UnknownData, UnreadableFile
 from as2core.types import Question
 
@@ -63,6 +64,7 @@ _FORMATS = (
     "JSONL with candidates, WikiQA TSV, TREC-QA XML, SQuAD JSON, a BEIR folder, ASNQ TSV, Natural Questions, "
     "WikiPassageQA, InsuranceQA, YahooQA, SelQA, QED, pairs or triplets as JSONL"
 )
+LARGE_BYTES = 256 * 10**6  # a file of questions takes several times its size in memory
 _HEAD_BYTES = 1 << 16  # of a file are looked at to find its format
 CORPORA = Path(__file__).parents[2] / "corpora"
 
@@ -85,6 +87,22 @@ def load_questions(
     """
     questions, report = stream_questions(spec, strict=strict, corpora=corpora, split=split)
     return QuestionSet(list(questions), report)
+
+
+def open_questions(spec: str | Path, *, min_bytes: float = LARGE_BYTES) -> tuple[Sequence[Question], Report]:
+    """As `load_questions`, with its report. The questions of a file of `min_bytes` or more stay there, if it is plain
+    JSONL or ASNQ's TSV: they are LazyQuestions, read again whenever one is looked at."""
+    path = Path(spec)
+    if (
+        is_file(path)
+        and path.stat().st_size >= min_bytes
+        and not is_packed(path)
+        and (kind := sniff(path)) in LAZY_FORMATS
+    ):
+        report = Report(path)
+        return open_lazily(path, kind, report), report
+    questions, report = stream_questions(spec)
+    return list(questions), report
 
 
 def stream_questions(

@@ -8,6 +8,7 @@ result, null where there is none.
 """
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 from as2core.data.source import Report, Source, drop_repeated, json_line, read_all, stream_records, write_text
@@ -41,6 +42,14 @@ def to_lines(questions: Iterable[Question]) -> Iterator[str]:
     return (json_line(to_record(q)) for q in questions)
 
 
+def digest(questions: Iterable[Question]) -> str:
+    """The SHA-256 of their lines, in hexadecimal."""
+    result = sha256()
+    for line in to_lines(questions):
+        result.update(line.encode("utf-8", "surrogatepass"))
+    return result.hexdigest()
+
+
 def to_record(question: Question) -> dict[str, Json]:
     """A question as the JSON object of its line."""
     candidates: list[Json] = [_candidate_record(c) for c in question.candidates]
@@ -65,13 +74,14 @@ def from_record(record: object) -> Question:
     candidates = record.get("candidates")
     if not isinstance(candidates, list):
         raise ValueError('"candidates" is not a list')
-    own = tuple(_parse_candidate(c, i) for i, c in enumerate(candidates))
+    own = tuple(parse_candidate(c, i) for i, c in enumerate(candidates))
     if len({c.id for c in own}) < len(own):
         raise ValueError("two candidates have the same id")
     return Question(_read_id(record, "qid"), _read_text(record, "question"), own, _read_text(record, "kind", ""))
 
 
-def _parse_candidate(record: object, position: int) -> Candidate:
+def parse_candidate(record: object, position: int) -> Candidate:
+    """The candidate of a JSON object at a position in its question. Raises ValueError that names the field."""
     where = f"candidate {position + 1}: "
     if not isinstance(record, dict):
         raise ValueError(where + "not a JSON object")

@@ -46,6 +46,8 @@ class Report(list[Problem]):
     `add` raises UnreadableFile when `strict`, and after MAX_PROBLEMS: such a file is of another kind. With
     `keep_places`, `places` is `{(question id, candidate id): (line, file)}`, the file "" where there is only one, and
     with the candidate id "" the question's first; formats whose questions run over many lines leave it empty.
+    `line_offset` is the byte at which the line read last begins, `question_offset` that of the question yielded last,
+    for formats that call `begin_question`.
     """
 
     MAX_PROBLEMS = 10_000
@@ -55,6 +57,7 @@ class Report(list[Problem]):
         self.name, self.strict, self.keep_places = name_source(source), strict, keep_places
         self.places: dict[tuple[str, str], tuple[int, str]] = {}
         self.lines = self.questions = self.candidates = 0
+        self.line_offset = self.question_offset = 0
         self.left_out: Counter[str] = Counter()
 
     def add(self, line: int, reason: str, unit: str = "line") -> None:
@@ -69,6 +72,10 @@ class Report(list[Problem]):
         if self.keep_places:
             self.places.setdefault((qid, ""), (line, file))
             self.places.setdefault((qid, docid), (line, file))
+
+    def begin_question(self) -> None:
+        """The line read last is the first of a question."""
+        self.question_offset = self.line_offset
 
     def count_questions(self, questions: Iterable[Question]) -> Iterator[Question]:
         """The questions, counted as they pass."""
@@ -134,6 +141,7 @@ def drop_repeated(questions: Iterable[tuple[int, Q]], report: Report) -> Iterato
         else:
             ids.add(question.qid)
             report.place(question.qid, "", line)
+            report.begin_question()
             yield question
 
 
@@ -187,6 +195,15 @@ def is_folder(path: str | Path) -> bool:
         return False
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is gzip. Raises UnreadableFile."""
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == GZIP_MAGIC
+    except OSError as error:
+        raise UnreadableFile(f"{path.name}: cannot be read ({error.strerror})") from error
+
+
 @contextmanager
 def _open(source: Source, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
     """The content, unpacked when it is gzip; `is_whole`: it will be read into memory as a whole. Raises UnreadableFile,
@@ -194,9 +211,9 @@ def _open(source: Source, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
     max_bytes = MAX_WHOLE_BYTES if is_whole or isinstance(source, bytes) else None
     try:
         with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
-            is_packed = file.read(2) == GZIP_MAGIC
+            has_gzip = file.read(2) == GZIP_MAGIC
             file.seek(0)
-            with open_gzip(file, Quota(max_bytes)) if is_packed else file as content:
+            with open_gzip(file, Quota(max_bytes)) if has_gzip else file as content:
                 yield content
     except TooLarge as error:
         raise TooLarge(f"{name_source(source)}: {error}") from error
@@ -243,8 +260,10 @@ def read_lines(source: Source) -> list[tuple[int, str]]:
 def stream_lines(source: Source, report: Report) -> Iterator[tuple[int, str]]:
     """As `read_lines`, one line in memory at a time; a line that is not UTF-8 is a problem. Raises UnreadableFile."""
     with _open(source) as file:
+        end = 0
         for number, raw in enumerate(_iterate_lines(file), 1):
             report.lines += 1
+            report.line_offset, end = end, end + len(raw)
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:

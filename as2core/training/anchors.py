@@ -18,8 +18,9 @@ from torch import Tensor
 
 from as2core.metrics import order
 from as2core.rankers.cascade import CascadeRanker
-from as2core.training.batches import Group, PlannedBatch
+from as2core.training.batches import Group
 from as2core.training.calibrate import exit_logits
+from as2core.training.plan import BatchPlan
 from as2core.types import Question
 
 BEST, OTHERS = 8, 16  # candidates of a question: the base's best, and others
@@ -63,9 +64,11 @@ def choose_anchors(
     return Anchors(tuple(anchors), logits)
 
 
-def plan_anchors(batches: Sequence[PlannedBatch], anchors: Anchors, *, seed: int) -> list[PlannedBatch]:
+def plan_anchors(batches: BatchPlan, anchors: Anchors, *, seed: int) -> BatchPlan:
     """The batches, each with the next QUESTIONS_PER_BATCH of the anchors and a sample of their candidates. The
     questions come in turn, in another order each time. Without anchors, the batches as they are."""
+    if not anchors.questions:
+        return batches
     rng = random.Random(seed)
     waiting: list[Question] = []
 
@@ -76,7 +79,7 @@ def plan_anchors(batches: Sequence[PlannedBatch], anchors: Anchors, *, seed: int
         return Group(q, tuple(sorted(rng.sample(range(len(q.candidates)), min(SAMPLE, len(q.candidates))))))
 
     per_batch = min(QUESTIONS_PER_BATCH, len(anchors.questions))
-    return [replace(batch, anchors=tuple(draw() for _ in range(per_batch))) for batch in batches]
+    return batches.with_anchors([tuple(draw() for _ in range(per_batch)) for _ in range(len(batches))])
 
 
 def measure_drift(logits: Tensor, target: Tensor) -> Tensor:

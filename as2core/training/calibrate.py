@@ -6,6 +6,7 @@ fit, on an answer's lead over the second candidate, gives the confidence of answ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -153,10 +154,11 @@ def level_heads(
     ranker stays as it was."""
     if not any(isinstance(head, ExitHead) for head in ranker.module.heads):
         return
-    answered, others = [q for q in questions if q.positives], [q for q in questions if q.negatives and not q.positives]
+    answered = islice((q for q in questions if q.positives), MAX_LEVEL_QUESTIONS)
+    others = islice((q for q in questions if q.negatives and not q.positives), MAX_LEVEL_QUESTIONS)
     logits: list[np.ndarray] = []
     labels: list[int] = []
-    for q in (*answered[:MAX_LEVEL_QUESTIONS], *others[:MAX_LEVEL_QUESTIONS]):
+    for q in (*answered, *others):
         if should_stop and should_stop():
             return
         candidates = [c for c in q.candidates if c.label is not None]

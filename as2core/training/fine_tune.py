@@ -9,7 +9,6 @@ changes the time and nothing else.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import math
 import os
@@ -24,22 +23,23 @@ import numpy as np
 import torch
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerControl, TrainerState, TrainingArguments
 
-from as2core.data import jsonl
+from as2core.data.lazy_questions import digest_questions
 from as2core.data.source import write_text
 from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import average
 from as2core.nn.backbone import Backbone
 from as2core.rankers.base import HasWeights
 from as2core.rankers.passage_cache import fingerprint
-from as2core.training.batches import PlannedBatch, plan_batches
 from as2core.training.hard_negatives import keep_hardest
 from as2core.training.learners import Learner, R, Teacher, learner_for
 from as2core.training.loop import CANCELLED, PlannedTrainer, RunControl, Watch
 from as2core.training.noise import flip_labels
+from as2core.training.plan import BatchPlan, plan_batches
 from as2core.training.settings import TrainSettings
 from as2core.training.weight_mean import DEFAULT_SHARE, SHARES, choose_share, copy_state, count_scored_shares, load_mean
 from as2core.types import Question
 
+MAX_LOGGED_STEPS = 20_000  # of longer runs the losses of some steps are averaged: a history is in memory
 # events that tell how far something is that takes no step; they are not in the history
 SCORING = "scoring"  # hard negatives and anchors are looked for, before the first step
 MIXING = "mixing"  # means with the base's weights are scored, after the last one: `done` of `total` of them
@@ -85,7 +85,7 @@ def fine_tune(
     ranker = copy.deepcopy(base)
     learner = learner_for(ranker, settings, teacher)
     device = next(learner.parameters()).device
-    noisy, flips = flip_labels(train, settings.noise, seed=settings.seed)
+    noisy, flips = flip_labels(train, settings.noise, seed=settings.seed) if settings.noise else (train, None)
     batches = _plan(base, learner, noisy, control)
     _prepare(learner, noisy, batches, control)
     frozen = _frozen_parameters(ranker, settings)
@@ -97,7 +97,7 @@ def fine_tune(
     trainer.remove_callback(PrinterCallback)
     if dev:
         trainer.add_callback(_Patience(settings.patience))
-    if settings.noise:
+    if flips:
         watch.emit("noise", **asdict(flips))
     at_start = trainer.dev_ap_each()
     watch.emit("start", steps=len(batches), questions=len(train), dev_ap=average(at_start))
@@ -120,7 +120,7 @@ def fine_tune(
     return TrainingResult(ranker, watch.history, best, score, watch.seconds, watch.earlier_seconds, early, share)
 
 
-def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], control: RunControl) -> list[PlannedBatch]:
+def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], control: RunControl) -> BatchPlan:
     """The batches, with hard negatives and anchors found by a ranker that can rank before its first step."""
     settings = learner.settings
     on_progress = partial(_report_scoring, control)
@@ -134,7 +134,7 @@ def _plan(base: HasWeights, learner: Learner, questions: Sequence[Question], con
     return batches
 
 
-def _prepare(learner: Learner, questions: Sequence[Question], batches: list[PlannedBatch], control: RunControl) -> None:
+def _prepare(learner: Learner, questions: Sequence[Question], batches: BatchPlan, control: RunControl) -> None:
     """Put an untrained ranker's heads, or a trained one's loss, on the level of the labels."""
     if not learner.ranker.is_trained:
         learner.prepare(questions, control.should_stop)
@@ -239,14 +239,10 @@ def _describe_run(
     kind |= {name: True for name in ("segments",) if config.get(name)}  # settings that runs before them did not have
     return {
         "settings": asdict(settings),
-        "train": _digest_questions(train),
-        "dev": _digest_questions(dev),
+        "train": digest_questions(train),
+        "dev": digest_questions(dev),
         "base": {**kind, "weights": fingerprint(module, config.get("max_length", 0))},
     }
-
-
-def _digest_questions(questions: Sequence[Question]) -> str:
-    return hashlib.sha256(jsonl.dumps(questions).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _last_checkpoint(workdir: Path) -> str | None:
@@ -279,7 +275,7 @@ def _arguments(workdir: Path, settings: TrainSettings, steps: int, has_dev: bool
         save_total_limit=2,  # the best and the last; with 1 the Trainer deletes the last when it ends, cancelled or not
         load_best_model_at_end=has_dev,
         metric_for_best_model="steering" if has_dev else None,
-        logging_steps=1,
+        logging_steps=math.ceil(steps / MAX_LOGGED_STEPS),
         remove_unused_columns=False,
         report_to=[],
         disable_tqdm=True,

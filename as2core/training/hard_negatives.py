@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from as2core.data.lazy_questions import map_questions
 from as2core.metrics import order
 from as2core.rankers.base import Ranker
 from as2core.types import Question
@@ -17,16 +18,20 @@ from as2core.types import Question
 
 def keep_hardest(
     ranker: Ranker, questions: Sequence[Question], number: int, check: Callable[[int, int], None]
-) -> list[Question]:
+) -> Sequence[Question]:
     """The questions with at most `number` incorrect candidates each, those that the ranker scores highest; all others
     stay. `check(done, total)` is called before each question that is scored; what it raises ends the scoring."""
     long = [i for i, q in enumerate(questions) if q.negatives > number]
-    result = list(questions)
+    hardest: dict[int, set[int]] = {}
     for done, i in enumerate(long):
         check(done, len(long))
         q = questions[i]
         best_first = order(np.asarray(ranker.score(q.text, q.candidates)))
-        hardest = set([j for j in best_first.tolist() if q.candidates[j].label == 0][:number])
-        candidates = tuple(c for j, c in enumerate(q.candidates) if c.label != 0 or j in hardest)
-        result[i] = replace(q, candidates=candidates)
-    return result
+        hardest[i] = set([j for j in best_first.tolist() if q.candidates[j].label == 0][:number])
+
+    def keep(i: int, q: Question) -> Question:
+        if i not in hardest:
+            return q
+        return replace(q, candidates=tuple(c for j, c in enumerate(q.candidates) if c.label != 0 or j in hardest[i]))
+
+    return map_questions(questions, keep)

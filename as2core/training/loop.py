@@ -26,6 +26,7 @@ from as2core.types import OnProgress, Progress, Question
 
 OnEvent = Callable[[dict], None]
 DEV_QUESTIONS_PER_BATCH = 2  # `on_dev` and `should_stop` are called between batches
+STEPS_PER_COMPARISON = 50  # of several processes' clocks
 CANCELLED = "training was cancelled; a later run with the same labels resumes from the last checkpoint"
 
 
@@ -33,12 +34,14 @@ CANCELLED = "training was cancelled; a later run with the same labels resumes fr
 class RunControl:
     """How a run is watched and stopped. `on_event` gets every event, `on_dev` how far an evaluation on the dev
     questions is. `should_stop` is called between steps and between dev questions; while it blocks, the run pauses. A
-    `clock` (seconds) that stands still meanwhile keeps pauses out of the time taken and the time left."""
+    `clock` (seconds) that stands still meanwhile keeps pauses out of the time taken and the time left.
+    `checkpoint_seconds`: a checkpoint is written when the last one is so old, also within an epoch."""
 
     on_event: OnEvent | None = None
     should_stop: Callable[[], bool] | None = None
     clock: Callable[[], float] = time.monotonic
     on_dev: OnProgress | None = None
+    checkpoint_seconds: float = 600
 
     @property
     def is_stop_requested(self) -> bool:
@@ -77,12 +80,25 @@ class Watch(TrainerCallback):
         past = (entry["seconds"] for entry in reversed(state.log_history) if "seconds" in entry)
         self.earlier_seconds = next(past, 0.0)
         self._begin = self.seconds, state.global_step
+        self._saved_at = self.control.clock()
+
+    def on_save(self, *_: object, **__: object) -> None:
+        self._saved_at = self.control.clock()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         if self.control.should_stop and any(gather_object([self.control.is_stop_requested])):
             self.stopping = True
             control.should_training_stop = True
             control.should_evaluate = control.should_save = False
+        elif self._is_checkpoint_due(args, state):
+            control.should_save = True
+
+    def _is_checkpoint_due(self, args: TrainingArguments, state: TrainerState) -> bool:
+        """By the clock of the first process; several compare theirs now and then only, since they have to wait."""
+        is_due = self.control.clock() - self._saved_at >= self.control.checkpoint_seconds
+        if args.world_size == 1:
+            return is_due
+        return state.global_step % STEPS_PER_COMPARISON == 0 and bool(gather_object([is_due])[0])
 
 
 class PlannedTrainer(Trainer):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from as2core import cli
+from as2core.data import catalog
 
 WORDS = "tower bridge river iron steel water".split()
 
@@ -46,6 +47,22 @@ def test_training_writes_a_version_that_eval_measures_as_its_card_says(files, tm
     assert measured["AP"] == pytest.approx(card["metrics"]["AP"])
     assert measured["AP"] > 0.9
     assert measured["weights"] == card["sha256"]
+
+
+def test_a_ranker_learns_the_same_from_a_large_file_whose_questions_stay_there(files, tmp_path, capsys, monkeypatch):
+    vectors, data = files
+    told = [f"cosinet:hidden=8,vectors={vectors}", str(data), "--epochs", "2", "--limit", "10", "--no-titles", "--json"]
+
+    def train(name: str, *more: str) -> dict:
+        assert cli.main(["train", *told, "--out", str(tmp_path / name), *more]) == 0
+        return json.loads(capsys.readouterr().out)["card"]
+
+    both = []
+    for name, min_bytes in (("memory", 10**9), ("file", 0)):
+        monkeypatch.setattr(catalog, "LARGE_BYTES", min_bytes)
+        both.append(train(name, "--with", "noise=0.2"))
+    in_memory, from_file = both
+    assert (from_file["sha256"], from_file["data"]) == (in_memory["sha256"], in_memory["data"])
 
 
 def test_what_cannot_be_trained_or_written_is_said_in_a_line(files, tmp_path, capsys):

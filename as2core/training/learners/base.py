@@ -17,6 +17,7 @@ from as2core.losses.pointwise import pointwise
 from as2core.rankers.base import HasWeights
 from as2core.rankers.versions import deduplicate_tensors
 from as2core.training.batches import Group, PlannedBatch
+from as2core.training.plan import BatchPlan
 from as2core.training.settings import TrainSettings
 from as2core.types import Question
 
@@ -83,8 +84,8 @@ class Learner(nn.Module, ABC, Generic[R]):
         return None
 
     def add_anchors(
-        self, batches: list[PlannedBatch], questions: Sequence[Question], on_progress: Callable[[int, int], None]
-    ) -> list[PlannedBatch]:
+        self, batches: BatchPlan, questions: Sequence[Question], on_progress: Callable[[int, int], None]
+    ) -> BatchPlan:
         """The batches with anchors from the questions without labels; only where `anchor` is one of the `extras`."""
         return batches
 

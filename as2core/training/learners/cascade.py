@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from as2core.training.anchors import choose_anchors, measure_drift, plan_anchors
 from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits, level_heads
 from as2core.training.learners.base import Learner, Teacher, Term, label_tensors
+from as2core.training.plan import BatchPlan
 from as2core.training.prior import fit_offset
 from as2core.training.settings import UNLIMITED, TrainSettings
 from as2core.types import Question
@@ -55,15 +58,13 @@ class CascadeLearner(Learner[CascadeRanker]):
 
     def match_prior(self, batches: Sequence[PlannedBatch], should_stop: Callable[[], bool] | None = None) -> None:
         """Fit each exit's offset to the share of correct labels, on the first batches. The heads stay as they are."""
-        groups = [g for batch in batches for g in batch.groups]
-        share = float(
-            np.mean([y for g in groups for y, is_known in zip(g.labels, g.has_label, strict=True) if is_known])
-        )
+        counts = Counter(c.label for batch in batches for g in batch.groups for c in g.candidates)
+        share = counts[1] / (counts[0] + counts[1])
+        groups = (g for batch in batches for g in batch.groups)
         logits: list[np.ndarray] = []
-        for start in range(0, len(groups), PRIOR_QUESTIONS_PER_BATCH):
+        while part := [*islice(groups, PRIOR_QUESTIONS_PER_BATCH)]:
             if sum(x.shape[1] for x in logits) >= MAX_PRIOR_CANDIDATES or (should_stop and should_stop()):
                 break
-            part = groups[start : start + PRIOR_QUESTIONS_PER_BATCH]
             queries = [(g.question.text, [c for c in g.candidates if c.label is not None]) for g in part]
             logits += exit_logits(self.ranker, queries)
         if logits:
@@ -71,8 +72,8 @@ class CascadeLearner(Learner[CascadeRanker]):
             self.offsets = {e: fit_offset(x, share) for e, x in zip(self.ranker.exits, by_exit, strict=True)}
 
     def add_anchors(
-        self, batches: list[PlannedBatch], questions: Sequence[Question], on_progress: Callable[[int, int], None]
-    ) -> list[PlannedBatch]:
+        self, batches: BatchPlan, questions: Sequence[Question], on_progress: Callable[[int, int], None]
+    ) -> BatchPlan:
         seed = self.settings.seed
         anchors = choose_anchors(self.ranker, questions, seed=seed, on_progress=on_progress)
         self.anchor_logits = anchors.logits

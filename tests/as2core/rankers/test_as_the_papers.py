@@ -13,9 +13,9 @@ from as2core.nn.heads import PaperHead
 from as2core.rankers.catalog import get, load_version
 from as2core.rankers.cross_encoder import CrossEncoderRanker
 from as2core.rankers.versions import save_version
-from as2core.training.batches import plan_batches
 from as2core.training.fine_tune import fine_tune, override
 from as2core.training.learners import learner_for, suggest_settings
+from as2core.training.plan import plan_batches
 from as2core.types import Candidate, Question
 
 QUESTION = "when was the tower built ?"

@@ -9,10 +9,11 @@ from year_questions import questions, tiny_ranker
 from as2core.errors import BadSetting, Cancelled
 from as2core.training import anchors
 from as2core.training.anchors import choose_anchors, measure_drift, plan_anchors
-from as2core.training.batches import Group, PlannedBatch, plan_batches
+from as2core.training.batches import Group, PlannedBatch
 from as2core.training.calibrate import exit_logits
 from as2core.training.fine_tune import fine_tune
 from as2core.training.learners import learner_for
+from as2core.training.plan import plan_batches
 from as2core.training.settings import TrainSettings
 from as2core.types import Candidate, Question
 

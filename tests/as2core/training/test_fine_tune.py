@@ -13,10 +13,10 @@ from as2core.cascade.schedule import DropSchedule
 from as2core.errors import BadSetting, Cancelled
 from as2core.metrics import measure_mean
 from as2core.rankers.catalog import get
-from as2core.training.batches import plan_batches
 from as2core.training.fine_tune import _arguments, fine_tune
 from as2core.training.learners import learner_for
 from as2core.training.loop import PlannedTrainer, RunControl
+from as2core.training.plan import plan_batches
 from as2core.training.settings import TrainSettings
 
 FAST = TrainSettings(epochs=2, learning_rate=3e-3, batch_questions=4, negatives=3, freeze_embeddings=False, seed=1)
@@ -121,6 +121,27 @@ def test_a_cancelled_run_resumes_to_the_weights_of_an_uninterrupted_one(base, tm
     a, b = whole.module.state_dict(), resumed.module.state_dict()
     for k in a:
         torch.testing.assert_close(a[k], b[k], atol=1e-5, rtol=0)
+
+
+def test_a_run_that_ends_within_an_epoch_goes_on_from_the_checkpoint_that_was_due_there(base, tmp_path):
+    # an epoch has four steps; a checkpoint is due at its end, and twenty seconds after the last: after steps 3 and 7
+    whole = fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "whole").ranker
+    first, seen = ten_seconds_a_step([0.0]), []
+    first = dataclasses.replace(first, checkpoint_seconds=20)
+    stop = dataclasses.replace(
+        first,
+        on_event=lambda e: (first.on_event(e), seen.append(e["kind"])),
+        should_stop=lambda: seen.count("step") >= 7,
+    )
+    with pytest.raises(Cancelled):
+        fine_tune(base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "cut", control=stop)
+    assert sorted(p.name for p in (tmp_path / "cut").glob("checkpoint-*")) == ["checkpoint-4", "checkpoint-7"]
+    events = []
+    resumed = fine_tune(
+        base, questions(0, 16), questions(16, 4), FAST, workdir=tmp_path / "cut", control=RunControl(events.append)
+    ).ranker
+    assert [e["step"] for e in events if e["kind"] == "step"] == [8]
+    assert_same_weights(whole, resumed)
 
 
 def test_a_run_stops_within_a_step_of_being_asked_and_waits_while_it_is_held(base, tmp_path):

@@ -7,8 +7,8 @@ import torch
 from year_questions import questions, tiny_ranker
 
 from as2core.errors import BadSetting, NotEnoughLabels
-from as2core.training.batches import plan_batches
 from as2core.training.learners import learner_for
+from as2core.training.plan import plan_batches
 from as2core.training.settings import ADAPT, TrainSettings
 from as2core.types import Candidate, Question
 
@@ -30,6 +30,44 @@ def test_the_plan_draws_every_exit_and_never_an_unlabelled_candidate():
     assert "u" not in used
     asked = sorted(g.question.qid for b in batches[:10] for g in b.groups)
     assert asked == sorted(q.qid for q in unlabelled)  # an epoch asks each question once
+
+
+def plan_with_lists(asked: list[Question], settings: TrainSettings) -> list[list[tuple[str, tuple[int, ...]]]]:
+    """The same plan with every group in memory: the question's id and rows of each group, by batch."""
+    rng, batches = random.Random(settings.seed), []
+    for _ in range(settings.epochs):
+        groups = []
+        for q in asked:
+            rows = []
+            for label, most in ((1, settings.positives), (0, settings.negatives)):
+                indices = [i for i, c in enumerate(q.candidates) if c.label == label]
+                rows += rng.sample(indices, min(len(indices), most))
+            groups.append((q, sorted(rows)))
+        if settings.by_pairs:
+            groups = [(q, [row]) for q, rows in groups for row in rows]
+        rng.shuffle(groups)
+        epoch, window = [], settings.batch_questions * 32
+        for start in range(0, len(groups), window):
+            similar = sorted(
+                groups[start : start + window], key=lambda g: max(len(g[0].candidates[r].titled_text) for r in g[1])
+            )
+            for i in range(0, len(similar), settings.batch_questions):
+                epoch.append([(q.qid, tuple(rows)) for q, rows in similar[i : i + settings.batch_questions]])
+        rng.shuffle(epoch)
+        batches += epoch
+    return batches
+
+
+@pytest.mark.parametrize("by_pairs", [False, True])
+def test_the_plan_has_the_order_of_shuffled_lists(by_pairs):
+    settings = TrainSettings(epochs=3, seed=4, batch_questions=3, negatives=2, by_pairs=by_pairs)
+    with_titles = with_open_ones(120)[:100] + questions(120, 30)
+    batches = plan_batches(with_titles, settings, exits=2, needs="label")
+    plan = [[(g.question.qid, g.rows) for g in b.groups] for b in batches]
+    assert plan == plan_with_lists(with_titles, settings)
+    place = len(batches) // 2  # of the second epoch, behind one of the last
+    assert [g.rows for g in batches[-1].groups] == [rows for _, rows in plan[-1]]
+    assert [g.rows for g in batches[place].groups] == [rows for _, rows in plan[place]]
 
 
 def test_labels_of_one_class_are_refused_with_what_is_missing():
