@@ -8,7 +8,6 @@ that the first stretch begins before the last text is read.
 """
 
 import math
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ import numpy as np
 import onnxruntime as ort
 
 from as2core.cascade.engine import Engine, Run
+from as2core.cores import count_cores
 from as2core.nn.backbone import Backbone
 
 BATCH_TOKENS = 512  # a micro-batch holds about so many: what it works on stays near the core
@@ -28,14 +28,9 @@ MAX_ERROR_LOGITS = 0.2  # two candidates this near may be in the wrong order (do
 _session_lock = Lock()
 
 
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @cache
 def worker_pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), thread_name_prefix="onnx")
+    return ThreadPoolExecutor(count_cores(), thread_name_prefix="onnx")
 
 
 class OnnxEngine:
@@ -105,7 +100,7 @@ class _OnnxRun:
 
         if first == 0:
             by_size = members[np.argsort([-len(self.texts[m]) for m in members], kind="stable")]
-            size = max(1, min(math.ceil(len(members) / cores()), MAX_CHUNK_TEXTS))
+            size = max(1, min(math.ceil(len(members) / count_cores()), MAX_CHUNK_TEXTS))
             chunks = [by_size[i : i + size] for i in range(0, len(members), size)]
             for tokens, part in [(worker_pool().submit(self._tokenise, part), part) for part in chunks]:
                 tokens.result()
@@ -166,7 +161,7 @@ def pack(lengths: np.ndarray) -> list[np.ndarray]:
     if not len(lengths):
         return []
     longest_first = np.argsort(-lengths, kind="stable")
-    total, workers = int(lengths.sum()), cores()
+    total, workers = int(lengths.sum()), count_cores()
     batches = min(len(lengths), workers * math.ceil(total / (workers * BATCH_TOKENS)))
     before = np.cumsum(lengths[longest_first]) - lengths[longest_first]
     which = (before * batches) // total

@@ -1,4 +1,4 @@
-"""Who computes next: one request at a time, a slice of its documents a turn.
+"""Who computes next: as many requests at a time as there are turns, a slice of its documents a turn.
 
 Weighted fair queueing (Demers, Keshav and Shenker 1989) over requests. Each has a virtual time at which it began, that
 of the schedule when it came; the next turn is of the one whose slice would end first in virtual time. So a short
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from as2core.cores import count_cores
 from as2core.errors import As2Error, Cancelled
 from as2core.turns import SLICE_PAIRS, taking_turns
 
@@ -47,12 +48,13 @@ class Ticket:
 
 
 class Schedule:
-    """The order of turns. `running` has the turn, if anybody has."""
+    """The order of turns, of which there are `turns` at a time. Those in `running` have theirs."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: int = 1) -> None:
+        self.turns = turns
         self.tickets: list[Ticket] = []  # in the order in which they came
         self.waiting: list[Ticket] = []
-        self.running: Ticket | None = None
+        self.running: list[Ticket] = []
         self._clock = 0.0  # virtual
 
     def add(self, ticket: Ticket) -> None:
@@ -74,26 +76,34 @@ class Schedule:
         self._grant()
 
     def _end_turn(self, ticket: Ticket) -> None:
-        if self.running is ticket:
+        if ticket in self.running:
             clients = Counter(t.client for t in self.tickets)
             ticket.start += ticket.slice * ticket.factor * clients[ticket.client]
             self._clock += ticket.slice / sum(1 / (t.factor * clients[t.client]) for t in self.tickets)
-            self.running = None
+            self.running.remove(ticket)
 
     def _grant(self) -> None:
-        if self.running is None and self.waiting:
-            clients = Counter(t.client for t in self.tickets)
-            self.running = min(self.waiting, key=lambda t: t.start + t.slice * t.factor * clients[t.client])
-            self.waiting.remove(self.running)
+        clients = Counter(t.client for t in self.tickets)
+        while self.waiting and len(self.running) < self.turns:
+            next_ = min(self.waiting, key=lambda t: t.start + t.slice * t.factor * clients[t.client])
+            self.waiting.remove(next_)
+            self.running.append(next_)
 
 
 class FairQueue:
-    """The schedule for threads."""
+    """The schedule for threads. A request of a few documents keeps one core busy, so there are as many turns at a time
+    as cores."""
 
-    def __init__(self, *, max_requests: int = MAX_REQUESTS, max_client_requests: int = MAX_CLIENT_REQUESTS) -> None:
+    def __init__(
+        self,
+        *,
+        turns: int | None = None,
+        max_requests: int = MAX_REQUESTS,
+        max_client_requests: int = MAX_CLIENT_REQUESTS,
+    ) -> None:
         self.max_requests, self.max_client_requests = max_requests, max_client_requests
         self._changed = threading.Condition()
-        self.schedule = Schedule()
+        self.schedule = Schedule(turns or count_cores())
 
     def __len__(self) -> int:
         return len(self.schedule.tickets)
@@ -139,7 +149,7 @@ class FairQueue:
     def _wait(self, ticket: Ticket, pairs: int) -> None:
         self.schedule.ask(ticket, pairs)
         self._changed.notify_all()
-        while self.schedule.running is not ticket or ticket.is_cancelled:
+        while ticket not in self.schedule.running or ticket.is_cancelled:
             if ticket.is_cancelled:
                 raise Cancelled(NOBODY_WAITS)
             self._changed.wait()

@@ -19,7 +19,8 @@ def run(schedule, work, *, newcomers=None, turns=10_000):
     for ticket in work:
         schedule.add(ticket)
         schedule.ask(ticket, work[ticket][0])
-    while (ticket := schedule.running) is not None and len(order) < turns:
+    while schedule.running and len(order) < turns:
+        ticket = schedule.running[0]
         order.append(ticket)
         work[ticket].pop(0)
         for new, slices in (newcomers or dict)().items():
@@ -73,8 +74,45 @@ def test_a_lower_priority_has_a_smaller_share():
     assert turns == {"a": 80, "b": 20}
 
 
+def test_as_many_requests_compute_at_a_time_as_there_are_turns():
+    schedule = Schedule(turns=2)
+    (a, _), (b, _), (c, _) = (ticket(client, 64, 64) for client in "abc")
+    for each in (a, b, c):
+        schedule.add(each)
+        schedule.ask(each, 64)
+    assert (schedule.running, schedule.waiting) == ([a, b], [c])
+    schedule.ask(a, 64)  # its slice is done, and who waited is before its next one
+    assert (schedule.running, schedule.waiting) == ([b, c], [a])
+    schedule.remove(b)
+    assert (schedule.running, schedule.waiting) == ([c, a], [])
+
+
+def test_clients_share_two_turns_alike():
+    schedule = Schedule(turns=2)
+    work = dict(ticket("many", *[64] * 100) for _ in range(10)) | dict([ticket("one", *[64] * 100)])
+    turns = Counter(t.client for t in run(schedule, work, turns=100))
+    assert abs(turns["many"] - turns["one"]) <= 10
+
+
+def test_two_threads_have_their_turns_at_the_same_time():
+    queue, meeting = FairQueue(turns=2), threading.Barrier(2, timeout=30)
+
+    def compute(client):
+        place = queue.enter(client, 2)
+        with queue.turns(place):
+            meeting.wait()  # with one turn at a time, nobody would come
+        queue.leave(place)
+
+    threads = [threading.Thread(target=compute, args=(client,)) for client in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not meeting.broken and len(queue) == 0
+
+
 def test_a_pause_lets_the_short_request_of_another_thread_go_first():
-    queue, order, has_begun = FairQueue(), [], threading.Event()
+    queue, order, has_begun = FairQueue(turns=1), [], threading.Event()
 
     def rank_long():
         place = queue.enter("a", 200)
@@ -99,7 +137,7 @@ def test_a_pause_lets_the_short_request_of_another_thread_go_first():
 
 
 def test_a_request_whose_client_is_gone_ends_at_its_next_pause_or_while_it_waits():
-    queue = FairQueue()
+    queue = FairQueue(turns=1)
     running, waiting = queue.enter("a", 200), queue.enter("b", 200)
     with pytest.raises(Cancelled), queue.turns(running):
         pause(50)
