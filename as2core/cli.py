@@ -22,6 +22,7 @@ from as2core.commands import data, generate, keys
 from as2core.commands.decide import decide
 from as2core.commands.eval import eval_
 from as2core.commands.options import JsonFlag, bundle_options
+from as2core.commands.parity import parity
 from as2core.commands.reproduce import reproduce
 from as2core.commands.serve import serve
 from as2core.commands.train import train
@@ -47,7 +48,7 @@ def build(mount: Sequence[Callable[[typer.Typer], None]] | None = None) -> typer
         help="Choose the sentence that answers a question.", add_completion=False, pretty_exceptions_enable=False
     )
     cli.callback(invoke_without_command=True)(_print_help_or_version)
-    for command in (rank, eval_, decide, train, transfer, rankers, tune, reproduce, serve):
+    for command in (rank, eval_, decide, parity, train, transfer, rankers, tune, reproduce, serve):
         cli.command(command.__name__.rstrip("_"))(bundle_options(command))
     data.register(cli)
     generate.register(cli)

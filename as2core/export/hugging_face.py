@@ -43,12 +43,7 @@ def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
         raise DamagedModel(f"{ranker.name} does not fit its own architecture: {[*missing, *unknown][0]}")
     model.save_pretrained(folder)
     shutil.copyfile(CODE, folder / CODE.name)
-    tokenizer = ranker.backbone.tokenizer
-    before, tokenizer.model_max_length = tokenizer.model_max_length, ranker.max_length
-    try:
-        tokenizer.save_pretrained(folder)
-    finally:
-        tokenizer.model_max_length = before
+    last_exit.save_tokenizer(ranker, folder)
     last_exit.write_card(folder, card)
 
 

@@ -62,6 +62,16 @@ def restore(settings: VersionConfig, tensors: Mapping[str, Tensor]) -> CrossEnco
     return ranker
 
 
+def save_tokenizer(ranker: CascadeRanker, folder: Path) -> None:
+    """The tokenizer, which cuts pairs where the ranker does."""
+    tokenizer = ranker.backbone.tokenizer
+    before, tokenizer.model_max_length = tokenizer.model_max_length, ranker.max_length
+    try:
+        tokenizer.save_pretrained(folder)
+    finally:
+        tokenizer.model_max_length = before
+
+
 def write_card(folder: Path, card: Card) -> None:
     (folder / CARD).write_text(json.dumps(card, indent=2) + "\n")
 

@@ -68,7 +68,7 @@ def write(ranker: CascadeRanker, folder: Path, card: Card) -> None:
             verbose=False,
         )
     _add_metadata(folder / FILE, ranker)
-    backbone.tokenizer.save_pretrained(folder)
+    last_exit.save_tokenizer(ranker, folder)
     last_exit.write_card(folder, card)
 
 
